@@ -1,0 +1,245 @@
+// States
+//   owner     0               unlocked
+//             n               locked by the system's thread n
+//   hint      0               nobody waits for a lock of this hash (the hints are a table, hashed by the lock's address)
+//             SLEEPERS        somebody sleeps in a bucket of this hash (parking.h); set and cleared under the bucket's lock
+//             address         one waiter of the lock at that address is AWAKE: it spins, or was just woken, and will look
+//                             at the lock again. Lock addresses are even, so both fit into one word.
+//
+// Obligations
+//   L1  Mutual exclusion: owner goes from 0 to a thread by compare-and-exchange only, and back by its owner's store only.
+//   L2  No lost wake: a thread sleeps only if the owner that it saw after its announcement will see the announcement.
+//       Announce (set SLEEPERS), heavy fence, look at the owner; against: store owner 0, light fence, look at the hint.
+//   L3  Skip the wake: AWAKE is set only for a thread that is awake or being woken; and that thread, when it stops looking
+//       (it owns the lock, sleeps again, gives up), clears it and then does what L2 asks of it.
+//   L4  Skip the wake: an unlock that finds the lock owned again leaves the wake to that owner's unlock.
+//   L5  A waiter that gives up at its deadline leaves nothing behind: no entry in a bucket, no SLEEPERS, no AWAKE.
+//   L6  Misuse is found: relock, and unlock by a stranger, stop the process. (A thread reads its own number in the owner
+//       only if it is the owner.)
+//   L7  Hand-off: a thread that has waited for HANDOFF_AFTER gets the lock from the unlock that wakes it, if no other thread
+//       is quicker; at most one hand-off per bucket and HANDOFF_AFTER, so that throughput is left alone.
+//   L8  An unlock does not touch the lock's memory after letting it go, unless a sleeper keeps it valid: the next owner may
+//       free it.
+//
+// Orderings
+//   owner: acquire, pairs with unlock's release, carries what the lock guards · hint: relaxed, ordered against the owner by
+//   the fences of L2 · hand-off: acquire by the giver, then the signal's release to the new owner
+// Assumes: csched_fence_heavy_ orders like a full fence on every running thread of the process. Without membarrier no thread
+//   has a number for the inline paths, so that every unlock comes here, where the light fence is a full one.
+// Source: unfair spin-then-sleep as in WebKit's WTF::Lock; one awake waiter as in Go's sync.Mutex; the asymmetric fences of
+//   Dice, Huang and Yang, "Asymmetric Dekker Synchronization". The rate-limited hand-off on top is ours.
+// Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the
+//   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
+//   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock".
+
+#include <CScheduler/lock.h>
+
+#include "panic.h"
+#include "parking.h"
+
+enum { SLEEPERS = 1 };                                           // hint
+enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3, YOURS_AWAKE = 4 }; // signals to a sleeper
+
+static const csched_time SPIN_FOR = 8000; // ns; about one futex wake: longer, and sleeping would have been cheaper
+static const csched_time HANDOFF_AFTER = 1000000; // ns
+enum { FIRST_GAP = 4, LAST_GAP = 64 };            // pauses between two looks at the owner, doubling
+
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
+csched_lock_hint csched_lock_hints_[CSCHED_LOCK_HINTS_];
+
+static uint32_t self_number(void) {
+  static CSCHED_THREAD_LOCAL uint32_t number;
+  if (number == 0) {
+    number = csched_os_thread_id_();
+    if (CSCHED_FAST_PATHS && csched_has_membarrier_) csched_self_ = number;
+  }
+  return number;
+}
+
+static bool take(csched_lock *lock, uint32_t self) {
+  uint32_t free = 0;
+  return csched_load_relaxed(&lock->owner) == 0 &&      // hint
+         csched_cas_acquire(&lock->owner, &free, self); // L1: acquire; pairs with unlock's release
+}
+
+CSCHED_STATIC_ASSERT((int)CSCHED_LOCK_HINTS_ == (int)CSCHED_BUCKETS_, "a bucket for each hint");
+
+// MARK: the hint
+
+static uintptr_t *hint_of(const csched_lock *lock) {
+  return &csched_lock_hints_[csched_lock_hash_(lock)].word;
+}
+
+static void set_sleepers(csched_lock *lock, bool any) {
+  uintptr_t *hint = hint_of(lock), seen = csched_load_relaxed(hint); // hint
+  while (!csched_cas_relaxed(hint, &seen, (seen & ~(uintptr_t)SLEEPERS) | (any ? SLEEPERS : 0))) {
+  } // L2
+}
+
+// One lock of a hash at a time can have an awake waiter; another lock's waiters then sleep at once, and its unlocks wake
+// more often than they need.
+static bool become_awake(csched_lock *lock) {
+  uintptr_t *hint = hint_of(lock), seen = csched_load_relaxed(hint); // hint
+  while ((seen & ~(uintptr_t)SLEEPERS) == 0)
+    if (csched_cas_relaxed(hint, &seen, (uintptr_t)lock | seen)) return true; // L3
+  return false;
+}
+
+static void stop_being_awake(csched_lock *lock) {
+  csched_fetch_and_relaxed(hint_of(lock), (uintptr_t)SLEEPERS); // L3
+}
+
+static bool someone_is_awake(const csched_lock *lock) {
+  return (csched_load_relaxed(hint_of(lock)) & ~(uintptr_t)SLEEPERS) == (uintptr_t)lock; // L3
+}
+
+// MARK: waiting
+
+static bool may_spin(void) {
+  static uint32_t processors;
+  uint32_t count = csched_load_relaxed(&processors);                                        // Speed only
+  if (count == 0) csched_store_relaxed(&processors, count = (uint32_t)csched_cpu_count_()); // Speed only
+  return count > 1;
+}
+
+// Looks at the owner in growing gaps, because each look takes the cache line away from the owner.
+static bool spin(csched_lock *lock, uint32_t self) {
+  csched_time end = csched_now() + SPIN_FOR;
+  unsigned gap = FIRST_GAP;
+  do {
+    for (unsigned i = 0; i < gap; i++) CSCHED_CPU_RELAX();
+    if (take(lock, self)) return true;
+    if (gap < LAST_GAP) gap *= 2;
+  } while (csched_now() < end);
+  return false;
+}
+
+static void remove_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
+  csched_bucket_remove_locked_(bucket, sleeper);
+  if (TAILQ_EMPTY(&bucket->sleepers)) set_sleepers(lock, false); // L5
+}
+
+// Takes the sleeper out. Returns what its waker had to say, 0 if there was none.
+static uint32_t leave_bucket(csched_lock *lock, csched_sleeper *sleeper) {
+  csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
+  bool was_queued = sleeper->queued;
+  if (was_queued) remove_locked(bucket, lock, sleeper);
+  csched_bucket_unlock_(bucket);
+  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // its waker is between removing and signalling
+}
+
+// One sleep. Returns the signal that ended it; 0: none, the lock was seen free or the deadline has come.
+static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool again, bool awake, csched_time deadline) {
+  sleeper->signal = 0;
+  csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
+  csched_bucket_insert_locked_(bucket, sleeper, again);
+  set_sleepers(lock, true); // L2: announce
+  csched_bucket_unlock_(bucket);
+  if (awake) stop_being_awake(lock); // L3
+  csched_fence_heavy_();             // L2: heavy side; pairs with unlock's light fence
+  if (csched_load_relaxed(&lock->owner) == 0) return leave_bucket(lock, sleeper); // L2
+  uint32_t signal = csched_sleeper_wait_(sleeper, deadline);
+  return signal != 0 ? signal : leave_bucket(lock, sleeper);
+}
+
+static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadline) {
+  csched_sleeper sleeper = {.address = lock, .thread = self};
+  bool awake = false, taken;
+  for (;;) {
+    if (!awake && may_spin()) awake = become_awake(lock);
+    taken = take(lock, self) || (awake && may_spin() && spin(lock, self));
+    if (taken || (deadline != CSCHED_FOREVER && csched_now() >= deadline)) break;
+
+    bool again = sleeper.since != 0;
+    if (!again) sleeper.since = csched_now();
+    uint32_t signal = sleep(lock, &sleeper, again, awake, deadline);
+    awake = signal == GO_ON_AWAKE || signal == YOURS_AWAKE; // L3: the waker has set AWAKE for this thread
+    taken = signal == YOURS || signal == YOURS_AWAKE;       // L7: the giver took the lock for this thread
+    if (taken) break;
+  }
+  if (awake) stop_being_awake(lock); // L3
+  if (!taken && awake) {
+    csched_fence_heavy_(); // L5: as before a sleep: an unlock may have relied on this thread's being awake
+    if (csched_load_relaxed(&lock->owner) == 0) csched_lock_wake_slow_(lock); // L5
+  }
+  return taken;
+}
+
+// Wakes the oldest sleeper, unless somebody is on its way already.
+void csched_lock_wake_slow_(csched_lock *lock) {
+  if ((csched_load_relaxed(hint_of(lock)) & SLEEPERS) == 0 || someone_is_awake(lock)) return; // L2, L3
+  csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
+  csched_sleeper *sleeper = csched_bucket_first_locked_(bucket, lock);
+  uint32_t signal = 0;
+  if (sleeper != NULL && csched_load_relaxed(&lock->owner) == 0 && // L4; L8: the sleeper keeps the lock valid
+      !someone_is_awake(lock)) {                                   // L3
+    bool awake = become_awake(lock);                               // L3: for the sleeper
+    remove_locked(bucket, lock, sleeper);
+    csched_time now = csched_now();
+    signal = awake ? GO_ON_AWAKE : GO_ON;
+    if (now - sleeper->since >= HANDOFF_AFTER && now - bucket->last_handoff >= HANDOFF_AFTER &&
+        take(lock, sleeper->thread)) { // L7: on its behalf
+      bucket->last_handoff = now;
+      signal = awake ? YOURS_AWAKE : YOURS;
+    }
+  }
+  csched_bucket_unlock_(bucket);
+  if (signal != 0) csched_sleeper_signal_(sleeper, signal);
+}
+
+// MARK: misuse
+
+static CSCHED_NORETURN void panic_not_owner(const csched_lock *lock, const char *function) {
+  uint32_t me = self_number(), owner = csched_load_relaxed(&lock->owner); // hint
+  char my_name[16], its_name[16];
+  csched_os_thread_get_name_(me, my_name, sizeof my_name);
+  if (owner == 0)
+    csched_panic_(function, "thread %u (%s) does not own lock %p: nobody does. Lock it first, and unlock it once.", me,
+                  my_name, (const void *)lock);
+  csched_os_thread_get_name_(owner, its_name, sizeof its_name);
+  csched_panic_(function, "thread %u (%s) does not own lock %p: thread %u (%s) does. Unlock on the thread that locked.",
+                me, my_name, (const void *)lock, owner, its_name);
+}
+
+static CSCHED_NORETURN void panic_owner(const csched_lock *lock, const char *function, const char *advice) {
+  char name[16];
+  csched_os_thread_get_name_(self_number(), name, sizeof name);
+  csched_panic_(function, "thread %u (%s) asks for lock %p, whose owner is thread %u (%s) itself. %s", self_number(),
+                name, (const void *)lock, csched_load_relaxed(&lock->owner), name, advice); // L6
+}
+
+static bool is_owner(const csched_lock *lock) {
+  return csched_load_relaxed(&lock->owner) == self_number();
+} // L6
+
+// MARK: the slow twins
+
+void csched_lock_lock_slow_(csched_lock *lock) {
+  if (is_owner(lock)) panic_owner(lock, "csched_lock_lock", "The lock is not recursive: unlock it first.");
+  if (!take(lock, self_number())) lock_contended(lock, self_number(), CSCHED_FOREVER);
+}
+
+bool csched_lock_trylock_slow_(csched_lock *lock) {
+  return take(lock, self_number());
+}
+
+bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
+  if (csched_lock_trylock(lock)) return true;
+  if (is_owner(lock)) panic_owner(lock, "csched_lock_lock_until", "The lock is not recursive: unlock it first.");
+  return lock_contended(lock, self_number(), deadline);
+}
+
+void csched_lock_unlock_slow_(csched_lock *lock) {
+  if (!is_owner(lock)) panic_not_owner(lock, "csched_lock_unlock");
+  csched_store_release(&lock->owner, 0u); // L1: release; pairs with the next owner's acquire; carries what is guarded
+  csched_fence_light_();                  // L2: light side; pairs with the heavy fence before a sleep
+  if (csched_load_relaxed(hint_of(lock)) != 0) csched_lock_wake_slow_(lock); // L2
+}
+
+void csched_lock_assert_owner(const csched_lock *lock) {
+  if (!is_owner(lock)) panic_not_owner(lock, "csched_lock_assert_owner");
+}
+
+void csched_lock_assert_not_owner(const csched_lock *lock) {
+  if (is_owner(lock)) panic_owner(lock, "csched_lock_assert_not_owner", "Call this without holding it.");
+}

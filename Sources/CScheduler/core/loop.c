@@ -1,0 +1,389 @@
+// 300 lines and more: the loop's three ways in (queue, timers, stops) share its one way to sleep, and are read together.
+//
+// States
+//   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
+//   wake       futex: 0 nothing, 1 the wake owed to this park (or a late one: the loop then looks once for nothing)
+//   closing    0 open, then 1 + the strictest policy asked for; it only grows
+//   stopping   1 from csched_loop_stop until a run has ended by it
+//   timers     a tree by (deadline, order), under its lock; `order` of a timer is 0 outside the tree
+//   earliest   deadline of the first timer; written under the lock, read without
+//
+// Obligations
+//   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
+//       thing pushes or pokes after adding it. So one of the two sees the other.
+//   P2  The one whose push, poke or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
+//   P3  Turns: due timers first, then up to TURN jobs, then the clock again: neither kind starves the other.
+//   P4  Each timer leaves the tree by one hand, under the lock: the loop's (due, or dropped) or the canceller's. That hand
+//       sees to its release.
+//   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
+//       ends an inner run leaves the outer ones alone, closing aside.
+//   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
+// Orderings
+//   wake: release, pairs with the loop's acquire · closing and stops: release, pair with the loop's acquire; ordered against
+//   parking by poke and close (mpsc.c, Q5) · earliest: relaxed, the same
+// Assumes: whoever calls keeps the loop valid during the call.
+// Source: the turn with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
+// Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
+//   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
+//   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled in the tree is released at once".
+
+#include <CScheduler/loop.h>
+
+#include "../platform/platform.h"
+#include "bsd.h"
+#include "job_internal.h"
+#include "loop_internal.h"
+#include "panic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { TURN = 64 };
+
+static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 500; // ns; twice a futex wake, and next to nothing
+
+RB_HEAD(timer_tree, csched_timer);
+
+struct csched_loop {
+  CSCHED_CACHE_ALIGNED csched_mpsc inbox;
+
+  CSCHED_CACHE_ALIGNED uint32_t wake;
+  uint32_t closing;
+  uint32_t stopping;
+  csched_time earliest;
+
+  CSCHED_CACHE_ALIGNED csched_lock timers_lock;
+  struct timer_tree timers;
+  uint64_t last_order;
+  bool timers_closed;
+
+  // The loop's own.
+  const void *thread; // NULL: none, or one that has ended
+  csched_time turn_time;
+  unsigned turn_jobs;
+  bool turn_timers;
+  csched_time spin_for;
+};
+
+// MARK: whose
+
+static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
+static CSCHED_THREAD_LOCAL csched_loop *current;
+
+csched_loop *csched_loop_current(void) {
+  return current;
+}
+
+bool csched_loop_is_on_thread(const csched_loop *loop) {
+  return csched_load_relaxed(&loop->thread) == &here; // hint: only its own thread finds itself here
+}
+
+static void require_thread(const csched_loop *loop, const char *function) {
+  if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop)))
+    csched_panic_(function, "loop %p belongs to another thread. Call this on the thread that created it.",
+                  (const void *)loop);
+}
+
+void csched_loop_bind_(csched_loop *loop) {
+  csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
+}
+
+void csched_loop_unbind_(csched_loop *loop) {
+  csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
+}
+
+// MARK: waking
+
+static CSCHED_NOINLINE void wake(csched_loop *loop) {
+  csched_store_release(&loop->wake, 1u); // P2: release; pairs with sleep's acquire
+  csched_futex_wake_(&loop->wake, 1);
+}
+
+static void announce(csched_loop *loop) {
+  if (csched_mpsc_poke(&loop->inbox)) wake(loop); // P1, P2
+}
+
+// MARK: timers
+
+static int compare(const csched_timer *a, const csched_timer *b) {
+  if (a->deadline != b->deadline) return a->deadline < b->deadline ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+RB_GENERATE_INTERNAL(timer_tree, csched_timer, node, compare, CSCHED_UNUSED static)
+
+static void update_earliest_locked(csched_loop *loop) {
+  csched_timer *first = RB_MIN(timer_tree, &loop->timers);
+  csched_store_relaxed(&loop->earliest, first == NULL ? CSCHED_FOREVER : first->deadline); // P1: see poke
+}
+
+static void remove_locked(csched_loop *loop, csched_timer *timer) {
+  RB_REMOVE(timer_tree, &loop->timers, timer);
+  timer->order = 0; // P4
+  update_earliest_locked(loop);
+}
+
+// Takes the first timer whose time has come at `now`; with CSCHED_FOREVER, the first of all.
+static csched_timer *pop_timer(csched_loop *loop, csched_time now) {
+  csched_lock_lock(&loop->timers_lock);
+  csched_timer *timer = RB_MIN(timer_tree, &loop->timers);
+  if (timer != NULL && timer->deadline > now) timer = NULL;
+  if (timer != NULL) remove_locked(loop, timer);
+  csched_lock_unlock(&loop->timers_lock);
+  return timer;
+}
+
+int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline) {
+  csched_store_relaxed(&timer->loop, loop); // P4: a timer that runs may be cancelled while it submits itself again
+  csched_store_relaxed(&timer->order, 0u);  // P4: it is in no tree
+  // One that is late already keeps its place among those that are due: the tree, if there is any before it.
+  if (deadline <= csched_now() && deadline < csched_load_relaxed(&loop->earliest)) // hint
+    return csched_loop_submit(loop, &timer->job);
+
+  csched_job_submitted_(&timer->job, "csched_loop_submit_at");
+  timer->deadline = deadline;
+  csched_lock_lock(&loop->timers_lock);
+  bool refused = loop->timers_closed; // P6
+  bool is_first = false;
+  if (!refused) {
+    timer->order = ++loop->last_order;
+    RB_INSERT(timer_tree, &loop->timers, timer);
+    is_first = RB_MIN(timer_tree, &loop->timers) == timer;
+    if (is_first) update_earliest_locked(loop);
+  }
+  csched_lock_unlock(&loop->timers_lock);
+  if (is_first) announce(loop); // P1
+  if (!refused) return 0;
+  csched_job_discard_(&timer->job);
+  return ECANCELED;
+}
+
+csched_cancel_result csched_timer_cancel(csched_timer *timer) {
+  csched_loop *loop = csched_load_relaxed(&timer->loop); // P4: see submit_at
+  if (loop == NULL) return CSCHED_CANCEL_FINISHED;       // never submitted
+  csched_lock_lock(&loop->timers_lock);
+  bool was_in_tree = csched_load_relaxed(&timer->order) != 0; // P4: changed to anything else under the lock only
+  if (was_in_tree) remove_locked(loop, timer);                // P4
+  csched_lock_unlock(&loop->timers_lock);
+  csched_cancel_result result = csched_job_cancel(&timer->job);
+  if (was_in_tree) csched_job_discard_(&timer->job); // P4: cancelled by now, so this only releases
+  return result;
+}
+
+// MARK: submitting and closing
+
+int csched_loop_submit(csched_loop *loop, csched_job *job) {
+  csched_job_submitted_(job, "csched_loop_submit");
+  csched_push_result result = csched_mpsc_push(&loop->inbox, job);
+  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0;
+  if (result == CSCHED_PUSHED_WAKE) {
+    wake(loop); // P2
+    return 0;
+  }
+  csched_job_discard_(job); // P6
+  return ECANCELED;
+}
+
+void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
+  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // hint
+  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {
+  } // P6: pairs with the loop's acquire
+  csched_lock_lock(&loop->timers_lock);
+  loop->timers_closed = true; // P6
+  csched_lock_unlock(&loop->timers_lock);
+  if (csched_mpsc_close(&loop->inbox)) wake(loop); // P2, P6
+}
+
+static bool is_closing(const csched_loop *loop) {
+  return csched_load_acquire(&loop->closing) != 0;
+} // P6: pairs with close
+
+static bool is_dropping(const csched_loop *loop) {
+  return csched_load_acquire(&loop->closing) == 1 + CSCHED_STOP_DROP;
+} // P6
+
+void csched_loop_stop(csched_loop *loop) {
+  csched_store_release(&loop->stopping, 1u); // P5: pairs with the loop's acquire
+  announce(loop);                            // P1
+}
+
+void csched_activation_init(csched_activation *activation, csched_loop *loop) {
+  *activation = (csched_activation){.loop = loop};
+}
+
+void csched_activation_stop(csched_activation *activation) {
+  csched_loop *loop = activation->loop;
+  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire
+  announce(loop);                                 // P1
+}
+
+static bool is_stopped(const csched_loop *loop, const csched_activation *activation) {
+  return (activation != NULL && csched_load_acquire(&activation->stopped) != 0) || // P5: pairs with activation_stop
+         csched_load_acquire(&loop->stopping) != 0;                                // P5: pairs with loop_stop
+}
+
+// MARK: running
+
+static csched_job *next_ready(csched_loop *loop) {
+  for (bool looked = false;; looked = true) { // P3
+    csched_timer *timer = loop->turn_timers ? pop_timer(loop, loop->turn_time) : NULL;
+    if (timer != NULL) return &timer->job;
+    loop->turn_timers = false;
+    csched_job *job = loop->turn_jobs > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
+    if (job != NULL) {
+      loop->turn_jobs--;
+      return job;
+    }
+    if (looked) return NULL;
+    loop->turn_jobs = TURN;
+    loop->turn_timers = csched_load_relaxed(&loop->earliest) != CSCHED_FOREVER; // hint: looked at again before a sleep
+    if (loop->turn_timers) loop->turn_time = csched_now();
+  }
+}
+
+// Runs or drops what is outstanding, as the policy says at each moment, then drops what is left of the timers.
+void csched_loop_finish_(csched_loop *loop) {
+  csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
+  csched_job *job;
+  while (!is_dropping(loop) && (job = next_ready(loop)) != NULL) csched_job_perform_(job);
+  while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
+  csched_timer *timer;
+  while ((timer = pop_timer(loop, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
+}
+
+static bool has_work(const csched_loop *loop, const csched_activation *activation, csched_time now) {
+  return !csched_mpsc_is_empty(&loop->inbox) || is_stopped(loop, activation) || is_closing(loop) ||
+         csched_load_relaxed(&loop->earliest) <= now; // P1: after a park, ordered by it
+}
+
+// Looks for work while the next is likely to come sooner than a sleep and a wake would take. Speed only.
+static bool spin(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
+  static uint32_t processors;
+  uint32_t count = csched_load_relaxed(&processors);                                        // Speed only
+  if (count == 0) csched_store_relaxed(&processors, count = (uint32_t)csched_cpu_count_()); // Speed only
+  if (count == 1) return false;
+  csched_time now = csched_now(), end = csched_time_after(now, (int64_t)loop->spin_for);
+  if (end > deadline) end = deadline;
+  while (now < end) {
+    if (has_work(loop, activation, now)) {
+      loop->spin_for = loop->spin_for * 2 > SPIN_MOST ? SPIN_MOST : loop->spin_for * 2;
+      return true;
+    }
+    for (int i = 0; i < 8; i++) CSCHED_CPU_RELAX();
+    now = csched_now();
+  }
+  loop->spin_for = loop->spin_for / 2 < SPIN_LEAST ? SPIN_LEAST : loop->spin_for / 2;
+  return false;
+}
+
+// Sleeps until there is something to do, or `deadline`. It may return early.
+static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
+  if (spin(loop, activation, deadline)) return;
+  csched_store_relaxed(&loop->wake, 0u);       // P2: before the park, which the waker's push has acquired
+  if (!csched_mpsc_park(&loop->inbox)) return; // P1
+  if (!has_work(loop, activation, 0)) {        // P1
+    csched_time first = csched_load_relaxed(&loop->earliest); // P1
+    csched_time until = first < deadline ? first : deadline;
+    while (csched_load_acquire(&loop->wake) == 0 && // P2: acquire; pairs with wake's release
+           csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {
+    }
+  }
+  csched_mpsc_unpark(&loop->inbox);
+}
+
+static csched_loop *enter(csched_loop *loop, const char *function) {
+  require_thread(loop, function);
+  csched_loop *outer = current;
+  current = loop;
+  return outer;
+}
+
+csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {
+  csched_loop *outer = enter(loop, "csched_loop_run");
+  csched_run_result result;
+  for (;;) {
+    if (is_closing(loop)) {
+      csched_loop_finish_(loop);
+      result = CSCHED_RUN_CLOSED;
+      break;
+    }
+    if (is_stopped(loop, activation)) { // P5
+      if (activation == NULL || csched_load_relaxed(&activation->stopped) == 0)
+        csched_store_relaxed(&loop->stopping, 0u);
+      result = CSCHED_RUN_STOPPED;
+      break;
+    }
+    if (deadline != CSCHED_FOREVER && csched_now() >= deadline) {
+      result = CSCHED_RUN_TIMED_OUT;
+      break;
+    }
+    csched_job *job = next_ready(loop);
+    if (job != NULL)
+      csched_job_perform_(job);
+    else
+      wait_for_work(loop, activation, deadline);
+  }
+  current = outer;
+  return result;
+}
+
+csched_run_result csched_loop_run(csched_loop *loop) {
+  return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER);
+}
+
+csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
+  return csched_loop_run_activation(loop, NULL, deadline);
+}
+
+// What may run without a run in progress: nothing once DROP was asked for, which then is done here.
+static csched_job *next_unless_dropping(csched_loop *loop) {
+  if (!is_dropping(loop)) return next_ready(loop);
+  csched_loop_finish_(loop); // P6
+  return NULL;
+}
+
+bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
+  csched_loop *outer = enter(loop, "csched_loop_run_once");
+  csched_job *job;
+  while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
+    if (is_stopped(loop, NULL)) { // P5: as any run
+      csched_store_relaxed(&loop->stopping, 0u);
+      break;
+    }
+    wait_for_work(loop, NULL, deadline);
+  }
+  if (job != NULL) csched_job_perform_(job);
+  current = outer;
+  return job != NULL;
+}
+
+size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
+  csched_loop *outer = enter(loop, "csched_loop_run_ready");
+  size_t count = 0;
+  for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
+  current = outer;
+  return count;
+}
+
+// MARK: life
+
+csched_loop *csched_loop_create_unbound_(void) {
+  csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
+  if (loop == NULL) return NULL;
+  *loop = (csched_loop){.earliest = CSCHED_FOREVER, .turn_jobs = TURN, .spin_for = SPIN_LEAST};
+  RB_INIT(&loop->timers);
+  return loop;
+}
+
+int csched_loop_create(csched_loop **loop) {
+  *loop = csched_loop_create_unbound_();
+  if (*loop == NULL) return ENOMEM;
+  csched_loop_bind_(*loop);
+  return 0;
+}
+
+void csched_loop_destroy(csched_loop *loop) {
+  csched_loop_close(loop, CSCHED_STOP_DROP);
+  csched_loop_finish_(loop);
+  free(loop);
+}

@@ -1,0 +1,17 @@
+// What a thread does with the loop that it is built around: the other half of loop.h.
+// Depends on: loop.h.
+#pragma once
+
+#include <CScheduler/loop.h>
+
+/// Does: creates a loop that belongs to no thread yet. Returns: NULL when there is no memory.
+csched_loop *csched_loop_create_unbound_(void);
+
+/// Does: gives the loop to the calling thread.
+void csched_loop_bind_(csched_loop *loop);
+
+/// Does: takes the loop away from its thread, which is about to end.
+void csched_loop_unbind_(csched_loop *loop);
+
+/// Does: closes the loop and gives the outstanding work what the policy asks for. Thread: the loop's.
+void csched_loop_finish_(csched_loop *loop);

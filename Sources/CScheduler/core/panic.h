@@ -1,0 +1,8 @@
+// Stops the process on misuse, with a message that says what to do.
+// Depends on: base.h.
+#pragma once
+
+#include <CScheduler/base.h>
+
+/// Does: writes "Scheduler: <function>: <what happened; what to do>" to standard error and aborts. No allocation, no lock.
+void csched_panic_(const char *function, const char *format, ...) CSCHED_PRINTF(2, 3) CSCHED_NORETURN;

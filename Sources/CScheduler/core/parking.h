@@ -1,0 +1,45 @@
+// Where threads sleep for a lock: a queue for each address, oldest first, so that a wake goes to one certain thread.
+// Depends on: base.h, platform.h. The idea is WebKit's ParkingLot.
+#pragma once
+
+#include <CScheduler/base.h>
+
+#include "../platform/platform.h"
+
+#include "bsd.h"
+
+/// A thread that sleeps, or is about to; it lives on that thread's stack.
+typedef struct csched_sleeper {
+  TAILQ_ENTRY(csched_sleeper) link;
+  const void *address;
+  csched_time since; ///< when the thread began to wait
+  uint32_t signal;   ///< futex: 0 asleep, else what the waker had to say
+  uint32_t thread;   ///< its number
+  bool queued;
+} csched_sleeper;
+
+/// The sleepers of all addresses that share a hash. Its fields may be used between lock and unlock only.
+typedef struct csched_bucket {
+  CSCHED_CACHE_ALIGNED uint32_t lock;
+  TAILQ_HEAD(, csched_sleeper) sleepers;
+  csched_time last_handoff;
+} csched_bucket;
+
+enum { CSCHED_BUCKETS_ = 256 };
+
+/// Does: locks bucket `index`. Keep it for a few instructions only. Returns: it.
+csched_bucket *csched_bucket_lock_(size_t index);
+void csched_bucket_unlock_(csched_bucket *bucket);
+
+/// Does: queues `sleeper`, in front when it has slept before. Requires: the bucket is locked.
+void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front);
+void csched_bucket_remove_locked_(csched_bucket *bucket, csched_sleeper *sleeper);
+
+/// Returns: the sleeper that has waited longest for `address`, NULL when there is none. Requires: the bucket is locked.
+csched_sleeper *csched_bucket_first_locked_(csched_bucket *bucket, const void *address);
+
+/// Does: sleeps until signalled or `deadline`. Returns: the signal, 0 on timeout.
+uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline);
+
+/// Does: wakes `sleeper`, which has been removed. It may be gone when this returns. Requires: no bucket is locked.
+void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);

@@ -1,0 +1,124 @@
+// Obligations
+//   H1  `start` returns a thread that is ready: it bears its name and runs its loop. On failure nothing is left behind.
+//   H2  The structure is freed by the last of its two owners: the handle and the thread itself.
+//   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), what is outstanding is run or
+//       dropped, and a join returns.
+//   H4  A thread is joined or detached exactly once, however many wait.
+// Orderings: phase: release, pairs with the starter's acquire · owners: acquire and release, the last one sees all.
+// Assumes: the loop (loop.c) for everything else.
+// Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be
+//   called by several threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly".
+
+#include <CScheduler/thread.h>
+
+#include "../platform/platform.h"
+#include "bsd.h"
+#include "job_internal.h"
+#include "loop_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { NAME_SIZE = 16 }; // what Linux keeps, the closing zero included
+enum { STARTING = 0, READY = 1 };
+
+struct csched_thread {
+  csched_loop *loop;
+  csched_os_thread os;
+  uint32_t phase; // futex
+  uint32_t owners;
+  csched_lock join_lock;
+  bool is_joined;
+  char name[NAME_SIZE];
+};
+
+static void copy_name(char copy[NAME_SIZE], const char *name) {
+  if (strlcpy(copy, name, NAME_SIZE) < NAME_SIZE) return;
+  size_t end = NAME_SIZE - 1;
+  while (end > 0 && ((unsigned char)name[end] & 0xC0) == 0x80) end--; // not inside a UTF-8 character
+  copy[end] = 0;
+}
+
+static void give_up(csched_thread *thread) { // H2
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return;
+  csched_loop_destroy(thread->loop);
+  free(thread);
+}
+
+static void body(void *context) {
+  csched_thread *thread = context;
+  csched_loop_bind_(thread->loop);
+  if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
+  csched_store_release(&thread->phase, (uint32_t)READY); // H1: pairs with start's acquire
+  csched_futex_wake_(&thread->phase, 1);
+  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {
+  } // csched_loop_stop from a job ends no thread
+}
+
+static void at_end(void *context) { // H3
+  csched_thread *thread = context;
+  csched_job_abandon_running_();
+  csched_loop_close(thread->loop, CSCHED_STOP_DROP);
+  csched_loop_finish_(thread->loop);
+  csched_loop_unbind_(thread->loop);
+  give_up(thread);
+}
+
+static void thread_main(void *context) {
+  csched_os_finally_(body, at_end, context);
+}
+
+int csched_thread_start(csched_thread **result, const csched_thread_options *options) {
+  csched_thread *thread = calloc(1, sizeof *thread);
+  if (thread == NULL) return ENOMEM;
+  thread->owners = 2;
+  thread->loop = csched_loop_create_unbound_();
+  if (options != NULL && options->name != NULL) copy_name(thread->name, options->name);
+  int error = thread->loop == NULL ? ENOMEM
+                                   : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
+                                                             thread_main, thread);
+  if (error != 0) { // H1
+    if (thread->loop != NULL) csched_loop_destroy(thread->loop);
+    free(thread);
+    return error;
+  }
+  while (csched_load_acquire(&thread->phase) == STARTING) // H1: pairs with the thread's release
+    csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
+  *result = thread;
+  return 0;
+}
+
+csched_loop *csched_thread_loop(const csched_thread *thread) {
+  return thread->loop;
+}
+
+bool csched_thread_is_current(const csched_thread *thread) {
+  return csched_loop_is_on_thread(thread->loop);
+}
+
+int csched_thread_submit(csched_thread *thread, csched_job *job) {
+  return csched_loop_submit(thread->loop, job);
+}
+
+int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline) {
+  return csched_loop_submit_at(thread->loop, timer, deadline);
+}
+
+void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
+  csched_loop_close(thread->loop, policy);
+}
+
+int csched_thread_join(csched_thread *thread) {
+  if (csched_thread_is_current(thread)) return EDEADLK;
+  csched_lock_lock(&thread->join_lock); // H4
+  if (!thread->is_joined) csched_os_thread_join_(thread->os);
+  thread->is_joined = true;
+  csched_lock_unlock(&thread->join_lock);
+  return 0;
+}
+
+void csched_thread_destroy(csched_thread *thread) {
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // H4: nobody else uses the handle now
+  give_up(thread);
+}

@@ -1,0 +1,129 @@
+// One list for a thread, oldest first. Each level owns a suffix of it: `start` is the link at which the innermost level
+// begins. So a nested level needs no queue of its own, and a thread that ends inside an action leaves one list to drop,
+// none of it on the stack that has just been unwound.
+//
+// Obligations
+//   T1  Jobs of a level run in the order of their submission, one after the other, none inside another.
+//   T2  A nested level runs its own jobs only; those below keep their place.
+//   T3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
+//   T4  A thread that ends inside an action drops what waits (the key's destructor), and frees its trampoline.
+//   T5  An action that is left by unwinding (a C++ exception, longjmp) does not leave the thread's trampoline active: the next use
+//       finds that the drain's stack frame is gone, because the stack is shorter now, and opens it again.
+// No atomics: the list belongs to its thread. (Jobs are cancelled by other threads through their state only.)
+// Source: RxSwift's CurrentThreadScheduler, for what it promises; the representation is ours.
+// Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "a chain of ten million hops",
+//   "the key's destructor drops what is left", "an unwound action leaves the trampoline usable".
+
+#include <CScheduler/trampoline.h>
+
+#include "../platform/platform.h"
+#include "job_internal.h"
+#include "panic.h"
+
+#include <stdlib.h>
+
+struct csched_trampoline {
+  csched_job *first;
+  csched_job **last;  // the link to set next
+  csched_job **start; // where the innermost level begins
+  const char *floor;  // the stack frame of the run that opened it: calls from inside it have lower addresses
+};
+
+#define NEVER_LEFT                                                                                                     \
+  ((const char *)UINTPTR_MAX) // a floor that no frame is above: it was opened without a frame of its own
+
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
+
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // what the key holds, at the price of one load
+
+static void destroy(void *value) { // T4
+  csched_trampoline *trampoline = value;
+  csched_job_abandon_running_();
+  trampoline->start = &trampoline->first;
+  trampoline->floor = NEVER_LEFT;
+  csched_trampoline_active_ = trampoline; // what a drop submits waits here too, and is dropped
+  while (trampoline->first != NULL) {
+    csched_job *job = trampoline->first;
+    trampoline->first = job->next;
+    if (trampoline->last == &job->next) trampoline->last = &trampoline->first;
+    csched_job_discard_(job);
+  }
+  csched_trampoline_active_ = NULL;
+  mine = NULL;
+  free(trampoline);
+}
+
+static csched_trampoline *make(const char *function) {
+  static csched_tsd key;
+  csched_trampoline *trampoline = malloc(sizeof *trampoline);
+  if (trampoline == NULL || csched_tsd_set_(&key, trampoline, destroy) != 0)
+    csched_panic_(function,
+                  "no memory for this thread's trampoline. Use the trampoline once on the thread while there is some.");
+  *trampoline = (csched_trampoline){.last = &trampoline->first, .start = &trampoline->first};
+  return mine = trampoline;
+}
+
+static void open(const char *function, const void *floor) {
+  csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make(function);
+  if (CSCHED_UNLIKELY(csched_trampoline_active_ != NULL)) csched_job_abandon_running_(); // T5
+  trampoline->start = &trampoline->first;
+  trampoline->floor = floor;
+  csched_trampoline_active_ = trampoline;
+}
+
+static bool is_open(const void *frame) {
+  csched_trampoline *trampoline = csched_trampoline_active_;
+  return trampoline != NULL && CSCHED_LIKELY((const char *)frame < trampoline->floor); // T5: equal, the same depth again
+}
+
+bool csched_trampoline_enter(void) {
+  if (is_open(__builtin_frame_address(0))) return false;
+  open("csched_trampoline_enter", NEVER_LEFT);
+  return true;
+}
+
+size_t csched_trampoline_drain(void) {
+  csched_trampoline *trampoline = csched_trampoline_active_;
+  size_t count = 0;
+  if (trampoline == NULL) return 0;
+  for (csched_job *job; (job = *trampoline->start) != NULL; count++) { // T1, T2
+    *trampoline->start = job->next;
+    if (trampoline->last == &job->next) trampoline->last = trampoline->start;
+    csched_job_perform_(job); // T3
+  }
+  return count;
+}
+
+void csched_trampoline_leave(void) {
+  csched_trampoline_drain();
+  csched_trampoline_active_ = NULL;
+}
+
+void csched_trampoline_run(csched_job *job) {
+  csched_job_submitted_(job, "csched_trampoline_run");
+  if (is_open(__builtin_frame_address(0))) {
+    csched_trampoline *trampoline = csched_trampoline_active_;
+    job->next = NULL;
+    *trampoline->last = job; // T1
+    trampoline->last = &job->next;
+  } else {
+    open("csched_trampoline_run", __builtin_frame_address(0));
+    csched_job_perform_(job);
+    csched_trampoline_leave();
+  }
+}
+
+void csched_trampoline_push(csched_trampoline_frame *frame) {
+  frame->was_active = is_open(__builtin_frame_address(0));
+  if (!frame->was_active) open("csched_trampoline_push", NEVER_LEFT);
+  frame->outer_start = mine->start;
+  mine->start = mine->last; // T2
+}
+
+void csched_trampoline_pop(csched_trampoline_frame *frame) {
+  if (csched_trampoline_active_ == NULL)
+    csched_panic_("csched_trampoline_pop", "no frame was pushed on this thread. Pop on the thread that pushed.");
+  csched_trampoline_drain();
+  mine->start = frame->outer_start;
+  if (!frame->was_active) csched_trampoline_leave();
+}

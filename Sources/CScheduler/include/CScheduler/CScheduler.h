@@ -1,0 +1,15 @@
+// All of the C API.
+#ifndef CSCHED_H
+#define CSCHED_H
+
+#include <CScheduler/atomic.h>
+#include <CScheduler/base.h>
+#include <CScheduler/job.h>
+#include <CScheduler/lock.h>
+#include <CScheduler/loop.h>
+#include <CScheduler/mpsc.h>
+#include <CScheduler/swift.h>
+#include <CScheduler/thread.h>
+#include <CScheduler/trampoline.h>
+
+#endif

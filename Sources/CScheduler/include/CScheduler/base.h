@@ -1,0 +1,80 @@
+// What every header shares: the language bridge, the compiler's spellings, time.
+// Depends on: nothing of ours. The only file with an #if for the compiler.
+#ifndef CSCHED_BASE_H
+#define CSCHED_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define CSCHED_BEGIN_DECLS                       extern "C" {
+#define CSCHED_END_DECLS                         }
+#define CSCHED_THREAD_LOCAL                      thread_local
+#define CSCHED_STATIC_ASSERT(condition, message) static_assert(condition, message)
+#else
+#define CSCHED_BEGIN_DECLS
+#define CSCHED_END_DECLS
+#define CSCHED_THREAD_LOCAL                      _Thread_local
+#define CSCHED_STATIC_ASSERT(condition, message) _Static_assert(condition, message)
+#endif
+
+#define CSCHED_LIKELY(x)     __builtin_expect(!!(x), 1)
+#define CSCHED_UNLIKELY(x)   __builtin_expect(!!(x), 0)
+#define CSCHED_NORETURN      __attribute__((noreturn))
+#define CSCHED_NOINLINE      __attribute__((noinline))
+#define CSCHED_UNUSED        __attribute__((unused))
+#define CSCHED_INLINE        static inline __attribute__((unused))
+#define CSCHED_PRINTF(f, a)  __attribute__((format(printf, f, a)))
+#define CSCHED_CACHE_ALIGNED __attribute__((aligned(64)))
+
+// A thread-local word that is reached in one instruction, also from position-independent code.
+#if defined(__linux__)
+#define CSCHED_TLS_FAST __attribute__((tls_model("initial-exec")))
+#else
+#define CSCHED_TLS_FAST
+#endif
+
+// Sanitizers see only instrumented code. Under ThreadSanitizer no thread is given a fast identity (see lock.h), so that
+// every operation goes through the library, which is instrumented.
+#if defined(__SANITIZE_THREAD__)
+#define CSCHED_FAST_PATHS 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CSCHED_FAST_PATHS 0
+#endif
+#endif
+#ifndef CSCHED_FAST_PATHS
+#define CSCHED_FAST_PATHS 1
+#endif
+
+// Tells the processor that this is a spin loop.
+#if defined(__x86_64__) || defined(__i386__)
+#define CSCHED_CPU_RELAX() __builtin_ia32_pause()
+#elif defined(__aarch64__) || defined(__arm__)
+#define CSCHED_CPU_RELAX() __asm__ __volatile__("isb" ::: "memory")
+#else
+#define CSCHED_CPU_RELAX() __asm__ __volatile__("" ::: "memory")
+#endif
+
+CSCHED_BEGIN_DECLS
+
+/// A moment on the monotonic clock, or a span of time, in nanoseconds. Arithmetic on it saturates: see csched_time_after.
+typedef uint64_t csched_time;
+
+/// The end of time: a deadline that never comes.
+#define CSCHED_FOREVER UINT64_MAX
+
+/// Does: reads the monotonic clock. Returns: nanoseconds since an arbitrary start. Thread: any.
+csched_time csched_now(void);
+
+/// Returns: `start + span`, or CSCHED_FOREVER where that would overflow. A negative span counts as zero. Thread: any.
+CSCHED_INLINE csched_time csched_time_after(csched_time start, int64_t span) {
+  if (span <= 0) return start;
+  csched_time end = start + (csched_time)span;
+  return end < start ? CSCHED_FOREVER : end;
+}
+
+CSCHED_END_DECLS
+
+#endif

@@ -1,0 +1,69 @@
+// The unit of work: an intrusive node that is run or dropped, exactly once.
+// Depends on: base.h.
+#ifndef CSCHED_JOB_H
+#define CSCHED_JOB_H
+
+#include <CScheduler/base.h>
+
+CSCHED_BEGIN_DECLS
+
+typedef struct csched_job csched_job;
+
+/// What a kind of job does. One constant table serves all jobs of a kind.
+///
+/// Each submission ends in exactly one of `run` and `drop`, and then in exactly one `release`:
+///  - `run` does the work, on the thread of whatever it was submitted to.
+///  - `drop` gives up what the job holds, because the work will not be done. It is called by csched_job_cancel on the
+///    cancelling thread, or by a scheduler that has been stopped.
+///  - `release` (may be NULL) gives back the memory: nothing of ours looks at the job afterwards. After a cancel it comes
+///    later than `drop`, when the queue has come past the empty husk. The thread may be any.
+/// A `run` that submits its own job again keeps the memory in use: `release` then follows the last submission only.
+typedef struct csched_job_type {
+  void (*run)(csched_job *job);
+  void (*drop)(csched_job *job);
+  void (*release)(csched_job *job);
+} csched_job_type;
+
+/// A job. The caller owns the memory and must keep it until `release`. Initialise it with csched_job_init; `context` is the
+/// caller's; the other fields are private.
+struct csched_job {
+  csched_job *next;
+  const csched_job_type *type;
+  void *context;
+  uint32_t state;
+  uint32_t flags;
+};
+
+CSCHED_STATIC_ASSERT(sizeof(csched_job) == 4 * sizeof(void *), "a job is half a cache line");
+
+/// What csched_job_cancel found.
+typedef enum csched_cancel_result {
+  CSCHED_CANCEL_DROPPED,  ///< it had not begun: `drop` has been called, `run` never will be
+  CSCHED_CANCEL_RUNNING,  ///< it has begun and runs to its end
+  CSCHED_CANCEL_FINISHED, ///< nothing was pending: it had ended, was cancelled before, or was never submitted
+} csched_cancel_result;
+
+/// Does: makes `job` ready to be submitted. Requires: it is not pending anywhere; `type` outlives it.
+CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type, void *context) {
+  job->next = NULL;
+  job->type = type;
+  job->context = context;
+  job->state = 0;
+  job->flags = 0;
+}
+
+/// Does: cancels `job` if it has not begun: calls its `drop` on this thread, before returning.
+/// Requires: the memory stays valid during the call. Returns: what it found. Thread: any, any number of times.
+csched_cancel_result csched_job_cancel(csched_job *job);
+
+/// Does: as csched_job_cancel, and if the job is running on another thread waits until it has ended. From inside the job
+/// itself it does not wait. Returns: what it found at first. Thread: any; it may block.
+csched_cancel_result csched_job_cancel_and_wait(csched_job *job);
+
+/// Returns: whether `job` can be submitted, that is, whether it has never been, or its last submission has ended.
+/// Thread: the one that would submit it.
+bool csched_job_is_idle(const csched_job *job);
+
+CSCHED_END_DECLS
+
+#endif

@@ -1,0 +1,108 @@
+// A run loop: one thread runs what any thread submits, now or at a given time.
+// Depends on: mpsc.h, lock.h, job.h.
+//
+// The loop belongs to the thread that created it. Jobs run in the order of their submission, delayed ones in the order of
+// their deadlines and, where those are equal, of their submission. A loop with nothing to do sleeps, with no wakeups.
+#ifndef CSCHED_LOOP_H
+#define CSCHED_LOOP_H
+
+#include <CScheduler/lock.h>
+#include <CScheduler/mpsc.h>
+
+CSCHED_BEGIN_DECLS
+
+typedef struct csched_loop csched_loop;
+
+/// A job with a deadline. The caller owns the memory, as for any job; initialise `job` with csched_job_init. The other fields
+/// are private. (`node` has the shape of libbsd's RB_ENTRY, so that its tree can link it.)
+typedef struct csched_timer {
+  csched_job job;
+  csched_time deadline;
+  uint64_t order;
+  struct {
+    struct csched_timer *rbe_left;
+    struct csched_timer *rbe_right;
+    struct csched_timer *rbe_parent;
+    int rbe_color;
+  } node;
+  csched_loop *loop;
+} csched_timer;
+
+/// One call of csched_loop_run_activation, known by name so that a stop ends this one and no other.
+typedef struct csched_activation {
+  csched_loop *loop;
+  uint32_t stopped;
+} csched_activation;
+
+/// Why a run returned.
+typedef enum csched_run_result {
+  CSCHED_RUN_STOPPED,   ///< its activation was stopped
+  CSCHED_RUN_TIMED_OUT, ///< its deadline came
+  CSCHED_RUN_CLOSED,    ///< the loop was closed, and what the policy asks for has been done
+} csched_run_result;
+
+/// What becomes of the work that is outstanding when a loop is closed.
+typedef enum csched_stop_policy {
+  CSCHED_STOP_RUN,  ///< queued and due jobs are run; delayed ones whose time has not come are dropped
+  CSCHED_STOP_DROP, ///< everything that has not begun is dropped
+} csched_stop_policy;
+
+/// Does: creates a loop for the calling thread. Returns: 0, or ENOMEM.
+int csched_loop_create(csched_loop **loop);
+
+/// Does: closes the loop, drops what is outstanding, frees it. Requires: no thread is in a call on the loop, and none makes
+/// one later. Thread: the loop's, outside of its runs.
+void csched_loop_destroy(csched_loop *loop);
+
+/// Returns: the loop that is running on this thread, NULL when there is none. Thread: any.
+csched_loop *csched_loop_current(void);
+
+/// Returns: whether the calling thread is the loop's. Thread: any.
+bool csched_loop_is_on_thread(const csched_loop *loop);
+
+/// Does: appends `job` to the loop's work. Returns: 0; ECANCELED when the loop is closed, after the job has been dropped and
+/// released. Requires: the job is idle. Thread: any. Lock-free; it wakes the loop only when it sleeps.
+int csched_loop_submit(csched_loop *loop, csched_job *job);
+
+/// Does: runs `timer->job` at `deadline` (of csched_now) or as soon after as the loop comes to it, never before. A deadline
+/// that is not in the future is a plain submit. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
+/// Returns, requires, thread: as csched_loop_submit.
+int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline);
+
+/// Does: as csched_job_cancel on the timer's job, and takes the timer out of the loop at once, so that `release` follows
+/// without waiting for the deadline. Requires: the timer and its loop stay valid during the call. Thread: any.
+csched_cancel_result csched_timer_cancel(csched_timer *timer);
+
+/// Does: runs jobs until csched_loop_stop, or until the loop is closed. Runs nest: a job may run its own loop. Thread: the loop's.
+csched_run_result csched_loop_run(csched_loop *loop);
+
+/// Does: as csched_loop_run, until `deadline` at the most. Jobs that are ready at the deadline may be left. Thread: the loop's.
+csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline);
+
+/// Does: waits for a job until `deadline`, and runs that one. Returns: whether one ran. Thread: the loop's.
+bool csched_loop_run_once(csched_loop *loop, csched_time deadline);
+
+/// Does: runs at most `max` jobs that are ready, without waiting. Returns: how many ran. Thread: the loop's.
+size_t csched_loop_run_ready(csched_loop *loop, size_t max);
+
+/// Does: ends the innermost run. Asked while none is in progress, it ends the next as soon as that begins, so that a stop
+/// cannot fall between creating a loop and running it. To end one certain run, use an activation. Thread: any.
+void csched_loop_stop(csched_loop *loop);
+
+/// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns.
+/// Any number of times; DROP after RUN drops what is left, RUN after DROP changes nothing. Thread: any.
+void csched_loop_close(csched_loop *loop, csched_stop_policy policy);
+
+/// Does: makes `activation` ready for one run of `loop`. Thread: before it is shared.
+void csched_activation_init(csched_activation *activation, csched_loop *loop);
+
+/// Does: as csched_loop_run_until, until csched_activation_stop ends it; a stop that came before ends it at once. Thread: the loop's.
+csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline);
+
+/// Does: ends this activation's run, now or when it begins, and touches no other: a run nested inside goes on to its own
+/// end first. Requires: the activation and its loop stay valid during the call. Thread: any, any number of times.
+void csched_activation_stop(csched_activation *activation);
+
+CSCHED_END_DECLS
+
+#endif

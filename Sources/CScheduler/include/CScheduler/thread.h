@@ -1,0 +1,53 @@
+// A thread that stays alive between jobs.
+// Depends on: loop.h.
+//
+// A named thread around a run loop: all its jobs run on that one thread, in order, for as long as it lives. The home for what
+// is confined to one thread: a database handle, a GL context, an interpreter.
+#ifndef CSCHED_THREAD_H
+#define CSCHED_THREAD_H
+
+#include <CScheduler/loop.h>
+
+CSCHED_BEGIN_DECLS
+
+typedef struct csched_thread csched_thread;
+
+/// How to start a thread. All zero is the default.
+typedef struct csched_thread_options {
+  const char
+      *name; ///< shown by the system's tools; cut at 15 bytes, never inside a UTF-8 character; NULL keeps the default
+  size_t stack_size; ///< bytes, rounded up to what the system asks for; 0 is the system's default
+} csched_thread_options;
+
+/// Does: starts a thread; returns once it is ready for work. `options` may be NULL.
+/// Returns: 0; EAGAIN or ENOMEM when the system has no thread or memory to give, with nothing left behind. Thread: any.
+int csched_thread_start(csched_thread **thread, const csched_thread_options *options);
+
+/// Returns: the thread's loop, for what only it can do (stop an activation, for instance). Do not destroy it. Thread: any.
+csched_loop *csched_thread_loop(const csched_thread *thread);
+
+/// Returns: whether the caller runs on this thread. Thread: any.
+bool csched_thread_is_current(const csched_thread *thread);
+
+/// Does, returns, requires, thread: as csched_loop_submit.
+int csched_thread_submit(csched_thread *thread, csched_job *job);
+
+/// Does, returns, requires, thread: as csched_loop_submit_at.
+int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline);
+
+/// Does: ends the thread after the outstanding work has got what `policy` says. It does not wait: see csched_thread_join.
+/// Later submissions are dropped and answered with ECANCELED. Thread: any, the thread itself included, any number of times.
+void csched_thread_stop(csched_thread *thread, csched_stop_policy policy);
+
+/// Does: waits until the thread has ended. Several threads may wait, and again afterwards.
+/// Returns: 0; EDEADLK at once when the caller is that very thread. Thread: any; it blocks.
+int csched_thread_join(csched_thread *thread);
+
+/// Does: gives up the handle, and stops the thread with CSCHED_STOP_RUN unless it has been stopped. It does not wait: the
+/// thread frees what is left when it ends; join first to wait for that. Requires: no thread is in a call on the handle, and
+/// none makes one later. Thread: any, the thread itself included.
+void csched_thread_destroy(csched_thread *thread);
+
+CSCHED_END_DECLS
+
+#endif

@@ -1,0 +1,53 @@
+// The calling thread's own queue: the first job runs at once, those submitted while it runs wait their turn.
+// Depends on: job.h.
+//
+// Turns recursion into iteration: however long a chain of jobs that submit the next one, the stack and the memory stay
+// flat, and other work gets its turn in between. Each thread has a trampoline of its own; no operation locks or allocates,
+// but for a thread's first use.
+#ifndef CSCHED_TRAMPOLINE_H
+#define CSCHED_TRAMPOLINE_H
+
+#include <CScheduler/job.h>
+
+CSCHED_BEGIN_DECLS
+
+typedef struct csched_trampoline csched_trampoline;
+
+/// One nesting level of a thread's trampoline; the memory is the caller's: see csched_trampoline_push. The fields are private.
+typedef struct csched_trampoline_frame {
+  csched_job **outer_start;
+  bool was_active;
+} csched_trampoline_frame;
+
+/// This thread's trampoline while it is active, otherwise NULL. Private.
+extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
+
+/// Returns: whether no trampoline is active on this thread, so that the next job would run at once. Thread: any.
+CSCHED_INLINE bool csched_trampoline_is_required(void) {
+  return csched_trampoline_active_ == NULL;
+}
+
+/// Does: runs `job` now, and then all that it and its successors submit, when no trampoline is active on this thread;
+/// otherwise queues it behind the others. Requires: the job is idle. Thread: any.
+void csched_trampoline_run(csched_job *job);
+
+/// Does: opens this thread's trampoline without a job: what is submitted until csched_trampoline_leave waits. Returns: false,
+/// and does nothing, when one is active already. Thread: any.
+bool csched_trampoline_enter(void);
+
+/// Does: runs what was submitted since csched_trampoline_enter, and closes the trampoline. Thread: the one that entered.
+void csched_trampoline_leave(void);
+
+/// Does: puts a fresh, empty frame on top, so that a blocking wait inside a job can serve what is submitted meanwhile,
+/// without running what waits below. Requires: `frame` stays valid until the pop. Thread: any.
+void csched_trampoline_push(csched_trampoline_frame *frame);
+
+/// Does: runs the jobs that wait in the top frame. Returns: how many ran. Thread: any.
+size_t csched_trampoline_drain(void);
+
+/// Does: drains the top frame and takes it off. Requires: `frame` is the top. Thread: the one that pushed it.
+void csched_trampoline_pop(csched_trampoline_frame *frame);
+
+CSCHED_END_DECLS
+
+#endif

@@ -1,0 +1,155 @@
+#if defined(__APPLE__) // The port to Darwin: see platform.h. Kept so that it can compile; Linux is where it is tested.
+#include "platform.h"
+
+#include <errno.h>
+#include <os/os_sync_wait_on_address.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NANOSECONDS = 1000000000 };
+
+csched_time csched_now(void) { return clock_gettime_nsec_np(CLOCK_UPTIME_RAW); }
+
+// MARK: futex
+
+csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
+  int saved = errno, answer;
+  if (deadline == CSCHED_FOREVER) {
+    answer = os_sync_wait_on_address(word, expected, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE);
+  } else {
+    csched_time now = csched_now();
+    if (now >= deadline) return CSCHED_FUTEX_TIMED_OUT;
+    answer = os_sync_wait_on_address_with_timeout(word, expected, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE,
+                                                  OS_CLOCK_MACH_ABSOLUTE_TIME, deadline - now);
+  }
+  int error = answer >= 0 ? 0 : errno;
+  errno = saved;
+  switch (error) {
+  case 0: return CSCHED_FUTEX_WOKEN; // or changed: this system does not tell them apart
+  case EINTR:
+  case EFAULT: return CSCHED_FUTEX_INTERRUPTED; // EFAULT: the page was out, look again
+  case ETIMEDOUT: return CSCHED_FUTEX_TIMED_OUT;
+  default: csched_os_abort_("Scheduler: futex wait: the kernel refused a valid request\n");
+  }
+}
+
+void csched_futex_wake_(uint32_t *word, int count) {
+  int saved = errno;
+  if (count == 1) os_sync_wake_by_address_any(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
+  else os_sync_wake_by_address_all(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
+  errno = saved; // ENOENT: nobody slept
+}
+
+// MARK: fences. There is no membarrier here: both sides are full fences.
+
+uint32_t csched_has_membarrier_;
+
+void csched_fence_heavy_(void) { csched_fence_full(); }
+
+// MARK: processors and time
+
+unsigned csched_cpu_count_(void) {
+  int count = 0;
+  size_t size = sizeof count;
+  return sysctlbyname("hw.activecpu", &count, &size, NULL, 0) == 0 && count > 0 ? (unsigned)count : 1;
+}
+
+void csched_nap_(csched_time span) {
+  struct timespec left = {.tv_sec = (time_t)(span / NANOSECONDS), .tv_nsec = (long)(span % NANOSECONDS)};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {}
+}
+
+// MARK: threads
+
+typedef struct start_info {
+  void (*body)(void *);
+  void *context;
+} start_info;
+
+static void *thread_main(void *argument) {
+  start_info info = *(start_info *)argument;
+  free(argument);
+  info.body(info.context);
+  return NULL;
+}
+
+int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
+  start_info *info = malloc(sizeof *info);
+  if (info == NULL) return ENOMEM;
+  *info = (start_info){body, context};
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error == 0) {
+    size_t page = (size_t)getpagesize(), least = PTHREAD_STACK_MIN;
+    if (stack_size != 0) {
+      if (stack_size < least) stack_size = least;
+      if (stack_size > SIZE_MAX - page) error = ENOMEM;
+      else error = pthread_attr_setstacksize(&attributes, (stack_size + page - 1) / page * page);
+    }
+    pthread_t id;
+    if (error == 0) error = pthread_create(&id, &attributes, thread_main, info);
+    if (error == 0) thread->handle = (uintptr_t)id;
+    pthread_attr_destroy(&attributes);
+  }
+  if (error != 0) free(info);
+  return error;
+}
+
+void csched_os_thread_join_(csched_os_thread thread) { pthread_join((pthread_t)thread.handle, NULL); }
+
+void csched_os_thread_detach_(csched_os_thread thread) { pthread_detach((pthread_t)thread.handle); }
+
+void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
+  pthread_cleanup_push(finally, context);
+  body(context);
+  pthread_cleanup_pop(1);
+}
+
+void csched_os_thread_set_name_(const char *name) { pthread_setname_np(name); }
+
+uint32_t csched_os_thread_id_(void) { return pthread_mach_thread_np(pthread_self()); }
+
+void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
+  pthread_t thread = pthread_from_mach_thread_np(id);
+  if (thread == NULL || pthread_getname_np(thread, name, size) != 0 || name[0] == 0) strlcpy(name, "?", size);
+}
+
+// MARK: thread-specific data
+
+int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
+  static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+  if (csched_load_acquire(&tsd->state) != 2) {
+    pthread_mutex_lock(&making);
+    int error = 0;
+    if (csched_load_relaxed(&tsd->state) != 2) {
+      pthread_key_t key;
+      error = pthread_key_create(&key, destructor);
+      tsd->key = (uint32_t)key;
+      if (error == 0) csched_store_release(&tsd->state, 2u);
+    }
+    pthread_mutex_unlock(&making);
+    if (error != 0) return error;
+  }
+  return pthread_setspecific(tsd->key, value);
+}
+
+// MARK: the end
+
+void csched_os_abort_(const char *text) {
+  size_t left = strlen(text);
+  while (left > 0) {
+    ssize_t written = write(STDERR_FILENO, text, left);
+    if (written < 0 && errno != EINTR) break;
+    if (written > 0) {
+      text += written;
+      left -= (size_t)written;
+    }
+  }
+  abort();
+}
+#endif

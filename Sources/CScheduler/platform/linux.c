@@ -1,0 +1,212 @@
+#if defined(__linux__) // The port to Linux: see platform.h.
+#define _GNU_SOURCE
+#include "platform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NANOSECONDS = 1000000000 };
+
+csched_time csched_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec;
+}
+
+static struct timespec timespec_from(csched_time time) {
+  return (struct timespec){.tv_sec = (time_t)(time / NANOSECONDS), .tv_nsec = (long)(time % NANOSECONDS)};
+}
+
+// MARK: futex
+
+csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
+  int saved = errno;
+  struct timespec at = timespec_from(deadline);
+  // WAIT_BITSET takes an absolute deadline on the monotonic clock; plain WAIT would take a relative one.
+  long answer = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline == CSCHED_FOREVER ? NULL : &at,
+                        NULL, FUTEX_BITSET_MATCH_ANY);
+  int error = answer == 0 ? 0 : errno;
+  errno = saved;
+  switch (error) {
+  case 0:
+    return CSCHED_FUTEX_WOKEN;
+  case EAGAIN:
+    return CSCHED_FUTEX_CHANGED;
+  case EINTR:
+    return CSCHED_FUTEX_INTERRUPTED;
+  case ETIMEDOUT:
+    return CSCHED_FUTEX_TIMED_OUT;
+  default:
+    csched_os_abort_("Scheduler: futex wait: the kernel refused a valid request\n"); // EFAULT, EINVAL, ENOSYS
+  }
+}
+
+void csched_futex_wake_(uint32_t *word, int count) {
+  int saved = errno;
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); // EFAULT: the sleeper is gone, and awake
+  errno = saved;
+}
+
+// MARK: membarrier
+
+uint32_t csched_has_membarrier_;
+
+static long membarrier(int command) {
+  return syscall(SYS_membarrier, command, 0, 0);
+}
+
+__attribute__((constructor)) static void register_membarrier(void) {
+  int saved = errno;
+  csched_has_membarrier_ = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  errno = saved;
+}
+
+void csched_fence_heavy_(void) {
+  if (!csched_has_membarrier_) {
+    csched_fence_full();
+    return;
+  }
+  int saved = errno;
+  if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+    // EPERM: a registration that did not survive (fork into a new address space). ENOMEM: the kernel had none just now.
+    while (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
+           membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+      sched_yield();
+  }
+  errno = saved;
+}
+
+// MARK: processors and time
+
+unsigned csched_cpu_count_(void) {
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) == 0) return (unsigned)CPU_COUNT(&usable);
+  long online = sysconf(_SC_NPROCESSORS_ONLN); // more processors than a cpu_set_t holds
+  return online > 0 ? (unsigned)online : 1;
+}
+
+void csched_nap_(csched_time span) {
+  struct timespec until = timespec_from(csched_now() + span);
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+  }
+}
+
+// MARK: threads
+
+typedef struct start_info {
+  void (*body)(void *);
+  void *context;
+} start_info;
+
+static void *thread_main(void *argument) {
+  start_info info = *(start_info *)argument;
+  free(argument);
+  info.body(info.context);
+  return NULL;
+}
+
+int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
+  start_info *info = malloc(sizeof *info);
+  if (info == NULL) return ENOMEM;
+  *info = (start_info){body, context};
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error == 0) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+    if (stack_size != 0) {
+      if (stack_size < least) stack_size = least;
+      if (stack_size > SIZE_MAX - page)
+        error = ENOMEM; // rounding up would wrap
+      else
+        error = pthread_attr_setstacksize(&attributes, (stack_size + page - 1) / page * page);
+    }
+    pthread_t id;
+    if (error == 0) error = pthread_create(&id, &attributes, thread_main, info);
+    if (error == EINVAL) error = ENOMEM; // a stack that fits into no address space
+    if (error == 0) thread->handle = (uintptr_t)id;
+    pthread_attr_destroy(&attributes);
+  }
+  if (error != 0) free(info);
+  return error;
+}
+
+void csched_os_thread_join_(csched_os_thread thread) {
+  pthread_join((pthread_t)thread.handle, NULL);
+}
+
+void csched_os_thread_detach_(csched_os_thread thread) {
+  pthread_detach((pthread_t)thread.handle);
+}
+
+void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
+  pthread_cleanup_push(finally, context);
+  body(context);
+  pthread_cleanup_pop(1);
+}
+
+void csched_os_thread_set_name_(const char *name) {
+  pthread_setname_np(pthread_self(), name);
+}
+
+uint32_t csched_os_thread_id_(void) {
+  return (uint32_t)syscall(SYS_gettid);
+}
+
+void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%u/comm", (unsigned)id);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? -1 : read(file, name, size - 1);
+  if (file >= 0) close(file);
+  if (length <= 0) {
+    name[0] = '?';
+    length = 1;
+  }
+  name[length] = 0;
+  name[strcspn(name, "\n")] = 0;
+}
+
+// MARK: thread-specific data
+
+int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
+  static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+  if (csched_load_acquire(&tsd->state) != 2) {
+    pthread_mutex_lock(&making);
+    int error = 0;
+    if (csched_load_relaxed(&tsd->state) != 2) {
+      pthread_key_t key;
+      error = pthread_key_create(&key, destructor);
+      tsd->key = key;
+      if (error == 0) csched_store_release(&tsd->state, 2u);
+    }
+    pthread_mutex_unlock(&making);
+    if (error != 0) return error;
+  }
+  return pthread_setspecific(tsd->key, value);
+}
+
+// MARK: the end
+
+void csched_os_abort_(const char *text) {
+  size_t left = strlen(text);
+  while (left > 0) {
+    ssize_t written = write(STDERR_FILENO, text, left);
+    if (written < 0 && errno != EINTR) break;
+    if (written > 0) {
+      text += written;
+      left -= (size_t)written;
+    }
+  }
+  abort();
+}
+#endif

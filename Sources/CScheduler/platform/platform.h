@@ -1,0 +1,70 @@
+// The port: everything the core asks of the system, in one page. linux.c and darwin.c implement it; a model checker may too.
+// Depends on: base.h.
+#pragma once
+
+#include <CScheduler/atomic.h>
+
+/// How a futex wait ended. All but WOKEN and TIMED_OUT mean "look again"; a WOKEN may be stray.
+typedef enum csched_futex_result {
+  CSCHED_FUTEX_WOKEN,
+  CSCHED_FUTEX_CHANGED,
+  CSCHED_FUTEX_INTERRUPTED,
+  CSCHED_FUTEX_TIMED_OUT,
+} csched_futex_result;
+
+/// Does: sleeps while `*word == expected`, until woken or `deadline`.
+csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline);
+
+/// Does: wakes up to `count` sleepers on `word`. The address may be stale: it is a name here, not memory to be read.
+void csched_futex_wake_(uint32_t *word, int count);
+
+/// Asymmetric fences: a light and a heavy one together order like two full fences. The light one costs nothing where the
+/// kernel lets the heavy one interrupt every other processor that runs this process (membarrier).
+extern uint32_t csched_has_membarrier_;
+void csched_fence_heavy_(void);
+static inline void csched_fence_light_(void) {
+  if (CSCHED_LIKELY(csched_has_membarrier_))
+    csched_fence_compiler();
+  else
+    csched_fence_full();
+}
+
+/// Returns: how many processors this process may use now, at least 1.
+unsigned csched_cpu_count_(void);
+
+/// Does: sleeps for `span` nanoseconds.
+void csched_nap_(csched_time span);
+
+/// A thread as the system knows it.
+typedef struct csched_os_thread {
+  uintptr_t handle;
+} csched_os_thread;
+
+/// Does: starts a joinable thread that calls `body(context)`. Returns: 0 or an errno value. `stack_size` 0 is the default.
+int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context);
+void csched_os_thread_join_(csched_os_thread thread);
+void csched_os_thread_detach_(csched_os_thread thread);
+
+/// Does: calls `body(context)`, then `finally(context)`, also when the thread ends (pthread_exit, cancellation) inside `body`.
+void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context);
+
+/// Does: names the calling thread; the name is at most 15 bytes.
+void csched_os_thread_set_name_(const char *name);
+
+/// Returns: the system's number for the calling thread.
+uint32_t csched_os_thread_id_(void);
+
+/// Does: writes the name of thread `id` of this process into `name`, "?" when it is gone.
+void csched_os_thread_get_name_(uint32_t id, char *name, size_t size);
+
+/// Thread-specific data: a value per thread whose destructor runs when the thread ends.
+typedef struct csched_tsd {
+  uint32_t state; ///< 0 not yet made, 1 being made, 2 made
+  uint32_t key;
+} csched_tsd;
+
+/// Does: sets this thread's value of `tsd`, made at first use with `destructor`. Returns: 0 or an errno value.
+int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *));
+
+/// Does: writes `text` to standard error and aborts.
+void csched_os_abort_(const char *text) CSCHED_NORETURN;
