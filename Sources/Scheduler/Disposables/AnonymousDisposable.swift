@@ -1,0 +1,35 @@
+// States of `disposed`
+//   false  `action` waits; nobody touches it but init and deinit
+//   true   `action` belongs to the one thread that turned the flag, and is nil once that thread's dispose returns
+// Obligations
+//   Q1  Exactly one dispose runs the action.
+//   Q2  The action and its captures are released after it ran and before that dispose returns.
+// Orderings: the exchange acquires what earlier holders of the reference wrote, and releases for `isDisposed`.
+// Assumes: the reference itself was handed from thread to thread with the ordering that Sendable asks for.
+// Checked by: "a closure disposed by 8 threads at once runs once",
+//   "a closure and its captures are gone when dispose returns".
+
+internal import Synchronization
+
+/// Runs a closure at its first disposal.
+final class AnonymousDisposable: Cancelable {
+  private let disposed = Atomic(false)
+  // Touched by the thread that won `disposed`, and by deinit, alone.
+  // Speed only: one owner at a time is what `disposed` decides, so the runtime need not check it (25 of 124 ns
+  // for a set and a disposal).
+  @exclusivity(unchecked) nonisolated(unsafe) private var action: (@Sendable () -> Void)?
+
+  init(_ action: @escaping @Sendable () -> Void) {
+    self.action = action
+  }
+
+  var isDisposed: Bool {
+    disposed.load(ordering: .acquiring)  // acquire; pairs with dispose
+  }
+
+  func dispose() {
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }  // Q1
+    guard let action = action.take() else { return }  // Q2: moved out, so it dies with this frame
+    action()
+  }
+}

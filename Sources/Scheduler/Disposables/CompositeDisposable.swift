@@ -1,0 +1,89 @@
+internal import Synchronization
+
+/// Holds any number of disposables that come and go, and disposes them together.
+///
+/// ```swift
+/// let all = CompositeDisposable()
+/// let key = all.insert(download)
+/// all.insert(upload)
+/// if let key { all.remove(for: key) }  // ends the download
+/// all.dispose()                        // ends the upload, and each one inserted from now on
+/// ```
+///
+/// The disposal goes in the order of insertion. Each child is disposed exactly once, or handed back by ``take(for:)``,
+/// however many threads insert, remove and dispose. Inserting allocates only when the list grows. The idea is that of
+/// Rx.NET and RxSwift.
+public final class CompositeDisposable: DisposalNode {
+  private let lock = InlineLock()
+  private let disposed = Atomic(false)  // written under the lock
+  // Under the lock, and in init and deinit.
+  nonisolated(unsafe) private var children: ChildList
+
+  /// Creates one that holds `disposables`.
+  public init(_ disposables: any Disposable...) {
+    children = ChildList(disposables)
+  }
+
+  /// Creates one that holds `disposables`.
+  public init(disposables: [any Disposable]) {
+    children = ChildList(disposables)
+  }
+
+  deinit {
+    guard !children.isEmpty else { return }
+    DisposalWalk.release { $0.push(children.takeAll()) }
+  }
+
+  /// Tells whether it has been disposed.
+  public var isDisposed: Bool {
+    disposed.load(ordering: .acquiring)  // acquire; pairs with detach
+  }
+
+  /// How many disposables it holds; 0 after the disposal.
+  public var count: Int {
+    lock.withLock { children.count }
+  }
+
+  /// Adds `disposable` and returns its key. After the disposal it disposes it at once, and returns nil.
+  @discardableResult
+  public func insert(_ disposable: any Disposable) -> DisposeKey? {
+    lock.lock()
+    // hint: under the lock the lock orders it
+    guard !disposed.load(ordering: .relaxed) else {
+      lock.unlock()
+      disposable.dispose()
+      return nil
+    }
+    let id = children.append(disposable)
+    lock.unlock()
+    return DisposeKey(owner: ObjectIdentifier(self), id: id)
+  }
+
+  /// Removes the child that `key` names, and disposes it. Does nothing if it is gone.
+  public func remove(for key: DisposeKey) {
+    take(for: key)?.dispose()
+  }
+
+  /// Removes the child that `key` names, and returns it undisposed; nil if it is gone.
+  @discardableResult
+  public func take(for key: DisposeKey) -> (any Disposable)? {
+    guard key.owner == ObjectIdentifier(self) else { return nil }
+    lock.lock()
+    let child = children.take(key.id)
+    lock.unlock()
+    return child
+  }
+
+  /// Disposes all that it holds, in the order of insertion; what is inserted later is disposed then.
+  public func dispose() {
+    DisposalWalk.dispose(self)
+  }
+
+  func detachChildren(into walk: inout DisposalWalk) {
+    lock.lock()
+    disposed.store(true, ordering: .releasing)  // release; pairs with isDisposed
+    let all = children.takeAll()
+    lock.unlock()
+    walk.push(consume all)
+  }
+}

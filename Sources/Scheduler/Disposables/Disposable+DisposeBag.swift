@@ -1,0 +1,6 @@
+extension Disposable {
+  /// Puts it into `bag`, which disposes it when the bag is released.
+  public func disposed(by bag: DisposeBag) {
+    bag.insert(self)
+  }
+}

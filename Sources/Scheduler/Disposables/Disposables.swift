@@ -1,0 +1,42 @@
+/// Makes disposables out of closures and of other disposables.
+///
+/// ```swift
+/// let token = Disposables.create { handle.close() }
+/// let both = Disposables.create(token, subscription)
+/// both.dispose()  // closes the handle, then ends the subscription
+/// ```
+public enum Disposables {
+  /// Returns the disposable that does nothing. Allocates nothing.
+  public static func create() -> any Disposable {
+    NopDisposable()
+  }
+
+  /// Returns a disposable that runs `dispose` once, and has released it when the winning `dispose()` returns.
+  ///
+  /// One allocation, beside the closure's own context. Releasing it undisposed releases the closure and does not run it.
+  public static func create(with dispose: @escaping @Sendable () -> Void) -> any Cancelable {
+    AnonymousDisposable(dispose)
+  }
+
+  /// Returns a disposable that disposes `first`, then `second`. One allocation.
+  public static func create(_ first: any Disposable, _ second: any Disposable) -> any Cancelable {
+    BinaryDisposable(first, second)
+  }
+
+  /// Returns a disposable that disposes the three in order.
+  public static func create(
+    _ first: any Disposable, _ second: any Disposable, _ third: any Disposable
+  ) -> any Cancelable {
+    NaryDisposable([first, second, third])
+  }
+
+  /// Returns a disposable that disposes all of `disposables` in order.
+  public static func create(_ disposables: any Disposable...) -> any Cancelable {
+    NaryDisposable(disposables)
+  }
+
+  /// Returns a disposable that disposes all of `disposables` in order.
+  public static func create(_ disposables: [any Disposable]) -> any Cancelable {
+    NaryDisposable(disposables)
+  }
+}

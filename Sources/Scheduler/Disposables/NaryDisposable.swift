@@ -1,0 +1,33 @@
+// States of `disposed`, obligations, orderings: as in BinaryDisposable, with a list for the two children.
+// Checked by: "any number of disposables is disposed in order, once".
+
+internal import Synchronization
+
+/// Disposes a fixed list of others in order.
+final class NaryDisposable: DisposalNode {
+  private let disposed = Atomic(false)
+  // Touched by the thread that won `disposed`, and by deinit, alone.
+  nonisolated(unsafe) private var children: ChildList
+
+  init(_ children: [any Disposable]) {
+    self.children = ChildList(children)
+  }
+
+  deinit {
+    guard !children.isEmpty else { return }
+    DisposalWalk.release { $0.push(children.takeAll()) }
+  }
+
+  var isDisposed: Bool {
+    disposed.load(ordering: .acquiring)  // acquire; pairs with detach
+  }
+
+  func dispose() {
+    DisposalWalk.dispose(self)
+  }
+
+  func detachChildren(into walk: inout DisposalWalk) {
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }  // Q1 of BinaryDisposable
+    walk.push(children.takeAll())
+  }
+}

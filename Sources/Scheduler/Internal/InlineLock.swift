@@ -1,0 +1,42 @@
+// Public because Protected's fast path is inlined into its callers (benchmark row K2, see below): no C type leaves this file.
+public import CScheduler
+public import Synchronization
+
+/// The 4-byte lock of the C core, stored in line in the class or the noncopyable value that owns it.
+///
+/// `Atomic` is there for its storage only: it has a fixed address for as long as it lives, which is what the lock asks for.
+///
+/// Inlined, because `Protected.withLock` is the benchmark's row K2: see DESIGN.md, "Swift over the lock", for the figures.
+@frozen
+@usableFromInline
+struct InlineLock: ~Copyable, Sendable {
+  @usableFromInline let word = Atomic<UInt32>(0)
+
+  @inlinable
+  init() {}
+
+  @inlinable
+  var pointer: UnsafeMutablePointer<csched_lock> {
+    @inline(__always) get {
+      withUnsafePointer(to: word) {
+        UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: csched_lock.self)
+      }
+    }
+  }
+
+  @inlinable @inline(__always)
+  func lock() { csched_lock_lock(pointer) }
+
+  @inlinable @inline(__always)
+  func unlock() { csched_lock_unlock(pointer) }
+
+  @inlinable @inline(__always)
+  func tryLock() -> Bool { csched_lock_trylock(pointer) }
+
+  @inlinable @inline(__always)
+  func withLock<Result: ~Copyable, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+}

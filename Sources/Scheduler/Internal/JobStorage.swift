@@ -1,0 +1,40 @@
+internal import CScheduler
+internal import Synchronization
+
+/// Room for a job of the core, in line in the object that owns it.
+///
+/// `Atomic` is there for its storage only: it has a fixed address for as long as it lives, which is what the core asks for.
+/// Words, because an alignment of more than theirs would cost the object a slower allocation.
+struct JobStorage: ~Copyable {
+  private let words = FourWords()
+
+  /// All zero. Stops the process if the core's job has outgrown the room.
+  init() { precondition(MemoryLayout<csched_job>.size <= MemoryLayout<FourWords>.size, "JobStorage: add words") }
+
+  var job: UnsafeMutablePointer<csched_job> {
+    withUnsafePointer(to: words) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: csched_job.self) }
+  }
+}
+
+/// Room for a timer of the core, in line in the object that owns it.
+struct TimerStorage: ~Copyable {
+  private let words = TwelveWords()
+
+  private struct TwelveWords: ~Copyable {
+    let a = FourWords(), b = FourWords(), c = FourWords()
+  }
+
+  /// All zero. Stops the process if the core's timer has outgrown the room.
+  init() { precondition(MemoryLayout<csched_timer>.size <= MemoryLayout<TwelveWords>.size, "TimerStorage: add words") }
+
+  var timer: UnsafeMutablePointer<csched_timer> {
+    withUnsafePointer(to: words) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: csched_timer.self) }
+  }
+
+  /// The same memory: the job is the timer's first member.
+  var job: UnsafeMutablePointer<csched_job> { UnsafeMutableRawPointer(timer).assumingMemoryBound(to: csched_job.self) }
+}
+
+private struct FourWords: ~Copyable {
+  let a = Atomic<UInt64>(0), b = Atomic<UInt64>(0), c = Atomic<UInt64>(0), d = Atomic<UInt64>(0)
+}

@@ -1,0 +1,31 @@
+internal import CScheduler
+
+/// A moment on the monotonic clock, in nanoseconds since an arbitrary start. It does not advance while the system sleeps.
+public struct MonotonicTime: InstantProtocol, Hashable, Sendable {
+  /// Nanoseconds since the clock's start.
+  public let nanoseconds: UInt64
+
+  /// Makes the moment that many nanoseconds after the clock's start.
+  public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+  /// The present.
+  public static var now: MonotonicTime { MonotonicTime(nanoseconds: csched_now()) }
+
+  /// The moment `duration` later, or earlier where it is negative; held at the clock's ends.
+  public func advanced(by duration: Duration) -> MonotonicTime {
+    let span = duration.saturatedNanoseconds
+    let (sum, overflow) =
+      span >= 0
+      ? nanoseconds.addingReportingOverflow(span.magnitude) : nanoseconds.subtractingReportingOverflow(span.magnitude)
+    return MonotonicTime(nanoseconds: overflow ? (span >= 0 ? .max : .min) : sum)
+  }
+
+  /// The time from this moment to `other`, negative when that is earlier.
+  public func duration(to other: MonotonicTime) -> Duration {
+    other >= self
+      ? .nanoseconds(Int64(clamping: other.nanoseconds - nanoseconds))
+      : .nanoseconds(-Int64(clamping: nanoseconds - other.nanoseconds))
+  }
+
+  public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+}

@@ -1,0 +1,44 @@
+internal import CScheduler
+internal import Synchronization
+
+/// A closure that waits in a queue of the core, and the disposable that cancels it: one small allocation for both.
+///
+/// It can neither be delayed nor keep what the closure returns: see ``ScheduledAction``, at more than twice the size.
+final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
+  // Unchecked, because the compiler does not see that `work` belongs to whoever moved the job's state on: its runner or its
+  // canceller.
+  private let storage = JobStorage()
+  private let disposed = Atomic(false)
+  @exclusivity(unchecked) private var work: (@Sendable () -> Void)?
+
+  init(_ work: @escaping @Sendable () -> Void) {
+    self.work = work
+    plainJobType.attach(storage.job, to: self)
+  }
+
+  /// Hands the job to `queue`, with a reference that its release gives back.
+  @inline(__always)
+  func submit<Result>(to queue: (UnsafeMutablePointer<csched_job>) -> Result) -> Result {
+    _ = Unmanaged.passRetained(self)
+    return queue(storage.job)
+  }
+
+  func run() { work.take()!() }
+
+  func drop() { work = nil }
+
+  func letGo() {}
+
+  var isDisposed: Bool { disposed.load(ordering: .acquiring) }
+
+  func dispose() {
+    disposed.store(true, ordering: .releasing)
+    csched_job_cancel(storage.job)
+  }
+}
+
+private let plainJobType = JobType(
+  csched_job_type(
+    run: { JobType.on($0, PlainAction.self) { $0.run() } },
+    drop: { JobType.on($0, PlainAction.self) { $0.drop() } },
+    release: { JobType.release($0, PlainAction.self) }))

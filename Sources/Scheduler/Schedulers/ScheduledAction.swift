@@ -1,0 +1,142 @@
+internal import CScheduler
+internal import Synchronization
+
+/// A closure that waits in a queue of the core, perhaps for a time, and the disposable that cancels it and disposes what the
+/// closure has returned: one allocation for all.
+///
+/// A chain of actions, each of which schedules the next and returns its disposable, stays flat: when an action has run, the
+/// one that holds it takes over what it returned. So the first of them always leads straight to the last, and those between
+/// are gone.
+final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
+  // Unchecked, because the compiler does not see who may touch what: `body` belongs to whoever moved the job's state on, its
+  // runner or its canceller; `links` is guarded by `lock`.
+
+  enum Body {
+    case plain(@Sendable () -> Void)
+    case disposing(@Sendable () -> any Disposable)
+  }
+
+  private struct Links {
+    /// What the body returned, or what that has led to.
+    var returned: (any Disposable)?
+    /// The action that holds this one as what it returned, while this one has not run.
+    var holder: ScheduledAction?
+    /// Whether the body has run and has returned something.
+    var hasRun = false
+  }
+
+  private let storage = TimerStorage()
+  private let lock = InlineLock()
+  private let disposed = Atomic(false)  // written under the lock
+  @exclusivity(unchecked) private var body: Body?
+  @exclusivity(unchecked) private var links = Links()
+
+  /// Keeps the thread going while a delayed action is pending. Written before the submission, and by the job's release.
+  @exclusivity(unchecked) private var scheduler: ThreadScheduler?
+  /// Keeps the loop's memory for as long as a delayed action can be cancelled.
+  private let core: ThreadCore?
+
+  /// Makes one that runs `body`; with a `scheduler`, one that may be delayed.
+  init(_ body: consuming Body, delayedOn scheduler: ThreadScheduler? = nil) {
+    self.body = body
+    self.scheduler = scheduler
+    core = scheduler?.core
+    scheduledJobType.attach(storage.job, to: self)
+  }
+
+  deinit {
+    guard links.hasRun else { return }
+    DisposalWalk.release { walk in
+      if let returned = links.returned.take() { walk.push(returned) }
+    }
+  }
+
+  /// Hands the job to `queue`, with a reference that its release gives back.
+  func submit<Result>(to queue: (UnsafeMutablePointer<csched_job>) -> Result) -> Result {
+    _ = Unmanaged.passRetained(self)
+    return queue(storage.job)
+  }
+
+  /// The same for a delayed one.
+  func submitTimer<Result>(to queue: (UnsafeMutablePointer<csched_timer>) -> Result) -> Result {
+    _ = Unmanaged.passRetained(self)
+    return queue(storage.timer)
+  }
+
+  // MARK: the core's side
+
+  func run() {
+    switch body.take()! {
+    case .plain(let work): work()
+    case .disposing(let work):
+      let returned = work()
+      if type(of: returned) != NopDisposable.self { settle(returned) }
+    }
+  }
+
+  /// Keeps what the body returned, and leads the holder to it.
+  private func settle(_ returned: any Disposable) {
+    let (isLate, holder) = lock.withLock {
+      links.hasRun = true
+      let isLate = disposed.load(ordering: .relaxed)  // hint: under the lock the lock orders it
+      if !isLate { links.returned = returned }
+      return (isLate, links.holder.take())
+    }
+    if isLate { return returned.dispose() }
+    if let holder { holder.replace(self, by: returned) } else { hold(returned) }
+  }
+
+  /// Takes over `next` from `old`, which has run, if this one still leads to it.
+  private func replace(_ old: ScheduledAction, by next: any Disposable) {
+    let (isLate, isDone) = lock.withLock {
+      let isLate = disposed.load(ordering: .relaxed)  // hint: under the lock the lock orders it
+      guard !isLate, links.returned as AnyObject? === old else { return (isLate, true) }
+      links.returned = next
+      return (false, false)
+    }
+    if isLate { next.dispose() } else if !isDone { hold(next) }
+  }
+
+  /// Makes this one the holder of `next`; one that has run already is passed over.
+  private func hold(_ next: any Disposable) {
+    guard let next = next as? ScheduledAction else { return }
+    let further: (any Disposable)? = next.lock.withLock {
+      if !next.links.hasRun { next.links.holder = self }
+      return next.links.hasRun ? next.links.returned : nil
+    }
+    if let further { replace(next, by: further) }
+  }
+
+  func drop() {
+    body = nil
+    let holder = lock.withLock { links.holder.take() }
+    _ = consume holder
+  }
+
+  func letGo() {
+    if core != nil { scheduler = nil }
+  }
+
+  // MARK: the user's side
+
+  var isDisposed: Bool { disposed.load(ordering: .acquiring) }  // acquire; pairs with detachChildren
+
+  func dispose() { DisposalWalk.dispose(self) }
+
+  func detachChildren(into walk: inout DisposalWalk) {
+    let (isFirst, returned) = lock.withLock {
+      let isFirst = !disposed.load(ordering: .relaxed)  // hint: under the lock the lock orders it
+      disposed.store(true, ordering: .releasing)  // release; pairs with isDisposed
+      return (isFirst, links.returned.take())
+    }
+    guard isFirst else { return }
+    if core == nil { csched_job_cancel(storage.job) } else { csched_timer_cancel(storage.timer) }
+    if let returned { walk.push(returned) }
+  }
+}
+
+private let scheduledJobType = JobType(
+  csched_job_type(
+    run: { JobType.on($0, ScheduledAction.self) { $0.run() } },
+    drop: { JobType.on($0, ScheduledAction.self) { $0.drop() } },
+    release: { JobType.release($0, ScheduledAction.self) }))

@@ -1,0 +1,31 @@
+/// Runs work at a given time, besides what ``ImmediateSchedulerType`` promises.
+///
+/// 6. Nothing runs early. Time is the monotonic clock's: it does not jump when the wall clock is set.
+/// 7. Work for the same moment runs in the order of its submission.
+/// 8. A delay that is zero or negative is a plain submission; one beyond the end of time never comes.
+public protocol SchedulerType: ImmediateSchedulerType {
+  /// The present moment, as this scheduler counts time.
+  var now: MonotonicTime { get }
+
+  /// Schedules `action` for `delay` from now; otherwise as ``ImmediateSchedulerType/schedule(_:action:)``.
+  @discardableResult
+  func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable
+
+  /// Schedules `action` for `delay` from now.
+  @discardableResult
+  func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable
+}
+
+extension SchedulerType {
+  public var now: MonotonicTime { .now }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    schedule((), after: delay) { _ in
+      action()
+      return Disposables.create()
+    }
+  }
+}

@@ -1,0 +1,151 @@
+internal import CScheduler
+
+/// Runs all its actions on one thread of its own, which stays alive between them: the home for what is confined to one thread.
+///
+/// ```swift
+/// let database = try ThreadScheduler(name: "database")
+/// database.schedule { open("notes.db") }        // opened here …
+/// let query = database.schedule { search("a") }  // … used here: always the same thread
+/// query.dispose()                                // if it has not begun, it never will
+/// database.stop()
+/// database.join()
+/// ```
+///
+/// 1. Actions run one after the other, in the order of their submission; delayed ones in the order of their deadlines.
+/// 2. An idle thread sleeps, with no wakeups.
+/// 3. The thread ends by ``stop(_:)``, or when the last reference is gone and no delayed action is pending. What was submitted
+///    before runs first.
+/// 4. After ``stop(_:)`` an action is refused: it is released at once, and the disposable returned says that it is disposed.
+///    ``trySchedule(_:)`` throws instead.
+public final class ThreadScheduler: SchedulerType {
+  let core: ThreadCore
+
+  /// Says why a thread could not be started.
+  public struct StartError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The system's error number: `EAGAIN` (no thread to be had), `ENOMEM`.
+    public let code: Int32
+
+    public var description: String { "the thread could not be started: error \(code) of the system" }
+  }
+
+  /// Says that the thread had been stopped.
+  public struct Stopped: Error, Hashable, Sendable, CustomStringConvertible {
+    public var description: String { "the thread has been stopped: start another ThreadScheduler" }
+  }
+
+  /// What becomes of the actions that are outstanding when the thread is stopped.
+  public enum StopPolicy: Hashable, Sendable {
+    /// Those that are queued or due run; those whose time has not come are dropped.
+    case runOutstanding
+    /// All that have not begun are dropped.
+    case dropOutstanding
+  }
+
+  /// Starts a thread, and returns when it is ready.
+  ///
+  /// - Parameters:
+  ///   - name: shown by the system's tools, cut at 15 bytes, never inside a character's UTF-8.
+  ///   - stackSize: in bytes; 0 is the system's default.
+  public init(name: String = "", stackSize: Int = 0) throws(StartError) {
+    core = try ThreadCore(name: name, stackSize: max(0, stackSize))
+  }
+
+  deinit { core.stop(.runOutstanding) }
+
+  // MARK: scheduling
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    let waiting = ScheduledAction(.disposing { action(state) })
+    if waiting.submit(to: { csched_thread_submit(core.thread, $0) }) != 0 { waiting.dispose() }
+    return waiting
+  }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { submit(action).action }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    submit(.disposing { action(state) }, after: delay)
+  }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    submit(.plain(action), after: delay)
+  }
+
+  /// Schedules `action`, or throws when the thread has been stopped.
+  @discardableResult
+  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(Stopped) -> any Cancelable {
+    let (action, isAccepted) = submit(action)
+    guard isAccepted else { throw Stopped() }
+    return action
+  }
+
+  private func submit(_ work: @escaping @Sendable () -> Void) -> (action: PlainAction, isAccepted: Bool) {
+    let waiting = PlainAction(work)
+    let isAccepted = waiting.submit { csched_thread_submit(core.thread, $0) } == 0
+    if !isAccepted { waiting.dispose() }
+    return (waiting, isAccepted)
+  }
+
+  private func submit(_ body: consuming ScheduledAction.Body, after delay: Duration) -> ScheduledAction {
+    let deadline = delay.deadline
+    let action = ScheduledAction(body, delayedOn: self)
+    let isAccepted = action.submitTimer { csched_thread_submit_at(core.thread, $0, deadline) } == 0
+    if !isAccepted { action.dispose() }
+    return action
+  }
+
+  // MARK: the thread
+
+  /// Ends the thread after the outstanding actions have got what `policy` says. Does not wait: see ``join()``.
+  ///
+  /// May be called on any thread, its own included, any number of times; `.dropOutstanding` after `.runOutstanding` drops what is left.
+  public func stop(_ policy: StopPolicy = .runOutstanding) { core.stop(policy) }
+
+  /// Waits until the thread has ended. Without a stop before or meanwhile that is for ever. Several threads may wait. On the
+  /// thread itself the wait could never end: that stops the process with a message.
+  public func join() {
+    precondition(
+      csched_thread_join(core.thread) == 0,
+      "ThreadScheduler.join: called on the scheduler's own thread, which cannot wait for its own end. Join from another thread."
+    )
+  }
+
+  /// Whether the caller runs on this scheduler's thread.
+  public var isOnThread: Bool { csched_thread_is_current(core.thread) }
+
+  /// Stops the process with a message unless the caller runs on this scheduler's thread.
+  public func preconditionOnThread() {
+    precondition(
+      isOnThread,
+      "ThreadScheduler.preconditionOnThread: called on another thread. Schedule the work on this scheduler.")
+  }
+}
+
+/// Owns the core's thread, and with it the memory of its loop.
+final class ThreadCore: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
+  let thread: OpaquePointer
+
+  init(name: String, stackSize: Int) throws(ThreadScheduler.StartError) {
+    var thread: OpaquePointer?
+    let error = name.withCString { name in
+      var options = csched_thread_options(name: name, stack_size: stackSize)
+      return csched_thread_start(&thread, &options)
+    }
+    guard let thread, error == 0 else { throw ThreadScheduler.StartError(code: error) }
+    self.thread = thread
+  }
+
+  deinit { csched_thread_destroy(thread) }
+
+  func stop(_ policy: ThreadScheduler.StopPolicy) {
+    csched_thread_stop(thread, policy == .runOutstanding ? CSCHED_STOP_RUN : CSCHED_STOP_DROP)
+  }
+}

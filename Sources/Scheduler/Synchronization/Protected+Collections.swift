@@ -1,0 +1,30 @@
+extension Protected where Value: RangeReplaceableCollection {
+  /// Appends `element`, in one critical section.
+  @inlinable
+  public func append(_ element: Value.Element) { withLock { $0.append(element) } }
+
+  /// Appends `elements`, in one critical section. They are iterated under the lock.
+  @inlinable
+  public func append(contentsOf elements: some Sequence<Value.Element>) { withLock { $0.append(contentsOf: elements) } }
+}
+
+/// For an optional collection, such as `Data?`: the bytes of a response that has perhaps not begun. No import is needed.
+extension Protected {
+  /// Appends `other`, in one critical section; where there was no collection, it becomes a copy of `other`.
+  @inlinable
+  public func append<Wrapped: RangeReplaceableCollection>(_ other: Wrapped) where Value == Wrapped? {
+    withLock { value in
+      if value == nil { value = other } else { value!.append(contentsOf: other) }
+    }
+  }
+
+  /// Appends `elements`, in one critical section; where there was no collection, one begins with them.
+  @inlinable
+  public func append<Wrapped: RangeReplaceableCollection>(
+    contentsOf elements: some Sequence<Wrapped.Element>
+  ) where Value == Wrapped? {
+    withLock { value in
+      if value == nil { value = Wrapped(elements) } else { value!.append(contentsOf: elements) }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+internal import CScheduler
+
+/// Locks: 4 bytes, unfair, not recursive, owned by a thread.
+///
+/// A thread that finds the lock taken spins for a moment and then sleeps. Locking again on the owning thread, and unlocking
+/// on another, stop the process with a message. To guard a value, prefer ``Protected``.
+///
+/// ```swift
+/// let lock = UnfairLock()
+/// var total = 0
+/// lock.withLock { total += 1 }
+/// ```
+public final class UnfairLock: Sendable {
+  @usableFromInline let inline = InlineLock()
+
+  /// Makes an unlocked lock.
+  public init() {}
+
+  /// Takes the lock, waiting as long as it must. The calling thread must not own it.
+  @inlinable
+  public func lock() { inline.lock() }
+
+  /// Gives the lock back. The calling thread must own it.
+  @inlinable
+  public func unlock() { inline.unlock() }
+
+  /// Takes the lock if it is free, and tells whether it did. Never waits.
+  @inlinable
+  public func tryLock() -> Bool { inline.tryLock() }
+
+  /// Takes the lock, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
+  public func tryLock(for timeout: Duration) -> Bool { csched_lock_lock_until(inline.pointer, timeout.deadline) }
+
+  /// Runs `body` with the lock taken, and gives back what it returns or throws.
+  @inlinable
+  public func withLock<Result: ~Copyable, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try inline.withLock(body)
+  }
+
+  /// Stops the process with a message unless the calling thread owns the lock.
+  public func preconditionOwner() { csched_lock_assert_owner(inline.pointer) }
+
+  /// Stops the process with a message if the calling thread owns the lock.
+  public func preconditionNotOwner() { csched_lock_assert_not_owner(inline.pointer) }
+}
