@@ -1,0 +1,40 @@
+import CScheduler
+import CTestSupport
+import TestSupport
+import Testing
+
+/// All tests of the C core. Serialized, because they measure, and because kernels run one at a time.
+@Suite(.serialized) enum CoreTests {}
+
+/// A death test's message: the process must have stopped, and said each of `parts` on standard error.
+func expectMessage(_ result: ExitTest.Result?, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
+  let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+  for part in parts {
+    #expect(message.contains(part), "\(message)", sourceLocation: sourceLocation)
+  }
+}
+
+func freshSeed(_ name: String) -> UInt64 { SeededGenerator.freshSeed(for: name) }
+
+extension CoreTests {
+  @Suite struct TimeTests {
+    @Test("time does not run backwards") func monotonic() {
+      var last = csched_now()
+      for _ in 0..<10_000 {
+        let now = csched_now()
+        #expect(now >= last)
+        last = now
+      }
+    }
+
+    @Test("a moment after another saturates, and a negative span counts as zero") func saturates() {
+      #expect(csched_time_after(5, 7) == 12)
+      #expect(csched_time_after(5, 0) == 5)
+      #expect(csched_time_after(5, -7) == 5)
+      #expect(csched_time_after(5, .min) == 5)
+      #expect(csched_time_after(.max - 1, .max) == .max)
+      #expect(csched_time_after(.max, 1) == .max)
+      #expect(csched_time_after(0, .max) == UInt64(Int64.max))
+    }
+  }
+}

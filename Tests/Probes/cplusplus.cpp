@@ -1,0 +1,42 @@
+// The C API from C++: a lock, a thread, and a job whose run throws out of a trampoline.
+#include <CScheduler/CScheduler.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+namespace {
+int ran = 0;
+void count(csched_job *) {
+  ran++;
+}
+void refuse(csched_job *) {
+  throw std::runtime_error("refused");
+}
+void drop(csched_job *) {}
+const csched_job_type counts = {count, drop, nullptr}, refuses = {refuse, drop, nullptr};
+} // namespace
+
+int main() {
+  csched_lock lock = CSCHED_LOCK_INIT;
+  csched_lock_lock(&lock);
+  csched_lock_unlock(&lock);
+
+  csched_job refusing, counting;
+  csched_job_init(&refusing, &refuses, nullptr);
+  csched_job_init(&counting, &counts, nullptr);
+  try {
+    csched_trampoline_run(&refusing);
+    return 1;
+  } catch (const std::runtime_error &) {
+    csched_trampoline_run(&counting); // the trampoline is open again
+  }
+
+  csched_thread *thread = nullptr;
+  if (csched_thread_start(&thread, nullptr) != 0) return 1;
+  csched_thread_submit(thread, &counting);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  csched_thread_join(thread);
+  csched_thread_destroy(thread);
+  std::printf("%d jobs ran\n", ran);
+  return ran == 2 ? 0 : 1;
+}

@@ -1,0 +1,33 @@
+import Scheduler
+import Synchronization
+import Testing
+
+@Suite("BooleanDisposable")
+struct BooleanDisposableTests {
+  @Test("a flag begins as asked, and turns true for good")
+  func turns() {
+    #expect(BooleanDisposable(isDisposed: true).isDisposed)
+    let flag = BooleanDisposable()
+    #expect(!flag.isDisposed)
+    flag.dispose()
+    flag.dispose()
+    #expect(flag.isDisposed)
+  }
+
+  @Test("what was written before dispose is seen after isDisposed")
+  func publishes() {
+    for round in 0..<50 {
+      let flag = BooleanDisposable()
+      let value = Atomic(-1)
+      raceDisposal(threads: 2) { index in
+        if index == 0 {
+          value.store(round, ordering: .relaxed)
+          flag.dispose()
+        } else {
+          while !flag.isDisposed {}
+          #expect(value.load(ordering: .relaxed) == round)
+        }
+      }
+    }
+  }
+}

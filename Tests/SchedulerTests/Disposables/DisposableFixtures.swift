@@ -1,0 +1,69 @@
+// What the tests of the disposables share.
+
+import Foundation
+import Scheduler
+import Synchronization
+
+/// Counts, from any thread.
+final class DisposalCounter: Disposable {
+  private let count = Atomic(0)
+
+  var value: Int { count.load(ordering: .acquiring) }
+
+  func dispose() { count.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+}
+
+/// Writes down what happened, in order.
+final class DisposalLog: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  var all: [String] { lines.withLock { $0 } }
+
+  func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+  /// Returns a disposable that writes `line`.
+  func entry(_ line: String) -> any Cancelable { Disposables.create { self.add(line) } }
+}
+
+/// Something for a closure to capture.
+final class Capture: Sendable {
+  func touch() {}
+}
+
+/// Runs a closure when it dies.
+final class DeathNotice: Sendable {
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  deinit { body() }
+}
+
+/// Runs `body` on `threads` threads that set off together, and returns when all are through and hold it no more.
+func raceDisposal(threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
+  let ready = DisposalCounter()
+  let group = DispatchGroup()
+  for index in 0..<threads {
+    let work = Mutex<(@Sendable (Int) -> Void)?>(body)
+    group.enter()
+    Thread.detachNewThread {
+      ready.dispose()
+      while ready.value < threads { sched_yield() }
+      run(work.withLock { $0.take() }, index)
+      group.leave()
+    }
+  }
+  group.wait()
+}
+
+private func run(_ body: consuming (@Sendable (Int) -> Void)?, _ index: Int) {
+  body?(index)
+}
+
+#if DEBUG
+  /// How deep the deep chains are: what a recursion would not survive.
+  let deepChain = 100_000
+#else
+  /// How deep the deep chains are: what a recursion would not survive.
+  let deepChain = 10_000_000
+#endif

@@ -1,0 +1,65 @@
+import Foundation
+import Scheduler
+import Synchronization
+
+/// An object whose end can be seen through a weak reference.
+final class Token: Sendable {}
+
+/// What happened, in order, from any thread.
+final class Log<Entry: Sendable>: Sendable {
+  private let stored = Mutex<[Entry]>([])
+  func add(_ entry: Entry) { stored.withLock { $0.append(entry) } }
+  var entries: [Entry] { stored.withLock { $0 } }
+}
+
+/// A count that any thread may raise.
+final class Counter: Sendable {
+  private let stored = Atomic(0)
+  @discardableResult func increment() -> Int { stored.wrappingAdd(1, ordering: .relaxed).newValue }
+  var value: Int { stored.load(ordering: .relaxed) }
+}
+
+/// A gate that opens once, to be waited for.
+final class Gate: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+  func open() { semaphore.signal() }
+  /// Waits for one `open()`, and tells whether it came within ten seconds.
+  @discardableResult func wait() -> Bool { semaphore.wait(timeout: .now() + 10) == .success }
+}
+
+/// Runs `body` on `count` threads at once, and returns when all have ended.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+  let group = DispatchGroup()
+  for index in 0..<count {
+    group.enter()
+    Thread.detachNewThread {
+      body(index)
+      group.leave()
+    }
+  }
+  group.wait()
+}
+
+/// Waits until `condition` holds, ten seconds at the most, and tells whether it did.
+func eventually(_ condition: () -> Bool) -> Bool {
+  let end = ContinuousClock.now + .seconds(10)
+  while !condition() {
+    if ContinuousClock.now > end { return false }
+    usleep(500)
+  }
+  return true
+}
+
+/// The kilobytes that this process has in memory.
+func residentKilobytes() -> Int {
+  let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+  return Int(line.filter(\.isNumber)) ?? 0
+}
+
+/// The names of this process's threads, as the system shows them.
+func threadNames() -> [String] {
+  let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+  return tasks.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
+    .map { $0.trimmingCharacters(in: .newlines) }
+}

@@ -1,0 +1,144 @@
+// What the tests need of C: the system's figures about threads and memory, and the kernels of the C core's tests.
+// Depends on: CScheduler.
+//
+// A kernel returns NULL when all that it checked held, else what did not (the text lives until the next kernel). Kernels
+// run one at a time: their failures are collected in one place. A kernel that hangs is ended by a watchdog, with its name.
+#ifndef CTEST_SUPPORT_H
+#define CTEST_SUPPORT_H
+
+#include <CScheduler/CScheduler.h>
+
+CSCHED_BEGIN_DECLS
+
+typedef const char *ctest_failure;
+
+typedef enum ctest_sanitizer_kind {
+  CTEST_NO_SANITIZER,
+  CTEST_ADDRESS_SANITIZER,
+  CTEST_THREAD_SANITIZER
+} ctest_sanitizer_kind;
+ctest_sanitizer_kind ctest_sanitizer(void);
+
+// MARK: the system's figures
+
+/// The calling thread's number.
+uint32_t ctest_thread_id(void);
+/// How many threads the process has, and how many of them bear exactly `name`.
+size_t ctest_thread_count(void);
+size_t ctest_threads_named(const char *name);
+/// Context switches of a thread of this process, voluntary and not; -1 when it is gone.
+int64_t ctest_thread_switches(uint32_t thread);
+int64_t ctest_thread_voluntary_switches(uint32_t thread);
+/// Processor time that a thread has used, in nanoseconds; -1 when it is gone.
+int64_t ctest_thread_processor_time(uint32_t thread);
+/// Resident memory of the process, in bytes.
+int64_t ctest_resident_bytes(void);
+/// Calls `body` with the calling thread (and those that it starts) on one processor, and restores what was.
+void ctest_on_one_processor(void (*body)(void *), void *context);
+
+// MARK: lock
+
+ctest_failure ctest_lock_excludes(int threads, int rounds, int outside);
+ctest_failure ctest_lock_excludes_on_one_processor(int threads, int rounds);
+ctest_failure ctest_lock_trylock(int threads, int rounds);
+ctest_failure ctest_lock_loses_no_wake(int waiters, int rounds, bool timed, bool shared_bucket, uint64_t seed);
+ctest_failure ctest_lock_relay(int threads, int turns);
+ctest_failure ctest_lock_shared_buckets(int threads, int locks, int rounds, uint64_t seed);
+ctest_failure ctest_lock_freed_after_unlock(int threads, int rounds);
+ctest_failure ctest_lock_handed_over(int bargers, int hold_us, int outside_us, int turns, int limit_ms);
+ctest_failure ctest_lock_timed(void);
+ctest_failure ctest_lock_timed_storm(int threads, int rounds, uint64_t seed);
+ctest_failure ctest_lock_zero_is_unlocked(void);
+ctest_failure ctest_lock_interrupted(int signals);
+void ctest_die_relock(void);
+void ctest_die_relock_timed(void);
+void ctest_die_unlock_by_stranger(void);
+void ctest_die_unlock_of_unlocked(void);
+void ctest_die_assert_owner(void);
+void ctest_die_assert_not_owner(void);
+
+// MARK: job
+
+ctest_failure ctest_job_exactly_once(int cancellers, int rounds, uint64_t seed);
+ctest_failure ctest_job_cancel_drops_first(void);
+ctest_failure ctest_job_release_follows_drop(int rounds);
+ctest_failure ctest_job_cancel_and_wait(int rounds);
+ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds);
+ctest_failure ctest_job_resubmits_itself(int times);
+ctest_failure ctest_job_cancel_of_idle(void);
+void ctest_die_submit_twice(void);
+
+// MARK: mpsc
+
+ctest_failure ctest_mpsc_order(int producers, int jobs);
+ctest_failure ctest_mpsc_one_wake_for_a_park(int producers, int rounds, uint64_t seed);
+ctest_failure ctest_mpsc_poke_is_seen(int rounds);
+ctest_failure ctest_mpsc_close_races_push(int producers, int rounds, uint64_t seed);
+ctest_failure ctest_mpsc_states(void);
+
+// MARK: trampoline
+
+ctest_failure ctest_trampoline_order(void);
+ctest_failure ctest_trampoline_cancelled(void);
+ctest_failure ctest_trampoline_chain(int64_t hops);
+ctest_failure ctest_trampoline_two_threads(int rounds);
+ctest_failure ctest_trampoline_thread_exit(bool inside_action);
+ctest_failure ctest_trampoline_nested(void);
+ctest_failure ctest_trampoline_three_deep(void);
+ctest_failure ctest_trampoline_push_outside(void);
+ctest_failure ctest_trampoline_unwound(int first_depth, int then_depth);
+ctest_failure ctest_trampoline_enter_leave(void);
+void ctest_die_pop_without_push(void);
+
+// MARK: loop
+
+ctest_failure ctest_loop_order(int submitters, int jobs);
+ctest_failure ctest_loop_wakes(int rounds, uint64_t seed);
+ctest_failure ctest_loop_idle(int milliseconds);
+ctest_failure ctest_loop_stop_before_run(void);
+ctest_failure ctest_loop_stop_innermost(void);
+ctest_failure ctest_loop_activations(void);
+ctest_failure ctest_loop_activation_stop_races(int rounds, uint64_t seed);
+ctest_failure ctest_loop_run_until(void);
+ctest_failure ctest_loop_run_once(void);
+ctest_failure ctest_loop_run_once_with_stop_pending(void);
+ctest_failure ctest_loop_run_ready(void);
+ctest_failure ctest_loop_current_is_set(void);
+ctest_failure ctest_loop_close(csched_stop_policy policy);
+ctest_failure ctest_loop_close_then(csched_stop_policy policy, bool once);
+ctest_failure ctest_loop_close_races_submit(int submitters, int rounds, csched_stop_policy policy, bool escalate,
+                                            uint64_t seed);
+ctest_failure ctest_loop_destroy_drops(void);
+void ctest_die_run_on_other_thread(void);
+
+// MARK: timers of a loop
+
+ctest_failure ctest_timer_order(int timers, uint64_t seed);
+ctest_failure ctest_timer_equal_deadlines(void);
+ctest_failure ctest_timer_overdue_keeps_its_place(void);
+ctest_failure ctest_timer_cancel_outside(void);
+ctest_failure ctest_timer_cancel_inside(void);
+ctest_failure ctest_timer_cancel_races(int rounds, uint64_t seed);
+ctest_failure ctest_timer_rearmed_and_cancelled(int rounds);
+ctest_failure ctest_timer_earlier_wakes(void);
+
+// MARK: thread
+
+ctest_failure ctest_thread_ready(int rounds);
+ctest_failure ctest_thread_named(const char *name, const char *shown);
+ctest_failure ctest_thread_ends(void);
+ctest_failure ctest_thread_stop_races(int stoppers, int rounds);
+ctest_failure ctest_thread_restarts(int times);
+ctest_failure ctest_thread_destroyed_unjoined(int times);
+ctest_failure ctest_thread_joined_by_many(int joiners);
+ctest_failure ctest_thread_joined_again(int joiners);
+ctest_failure ctest_thread_join_itself(void);
+ctest_failure ctest_thread_destroys_itself(int times);
+ctest_failure ctest_thread_exits_inside(void);
+ctest_failure ctest_thread_absurd_stacks(void);
+ctest_failure ctest_thread_interrupted(int signals);
+ctest_failure ctest_thread_loop_stop_ends_nothing(void);
+
+CSCHED_END_DECLS
+
+#endif

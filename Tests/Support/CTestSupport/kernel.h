@@ -1,0 +1,118 @@
+// What the kernels share: checks, a watchdog, crews of threads, jobs that keep count, and journals of an order.
+// Depends on: CTestSupport.h.
+#pragma once
+
+#define _GNU_SOURCE
+#include <CTestSupport.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// MARK: checks
+
+void kernel_begin(void);
+void kernel_fail(const char *function, int line, const char *text);
+void kernel_check_equal(const char *function, int line, const char *text, int64_t found, int64_t wanted);
+ctest_failure kernel_result(void);
+
+typedef struct watchdog {
+  pthread_t thread;
+  pthread_mutex_t mutex;
+  pthread_cond_t done;
+  const char *kernel;
+  int seconds;
+  bool is_done;
+} watchdog;
+void watchdog_begin(watchdog *dog, const char *kernel, int seconds);
+void watchdog_end(watchdog *dog);
+
+/// Opens a kernel, which must end within a time that only a hang passes.
+#define KERNEL()                                                                                                       \
+  kernel_begin();                                                                                                      \
+  __attribute__((cleanup(watchdog_end))) watchdog dog;                                                                 \
+  watchdog_begin(&dog, __func__, 120)
+
+#define CHECK(condition)         ((condition) ? (void)0 : kernel_fail(__func__, __LINE__, #condition))
+#define CHECK_EQUAL(found, want) kernel_check_equal(__func__, __LINE__, #found, (int64_t)(found), (int64_t)(want))
+/// Waits up to ten seconds for what another thread will bring about.
+#define CHECK_SOON(condition)                                                                                          \
+  do {                                                                                                                 \
+    for (csched_time end_ = csched_now() + 10000 * MS; !(condition) && csched_now() < end_;) nap(50 * US);             \
+    CHECK(condition);                                                                                                  \
+  } while (0)
+
+// MARK: time and chance
+
+static const csched_time US = 1000, MS = 1000000;
+void nap(csched_time span);
+void burn(csched_time span); ///< keeps the processor busy
+uint64_t chance(uint64_t *state);
+static inline uint64_t chance_below(uint64_t *state, uint64_t bound) {
+  return chance(state) % bound;
+}
+
+// MARK: threads
+
+enum { CREW_MOST = 128 };
+typedef void crew_body(int index, void *context);
+typedef struct crew {
+  pthread_t threads[CREW_MOST];
+  int count;
+  crew_body *body;
+  void *context;
+  atomic_int next, ready;
+} crew;
+/// Starts `count` threads, which begin together.
+void crew_start(crew *crew, int count, crew_body *body, void *context);
+void crew_join(crew *crew);
+void crew_run(int count, crew_body *body, void *context);
+
+// MARK: jobs that keep count
+
+typedef struct probe probe;
+struct probe {
+  csched_timer timer; // first: a probe is its timer is its job
+  void (*body)(probe *);
+  void (*on_drop)(probe *);
+  void *context;
+  int id;
+  uint32_t thread; ///< that ran it last
+  csched_time ran_at;
+  atomic_int runs, drops, releases, is_dropping;
+};
+extern const csched_job_type probe_type;
+void probe_init(probe *probe, void (*body)(struct probe *), void *context);
+static inline csched_job *job_of(probe *probe) {
+  return &probe->timer.job;
+}
+/// Checks that the probe was run (or else dropped) so many times, and released once.
+void probe_check_(const char *function, int line, probe *probe, int runs, int drops);
+#define CHECK_PROBE(probe, runs, drops) probe_check_(__func__, __LINE__, probe, runs, drops)
+
+/// A job that keeps a thread busy until it is opened.
+typedef struct gate {
+  probe probe;
+  atomic_int reached, open;
+} gate;
+void gate_close(gate *gate, csched_thread *thread); ///< returns when the thread stands before it
+void gate_open(gate *gate);
+
+csched_thread *start_thread(const char *name);
+void stop_and_join(csched_thread *thread, csched_stop_policy policy); ///< and destroys
+void wait_until_run(csched_thread *thread); ///< what was submitted before has been run when it returns
+
+// MARK: journals
+
+typedef struct journal {
+  atomic_int count;
+  int ids[64];
+} journal;
+void journal_add(journal *journal, int id);
+void journal_check_(const char *function, int line, const journal *journal, const char *wanted);
+#define CHECK_JOURNAL(journal, wanted) journal_check_(__func__, __LINE__, journal, wanted)
+void note(probe *probe); ///< a body: adds the probe's id to the journal that is its context

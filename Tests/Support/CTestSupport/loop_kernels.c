@@ -1,0 +1,310 @@
+#include "kernel.h"
+
+static csched_loop *make_loop(void) {
+  csched_loop *loop = NULL;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  if (loop == NULL) abort();
+  return loop;
+}
+
+static void prepare(probe *probe, int id, void (*body)(struct probe *), void *context) {
+  probe_init(probe, body, context);
+  probe->id = id;
+}
+
+// MARK: order
+
+typedef struct ordered {
+  csched_thread *thread;
+  probe *probes;
+  int jobs;
+  int next[CREW_MOST]; // the thread's own
+} ordered;
+
+static void come_in_order(probe *probe) {
+  ordered *test = probe->context;
+  int submitter = probe->id / test->jobs;
+  CHECK_EQUAL(probe->id % test->jobs, test->next[submitter]++);
+  CHECK(csched_thread_is_current(test->thread));
+  CHECK(csched_loop_current() == csched_thread_loop(test->thread));
+}
+
+static void submit_in_order(int index, void *context) {
+  ordered *test = context;
+  for (int i = 0; i < test->jobs; i++) {
+    CHECK_EQUAL(csched_thread_submit(test->thread, job_of(&test->probes[index * test->jobs + i])), 0);
+    if (i % 100 == 0) nap(100 * US); // let it sleep now and then
+  }
+}
+
+ctest_failure ctest_loop_order(int submitters, int jobs) {
+  KERNEL();
+  ordered test = {.thread = start_thread("ordered"), .jobs = jobs};
+  test.probes = calloc((size_t)(submitters * jobs), sizeof *test.probes);
+  for (int i = 0; i < submitters * jobs; i++) prepare(&test.probes[i], i, come_in_order, &test);
+  crew_run(submitters, submit_in_order, &test);
+  stop_and_join(test.thread, CSCHED_STOP_RUN);
+  for (int i = 0; i < submitters * jobs; i++) {
+    CHECK_PROBE(&test.probes[i], 1, 0);
+    CHECK_EQUAL(test.probes[i].thread, test.probes[0].thread);
+  }
+  free(test.probes);
+  return kernel_result();
+}
+
+// MARK: sleeping and waking
+
+ctest_failure ctest_loop_wakes(int rounds, uint64_t seed) {
+  KERNEL();
+  csched_thread *thread = start_thread("sleeper");
+  for (int i = 0; i < rounds; i++) {
+    probe probe;
+    probe_init(&probe, NULL, NULL);
+    burn(chance_below(&seed, 30 * US)); // it spins, parks or sleeps by now
+    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    while (atomic_load(&probe.releases) == 0) sched_yield(); // hangs if the wake is lost
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+ctest_failure ctest_loop_idle(int milliseconds) {
+  KERNEL();
+  csched_thread *thread = start_thread("idle");
+  probe first, never;
+  probe_init(&first, NULL, NULL);
+  probe_init(&never, NULL, NULL);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&first)), 0);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &never.timer, CSCHED_FOREVER), 0);
+  wait_until_run(thread);
+  nap(20 * MS);
+  int64_t switches = ctest_thread_switches(first.thread), time = ctest_thread_processor_time(first.thread);
+  nap((csched_time)milliseconds * MS);
+  CHECK_EQUAL(ctest_thread_switches(first.thread) - switches, 0);
+  CHECK_EQUAL(ctest_thread_processor_time(first.thread) - time, 0);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  CHECK_PROBE(&never, 0, 1);
+  return kernel_result();
+}
+
+// MARK: ends of a run
+
+typedef struct nesting {
+  csched_loop *loop;
+  journal journal;
+  probe probes[8];
+  csched_activation outer, inner;
+} nesting;
+
+static void stop_run(probe *probe) {
+  nesting *test = probe->context;
+  journal_add(&test->journal, probe->id);
+  csched_loop_stop(test->loop);
+}
+
+static void jot(probe *probe) {
+  nesting *test = probe->context;
+  journal_add(&test->journal, probe->id);
+}
+
+static void post(nesting *test, int id, void (*body)(probe *)) {
+  prepare(&test->probes[id], id, body, test);
+  CHECK_EQUAL(csched_loop_submit(test->loop, job_of(&test->probes[id])), 0);
+}
+
+ctest_failure ctest_loop_stop_before_run(void) {
+  KERNEL();
+  nesting test = {.loop = make_loop()};
+  post(&test, 1, jot);
+  csched_loop_stop(test.loop);
+  csched_loop_stop(test.loop); // twice is once
+  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(atomic_load(&test.journal.count), 0);
+  post(&test, 2, stop_run);
+  post(&test, 3, jot);
+  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_STOPPED); // the earlier stop is used up
+  CHECK_JOURNAL(&test.journal, "1,2");
+  csched_loop_destroy(test.loop);
+  CHECK_PROBE(&test.probes[3], 0, 1);
+  return kernel_result();
+}
+
+static void run_inside(probe *probe) {
+  nesting *test = probe->context;
+  journal_add(&test->journal, probe->id);
+  CHECK_EQUAL(csched_loop_run(test->loop), CSCHED_RUN_STOPPED);
+  journal_add(&test->journal, 10 * probe->id);
+}
+
+ctest_failure ctest_loop_stop_innermost(void) {
+  KERNEL();
+  nesting test = {.loop = make_loop()};
+  post(&test, 1, run_inside);
+  post(&test, 2, run_inside);
+  post(&test, 3, stop_run);
+  post(&test, 4, stop_run);
+  post(&test, 5, jot);
+  post(&test, 6, stop_run);
+  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_STOPPED);
+  CHECK_JOURNAL(&test.journal, "1,2,3,20,4,10,5,6");
+  csched_loop_destroy(test.loop);
+  return kernel_result();
+}
+
+static void stop_outer(probe *probe) {
+  nesting *test = probe->context;
+  journal_add(&test->journal, probe->id);
+  csched_activation_stop(&test->outer);
+}
+
+static void stop_inner(probe *probe) {
+  nesting *test = probe->context;
+  journal_add(&test->journal, probe->id);
+  csched_activation_stop(&test->inner);
+}
+
+static void run_inner(probe *probe) {
+  nesting *test = probe->context;
+  journal_add(&test->journal, probe->id);
+  CHECK_EQUAL(csched_loop_run_activation(test->loop, &test->inner, CSCHED_FOREVER), CSCHED_RUN_STOPPED);
+  journal_add(&test->journal, 10 * probe->id);
+}
+
+ctest_failure ctest_loop_activations(void) {
+  KERNEL();
+  nesting test = {.loop = make_loop()};
+  csched_activation_init(&test.outer, test.loop);
+  csched_activation_init(&test.inner, test.loop);
+  post(&test, 1, run_inner);
+  post(&test, 2, stop_outer); // while the inner one runs, which goes on
+  post(&test, 3, jot);
+  post(&test, 4, stop_inner);
+  post(&test, 5, jot); // after the end of both
+  CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.outer, CSCHED_FOREVER), CSCHED_RUN_STOPPED);
+  CHECK_JOURNAL(&test.journal, "1,2,3,4,10");
+  csched_activation_stop(&test.outer); // late: ends nothing
+  CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 5 * MS), CSCHED_RUN_TIMED_OUT);
+  CHECK_JOURNAL(&test.journal, "1,2,3,4,10,5");
+  csched_activation_init(&test.inner, test.loop);
+  csched_activation_stop(&test.inner); // before it begins: ends at once
+  CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.inner, CSCHED_FOREVER), CSCHED_RUN_STOPPED);
+  csched_activation_init(&test.inner, test.loop);
+  csched_time deadline = csched_now() + 2 * MS;
+  CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.inner, deadline), CSCHED_RUN_TIMED_OUT);
+  CHECK(csched_now() >= deadline);
+  csched_loop_destroy(test.loop);
+  return kernel_result();
+}
+
+typedef struct stopping {
+  nesting *test;
+  int rounds;
+  uint64_t seed;
+  atomic_int round, stopped;
+} stopping;
+
+static void stop_from_outside(int index, void *context) {
+  stopping *stopping = context;
+  uint64_t seed = stopping->seed;
+  (void)index;
+  for (int i = 1; i <= stopping->rounds; i++) {
+    while (atomic_load(&stopping->round) < i) sched_yield();
+    burn(chance_below(&seed, 20 * US));
+    csched_activation_stop(&stopping->test->outer); // the run ends, however deep it sleeps
+    atomic_store(&stopping->stopped, i);
+  }
+}
+
+ctest_failure ctest_loop_activation_stop_races(int rounds, uint64_t seed) {
+  KERNEL();
+  nesting test = {.loop = make_loop()};
+  stopping stopping = {.test = &test, .rounds = rounds, .seed = seed};
+  crew crew;
+  crew_start(&crew, 1, stop_from_outside, &stopping);
+  for (int i = 1; i <= rounds; i++) {
+    csched_activation_init(&test.outer, test.loop);
+    atomic_store(&stopping.round, i);
+    CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.outer, CSCHED_FOREVER), CSCHED_RUN_STOPPED);
+    while (atomic_load(&stopping.stopped) < i) sched_yield(); // the activation stays valid during the call
+  }
+  crew_join(&crew);
+  csched_loop_destroy(test.loop);
+  return kernel_result();
+}
+
+// MARK: runs with an end of their own
+
+ctest_failure ctest_loop_run_until(void) {
+  KERNEL();
+  nesting test = {.loop = make_loop()};
+  post(&test, 1, jot);
+  post(&test, 2, jot);
+  csched_time deadline = csched_now() + 10 * MS;
+  CHECK_EQUAL(csched_loop_run_until(test.loop, deadline), CSCHED_RUN_TIMED_OUT);
+  CHECK(csched_now() >= deadline);
+  CHECK_JOURNAL(&test.journal, "1,2");
+  CHECK_EQUAL(csched_loop_run_until(test.loop, 0), CSCHED_RUN_TIMED_OUT);
+  post(&test, 3, stop_run);
+  CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 60000 * MS), CSCHED_RUN_STOPPED);
+  csched_loop_close(test.loop, CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_loop_run_until(test.loop, CSCHED_FOREVER), CSCHED_RUN_CLOSED);
+  csched_loop_destroy(test.loop);
+  return kernel_result();
+}
+
+ctest_failure ctest_loop_run_once(void) {
+  KERNEL();
+  nesting test = {.loop = make_loop()};
+  csched_time deadline = csched_now() + 5 * MS;
+  CHECK(!csched_loop_run_once(test.loop, deadline));
+  CHECK(csched_now() >= deadline);
+  post(&test, 1, jot);
+  post(&test, 2, jot);
+  CHECK(csched_loop_run_once(test.loop, 0)); // what is ready needs no wait
+  CHECK_JOURNAL(&test.journal, "1");
+  CHECK(csched_loop_run_once(test.loop, CSCHED_FOREVER));
+  CHECK_JOURNAL(&test.journal, "1,2");
+  prepare(&test.probes[3], 3, jot, &test);
+  deadline = csched_now() + 5 * MS;
+  CHECK_EQUAL(csched_loop_submit_at(test.loop, &test.probes[3].timer, deadline), 0);
+  CHECK(csched_loop_run_once(test.loop, CSCHED_FOREVER)); // waits for a delayed one, too
+  CHECK(csched_now() >= deadline);
+  CHECK_JOURNAL(&test.journal, "1,2,3");
+  csched_loop_destroy(test.loop);
+  return kernel_result();
+}
+
+ctest_failure ctest_loop_run_once_with_stop_pending(void) {
+  KERNEL();
+  csched_loop *loop = make_loop();
+  csched_loop_stop(loop);
+  int64_t before = ctest_thread_processor_time(ctest_thread_id());
+  csched_loop_run_once(loop, csched_now() + 100 * MS);
+  CHECK(ctest_thread_processor_time(ctest_thread_id()) - before <
+        30 * (int64_t)MS); // it sleeps or returns, and does not spin
+  csched_loop_destroy(loop);
+  return kernel_result();
+}
+
+static void post_again(probe *probe) {
+  nesting *test = probe->context;
+  journal_add(&test->journal, probe->id);
+  CHECK_EQUAL(csched_loop_submit(test->loop, job_of(probe)), 0);
+}
+
+ctest_failure ctest_loop_run_ready(void) {
+  KERNEL();
+  nesting test = {.loop = make_loop()};
+  CHECK_EQUAL(csched_loop_run_ready(test.loop, SIZE_MAX), 0); // does not wait
+  for (int id = 1; id <= 5; id++) post(&test, id, jot);
+  CHECK_EQUAL(csched_loop_run_ready(test.loop, 0), 0);
+  CHECK_EQUAL(csched_loop_run_ready(test.loop, 2), 2);
+  CHECK_JOURNAL(&test.journal, "1,2");
+  CHECK_EQUAL(csched_loop_run_ready(test.loop, SIZE_MAX), 3);
+  CHECK_JOURNAL(&test.journal, "1,2,3,4,5");
+  post(&test, 6, post_again);
+  CHECK_EQUAL(csched_loop_run_ready(test.loop, 3), 3); // one that comes back counts each time
+  CHECK_JOURNAL(&test.journal, "1,2,3,4,5,6,6,6");
+  csched_loop_destroy(test.loop);
+  return kernel_result();
+}

@@ -1,0 +1,105 @@
+#include "kernel.h"
+
+#include <dirent.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+ctest_sanitizer_kind ctest_sanitizer(void) {
+#if defined(__SANITIZE_THREAD__)
+  return CTEST_THREAD_SANITIZER;
+#elif defined(__SANITIZE_ADDRESS__)
+  return CTEST_ADDRESS_SANITIZER;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  return CTEST_THREAD_SANITIZER;
+#elif __has_feature(address_sanitizer)
+  return CTEST_ADDRESS_SANITIZER;
+#else
+  return CTEST_NO_SANITIZER;
+#endif
+#else
+  return CTEST_NO_SANITIZER;
+#endif
+}
+
+uint32_t ctest_thread_id(void) {
+  static CSCHED_THREAD_LOCAL uint32_t id;
+  if (id == 0) id = (uint32_t)syscall(SYS_gettid);
+  return id;
+}
+
+static bool read_file(const char *path, char *text, size_t size) {
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return false;
+  size_t length = fread(text, 1, size - 1, file);
+  fclose(file);
+  text[length] = 0;
+  return length > 0;
+}
+
+static size_t count_threads(const char *name) {
+  DIR *tasks = opendir("/proc/self/task");
+  size_t count = 0;
+  for (struct dirent *each; tasks != NULL && (each = readdir(tasks)) != NULL;) {
+    char path[300], comm[32];
+    if (each->d_name[0] == '.') continue;
+    if (name != NULL) {
+      snprintf(path, sizeof path, "/proc/self/task/%s/comm", each->d_name);
+      if (!read_file(path, comm, sizeof comm)) continue;
+      comm[strcspn(comm, "\n")] = 0;
+      if (strcmp(comm, name) != 0) continue;
+    }
+    count++;
+  }
+  if (tasks != NULL) closedir(tasks);
+  return count;
+}
+
+size_t ctest_thread_count(void) {
+  return count_threads(NULL);
+}
+
+size_t ctest_threads_named(const char *name) {
+  return count_threads(name);
+}
+
+static int64_t status_of(uint32_t thread, const char *key) {
+  char path[64], text[4096];
+  snprintf(path, sizeof path, "/proc/self/task/%u/status", thread);
+  if (!read_file(path, text, sizeof text)) return -1;
+  char *line = strstr(text, key);
+  return line == NULL ? -1 : atoll(line + strlen(key));
+}
+
+int64_t ctest_thread_voluntary_switches(uint32_t thread) {
+  return status_of(thread, "\nvoluntary_ctxt_switches:");
+}
+
+int64_t ctest_thread_switches(uint32_t thread) {
+  int64_t voluntary = ctest_thread_voluntary_switches(thread);
+  return voluntary < 0 ? -1 : voluntary + status_of(thread, "\nnonvoluntary_ctxt_switches:");
+}
+
+int64_t ctest_thread_processor_time(uint32_t thread) {
+  char path[64], text[128];
+  snprintf(path, sizeof path, "/proc/self/task/%u/schedstat", thread);
+  return read_file(path, text, sizeof text) ? atoll(text) : -1;
+}
+
+int64_t ctest_resident_bytes(void) {
+  char text[128];
+  long total, resident;
+  if (!read_file("/proc/self/statm", text, sizeof text) || sscanf(text, "%ld %ld", &total, &resident) != 2) return -1;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+void ctest_on_one_processor(void (*body)(void *), void *context) {
+  cpu_set_t usable, one;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) abort();
+  CPU_ZERO(&one);
+  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+    if (CPU_ISSET(i, &usable)) CPU_SET(i, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  body(context);
+  sched_setaffinity(0, sizeof usable, &usable);
+}

@@ -1,0 +1,300 @@
+#include "kernel.h"
+
+#include <signal.h>
+
+// MARK: start
+
+ctest_failure ctest_thread_ready(int rounds) {
+  KERNEL();
+  for (int i = 0; i < rounds; i++) {
+    csched_thread *thread = start_thread("ready-at-once");
+    CHECK_EQUAL(ctest_threads_named("ready-at-once"), 1); // it bears its name
+    CHECK(!csched_thread_is_current(thread));
+    probe probe;
+    probe_init(&probe, NULL, NULL);
+    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    wait_until_run(thread);
+    CHECK_PROBE(&probe, 1, 0);
+    CHECK(probe.thread != ctest_thread_id());
+    stop_and_join(thread, CSCHED_STOP_RUN);
+  }
+  csched_thread *plain = NULL;
+  CHECK_EQUAL(csched_thread_start(&plain, NULL), 0); // no options at all
+  stop_and_join(plain, CSCHED_STOP_DROP);
+  return kernel_result();
+}
+
+static void read_name(probe *probe) {
+  pthread_getname_np(pthread_self(), probe->context, 16);
+}
+
+ctest_failure ctest_thread_named(const char *name, const char *shown) {
+  KERNEL();
+  char found[16] = "", inherited[16] = "";
+  pthread_getname_np(pthread_self(), inherited, sizeof inherited);
+  csched_thread *thread = start_thread(name);
+  probe probe;
+  probe_init(&probe, read_name, found);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  if (strcmp(found, shown != NULL ? shown : inherited) != 0) kernel_fail(__func__, __LINE__, found);
+  return kernel_result();
+}
+
+ctest_failure ctest_thread_absurd_stacks(void) {
+  KERNEL();
+  csched_thread *const untouched = (csched_thread *)(uintptr_t)16;
+  const size_t huge[] = {SIZE_MAX, SIZE_MAX - 4096, SIZE_MAX / 2};
+  for (int i = 0; i < 3; i++) {
+    csched_thread *thread = untouched;
+    csched_thread_options options = {.name = "absurd", .stack_size = huge[i]};
+    int error = csched_thread_start(&thread, &options);
+    CHECK(error == EAGAIN || error == ENOMEM);
+    CHECK(thread == untouched);
+  }
+  CHECK_EQUAL(ctest_threads_named("absurd"), 0);
+  const size_t odd[] = {1, 16385, 1000001};
+  for (int i = 0; i < 3; i++) {
+    csched_thread *thread = NULL;
+    csched_thread_options options = {.stack_size = odd[i]};
+    CHECK_EQUAL(csched_thread_start(&thread, &options), 0);
+    if (thread == NULL) continue;
+    probe probe;
+    probe_init(&probe, NULL, NULL);
+    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    stop_and_join(thread, CSCHED_STOP_RUN);
+    CHECK_PROBE(&probe, 1, 0);
+  }
+  return kernel_result();
+}
+
+// MARK: stop
+
+static void stop_itself(probe *probe) {
+  csched_thread_stop(probe->context, CSCHED_STOP_RUN);
+  csched_thread_stop(probe->context, CSCHED_STOP_RUN);
+}
+
+ctest_failure ctest_thread_ends(void) {
+  KERNEL();
+  csched_thread *outside = start_thread("ends"), *inside = start_thread("ends");
+  probe stopper, after, refused;
+  csched_thread_stop(outside, CSCHED_STOP_DROP);
+  csched_thread_stop(outside, CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_thread_join(outside), 0);
+  gate gate;
+  gate_close(&gate, inside);
+  probe_init(&stopper, stop_itself, inside);
+  probe_init(&after, NULL, NULL);
+  CHECK_EQUAL(csched_thread_submit(inside, job_of(&stopper)), 0);
+  CHECK_EQUAL(csched_thread_submit(inside, job_of(&after)), 0);
+  gate_open(&gate);
+  CHECK_EQUAL(csched_thread_join(inside), 0);
+  CHECK_PROBE(&stopper, 1, 0);
+  CHECK_PROBE(&after, 1, 0); // it was outstanding
+  probe_init(&refused, NULL, NULL);
+  CHECK_EQUAL(csched_thread_submit(inside, job_of(&refused)), ECANCELED); // after the end
+  CHECK_PROBE(&refused, 0, 1);
+  csched_thread_destroy(outside);
+  csched_thread_destroy(inside);
+  CHECK_SOON(ctest_threads_named("ends") == 0);
+  return kernel_result();
+}
+
+static void stop_with_others(int index, void *context) {
+  csched_thread_stop(context, index % 2 == 0 ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
+  CHECK_EQUAL(csched_thread_join(context), 0);
+}
+
+ctest_failure ctest_thread_stop_races(int stoppers, int rounds) {
+  KERNEL();
+  for (int i = 0; i < rounds; i++) {
+    csched_thread *thread = start_thread("raced");
+    probe probe;
+    probe_init(&probe, NULL, NULL);
+    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    crew_run(stoppers, stop_with_others, thread);
+    csched_thread_destroy(thread);
+    int drops = atomic_load(&probe.drops);
+    CHECK_PROBE(&probe, 1 - drops, drops);
+  }
+  return kernel_result();
+}
+
+static void stop_the_loop(probe *probe) {
+  csched_loop_stop(csched_thread_loop(probe->context));
+}
+
+ctest_failure ctest_thread_loop_stop_ends_nothing(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("steady");
+  probe stopper, after;
+  probe_init(&stopper, stop_the_loop, thread);
+  probe_init(&after, NULL, NULL);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&stopper)), 0);
+  wait_until_run(thread);
+  csched_loop_stop(csched_thread_loop(thread));
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&after)), 0);
+  wait_until_run(thread);
+  CHECK_PROBE(&after, 1, 0);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// MARK: life
+
+ctest_failure ctest_thread_restarts(int times) {
+  KERNEL();
+  for (int i = 0; i < times; i++) stop_and_join(start_thread("restarted"), i % 2 ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
+  CHECK_SOON(ctest_threads_named("restarted") == 0);
+  return kernel_result();
+}
+
+ctest_failure ctest_thread_destroyed_unjoined(int times) {
+  KERNEL();
+  probe *probes = calloc((size_t)times, sizeof *probes);
+  for (int i = 0; i < times; i++) {
+    csched_thread *thread = start_thread("unjoined");
+    probe_init(&probes[i], NULL, NULL);
+    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probes[i])), 0);
+    csched_thread_destroy(thread); // does not wait; what is outstanding is run
+  }
+  for (int i = 0; i < times; i++) {
+    CHECK_SOON(atomic_load(&probes[i].releases) == 1);
+    CHECK_PROBE(&probes[i], 1, 0);
+  }
+  CHECK_SOON(ctest_threads_named("unjoined") == 0);
+  free(probes);
+  return kernel_result();
+}
+
+static void join_it(int index, void *context) {
+  (void)index;
+  CHECK(!csched_thread_is_current(context));
+  CHECK_EQUAL(csched_thread_join(context), 0);
+}
+
+ctest_failure ctest_thread_joined_by_many(int joiners) {
+  KERNEL();
+  csched_thread *thread = start_thread("joined");
+  crew crew;
+  crew_start(&crew, joiners, join_it, thread);
+  nap(2 * MS);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  crew_join(&crew);
+  CHECK_EQUAL(csched_thread_join(thread), 0); // and again
+  csched_thread_destroy(thread);
+  return kernel_result();
+}
+
+ctest_failure ctest_thread_joined_again(int joiners) {
+  KERNEL();
+  csched_thread *thread = start_thread("joined");
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_thread_join(thread), 0);
+  crew_run(joiners, join_it, thread); // new threads, one of which has the memory of the one that has ended
+  csched_thread_destroy(thread);
+  return kernel_result();
+}
+
+static void join_itself(probe *probe) {
+  CHECK_EQUAL(csched_thread_join(probe->context), EDEADLK);
+}
+
+ctest_failure ctest_thread_join_itself(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("lonely");
+  probe probe;
+  probe_init(&probe, join_itself, thread);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  CHECK_PROBE(&probe, 1, 0);
+  return kernel_result();
+}
+
+static void destroy_itself(probe *probe) {
+  csched_thread_destroy(probe->context);
+}
+
+ctest_failure ctest_thread_destroys_itself(int times) {
+  KERNEL();
+  for (int i = 0; i < times; i++) {
+    csched_thread *thread = start_thread("suicidal");
+    probe destroyer, after;
+    gate gate;
+    gate_close(&gate, thread);
+    probe_init(&destroyer, destroy_itself, thread);
+    probe_init(&after, NULL, NULL);
+    CHECK_EQUAL(csched_thread_submit(thread, job_of(&destroyer)), 0);
+    CHECK_EQUAL(csched_thread_submit(thread, job_of(&after)), 0);
+    gate_open(&gate);
+    CHECK_SOON(atomic_load(&after.releases) == 1);
+    CHECK_PROBE(&destroyer, 1, 0);
+    CHECK_PROBE(&after, 1, 0);
+  }
+  CHECK_SOON(ctest_threads_named("suicidal") == 0);
+  return kernel_result();
+}
+
+static void exit_thread(probe *probe) {
+  (void)probe;
+  pthread_exit(NULL);
+}
+
+ctest_failure ctest_thread_exits_inside(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("exits");
+  static probe exiting, queued, later, refused; // outlive a thread that ends in the middle
+  gate gate;
+  gate_close(&gate, thread);
+  probe_init(&exiting, exit_thread, NULL);
+  probe_init(&queued, NULL, NULL);
+  probe_init(&later, NULL, NULL);
+  probe_init(&refused, NULL, NULL);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 60000 * MS), 0);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&exiting)), 0);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&queued)), 0);
+  gate_open(&gate);
+  CHECK_EQUAL(csched_thread_join(thread), 0);
+  CHECK_PROBE(&queued, 0, 1); // nobody is left to run it
+  CHECK_PROBE(&later, 0, 1);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&refused)), ECANCELED);
+  CHECK_PROBE(&refused, 0, 1);
+  csched_thread_destroy(thread);
+  CHECK_SOON(ctest_threads_named("exits") == 0);
+  return kernel_result();
+}
+
+// MARK: signals
+
+static void ignore(int number) {
+  (void)number;
+}
+
+static void tell_who(probe *probe) {
+  *(pthread_t *)probe->context = pthread_self();
+}
+
+ctest_failure ctest_thread_interrupted(int signals) {
+  KERNEL();
+  struct sigaction action = {.sa_handler = ignore}, before; // without SA_RESTART
+  sigaction(SIGUSR2, &action, &before);
+  csched_thread *thread = start_thread("interrupted");
+  pthread_t who;
+  probe first, later;
+  probe_init(&first, tell_who, &who);
+  probe_init(&later, NULL, NULL);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&first)), 0);
+  wait_until_run(thread);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 30 * MS), 0);
+  for (int i = 0; i < signals; i++) {
+    pthread_kill(who, SIGUSR2);
+    nap(10 * US);
+  }
+  CHECK_SOON(atomic_load(&later.releases) == 1);
+  CHECK(later.ran_at >= later.timer.deadline);
+  wait_until_run(thread); // it lives
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  sigaction(SIGUSR2, &before, NULL);
+  return kernel_result();
+}

@@ -1,0 +1,223 @@
+#include "kernel.h"
+
+// MARK: order
+
+enum { TIMERS = 400 };
+
+typedef struct delayed {
+  csched_thread *thread;
+  int fired[TIMERS];
+  int count; // the thread's own
+} delayed;
+
+static void fire(probe *probe) {
+  delayed *test = probe->context;
+  CHECK(probe->ran_at >= probe->timer.deadline); // never early
+  test->fired[test->count++] = probe->id;
+}
+
+ctest_failure ctest_timer_order(int timers, uint64_t seed) {
+  KERNEL();
+  delayed test = {.thread = start_thread("timers")};
+  probe *probes = calloc(TIMERS, sizeof *probes);
+  csched_time start = csched_now() + 20 * MS; // after the last submission, or else the late ones count as due
+  if (timers > TIMERS) timers = TIMERS;
+  for (int i = 0; i < timers; i++) {
+    probe_init(&probes[i], fire, &test);
+    probes[i].id = i;
+    csched_time deadline = start + chance_below(&seed, 50) * 200 * US; // many are equal
+    CHECK_EQUAL(csched_thread_submit_at(test.thread, &probes[i].timer, deadline), 0);
+  }
+  for (int i = 0; i < timers; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
+  stop_and_join(test.thread, CSCHED_STOP_RUN);
+  CHECK_EQUAL(test.count, timers);
+  for (int i = 1; i < test.count; i++) {
+    probe *before = &probes[test.fired[i - 1]], *after = &probes[test.fired[i]];
+    CHECK(before->timer.deadline < after->timer.deadline ||
+          (before->timer.deadline == after->timer.deadline && before->id < after->id));
+  }
+  free(probes);
+  return kernel_result();
+}
+
+ctest_failure ctest_timer_equal_deadlines(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("timers");
+  journal journal = {0};
+  probe probes[6];
+  gate gate;
+  gate_close(&gate, thread);
+  csched_time deadline = csched_now() + 3 * MS;
+  for (int i = 0; i < 6; i++) {
+    probe_init(&probes[i], note, &journal);
+    probes[i].id = i;
+    CHECK_EQUAL(csched_thread_submit_at(thread, &probes[i].timer, deadline), 0);
+  }
+  nap(5 * MS); // all are due when the thread comes to them
+  gate_open(&gate);
+  for (int i = 0; i < 6; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
+  CHECK_JOURNAL(&journal, "0,1,2,3,4,5");
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+typedef struct overdue {
+  csched_loop *loop;
+  journal journal;
+  probe probes[3];
+} overdue;
+
+static void add(probe *probe) {
+  overdue *test = probe->context;
+  journal_add(&test->journal, probe->id);
+}
+
+static void submit_overdue(probe *probe) {
+  overdue *test = probe->context;
+  (void)probe;
+  csched_time deadline = csched_now() + MS;
+  for (int i = 1; i < 3; i++) { // the same deadline, once in the future and once in the past
+    probe_init(&test->probes[i], add, test);
+    test->probes[i].id = i;
+    CHECK_EQUAL(csched_loop_submit_at(test->loop, &test->probes[i].timer, deadline), 0);
+    nap(3 * MS);
+  }
+}
+
+ctest_failure ctest_timer_overdue_keeps_its_place(void) {
+  KERNEL();
+  overdue test = {0};
+  CHECK_EQUAL(csched_loop_create(&test.loop), 0);
+  probe_init(&test.probes[0], submit_overdue, &test);
+  CHECK_EQUAL(csched_loop_submit(test.loop, job_of(&test.probes[0])), 0);
+  CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 20 * MS), CSCHED_RUN_TIMED_OUT);
+  CHECK_JOURNAL(&test.journal, "1,2");
+  csched_loop_destroy(test.loop);
+  return kernel_result();
+}
+
+// MARK: cancel
+
+ctest_failure ctest_timer_cancel_outside(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("timers");
+  probe later, never, unused;
+  probe_init(&later, NULL, NULL);
+  probe_init(&never, NULL, NULL);
+  probe_init(&unused, NULL, NULL);
+  CHECK_EQUAL(csched_timer_cancel(&unused.timer), CSCHED_CANCEL_FINISHED);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 60000 * MS), 0);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &never.timer, CSCHED_FOREVER), 0);
+  CHECK_EQUAL(csched_timer_cancel(&later.timer), CSCHED_CANCEL_DROPPED);
+  CHECK_PROBE(&later, 0, 1); // at once
+  CHECK_EQUAL(csched_timer_cancel(&never.timer), CSCHED_CANCEL_DROPPED);
+  CHECK_PROBE(&never, 0, 1);
+  CHECK_EQUAL(csched_timer_cancel(&later.timer), CSCHED_CANCEL_FINISHED);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + MS), 0); // and it can be used again
+  CHECK_SOON(atomic_load(&later.releases) == 2);
+  CHECK_EQUAL(atomic_load(&later.runs), 1);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+static void cancel_other(probe *probe) {
+  struct probe *other = probe->context;
+  CHECK_EQUAL(csched_timer_cancel(&other->timer), CSCHED_CANCEL_DROPPED);
+  CHECK_PROBE(other, 0, 1);
+}
+
+ctest_failure ctest_timer_cancel_inside(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("timers");
+  probe later, canceller;
+  probe_init(&later, NULL, NULL);
+  probe_init(&canceller, cancel_other, &later);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 60000 * MS), 0);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &canceller.timer, csched_now() + MS), 0);
+  CHECK_SOON(atomic_load(&canceller.releases) == 1);
+  CHECK_PROBE(&later, 0, 1);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+enum { RACERS = 16 };
+
+typedef struct racing {
+  probe *probes;
+  uint64_t seed;
+  atomic_int won;
+} racing;
+
+static void cancel_timers(int index, void *context) {
+  racing *test = context;
+  uint64_t seed = test->seed + (uint64_t)index;
+  for (int i = 0; i < RACERS; i++) {
+    burn(chance_below(&seed, 20 * US));
+    csched_cancel_result result =
+        index % 2 == 0 ? csched_timer_cancel(&test->probes[i].timer) : csched_job_cancel(job_of(&test->probes[i]));
+    if (result == CSCHED_CANCEL_DROPPED) atomic_fetch_add(&test->won, 1);
+  }
+}
+
+ctest_failure ctest_timer_cancel_races(int rounds, uint64_t seed) {
+  KERNEL();
+  csched_thread *thread = start_thread("timers");
+  probe probes[RACERS];
+  for (int round = 0; round < rounds; round++) {
+    racing test = {.probes = probes, .seed = seed + 100 * (uint64_t)round};
+    csched_time start = csched_now();
+    for (int i = 0; i < RACERS; i++) {
+      probe_init(&probes[i], NULL, NULL);
+      csched_time deadline = start + 50 * US + chance_below(&seed, 200 * US);
+      CHECK_EQUAL(csched_thread_submit_at(thread, &probes[i].timer, deadline), 0);
+    }
+    crew_run(3, cancel_timers, &test);
+    int drops = 0;
+    for (int i = 0; i < RACERS; i++) {
+      CHECK_SOON(atomic_load(&probes[i].releases) > 0);
+      drops += atomic_load(&probes[i].drops);
+      CHECK_PROBE(&probes[i], 1 - atomic_load(&probes[i].drops), atomic_load(&probes[i].drops));
+    }
+    CHECK_EQUAL(atomic_load(&test.won), drops);
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+static void rearm(probe *probe) {
+  csched_thread *thread = probe->context;
+  csched_thread_submit_at(thread, &probe->timer, csched_now() + 30 * US);
+}
+
+ctest_failure ctest_timer_rearmed_and_cancelled(int rounds) {
+  KERNEL();
+  csched_thread *thread = start_thread("timers");
+  for (int i = 0; i < rounds; i++) {
+    probe probe;
+    probe_init(&probe, rearm, thread);
+    CHECK_EQUAL(csched_thread_submit_at(thread, &probe.timer, csched_now() + 10 * US), 0);
+    burn(100 * US);
+    while (csched_timer_cancel(&probe.timer) != CSCHED_CANCEL_DROPPED)
+      sched_yield(); // until it is caught between two runs
+    CHECK_SOON(atomic_load(&probe.releases) == 1);
+    CHECK_EQUAL(atomic_load(&probe.drops), 1);
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+ctest_failure ctest_timer_earlier_wakes(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("timers");
+  probe late, early;
+  probe_init(&late, NULL, NULL);
+  probe_init(&early, NULL, NULL);
+  CHECK_EQUAL(csched_thread_submit_at(thread, &late.timer, csched_now() + 60000 * MS), 0);
+  nap(2 * MS); // it sleeps until then
+  CHECK_EQUAL(csched_thread_submit_at(thread, &early.timer, csched_now() + 2 * MS), 0);
+  CHECK_SOON(atomic_load(&early.releases) == 1);
+  CHECK(early.ran_at >= early.timer.deadline);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  CHECK_PROBE(&late, 0, 1);
+  return kernel_result();
+}

@@ -1,0 +1,317 @@
+#include "kernel.h"
+
+#include <setjmp.h>
+
+typedef struct actions {
+  journal journal;
+  probe probes[16];
+  csched_trampoline_frame frames[4];
+  jmp_buf back;
+} actions;
+
+static void prepare(actions *test, int id, void (*body)(probe *)) {
+  probe_init(&test->probes[id], body, test);
+  test->probes[id].id = id;
+}
+
+static void submit(actions *test, int id, void (*body)(probe *)) {
+  prepare(test, id, body);
+  csched_trampoline_run(job_of(&test->probes[id]));
+}
+
+static void log_it(probe *probe) {
+  actions *test = probe->context;
+  journal_add(&test->journal, probe->id);
+}
+
+// MARK: order
+
+static void order_third(probe *probe) {
+  log_it(probe);
+  submit(probe->context, 5, log_it);
+}
+
+static void order_first(probe *probe) {
+  actions *test = probe->context;
+  CHECK(!csched_trampoline_is_required());
+  log_it(probe);
+  submit(test, 3, order_third);
+  submit(test, 4, log_it);
+  journal_add(&test->journal, 2); // the action's own end comes before what it has submitted
+}
+
+ctest_failure ctest_trampoline_order(void) {
+  KERNEL();
+  actions test = {0};
+  for (int i = 0; i < 3; i++) { // and again: nothing is left over
+    test.journal = (journal){0};
+    CHECK(csched_trampoline_is_required());
+    submit(&test, 1, order_first);
+    CHECK_JOURNAL(&test.journal, "1,2,3,4,5");
+    CHECK_PROBE(&test.probes[5], 1, 0);
+    CHECK(csched_trampoline_is_required());
+  }
+  return kernel_result();
+}
+
+static void cancel_second(probe *probe) {
+  actions *test = probe->context;
+  log_it(probe);
+  submit(test, 2, log_it);
+  submit(test, 3, log_it);
+  CHECK_EQUAL(csched_job_cancel(job_of(&test->probes[2])), CSCHED_CANCEL_DROPPED);
+  CHECK_EQUAL(atomic_load(&test->probes[2].drops), 1); // what it held is gone
+}
+
+ctest_failure ctest_trampoline_cancelled(void) {
+  KERNEL();
+  actions test = {0};
+  submit(&test, 1, cancel_second);
+  CHECK_JOURNAL(&test.journal, "1,3");
+  CHECK_PROBE(&test.probes[2], 0, 1);
+  return kernel_result();
+}
+
+// MARK: chain
+
+typedef struct chain {
+  probe *links;
+  int64_t left;
+  const char *lowest, *highest;
+} chain;
+
+static void hop(probe *probe) {
+  chain *chain = probe->context;
+  const char *here = __builtin_frame_address(0);
+  if (chain->lowest == NULL || here < chain->lowest) chain->lowest = here;
+  if (here > chain->highest) chain->highest = here;
+  if (--chain->left <= 0) return;
+  struct probe *next = &chain->links[chain->left % 2 == 0 ? probe->id : 1 - probe->id]; // itself, and another
+  csched_trampoline_run(job_of(next));
+}
+
+ctest_failure ctest_trampoline_chain(int64_t hops) {
+  KERNEL();
+  probe links[2];
+  chain chain = {.links = links, .left = hops};
+  for (int i = 0; i < 2; i++) {
+    probe_init(&links[i], hop, &chain);
+    links[i].id = i;
+  }
+  int64_t before = ctest_resident_bytes();
+  csched_trampoline_run(job_of(&links[0]));
+  int64_t grown = ctest_resident_bytes() - before;
+  CHECK_EQUAL(chain.left, 0);
+  CHECK(chain.highest - chain.lowest < 4096); // constant stack
+  CHECK(grown < (16 << 20));                  // flat memory: a byte and a half for a hop of ten million
+  return kernel_result();
+}
+
+// MARK: threads
+
+static void submit_slowly(probe *probe) {
+  actions *test = probe->context;
+  log_it(probe);
+  submit(test, 2, log_it);
+  sched_yield();
+  submit(test, 3, log_it);
+}
+
+static void be_independent(int index, void *context) {
+  int rounds = *(int *)context;
+  (void)index;
+  for (int i = 0; i < rounds; i++) {
+    actions test = {0};
+    CHECK(csched_trampoline_is_required()); // whatever the other thread is doing
+    submit(&test, 1, submit_slowly);
+    CHECK_JOURNAL(&test.journal, "1,2,3");
+    for (int id = 1; id <= 3; id++) CHECK_EQUAL(test.probes[id].thread, ctest_thread_id());
+  }
+}
+
+ctest_failure ctest_trampoline_two_threads(int rounds) {
+  KERNEL();
+  crew_run(2, be_independent, &rounds);
+  return kernel_result();
+}
+
+static void submit_when_dropped(probe *probe) {
+  actions *test = probe->context;
+  submit(test, 5, log_it); // from the destructor: dropped too
+}
+
+static void exit_inside(probe *probe) {
+  actions *test = probe->context;
+  submit(test, 2, log_it);
+  submit(test, 3, log_it);
+  submit(test, 4, log_it);
+  test->probes[3].on_drop = submit_when_dropped;
+  pthread_exit(NULL);
+}
+
+static void leave_thread(int index, void *context) {
+  actions *test = context;
+  if (index == 1) { // opened and never closed
+    CHECK(csched_trampoline_enter());
+    submit(test + 1, 2, log_it);
+    return;
+  }
+  submit(test, 1, exit_inside);
+}
+
+ctest_failure ctest_trampoline_thread_exit(bool inside_action) {
+  KERNEL();
+  static actions tests[2];
+  memset(tests, 0, sizeof tests);
+  crew crew;
+  crew_start(&crew, inside_action ? 1 : 2, leave_thread, tests);
+  crew_join(&crew);
+  CHECK_EQUAL(atomic_load(&tests[0].journal.count), 0);
+  for (int id = 2; id <= 5; id++) CHECK_PROBE(&tests[0].probes[id], 0, 1);
+  if (!inside_action) CHECK_PROBE(&tests[1].probes[2], 0, 1);
+  CHECK(csched_trampoline_is_required()); // this thread's own is untouched
+  return kernel_result();
+}
+
+// MARK: nested frames
+
+static void submit_fifth(probe *probe) {
+  log_it(probe);
+  submit(probe->context, 5, log_it);
+}
+
+static void nest(probe *probe) {
+  actions *test = probe->context;
+  log_it(probe);
+  submit(test, 2, log_it);
+  submit(test, 3, log_it);
+  csched_trampoline_push(&test->frames[0]);
+  CHECK(!csched_trampoline_is_required());
+  CHECK_EQUAL(csched_trampoline_drain(), 0); // fresh and empty: 2 and 3 wait below
+  submit(test, 4, submit_fifth);
+  CHECK_EQUAL(csched_trampoline_drain(), 2);
+  submit(test, 6, log_it);
+  csched_trampoline_pop(&test->frames[0]); // drains what is left
+  journal_add(&test->journal, 7);
+  submit(test, 8, log_it);
+}
+
+ctest_failure ctest_trampoline_nested(void) {
+  KERNEL();
+  actions test = {0};
+  submit(&test, 1, nest);
+  CHECK_JOURNAL(&test.journal, "1,4,5,6,7,2,3,8");
+  CHECK(csched_trampoline_is_required());
+  return kernel_result();
+}
+
+static void go_deeper(probe *probe) {
+  actions *test = probe->context;
+  int depth = probe->id;
+  log_it(probe);
+  submit(test, depth + 3, log_it); // stays behind at this level
+  if (depth == 3) return;
+  csched_trampoline_push(&test->frames[depth]);
+  submit(test, depth + 1, go_deeper);
+  csched_trampoline_pop(&test->frames[depth]);
+  journal_add(&test->journal, 10 * depth);
+}
+
+ctest_failure ctest_trampoline_three_deep(void) {
+  KERNEL();
+  actions test = {0};
+  submit(&test, 1, go_deeper);
+  CHECK_JOURNAL(&test.journal, "1,2,3,6,20,5,10,4");
+  CHECK(csched_trampoline_is_required());
+  return kernel_result();
+}
+
+ctest_failure ctest_trampoline_push_outside(void) {
+  KERNEL();
+  actions test = {0};
+  csched_trampoline_push(&test.frames[0]); // opens the trampoline
+  CHECK(!csched_trampoline_is_required());
+  submit(&test, 1, log_it);
+  CHECK_EQUAL(atomic_load(&test.journal.count), 0);
+  csched_trampoline_push(&test.frames[1]);
+  submit(&test, 2, log_it);
+  csched_trampoline_pop(&test.frames[1]);
+  CHECK_JOURNAL(&test.journal, "2");
+  csched_trampoline_pop(&test.frames[0]);
+  CHECK_JOURNAL(&test.journal, "2,1");
+  CHECK(csched_trampoline_is_required());
+  return kernel_result();
+}
+
+// MARK: unwinding
+
+static void jump_out(probe *probe) {
+  actions *test = probe->context;
+  log_it(probe);
+  submit(test, 2, log_it);
+  longjmp(test->back, 1);
+}
+
+// One function both unwinds and submits, so that the depth of the stack is what the caller makes it.
+static CSCHED_NOINLINE void at_depth(actions *test, int depth, bool unwinds) {
+  volatile char room[64];
+  room[0] = (char)depth;
+  if (depth > 0)
+    at_depth(test, depth - 1, unwinds);
+  else if (unwinds)
+    submit(test, 1, jump_out);
+  else
+    submit(test, 3, log_it);
+  room[1] = room[0];
+}
+
+typedef struct unwound {
+  actions test; // outlives the frames that are left
+  int first, then;
+} unwound;
+
+static void unwind(int index, void *context) {
+  unwound *unwound = context;
+  actions *test = &unwound->test;
+  (void)index;
+  for (int i = 0; i < 3; i++) {
+    test->journal = (journal){0};
+    if (setjmp(test->back) == 0) at_depth(test, unwound->first, true);
+    at_depth(test, unwound->then, false);
+    CHECK_JOURNAL(&test->journal, "1,3,2"); // at once, then what the lost action left
+    CHECK(csched_trampoline_is_required());
+    if (atomic_load(&test->journal.count) != 3) return;
+  }
+}
+
+ctest_failure ctest_trampoline_unwound(int first_depth, int then_depth) {
+  KERNEL();
+  static unwound unwound;
+  memset(&unwound, 0, sizeof unwound);
+  unwound.first = first_depth;
+  unwound.then = then_depth;
+  crew_run(1, unwind, &unwound); // a thread of its own: what goes wrong ends with it
+  return kernel_result();
+}
+
+// MARK: enter and leave
+
+ctest_failure ctest_trampoline_enter_leave(void) {
+  KERNEL();
+  actions test = {0};
+  CHECK(csched_trampoline_enter());
+  CHECK(!csched_trampoline_is_required());
+  CHECK(!csched_trampoline_enter()); // is open
+  submit(&test, 1, order_first);
+  CHECK_EQUAL(atomic_load(&test.journal.count), 0);
+  csched_trampoline_leave();
+  CHECK_JOURNAL(&test.journal, "1,2,3,4,5");
+  CHECK(csched_trampoline_is_required());
+  CHECK_EQUAL(csched_trampoline_drain(), 0);
+  return kernel_result();
+}
+
+void ctest_die_pop_without_push(void) {
+  csched_trampoline_frame frame = {0};
+  csched_trampoline_pop(&frame);
+}

@@ -1,0 +1,22 @@
+import CTestSupport
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Looks again and again until `condition` holds, for `seconds` at the most. Returns whether it came to hold.
+public func eventually(within seconds: Double = 10, _ condition: () throws -> Bool) rethrows -> Bool {
+  let end = csched_time_after(csched_now(), Int64(seconds * 1e9))
+  while try !condition() {
+    if csched_now() >= end { return try condition() }
+    usleep(100)
+  }
+  return true
+}
+
+/// What a kernel found wrong, `nil` if nothing.
+public func failure(of kernel: ctest_failure?) -> String? {
+  kernel.map { String(cString: $0) }
+}

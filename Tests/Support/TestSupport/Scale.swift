@@ -1,0 +1,36 @@
+import CTestSupport
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// How long the tests work: short under a sanitizer, as long as asked for by `SCHEDULER_TEST_SCALE` (1 is the default).
+public enum Scale {
+  public enum Sanitizer: Sendable { case none, address, thread }
+
+  public static let sanitizer: Sanitizer =
+    switch ctest_sanitizer() {
+    case CTEST_THREAD_SANITIZER: .thread
+    case CTEST_ADDRESS_SANITIZER: .address
+    default: .none
+    }
+
+  /// The factor by which counts are multiplied.
+  public static let factor: Double = {
+    let asked = getenv("SCHEDULER_TEST_SCALE").flatMap { Double(String(cString: $0)) } ?? 1
+    let usual =
+      switch sanitizer {
+      case .none: 1.0
+      case .address: 0.3
+      case .thread: 0.1
+      }
+    return max(asked, 0) * usual
+  }()
+
+  /// `count`, scaled; at least `least`.
+  public static func count<Count: BinaryInteger>(_ count: Count, least: Count = 1) -> Count {
+    max(least, Count(Double(count) * factor))
+  }
+}

@@ -1,0 +1,44 @@
+import CTestSupport
+
+/// The system's figures about this process and its threads.
+public enum System {
+  /// The calling thread's number.
+  public static var threadID: UInt32 { ctest_thread_id() }
+
+  /// How many threads the process has. Other tests may be running: prefer `threads(named:)`.
+  public static var threadCount: Int { ctest_thread_count() }
+
+  /// How many threads bear exactly `name`, as the system shows it (15 bytes at the most).
+  public static func threads(named name: String) -> Int { ctest_threads_named(name) }
+
+  /// How often a thread has gone to sleep of itself; `nil` when it is gone.
+  public static func voluntarySwitches(ofThread id: UInt32) -> Int? {
+    let count = ctest_thread_voluntary_switches(id)
+    return count < 0 ? nil : Int(count)
+  }
+
+  /// How often a thread has left the processor, of itself or not; `nil` when it is gone.
+  public static func switches(ofThread id: UInt32) -> Int? {
+    let count = ctest_thread_switches(id)
+    return count < 0 ? nil : Int(count)
+  }
+
+  /// The processor time that a thread has used, in nanoseconds; `nil` when it is gone.
+  public static func processorTime(ofThread id: UInt32) -> Int? {
+    let time = ctest_thread_processor_time(id)
+    return time < 0 ? nil : Int(time)
+  }
+
+  /// The process's resident memory in bytes.
+  public static var residentBytes: Int { Int(ctest_resident_bytes()) }
+}
+
+/// Calls `body` with the calling thread, and those that it starts meanwhile, on one processor.
+public func runOnOneCPU(_ body: () -> Void) {
+  withoutActuallyEscaping(body) { body in
+    withUnsafePointer(to: body) { pointer in
+      ctest_on_one_processor(
+        { $0!.assumingMemoryBound(to: (() -> Void).self).pointee() }, UnsafeMutableRawPointer(mutating: pointer))
+    }
+  }
+}
