@@ -1,0 +1,42 @@
+# make test and make bench are all the set-up there is: each installs what it misses first, and says so.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+BENCH_ARGS ?=
+
+# step NAME, COMMAND: runs it, and says how long it took; the first that fails ends the run by its name.
+define step
+	@echo "== $(1)"; start=$$SECONDS; $(2) || { echo "make: $(1) failed" >&2; exit 1; }; echo "== $(1): $$((SECONDS - start)) s"
+endef
+
+.PHONY: help test unit layers lint probes sanitize bench format clean
+
+help: ## says what there is
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /: /'
+
+test: ## builds and tests everything, as CI does; QUICK=1 leaves the sanitizers out
+	$(call step,setup,Tools/setup test)
+	$(call step,layers,Tools/layers --self-test)
+	$(call step,lint,Tools/format --lint)
+	$(call step,unit tests,swift build --build-tests && swift test --skip-build)
+	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build)
+	$(call step,probes,Tools/probes)
+	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined))
+
+unit: ## the unit tests alone
+	swift test
+
+layers lint probes sanitize: ## one gate alone; KIND=thread for one sanitizer
+	@case $@ in layers) Tools/layers --self-test ;; lint) Tools/format --lint ;; probes) Tools/probes ;; \
+	  sanitize) Tools/sanitize $(or $(KIND),thread address undefined) ;; esac
+
+bench: ## runs the benchmark against Dispatch and the other peers; BENCH_ARGS="--quick --filter K1"
+	$(call step,setup,Tools/setup bench)
+	@swift build -c release --package-path bench --scratch-path .build-bench --product bench
+	@swift run -c release --skip-build --package-path bench --scratch-path .build-bench bench $(BENCH_ARGS)
+
+format: ## formats all sources
+	@Tools/format
+
+clean: ## removes what was built
+	rm -rf .build .build-* bench/out
