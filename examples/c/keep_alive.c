@@ -14,15 +14,9 @@ typedef struct request {
 
 static long total; // the thread's own: no lock
 
-static void add(csched_job *job) {
-  total += ((request *)job)->amount;
-}
-static void refuse(csched_job *job) {
-  printf("a request for %d was dropped\n", ((request *)job)->amount);
-}
-static void free_request(csched_job *job) {
-  free(job);
-}
+static void add(csched_job *job) { total += ((request *)job)->amount; }
+static void refuse(csched_job *job) { printf("a request for %d was dropped\n", ((request *)job)->amount); }
+static void free_request(csched_job *job) { free(job); }
 static const csched_job_type additions = {add, refuse, free_request};
 
 static int submit(csched_thread *thread, int amount) {
@@ -39,9 +33,7 @@ static void hop(csched_job *job) {
   long *left = job->context;
   if (--*left > 0) csched_trampoline_run(job); // queued, because this one is still running
 }
-static void drop_hop(csched_job *job) {
-  (void)job;
-}
+static void drop_hop(csched_job *job) { (void)job; }
 static const csched_job_type hops = {hop, drop_hop, NULL};
 
 int main(void) {

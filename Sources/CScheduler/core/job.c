@@ -114,9 +114,7 @@ void csched_job_discard_(csched_job *job) {
   release(job);
 }
 
-void csched_job_abandon_running_(void) {
-  innermost = NULL;
-}
+void csched_job_abandon_running_(void) { innermost = NULL; }
 
 csched_cancel_result csched_job_cancel(csched_job *job) {
   uint32_t found = QUEUED;
@@ -143,6 +141,4 @@ csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
   return result;
 }
 
-bool csched_job_is_idle(const csched_job *job) {
-  return csched_load_acquire(&job->state) == IDLE;
-} // J5
+bool csched_job_is_idle(const csched_job *job) { return csched_load_acquire(&job->state) == IDLE; } // J5

@@ -66,14 +66,11 @@ CSCHED_STATIC_ASSERT((int)CSCHED_LOCK_HINTS_ == (int)CSCHED_BUCKETS_, "a bucket 
 
 // MARK: the hint
 
-static uintptr_t *hint_of(const csched_lock *lock) {
-  return &csched_lock_hints_[csched_lock_hash_(lock)].word;
-}
+static uintptr_t *hint_of(const csched_lock *lock) { return &csched_lock_hints_[csched_lock_hash_(lock)].word; }
 
 static void set_sleepers(csched_lock *lock, bool any) {
-  uintptr_t *hint = hint_of(lock), seen = csched_load_relaxed(hint); // hint
-  while (!csched_cas_relaxed(hint, &seen, (seen & ~(uintptr_t)SLEEPERS) | (any ? SLEEPERS : 0))) {
-  } // L2
+  uintptr_t *hint = hint_of(lock), seen = csched_load_relaxed(hint);                                // hint
+  while (!csched_cas_relaxed(hint, &seen, (seen & ~(uintptr_t)SLEEPERS) | (any ? SLEEPERS : 0))) {} // L2
 }
 
 // One lock of a hash at a time can have an awake waiter; another lock's waiters then sleep at once, and its unlocks wake
@@ -208,9 +205,7 @@ static CSCHED_NORETURN void panic_owner(const csched_lock *lock, const char *fun
                 name, (const void *)lock, csched_load_relaxed(&lock->owner), name, advice); // L6
 }
 
-static bool is_owner(const csched_lock *lock) {
-  return csched_load_relaxed(&lock->owner) == self_number();
-} // L6
+static bool is_owner(const csched_lock *lock) { return csched_load_relaxed(&lock->owner) == self_number(); } // L6
 
 // MARK: the slow twins
 
@@ -219,9 +214,7 @@ void csched_lock_lock_slow_(csched_lock *lock) {
   if (!take(lock, self_number())) lock_contended(lock, self_number(), CSCHED_FOREVER);
 }
 
-bool csched_lock_trylock_slow_(csched_lock *lock) {
-  return take(lock, self_number());
-}
+bool csched_lock_trylock_slow_(csched_lock *lock) { return take(lock, self_number()); }
 
 bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
   if (csched_lock_trylock(lock)) return true;

@@ -70,9 +70,7 @@ struct csched_loop {
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
 static CSCHED_THREAD_LOCAL csched_loop *current;
 
-csched_loop *csched_loop_current(void) {
-  return current;
-}
+csched_loop *csched_loop_current(void) { return current; }
 
 bool csched_loop_is_on_thread(const csched_loop *loop) {
   return csched_load_relaxed(&loop->thread) == &here; // hint: only its own thread finds itself here
@@ -186,8 +184,7 @@ int csched_loop_submit(csched_loop *loop, csched_job *job) {
 
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // hint
-  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {
-  } // P6: pairs with the loop's acquire
+  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
   csched_lock_lock(&loop->timers_lock);
   loop->timers_closed = true; // P6
   csched_lock_unlock(&loop->timers_lock);
@@ -285,8 +282,7 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
     csched_time first = csched_load_relaxed(&loop->earliest); // P1
     csched_time until = first < deadline ? first : deadline;
     while (csched_load_acquire(&loop->wake) == 0 && // P2: acquire; pairs with wake's release
-           csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {
-    }
+           csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
   }
   csched_mpsc_unpark(&loop->inbox);
 }
@@ -318,18 +314,14 @@ csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activatio
       break;
     }
     csched_job *job = next_ready(loop);
-    if (job != NULL)
-      csched_job_perform_(job);
-    else
-      wait_for_work(loop, activation, deadline);
+    if (job != NULL) csched_job_perform_(job);
+    else wait_for_work(loop, activation, deadline);
   }
   current = outer;
   return result;
 }
 
-csched_run_result csched_loop_run(csched_loop *loop) {
-  return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER);
-}
+csched_run_result csched_loop_run(csched_loop *loop) { return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER); }
 
 csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
   return csched_loop_run_activation(loop, NULL, deadline);

@@ -35,13 +35,9 @@ static char parked_mark[2] __attribute__((aligned(2)));
 #define PARKED ((csched_job *)(void *)parked_mark)
 #define CLOSED ((csched_job *)CLOSED_BIT)
 
-static bool has_closed_bit(const csched_job *head) {
-  return ((uintptr_t)head & CLOSED_BIT) != 0;
-}
+static bool has_closed_bit(const csched_job *head) { return ((uintptr_t)head & CLOSED_BIT) != 0; }
 
-static csched_job *without_closed_bit(csched_job *head) {
-  return (csched_job *)((uintptr_t)head & ~CLOSED_BIT);
-}
+static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)((uintptr_t)head & ~CLOSED_BIT); }
 
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
   csched_job *head = csched_load_relaxed(&queue->head); // hint
@@ -93,9 +89,8 @@ bool csched_mpsc_unpark(csched_mpsc *queue) {
 }
 
 bool csched_mpsc_poke(csched_mpsc *queue) {
-  csched_job *head = csched_load_relaxed(&queue->head); // hint
-  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {
-  } // Q3, Q5: pairs with park
+  csched_job *head = csched_load_relaxed(&queue->head);                             // hint
+  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {} // Q3, Q5: pairs with park
   return head == PARKED;
 }
 
@@ -107,6 +102,4 @@ bool csched_mpsc_close(csched_mpsc *queue) {
   return head == PARKED;
 }
 
-bool csched_mpsc_is_closed(const csched_mpsc *queue) {
-  return has_closed_bit(csched_load_acquire(&queue->head));
-} // Q6
+bool csched_mpsc_is_closed(const csched_mpsc *queue) { return has_closed_bit(csched_load_acquire(&queue->head)); } // Q6

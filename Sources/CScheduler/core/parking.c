@@ -36,10 +36,8 @@ void csched_bucket_unlock_(csched_bucket *bucket) {
 }
 
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front) {
-  if (in_front)
-    TAILQ_INSERT_HEAD(&bucket->sleepers, sleeper, link);
-  else
-    TAILQ_INSERT_TAIL(&bucket->sleepers, sleeper, link);
+  if (in_front) TAILQ_INSERT_HEAD(&bucket->sleepers, sleeper, link);
+  else TAILQ_INSERT_TAIL(&bucket->sleepers, sleeper, link);
   sleeper->queued = true;
 }
 

@@ -2,6 +2,4 @@
 
 static CSCHED_THREAD_LOCAL void *slot;
 
-void **csched_swift_drain_slot_(void) {
-  return &slot;
-}
+void **csched_swift_drain_slot_(void) { return &slot; }

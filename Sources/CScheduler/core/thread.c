@@ -51,8 +51,7 @@ static void body(void *context) {
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
   csched_store_release(&thread->phase, (uint32_t)READY); // H1: pairs with start's acquire
   csched_futex_wake_(&thread->phase, 1);
-  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {
-  } // csched_loop_stop from a job ends no thread
+  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // csched_loop_stop from a job ends no thread
 }
 
 static void at_end(void *context) { // H3
@@ -64,9 +63,7 @@ static void at_end(void *context) { // H3
   give_up(thread);
 }
 
-static void thread_main(void *context) {
-  csched_os_finally_(body, at_end, context);
-}
+static void thread_main(void *context) { csched_os_finally_(body, at_end, context); }
 
 int csched_thread_start(csched_thread **result, const csched_thread_options *options) {
   csched_thread *thread = calloc(1, sizeof *thread);
@@ -88,25 +85,17 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   return 0;
 }
 
-csched_loop *csched_thread_loop(const csched_thread *thread) {
-  return thread->loop;
-}
+csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->loop; }
 
-bool csched_thread_is_current(const csched_thread *thread) {
-  return csched_loop_is_on_thread(thread->loop);
-}
+bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_is_on_thread(thread->loop); }
 
-int csched_thread_submit(csched_thread *thread, csched_job *job) {
-  return csched_loop_submit(thread->loop, job);
-}
+int csched_thread_submit(csched_thread *thread, csched_job *job) { return csched_loop_submit(thread->loop, job); }
 
 int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline) {
   return csched_loop_submit_at(thread->loop, timer, deadline);
 }
 
-void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
-  csched_loop_close(thread->loop, policy);
-}
+void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) { csched_loop_close(thread->loop, policy); }
 
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;

@@ -73,7 +73,8 @@ static void open(const char *function, const void *floor) {
 
 static bool is_open(const void *frame) {
   csched_trampoline *trampoline = csched_trampoline_active_;
-  return trampoline != NULL && CSCHED_LIKELY((const char *)frame < trampoline->floor); // T5: equal, the same depth again
+  return trampoline != NULL &&
+         CSCHED_LIKELY((const char *)frame < trampoline->floor); // T5: equal, the same depth again
 }
 
 bool csched_trampoline_enter(void) {

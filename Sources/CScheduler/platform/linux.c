@@ -38,16 +38,11 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
   int error = answer == 0 ? 0 : errno;
   errno = saved;
   switch (error) {
-  case 0:
-    return CSCHED_FUTEX_WOKEN;
-  case EAGAIN:
-    return CSCHED_FUTEX_CHANGED;
-  case EINTR:
-    return CSCHED_FUTEX_INTERRUPTED;
-  case ETIMEDOUT:
-    return CSCHED_FUTEX_TIMED_OUT;
-  default:
-    csched_os_abort_("Scheduler: futex wait: the kernel refused a valid request\n"); // EFAULT, EINVAL, ENOSYS
+  case 0: return CSCHED_FUTEX_WOKEN;
+  case EAGAIN: return CSCHED_FUTEX_CHANGED;
+  case EINTR: return CSCHED_FUTEX_INTERRUPTED;
+  case ETIMEDOUT: return CSCHED_FUTEX_TIMED_OUT;
+  default: csched_os_abort_("Scheduler: futex wait: the kernel refused a valid request\n"); // EFAULT, EINVAL, ENOSYS
   }
 }
 
@@ -61,9 +56,7 @@ void csched_futex_wake_(uint32_t *word, int count) {
 
 uint32_t csched_has_membarrier_;
 
-static long membarrier(int command) {
-  return syscall(SYS_membarrier, command, 0, 0);
-}
+static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
 __attribute__((constructor)) static void register_membarrier(void) {
   int saved = errno;
@@ -97,8 +90,7 @@ unsigned csched_cpu_count_(void) {
 
 void csched_nap_(csched_time span) {
   struct timespec until = timespec_from(csched_now() + span);
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
-  }
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
 }
 
 // MARK: threads
@@ -125,10 +117,8 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
     size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
     if (stack_size != 0) {
       if (stack_size < least) stack_size = least;
-      if (stack_size > SIZE_MAX - page)
-        error = ENOMEM; // rounding up would wrap
-      else
-        error = pthread_attr_setstacksize(&attributes, (stack_size + page - 1) / page * page);
+      if (stack_size > SIZE_MAX - page) error = ENOMEM; // rounding up would wrap
+      else error = pthread_attr_setstacksize(&attributes, (stack_size + page - 1) / page * page);
     }
     pthread_t id;
     if (error == 0) error = pthread_create(&id, &attributes, thread_main, info);
@@ -140,13 +130,9 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   return error;
 }
 
-void csched_os_thread_join_(csched_os_thread thread) {
-  pthread_join((pthread_t)thread.handle, NULL);
-}
+void csched_os_thread_join_(csched_os_thread thread) { pthread_join((pthread_t)thread.handle, NULL); }
 
-void csched_os_thread_detach_(csched_os_thread thread) {
-  pthread_detach((pthread_t)thread.handle);
-}
+void csched_os_thread_detach_(csched_os_thread thread) { pthread_detach((pthread_t)thread.handle); }
 
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
   pthread_cleanup_push(finally, context);
@@ -154,13 +140,9 @@ void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *con
   pthread_cleanup_pop(1);
 }
 
-void csched_os_thread_set_name_(const char *name) {
-  pthread_setname_np(pthread_self(), name);
-}
+void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_self(), name); }
 
-uint32_t csched_os_thread_id_(void) {
-  return (uint32_t)syscall(SYS_gettid);
-}
+uint32_t csched_os_thread_id_(void) { return (uint32_t)syscall(SYS_gettid); }
 
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   char path[64];

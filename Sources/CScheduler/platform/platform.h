@@ -23,10 +23,8 @@ void csched_futex_wake_(uint32_t *word, int count);
 extern uint32_t csched_has_membarrier_;
 void csched_fence_heavy_(void);
 static inline void csched_fence_light_(void) {
-  if (CSCHED_LIKELY(csched_has_membarrier_))
-    csched_fence_compiler();
-  else
-    csched_fence_full();
+  if (CSCHED_LIKELY(csched_has_membarrier_)) csched_fence_compiler();
+  else csched_fence_full();
 }
 
 /// Returns: how many processors this process may use now, at least 1.

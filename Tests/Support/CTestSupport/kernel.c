@@ -69,14 +69,12 @@ void watchdog_end(watchdog *dog) {
 
 void nap(csched_time span) {
   struct timespec left = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
-  while (nanosleep(&left, &left) != 0) {
-  }
+  while (nanosleep(&left, &left) != 0) {}
 }
 
 void burn(csched_time span) {
   if (span == 0) return;
-  for (csched_time end = csched_now() + span; csched_now() < end;) {
-  }
+  for (csched_time end = csched_now() + span; csched_now() < end;) {}
 }
 
 uint64_t chance(uint64_t *state) { // SplitMix64
@@ -214,6 +212,4 @@ void journal_check_(const char *function, int line, const journal *journal, cons
   kernel_fail(function, line, message);
 }
 
-void note(probe *probe) {
-  journal_add(probe->context, probe->id);
-}
+void note(probe *probe) { journal_add(probe->context, probe->id); }

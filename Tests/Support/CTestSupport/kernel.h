@@ -52,9 +52,7 @@ static const csched_time US = 1000, MS = 1000000;
 void nap(csched_time span);
 void burn(csched_time span); ///< keeps the processor busy
 uint64_t chance(uint64_t *state);
-static inline uint64_t chance_below(uint64_t *state, uint64_t bound) {
-  return chance(state) % bound;
-}
+static inline uint64_t chance_below(uint64_t *state, uint64_t bound) { return chance(state) % bound; }
 
 // MARK: threads
 
@@ -87,9 +85,7 @@ struct probe {
 };
 extern const csched_job_type probe_type;
 void probe_init(probe *probe, void (*body)(struct probe *), void *context);
-static inline csched_job *job_of(probe *probe) {
-  return &probe->timer.job;
-}
+static inline csched_job *job_of(probe *probe) { return &probe->timer.job; }
 /// Checks that the probe was run (or else dropped) so many times, and released once.
 void probe_check_(const char *function, int line, probe *probe, int runs, int drops);
 #define CHECK_PROBE(probe, runs, drops) probe_check_(__func__, __LINE__, probe, runs, drops)

@@ -29,8 +29,7 @@ static void exclude(int index, void *context) {
     csched_lock_unlock(&test->lock);
     csched_lock_assert_not_owner(&test->lock);
     atomic_fetch_add_explicit(&test->taken, 1, memory_order_relaxed);
-    for (volatile int n = 0; n < test->outside; n = n + 1) {
-    }
+    for (volatile int n = 0; n < test->outside; n = n + 1) {}
   }
 }
 
@@ -156,10 +155,8 @@ static void wait_in_rounds(int index, void *context) {
   for (int round = 1; round <= test->rounds; round++) {
     while (atomic_load(&test->round) < round) sched_yield();
     bool taken = true;
-    if (gives_up)
-      taken = csched_lock_lock_until(test->lock, csched_now() + chance_below(&seed, 60 * US));
-    else
-      csched_lock_lock(test->lock);
+    if (gives_up) taken = csched_lock_lock_until(test->lock, csched_now() + chance_below(&seed, 60 * US));
+    else csched_lock_lock(test->lock);
     if (taken) {
       test->count++;
       csched_lock_unlock(test->lock);
@@ -184,9 +181,7 @@ static void hold_in_rounds(int index, void *context) {
   crew_join(&waiters);
 }
 
-static void hold_one_of_two(int index, void *context) {
-  hold_in_rounds(0, (handshake *)context + index);
-}
+static void hold_one_of_two(int index, void *context) { hold_in_rounds(0, (handshake *)context + index); }
 
 ctest_failure ctest_lock_loses_no_wake(int waiters, int rounds, bool timed, bool shared_bucket, uint64_t seed) {
   KERNEL();

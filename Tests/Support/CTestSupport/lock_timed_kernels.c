@@ -131,9 +131,7 @@ ctest_failure ctest_lock_handed_over(int bargers, int hold_us, int outside_us, i
 
 // MARK: signals
 
-static void ignore(int number) {
-  (void)number;
-}
+static void ignore(int number) { (void)number; }
 
 static void wait_long(int index, void *context) {
   timed *test = context;
@@ -164,9 +162,7 @@ ctest_failure ctest_lock_interrupted(int signals) {
 
 // MARK: misuse, which ends the process
 
-static void name_me(const char *name) {
-  pthread_setname_np(pthread_self(), name);
-}
+static void name_me(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 void ctest_die_relock(void) {
   csched_lock lock = CSCHED_LOCK_INIT;

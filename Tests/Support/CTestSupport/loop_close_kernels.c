@@ -88,15 +88,11 @@ ctest_failure ctest_loop_close_then(csched_stop_policy policy, bool once) {
   probe queued;
   post(loop, &queued, NULL, NULL);
   csched_loop_close(loop, policy);
-  if (once)
-    csched_loop_run_once(loop, csched_now() + MS);
-  else
-    csched_loop_run_ready(loop, SIZE_MAX);
+  if (once) csched_loop_run_once(loop, csched_now() + MS);
+  else csched_loop_run_ready(loop, SIZE_MAX);
   csched_loop_destroy(loop);
-  if (policy == CSCHED_STOP_DROP)
-    CHECK_PROBE(&queued, 0, 1);
-  else
-    CHECK_PROBE(&queued, 1, 0);
+  if (policy == CSCHED_STOP_DROP) CHECK_PROBE(&queued, 0, 1);
+  else CHECK_PROBE(&queued, 1, 0);
   return kernel_result();
 }
 
@@ -186,6 +182,4 @@ static void run_elsewhere(int index, void *context) {
   csched_loop_run(context);
 }
 
-void ctest_die_run_on_other_thread(void) {
-  crew_run(1, run_elsewhere, make_loop());
-}
+void ctest_die_run_on_other_thread(void) { crew_run(1, run_elsewhere, make_loop()); }

@@ -110,8 +110,7 @@ ctest_failure ctest_mpsc_one_wake_for_a_park(int producers, int jobs, uint64_t s
   csched_mpsc_init(&test.queue);
   crew_start(&crew, producers, push_and_poke, &test);
   while (tally.count < (int64_t)producers * jobs) {
-    while (take_one(&test.queue, &tally)) {
-    }
+    while (take_one(&test.queue, &tally)) {}
     if (tally.count == (int64_t)producers * jobs || !csched_mpsc_park(&test.queue)) continue;
     parks++;
     bool takes_back = chance_below(&seed, 4) == 0;
@@ -207,10 +206,8 @@ static void close_it(int index, void *context) {
 }
 
 static void push_or_close(int index, void *context) {
-  if (index < 2)
-    close_it(index, context);
-  else
-    push_until_refused(index - 2, context);
+  if (index < 2) close_it(index, context);
+  else push_until_refused(index - 2, context);
 }
 
 ctest_failure ctest_mpsc_close_races_push(int producers, int rounds, uint64_t seed) {

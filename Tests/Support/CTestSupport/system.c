@@ -55,13 +55,9 @@ static size_t count_threads(const char *name) {
   return count;
 }
 
-size_t ctest_thread_count(void) {
-  return count_threads(NULL);
-}
+size_t ctest_thread_count(void) { return count_threads(NULL); }
 
-size_t ctest_threads_named(const char *name) {
-  return count_threads(name);
-}
+size_t ctest_threads_named(const char *name) { return count_threads(name); }
 
 static int64_t status_of(uint32_t thread, const char *key) {
   char path[64], text[4096];
@@ -71,9 +67,7 @@ static int64_t status_of(uint32_t thread, const char *key) {
   return line == NULL ? -1 : atoll(line + strlen(key));
 }
 
-int64_t ctest_thread_voluntary_switches(uint32_t thread) {
-  return status_of(thread, "\nvoluntary_ctxt_switches:");
-}
+int64_t ctest_thread_voluntary_switches(uint32_t thread) { return status_of(thread, "\nvoluntary_ctxt_switches:"); }
 
 int64_t ctest_thread_switches(uint32_t thread) {
   int64_t voluntary = ctest_thread_voluntary_switches(thread);

@@ -24,9 +24,7 @@ ctest_failure ctest_thread_ready(int rounds) {
   return kernel_result();
 }
 
-static void read_name(probe *probe) {
-  pthread_getname_np(pthread_self(), probe->context, 16);
-}
+static void read_name(probe *probe) { pthread_getname_np(pthread_self(), probe->context, 16); }
 
 ctest_failure ctest_thread_named(const char *name, const char *shown) {
   KERNEL();
@@ -121,9 +119,7 @@ ctest_failure ctest_thread_stop_races(int stoppers, int rounds) {
   return kernel_result();
 }
 
-static void stop_the_loop(probe *probe) {
-  csched_loop_stop(csched_thread_loop(probe->context));
-}
+static void stop_the_loop(probe *probe) { csched_loop_stop(csched_thread_loop(probe->context)); }
 
 ctest_failure ctest_thread_loop_stop_ends_nothing(void) {
   KERNEL();
@@ -197,9 +193,7 @@ ctest_failure ctest_thread_joined_again(int joiners) {
   return kernel_result();
 }
 
-static void join_itself(probe *probe) {
-  CHECK_EQUAL(csched_thread_join(probe->context), EDEADLK);
-}
+static void join_itself(probe *probe) { CHECK_EQUAL(csched_thread_join(probe->context), EDEADLK); }
 
 ctest_failure ctest_thread_join_itself(void) {
   KERNEL();
@@ -212,9 +206,7 @@ ctest_failure ctest_thread_join_itself(void) {
   return kernel_result();
 }
 
-static void destroy_itself(probe *probe) {
-  csched_thread_destroy(probe->context);
-}
+static void destroy_itself(probe *probe) { csched_thread_destroy(probe->context); }
 
 ctest_failure ctest_thread_destroys_itself(int times) {
   KERNEL();
@@ -267,13 +259,9 @@ ctest_failure ctest_thread_exits_inside(void) {
 
 // MARK: signals
 
-static void ignore(int number) {
-  (void)number;
-}
+static void ignore(int number) { (void)number; }
 
-static void tell_who(probe *probe) {
-  *(pthread_t *)probe->context = pthread_self();
-}
+static void tell_who(probe *probe) { *(pthread_t *)probe->context = pthread_self(); }
 
 ctest_failure ctest_thread_interrupted(int signals) {
   KERNEL();

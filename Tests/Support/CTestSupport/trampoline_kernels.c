@@ -256,12 +256,9 @@ static void jump_out(probe *probe) {
 static CSCHED_NOINLINE void at_depth(actions *test, int depth, bool unwinds) {
   volatile char room[64];
   room[0] = (char)depth;
-  if (depth > 0)
-    at_depth(test, depth - 1, unwinds);
-  else if (unwinds)
-    submit(test, 1, jump_out);
-  else
-    submit(test, 3, log_it);
+  if (depth > 0) at_depth(test, depth - 1, unwinds);
+  else if (unwinds) submit(test, 1, jump_out);
+  else submit(test, 3, log_it);
   room[1] = room[0];
 }
 

@@ -23,8 +23,8 @@ public enum Scale {
     let usual =
       switch sanitizer {
       case .none: 1.0
-      case .address: 0.3
-      case .thread: 0.1
+      case .address: 0.5
+      case .thread: 0.3
       }
     return max(asked, 0) * usual
   }()

@@ -23,9 +23,7 @@ typedef struct csched_trampoline_frame {
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
 
 /// Returns: whether no trampoline is active on this thread, so that the next job would run at once. Thread: any.
-CSCHED_INLINE bool csched_trampoline_is_required(void) {
-  return csched_trampoline_active_ == NULL;
-}
+CSCHED_INLINE bool csched_trampoline_is_required(void) { return csched_trampoline_active_ == NULL; }
 
 /// Does: runs `job` now, and then all that it and its successors submit, when no trampoline is active on this thread;
 /// otherwise queues it behind the others. Requires: the job is idle. Thread: any.
