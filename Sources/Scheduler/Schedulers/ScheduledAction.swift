@@ -19,10 +19,10 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   private struct Links {
     /// What the body returned, or what that has led to.
     var returned: (any Disposable)?
-    /// The action that holds this one as what it returned, while this one has not run.
+    /// The action that holds this one as what it returned. Only until this one is over, or the two would keep each other.
     var holder: ScheduledAction?
-    /// Whether the body has run and has returned something.
-    var hasRun = false
+    /// Whether the body has run, or never will.
+    var isOver = false
   }
 
   private let storage = TimerStorage()
@@ -45,7 +45,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   }
 
   deinit {
-    guard links.hasRun else { return }
+    guard links.isOver else { return }
     DisposalWalk.release { walk in
       if let returned = links.returned.take() { walk.push(returned) }
     }
@@ -67,49 +67,54 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
 
   func run() {
     switch body.take()! {
-    case .plain(let work): work()
+    case .plain(let work):
+      work()
+      settle(nil)
     case .disposing(let work):
       let returned = work()
-      if type(of: returned) != NopDisposable.self { settle(returned) }
+      settle(type(of: returned) == NopDisposable.self ? nil : returned)
     }
   }
 
   /// Keeps what the body returned, and leads the holder to it.
-  private func settle(_ returned: any Disposable) {
+  private func settle(_ returned: (any Disposable)?) {
     let (isLate, holder) = lock.withLock {
-      links.hasRun = true
+      links.isOver = true
       let isLate = disposed.load(ordering: .relaxed)  // hint: under the lock the lock orders it
       if !isLate { links.returned = returned }
       return (isLate, links.holder.take())
     }
-    if isLate { return returned.dispose() }
-    if let holder { holder.replace(self, by: returned) } else { hold(returned) }
+    if isLate { returned?.dispose() }
+    if let holder { holder.replace(self, by: isLate ? nil : returned) } else if !isLate { hold(returned) }
   }
 
   /// Takes over `next` from `old`, which has run, if this one still leads to it.
-  private func replace(_ old: ScheduledAction, by next: any Disposable) {
+  private func replace(_ old: ScheduledAction, by next: (any Disposable)?) {
     let (isLate, isDone) = lock.withLock {
       let isLate = disposed.load(ordering: .relaxed)  // hint: under the lock the lock orders it
       guard !isLate, links.returned as AnyObject? === old else { return (isLate, true) }
       links.returned = next
       return (false, false)
     }
-    if isLate { next.dispose() } else if !isDone { hold(next) }
+    if isLate { next?.dispose() } else if !isDone { hold(next) }
   }
 
   /// Makes this one the holder of `next`; one that has run already is passed over.
-  private func hold(_ next: any Disposable) {
+  private func hold(_ next: (any Disposable)?) {
     guard let next = next as? ScheduledAction else { return }
-    let further: (any Disposable)? = next.lock.withLock {
-      if !next.links.hasRun { next.links.holder = self }
-      return next.links.hasRun ? next.links.returned : nil
+    let (isOver, further) = next.lock.withLock {
+      if !next.links.isOver { next.links.holder = self }
+      return (next.links.isOver, next.links.isOver ? next.links.returned : nil)
     }
-    if let further { replace(next, by: further) }
+    if isOver { replace(next, by: further) }
   }
 
   func drop() {
     body = nil
-    let holder = lock.withLock { links.holder.take() }
+    let holder = lock.withLock {
+      links.isOver = true
+      return links.holder.take()
+    }
     _ = consume holder
   }
 
