@@ -40,7 +40,7 @@
 
 enum { TURN = 64 };
 
-static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 500; // ns; twice a futex wake, and next to nothing
+static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
 
 RB_HEAD(timer_tree, csched_timer);
 

@@ -2,21 +2,22 @@
 
 // MARK: exactly once
 
-enum { BATCH = 32 };
+enum { BATCH = 256 };
 
 typedef struct racing {
   probe *probes;
   uint64_t seed;
-  atomic_int won;
-  atomic_int *go;
+  atomic_int won, submitted;
 } racing;
 
 static void cancel_all(int index, void *context) {
   racing *test = context;
   uint64_t seed = test->seed + (uint64_t)index;
-  int from = (int)chance_below(&seed, BATCH);
+  bool follows = index % 4 != 3; // close behind the submitter, so that it meets the run; else anywhere
   for (int i = 0; i < BATCH; i++) {
-    csched_job *job = job_of(&test->probes[(from + i) % BATCH]);
+    int at = follows ? i : (int)chance_below(&seed, BATCH);
+    while (follows && atomic_load_explicit(&test->submitted, memory_order_acquire) <= at) CSCHED_CPU_RELAX();
+    csched_job *job = job_of(&test->probes[at]);
     csched_cancel_result result = index % 3 == 2 ? csched_job_cancel_and_wait(job) : csched_job_cancel(job);
     if (result == CSCHED_CANCEL_DROPPED) atomic_fetch_add(&test->won, 1);
   }
@@ -31,7 +32,10 @@ ctest_failure ctest_job_exactly_once(int cancellers, int rounds, uint64_t seed) 
     for (int i = 0; i < BATCH; i++) probe_init(&probes[i], NULL, NULL);
     crew crew;
     crew_start(&crew, cancellers, cancel_all, &test); // some come before the submission, and find nothing
-    for (int i = 0; i < BATCH; i++) CHECK_EQUAL(csched_thread_submit(thread, job_of(&probes[i])), 0);
+    for (int i = 0; i < BATCH; i++) {
+      CHECK_EQUAL(csched_thread_submit(thread, job_of(&probes[i])), 0);
+      atomic_store_explicit(&test.submitted, i + 1, memory_order_release);
+    }
     crew_join(&crew);
     wait_until_run(thread);
     int drops = 0;

@@ -155,7 +155,9 @@ static void wait_in_rounds(int index, void *context) {
   for (int round = 1; round <= test->rounds; round++) {
     while (atomic_load(&test->round) < round) sched_yield();
     bool taken = true;
-    if (gives_up) taken = csched_lock_lock_until(test->lock, csched_now() + chance_below(&seed, 60 * US));
+    if (gives_up)
+      taken =
+          csched_lock_lock_until(test->lock, csched_now() + chance_below(&seed, round % 2 == 0 ? 14 * US : 60 * US));
     else csched_lock_lock(test->lock);
     if (taken) {
       test->count++;
@@ -174,7 +176,7 @@ static void hold_in_rounds(int index, void *context) {
   for (int round = 1; round <= test->rounds; round++) {
     csched_lock_lock(test->lock);
     atomic_store(&test->round, round);
-    burn(chance_below(&seed, 60 * US));
+    burn(round % 2 == 0 ? 7 * US + chance_below(&seed, 6 * US) : chance_below(&seed, 60 * US)); // about a spin, or any
     csched_lock_unlock(test->lock);
     while (atomic_load(&test->passed) < round * test->waiters) sched_yield();
   }
@@ -238,12 +240,33 @@ static void let_go(int index, void *context) {
   free(object);
 }
 
-ctest_failure ctest_lock_freed_after_unlock(int threads, int rounds) {
+static void sleep_for(int index, void *context) {
+  (void)index;
+  csched_lock_lock(context);
+  csched_lock_unlock(context);
+}
+
+ctest_failure ctest_lock_freed_after_unlock(int threads, int rounds, bool slow) {
   KERNEL();
   for (int i = 0; i < rounds; i++) {
     counted *object = calloc(1, sizeof *object);
     object->references = threads;
+    crew sleeper;
+    csched_lock *other = NULL;
+    if (slow) { // somebody sleeps in the same bucket, so that each unlock looks whom to wake
+      size_t hash = csched_lock_hash_(&object->lock);
+      for (size_t slot = 0; other == NULL; slot++) {
+        csched_lock *each = (csched_lock *)(void *)(arena + slot * SLOT);
+        if (csched_lock_hash_(each) == hash) other = each;
+      }
+      csched_lock_lock(other);
+      crew_start(&sleeper, 1, sleep_for, other);
+      CHECK_SOON((csched_load_relaxed(&csched_lock_hints_[hash].word) & 1) != 0);
+    }
     crew_run(threads, let_go, &object);
+    if (!slow) continue;
+    csched_lock_unlock(other);
+    crew_join(&sleeper);
   }
   return kernel_result();
 }

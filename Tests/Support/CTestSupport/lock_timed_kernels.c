@@ -129,6 +129,22 @@ ctest_failure ctest_lock_handed_over(int bargers, int hold_us, int outside_us, i
   return kernel_result();
 }
 
+typedef struct on_one {
+  int bargers, hold_us, turns, limit_ms;
+  ctest_failure result;
+} on_one;
+
+static void hand_over_on_one(void *context) {
+  on_one *one = context;
+  one->result = ctest_lock_handed_over(one->bargers, one->hold_us, 0, one->turns, one->limit_ms);
+}
+
+ctest_failure ctest_lock_handed_over_on_one_processor(int bargers, int hold_us, int turns, int limit_ms) {
+  on_one one = {bargers, hold_us, turns, limit_ms, NULL};
+  ctest_on_one_processor(hand_over_on_one, &one);
+  return one.result;
+}
+
 // MARK: signals
 
 static void ignore(int number) { (void)number; }

@@ -144,28 +144,31 @@ typedef struct poking {
   csched_mpsc queue;
   sem_t wake;
   int rounds;
+  uint64_t seed;
   uint32_t written; // relaxed: only the poke and the park order it
   atomic_int seen;
 } poking;
 
 static void write_and_poke(int index, void *context) {
   poking *test = context;
-  (void)index;
+  uint64_t seed = test->seed + 1 + (uint64_t)index;
   for (int round = 1; round <= test->rounds; round++) {
     while (atomic_load(&test->seen) < round - 1) CSCHED_CPU_RELAX();
+    for (uint64_t pauses = chance_below(&seed, 16); pauses > 0; pauses--) CSCHED_CPU_RELAX();
     csched_store_relaxed(&test->written, (uint32_t)round);
     if (csched_mpsc_poke(&test->queue)) sem_post(&test->wake);
   }
 }
 
-ctest_failure ctest_mpsc_poke_is_seen(int rounds) {
+ctest_failure ctest_mpsc_poke_is_seen(int rounds, uint64_t seed) {
   KERNEL();
-  poking test = {.rounds = rounds};
+  poking test = {.rounds = rounds, .seed = seed};
   crew crew;
   sem_init(&test.wake, 0, 0);
   csched_mpsc_init(&test.queue);
   crew_start(&crew, 1, write_and_poke, &test);
   for (int round = 1; round <= rounds; round++) {
+    for (uint64_t pauses = chance_below(&seed, 24); pauses > 0; pauses--) CSCHED_CPU_RELAX();
     while (csched_load_relaxed(&test.written) < (uint32_t)round) {
       if (!csched_mpsc_park(&test.queue)) continue;
       bool is_written = csched_load_relaxed(&test.written) >= (uint32_t)round;

@@ -6,6 +6,8 @@ enum { TIMERS = 400 };
 
 typedef struct delayed {
   csched_thread *thread;
+  probe spinner;
+  atomic_int is_over;
   int fired[TIMERS];
   int count; // the thread's own
 } delayed;
@@ -16,7 +18,12 @@ static void fire(probe *probe) {
   test->fired[test->count++] = probe->id;
 }
 
-ctest_failure ctest_timer_order(int timers, uint64_t seed) {
+static void keep_busy(probe *probe) {
+  delayed *test = probe->context;
+  if (!atomic_load(&test->is_over)) csched_thread_submit(test->thread, job_of(probe));
+}
+
+ctest_failure ctest_timer_order(int timers, bool busy, uint64_t seed) {
   KERNEL();
   delayed test = {.thread = start_thread("timers")};
   probe *probes = calloc(TIMERS, sizeof *probes);
@@ -28,7 +35,10 @@ ctest_failure ctest_timer_order(int timers, uint64_t seed) {
     csched_time deadline = start + chance_below(&seed, 50) * 200 * US; // many are equal
     CHECK_EQUAL(csched_thread_submit_at(test.thread, &probes[i].timer, deadline), 0);
   }
+  probe_init(&test.spinner, keep_busy, &test); // a loop that does not sleep looks at the clock all the time
+  if (busy) CHECK_EQUAL(csched_thread_submit(test.thread, job_of(&test.spinner)), 0);
   for (int i = 0; i < timers; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
+  atomic_store(&test.is_over, 1);
   stop_and_join(test.thread, CSCHED_STOP_RUN);
   CHECK_EQUAL(test.count, timers);
   for (int i = 1; i < test.count; i++) {

@@ -44,8 +44,9 @@ ctest_failure ctest_lock_trylock(int threads, int rounds);
 ctest_failure ctest_lock_loses_no_wake(int waiters, int rounds, bool timed, bool shared_bucket, uint64_t seed);
 ctest_failure ctest_lock_relay(int threads, int turns);
 ctest_failure ctest_lock_shared_buckets(int threads, int locks, int rounds, uint64_t seed);
-ctest_failure ctest_lock_freed_after_unlock(int threads, int rounds);
+ctest_failure ctest_lock_freed_after_unlock(int threads, int rounds, bool slow);
 ctest_failure ctest_lock_handed_over(int bargers, int hold_us, int outside_us, int turns, int limit_ms);
+ctest_failure ctest_lock_handed_over_on_one_processor(int bargers, int hold_us, int turns, int limit_ms);
 ctest_failure ctest_lock_timed(void);
 ctest_failure ctest_lock_timed_storm(int threads, int rounds, uint64_t seed);
 ctest_failure ctest_lock_zero_is_unlocked(void);
@@ -72,7 +73,7 @@ void ctest_die_submit_twice(void);
 
 ctest_failure ctest_mpsc_order(int producers, int jobs);
 ctest_failure ctest_mpsc_one_wake_for_a_park(int producers, int rounds, uint64_t seed);
-ctest_failure ctest_mpsc_poke_is_seen(int rounds);
+ctest_failure ctest_mpsc_poke_is_seen(int rounds, uint64_t seed);
 ctest_failure ctest_mpsc_close_races_push(int producers, int rounds, uint64_t seed);
 ctest_failure ctest_mpsc_states(void);
 
@@ -113,7 +114,7 @@ void ctest_die_run_on_other_thread(void);
 
 // MARK: timers of a loop
 
-ctest_failure ctest_timer_order(int timers, uint64_t seed);
+ctest_failure ctest_timer_order(int timers, bool busy, uint64_t seed);
 ctest_failure ctest_timer_equal_deadlines(void);
 ctest_failure ctest_timer_overdue_keeps_its_place(void);
 ctest_failure ctest_timer_cancel_outside(void);

@@ -1,0 +1,76 @@
+import Foundation
+
+/// One page with a bar chart for each row; it needs nothing from elsewhere.
+struct HTMLReport {
+  let machine: Machine
+  let rounds: Int
+  let rows: [RowResult]
+
+  var text: String {
+    let limits = TableReport(rows: rows).limits
+    return """
+      <!doctype html>
+      <html lang="en">
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width">
+      <title>Scheduler: benchmark</title>
+      <style>\(style)</style>
+      <h1>Scheduler: benchmark</h1>
+      <p>\(escape(machine.processor)), \(machine.processors) processors · \(escape(machine.system)), Linux \(escape(machine.kernel)) ·
+      Swift \(machine.swift) · \(escape(machine.date)) · <code>\(escape(machine.command))</code>, \(rounds) rounds</p>
+      <p>Bars are medians, lines from the least to the most. Shorter is better. Everything in a chart was measured in turn, in the
+      same run: compare the bars, not the nanoseconds. A difference under 15 % is none.</p>
+      \(rows.map { section($0, limits) }.joined(separator: "\n"))
+      </html>
+      """
+  }
+
+  private func section(_ row: RowResult, _ limits: [String: Double]) -> String {
+    let bound = row.results.map(\.most).filter(\.isFinite).max() ?? 1
+    let targets = row.row.targets.map { target -> String in
+      let verdict = target.verdict(row, limits: limits)
+      return "<li class=\"\(verdict.map { "\($0)" } ?? "")\">\(verdict?.rawValue ?? "?") \(escape(target.text))</li>"
+    }
+    return """
+      <section>
+      <h2><small>\(escape(row.row.id))</small> \(escape(row.row.work))</h2>
+      \(row.results.map { bar($0, unit: row.row.unit, bound: max(bound, 1e-9)) }.joined(separator: "\n"))
+      <ul>\(targets.joined())</ul>
+      </section>
+      """
+  }
+
+  private func bar(_ result: Result, unit: String, bound: Double) -> String {
+    func percent(_ value: Double) -> String { String(format: "%.2f%%", max(0, min(1, value / bound)) * 100) }
+    let high = result.percentile99.map { ", p99 \($0.short)" } ?? ""
+    return """
+      <div class="bar \(result.contender.role)"><span>\(escape(result.contender.name))</span>
+      <svg role="img" aria-label="\(escape(result.contender.name)): \(result.median.short) \(unit)">
+      <rect width="\(percent(result.median))" height="100%" rx="2"/>
+      <line x1="\(percent(result.least))" x2="\(percent(result.most))" y1="50%" y2="50%"/></svg>
+      <b>\(result.median.short) \(unit)\(high)</b></div>
+      """
+  }
+
+  private func escape(_ text: String) -> String {
+    text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
+      .replacingOccurrences(of: "\"", with: "&quot;")
+  }
+
+  private let style = """
+    :root { color-scheme: light dark; --ours: #2563eb; --dispatch: #d97706; --peer: #94a3b8; --limit: #059669; --line: #0f172a;
+      --back: #fff; --text: #0f172a; --soft: #64748b; --edge: #e2e8f0 }
+    @media (prefers-color-scheme: dark) { :root { --ours: #60a5fa; --dispatch: #fbbf24; --peer: #64748b; --limit: #34d399;
+      --line: #f8fafc; --back: #0b1120; --text: #e2e8f0; --soft: #94a3b8; --edge: #1e293b } }
+    body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; background: var(--back);
+      color: var(--text) }
+    section { border-top: 1px solid var(--edge); padding: .8rem 0 }
+    h1 { font-size: 1.6rem } h2 { font-size: 1.05rem; margin: .2rem 0 .6rem } h2 small { color: var(--soft); font-weight: 600 }
+    p, ul { color: var(--soft) } ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .5rem 0 0 }
+    li.met { color: var(--limit) } li.missed { color: #dc2626 }
+    .bar { display: grid; grid-template-columns: 14rem 1fr 11rem; gap: .8rem; align-items: center; height: 1.55rem }
+    .bar span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap } .bar b { font-weight: 500; font-variant-numeric: tabular-nums }
+    svg { width: 100%; height: 1rem } line { stroke: var(--line); stroke-width: 1.5; opacity: .6 }
+    .ours rect { fill: var(--ours) } .dispatch rect { fill: var(--dispatch) } .peer rect { fill: var(--peer) } .limit rect { fill: var(--limit) }
+    """
+}

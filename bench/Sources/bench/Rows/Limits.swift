@@ -1,0 +1,17 @@
+import CBench
+
+private func limit(_ id: String, _ work: String, _ body: @escaping @Sendable (Int) -> Double) -> Row {
+  Row(id: id, work: work, contenders: [Contender(name: id, role: .limit, measure: .operations(body))])
+}
+
+/// What the machine can do at best; the rows are held against it.
+let limitRows = [
+  limit("L0", "one compare-and-exchange, one plain release store") { cbench_cas_store($0) },
+  limit("L0s", "a symmetric pair of locked operations") { cbench_cas_cas($0) },
+  limit("CAS", "a bare compare-and-exchange on a hot line") { cbench_hot_cas($0) },
+  limit("L1", "a cache line goes from one processor to another") { cbench_line_transfer($0) },
+  limit("L2", "fetch_add on one line by two threads, each operation") { cbench_shared_add(2, $0) },
+  limit("L3", "futex wait and wake, a round trip") { cbench_futex_round_trip($0) },
+  limit("L7c", "an indirect call") { cbench_indirect_call($0) },
+  limit("L7", "an indirect call, malloc and free") { cbench_indirect_call($0) + cbench_malloc_free($0) },
+]
