@@ -55,7 +55,8 @@ extension CoreTests {
     }
 
     @Test("a poke is seen after a park") func poke() {
-      #expect(failure(of: ctest_mpsc_poke_is_seen(Scale.count(100_000))) == nil)
+      let seed = freshSeed("a poke is seen after a park")
+      #expect(failure(of: ctest_mpsc_poke_is_seen(Scale.count(200_000), seed)) == nil)
     }
 
     @Test("a push after close is refused") func closeRacesPush() {

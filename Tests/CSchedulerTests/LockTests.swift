@@ -23,7 +23,7 @@ extension CoreTests {
     @Test("no wake is lost", arguments: [Int32(1), 3, 8])
     func losesNoWake(waiters: Int32) {
       let seed = freshSeed("no wake is lost")
-      #expect(failure(of: ctest_lock_loses_no_wake(waiters, Scale.count(4_000), false, false, seed)) == nil)
+      #expect(failure(of: ctest_lock_loses_no_wake(waiters, Scale.count(10_000), false, false, seed)) == nil)
     }
 
     @Test("no wake is lost on one processor") func losesNoWakeOnOneProcessor() {
@@ -36,7 +36,7 @@ extension CoreTests {
     @Test("a waiter that gives up passes its wake on", arguments: [Int32(2), 4, 8])
     func losesNoWakeWhenGivingUp(waiters: Int32) {
       let seed = freshSeed("a waiter that gives up passes its wake on")
-      #expect(failure(of: ctest_lock_loses_no_wake(waiters, Scale.count(4_000), true, false, seed)) == nil)
+      #expect(failure(of: ctest_lock_loses_no_wake(waiters, Scale.count(20_000), true, false, seed)) == nil)
     }
 
     @Test("threads that take turns all come to theirs") func relay() {
@@ -52,14 +52,20 @@ extension CoreTests {
 
     @Test("a lock may be freed by the owner after the last unlock", arguments: [Int32(2), 4, 8])
     func freedAfterUnlock(threads: Int32) {
-      #expect(failure(of: ctest_lock_freed_after_unlock(threads, Scale.count(2_000))) == nil)
+      #expect(failure(of: ctest_lock_freed_after_unlock(threads, Scale.count(2_000), false)) == nil)
+      #expect(failure(of: ctest_lock_freed_after_unlock(threads, Scale.count(1_000), true)) == nil)
     }
 
     @Test(
       "a thread that waits long is handed the lock",
-      arguments: [(1, 50, 0), (2, 50, 0), (2, 3, 1), (3, 10, 5), (16, 20, 0)])
+      arguments: [(1, 500, 0), (1, 50, 0), (2, 1, 0), (2, 3, 1), (3, 10, 5), (16, 20, 0)])
     func handedOver(bargers: Int32, hold: Int32, outside: Int32) {
-      #expect(failure(of: ctest_lock_handed_over(bargers, hold, outside, Scale.count(40), 500)) == nil)
+      #expect(failure(of: ctest_lock_handed_over(bargers, hold, outside, Scale.count(100), 400)) == nil)
+    }
+
+    @Test("a thread that waits long is handed the lock on one processor", arguments: [Int32(1), 4])
+    func handedOverOnOneProcessor(bargers: Int32) {
+      #expect(failure(of: ctest_lock_handed_over_on_one_processor(bargers, 200, Scale.count(40), 400)) == nil)
     }
 
     @Test("a timed lock gives up and leaves nothing behind") func timed() {

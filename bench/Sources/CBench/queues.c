@@ -147,7 +147,8 @@ double cbench_queue_many(cbench_queue queue, int producers, long count) {
   }
   for (long taken = 0; taken < each * producers;) {
     if (pop(queue) != NULL) taken++;
-    else CSCHED_CPU_RELAX();
+    else
+      for (int i = 0; i < 8; i++) CSCHED_CPU_RELAX(); // as a loop does between two looks
   }
   double took = (double)(csched_now() - start);
   for (int i = 0; i < producers; i++) pthread_join(ids[i], NULL);
