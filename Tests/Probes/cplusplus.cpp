@@ -6,14 +6,18 @@
 
 namespace {
 int ran = 0;
-void count(csched_job *) {
-  ran++;
-}
-void refuse(csched_job *) {
-  throw std::runtime_error("refused");
-}
+void count(csched_job *) { ran++; }
+void refuse(csched_job *) { throw std::runtime_error("refused"); }
 void drop(csched_job *) {}
 const csched_job_type counts = {count, drop, nullptr}, refuses = {refuse, drop, nullptr};
+
+__attribute__((noinline)) int run_deeper(csched_job *job, int depth) {
+  if (depth == 0) {
+    csched_trampoline_run(job);
+    return 0;
+  }
+  return run_deeper(job, depth - 1) + 1; // no tail call: each level has a frame
+}
 } // namespace
 
 int main() {
@@ -28,7 +32,7 @@ int main() {
     csched_trampoline_run(&refusing);
     return 1;
   } catch (const std::runtime_error &) {
-    csched_trampoline_run(&counting); // the trampoline is open again
+    run_deeper(&counting, 3); // the trampoline is open again, whatever the depth
   }
 
   csched_thread *thread = nullptr;

@@ -114,7 +114,9 @@ void csched_job_discard_(csched_job *job) {
   release(job);
 }
 
-void csched_job_abandon_running_(void) { innermost = NULL; }
+void *csched_job_running_(void) { return innermost; }
+
+void csched_job_restore_running_(void *running) { innermost = running; }
 
 csched_cancel_result csched_job_cancel(csched_job *job) {
   uint32_t found = QUEUED;

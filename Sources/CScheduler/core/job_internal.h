@@ -13,5 +13,8 @@ void csched_job_perform_(csched_job *job);
 /// Does: drops `job` unless it was cancelled, then releases it. Requires: it has been unlinked.
 void csched_job_discard_(csched_job *job);
 
-/// Does: ends the jobs that were running on this thread, which is about to end or has left them by unwinding.
-void csched_job_abandon_running_(void);
+/// Returns: which jobs are running on this thread, for csched_job_restore_running_. NULL: none.
+void *csched_job_running_(void);
+
+/// Does: forgets the jobs that have begun since, because their runs were left by unwinding, or by the end of the thread.
+void csched_job_restore_running_(void *running);

@@ -56,7 +56,7 @@ static void body(void *context) {
 
 static void at_end(void *context) { // H3
   csched_thread *thread = context;
-  csched_job_abandon_running_();
+  csched_job_restore_running_(NULL);
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
   csched_loop_finish_(thread->loop);
   csched_loop_unbind_(thread->loop);

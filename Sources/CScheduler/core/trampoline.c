@@ -7,8 +7,9 @@
 //   T2  A nested level runs its own jobs only; those below keep their place.
 //   T3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
 //   T4  A thread that ends inside an action drops what waits (the key's destructor), and frees its trampoline.
-//   T5  An action that is left by unwinding (a C++ exception, longjmp) does not leave the thread's trampoline active: the next use
-//       finds that the drain's stack frame is gone, because the stack is shorter now, and opens it again.
+//   T5  An action that is left by an exception of C++ closes the trampoline, because run is inline in the caller, with a
+//       clean-up. After a longjmp, which cleans nothing up, the next run finds that the stack frame of the drain is gone, if
+//       the stack is shorter by then, and opens the trampoline again.
 // No atomics: the list belongs to its thread. (Jobs are cancelled by other threads through their state only.)
 // Source: RxSwift's CurrentThreadScheduler, for what it promises; the representation is ours.
 // Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "a chain of ten million hops",
@@ -26,6 +27,7 @@ struct csched_trampoline {
   csched_job *first;
   csched_job **last;  // the link to set next
   csched_job **start; // where the innermost level begins
+  void *running;      // what ran on this thread when it was opened
   const char *floor;  // the stack frame of the run that opened it: calls from inside it have lower addresses
 };
 
@@ -38,7 +40,7 @@ static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // what the 
 
 static void destroy(void *value) { // T4
   csched_trampoline *trampoline = value;
-  csched_job_abandon_running_();
+  csched_job_restore_running_(NULL);
   trampoline->start = &trampoline->first;
   trampoline->floor = NEVER_LEFT;
   csched_trampoline_active_ = trampoline; // what a drop submits waits here too, and is dropped
@@ -65,7 +67,6 @@ static csched_trampoline *make(const char *function) {
 
 static void open(const char *function, const void *floor) {
   csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make(function);
-  if (CSCHED_UNLIKELY(csched_trampoline_active_ != NULL)) csched_job_abandon_running_(); // T5
   trampoline->start = &trampoline->first;
   trampoline->floor = floor;
   csched_trampoline_active_ = trampoline;
@@ -100,18 +101,32 @@ void csched_trampoline_leave(void) {
   csched_trampoline_active_ = NULL;
 }
 
-void csched_trampoline_run(csched_job *job) {
-  csched_job_submitted_(job, "csched_trampoline_run");
-  if (is_open(__builtin_frame_address(0))) {
-    csched_trampoline *trampoline = csched_trampoline_active_;
-    job->next = NULL;
-    *trampoline->last = job; // T1
-    trampoline->last = &job->next;
-  } else {
-    open("csched_trampoline_run", __builtin_frame_address(0));
-    csched_job_perform_(job);
-    csched_trampoline_leave();
+void csched_trampoline_queue_(csched_job *job) {
+  csched_trampoline *trampoline = csched_trampoline_active_;
+  if (CSCHED_UNLIKELY(!is_open(__builtin_frame_address(0)))) { // T5: left by longjmp
+    csched_job_restore_running_(trampoline->running);
+    csched_trampoline_active_ = NULL;
+    csched_trampoline_run(job);
+    return;
   }
+  csched_job_submitted_(job, "csched_trampoline_run");
+  job->next = NULL;
+  *trampoline->last = job; // T1
+  trampoline->last = &job->next;
+}
+
+void csched_trampoline_run_outermost_(csched_job *job, void **running) {
+  *running = csched_job_running_();
+  csched_job_submitted_(job, "csched_trampoline_run");
+  open("csched_trampoline_run", __builtin_frame_address(0));
+  mine->running = *running;
+  csched_job_perform_(job);
+  csched_trampoline_drain();
+}
+
+void csched_trampoline_close_(void **running) {
+  csched_trampoline_active_ = NULL;
+  csched_job_restore_running_(*running); // T5
 }
 
 void csched_trampoline_push(csched_trampoline_frame *frame) {

@@ -25,9 +25,23 @@ extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_
 /// Returns: whether no trampoline is active on this thread, so that the next job would run at once. Thread: any.
 CSCHED_INLINE bool csched_trampoline_is_required(void) { return csched_trampoline_active_ == NULL; }
 
+void csched_trampoline_queue_(csched_job *job);
+void csched_trampoline_run_outermost_(csched_job *job, void **running);
+void csched_trampoline_close_(void **running);
+
 /// Does: runs `job` now, and then all that it and its successors submit, when no trampoline is active on this thread;
 /// otherwise queues it behind the others. Requires: the job is idle. Thread: any.
-void csched_trampoline_run(csched_job *job);
+///
+/// An exception of C++ may pass: the jobs that wait then run with the next outermost one, and the job that threw is not
+/// released; initialise it anew. A longjmp must not leave a job: what is submitted afterwards may wait for ever.
+CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
+  if (csched_trampoline_active_ != NULL) {
+    csched_trampoline_queue_(job);
+  } else {
+    CSCHED_AT_END_OF_SCOPE(csched_trampoline_close_) void *running;
+    csched_trampoline_run_outermost_(job, &running);
+  }
+}
 
 /// Does: opens this thread's trampoline without a job: what is submitted until csched_trampoline_leave waits. Returns: false,
 /// and does nothing, when one is active already. Thread: any.
