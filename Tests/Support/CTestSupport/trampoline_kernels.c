@@ -72,41 +72,6 @@ ctest_failure ctest_trampoline_cancelled(void) {
   return kernel_result();
 }
 
-// MARK: chain
-
-typedef struct chain {
-  probe *links;
-  int64_t left;
-  const char *lowest, *highest;
-} chain;
-
-static void hop(probe *probe) {
-  chain *chain = probe->context;
-  const char *here = __builtin_frame_address(0);
-  if (chain->lowest == NULL || here < chain->lowest) chain->lowest = here;
-  if (here > chain->highest) chain->highest = here;
-  if (--chain->left <= 0) return;
-  struct probe *next = &chain->links[chain->left % 2 == 0 ? probe->id : 1 - probe->id]; // itself, and another
-  csched_trampoline_run(job_of(next));
-}
-
-ctest_failure ctest_trampoline_chain(int64_t hops) {
-  KERNEL();
-  probe links[2];
-  chain chain = {.links = links, .left = hops};
-  for (int i = 0; i < 2; i++) {
-    probe_init(&links[i], hop, &chain);
-    links[i].id = i;
-  }
-  int64_t before = ctest_resident_bytes();
-  csched_trampoline_run(job_of(&links[0]));
-  int64_t grown = ctest_resident_bytes() - before;
-  CHECK_EQUAL(chain.left, 0);
-  CHECK(chain.highest - chain.lowest < 4096); // constant stack
-  CHECK(grown < (16 << 20));                  // flat memory: a byte and a half for a hop of ten million
-  return kernel_result();
-}
-
 // MARK: threads
 
 static void submit_slowly(probe *probe) {
