@@ -24,7 +24,8 @@
 // Assumes: whoever cancels keeps the memory valid meanwhile (job.h).
 // Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free.
 // Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again",
-//   "cancel and wait returns after the run", "submitting a queued job stops the process".
+//   "cancel and wait returns after the run", "submitting a queued job stops the process", "release waits for the end of drop",
+//   "cancel and wait returns when the job submits itself again".
 
 #include "job_internal.h"
 

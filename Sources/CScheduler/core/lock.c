@@ -30,7 +30,7 @@
 //   Dice, Huang and Yang, "Asymmetric Dekker Synchronization". The rate-limited hand-off on top is ours.
 // Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the
 //   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
-//   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock".
+//   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock", "a waiter that gives up passes its wake on".
 
 #include <CScheduler/lock.h>
 
@@ -219,6 +219,7 @@ bool csched_lock_trylock_slow_(csched_lock *lock) { return take(lock, self_numbe
 bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
   if (csched_lock_trylock(lock)) return true;
   if (is_owner(lock)) panic_owner(lock, "csched_lock_lock_until", "The lock is not recursive: unlock it first.");
+  if (deadline != CSCHED_FOREVER && csched_now() >= deadline) return false;
   return lock_contended(lock, self_number(), deadline);
 }
 

@@ -25,7 +25,9 @@
 // Source: the turn with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
 //   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
-//   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled in the tree is released at once".
+//   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled in the tree is released at once",
+//   "equal deadlines keep the order of submission", "an activation's stop is never missed", "run_once does not burn the
+//   processor while a stop is pending", "run_ready and run_once keep to the policy of a close".
 
 #include <CScheduler/loop.h>
 

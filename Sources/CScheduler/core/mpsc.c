@@ -24,7 +24,7 @@
 //   consumer stands in the word that a push must read anyway. The exchange-linked queue (Vyukov) was measured and
 //   rejected: see DESIGN.md, "Run queue".
 // Checked by: "every job once, each producer in order", "exactly one wake for a park", "a poke is seen after a park",
-//   "a push after close is refused".
+//   "a push after close is refused", "each state answers as it should, and parked is empty".
 
 #include <CScheduler/atomic.h>
 #include <CScheduler/mpsc.h>

@@ -67,7 +67,9 @@ static csched_trampoline *make(const char *function) {
 
 static void open(const char *function, const void *floor) {
   csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make(function);
+  if (CSCHED_UNLIKELY(csched_trampoline_active_ != NULL)) csched_job_restore_running_(trampoline->running); // T5
   trampoline->start = &trampoline->first;
+  trampoline->running = csched_job_running_();
   trampoline->floor = floor;
   csched_trampoline_active_ = trampoline;
 }
@@ -119,7 +121,6 @@ void csched_trampoline_run_outermost_(csched_job *job, void **running) {
   *running = csched_job_running_();
   csched_job_submitted_(job, "csched_trampoline_run");
   open("csched_trampoline_run", __builtin_frame_address(0));
-  mine->running = *running;
   csched_job_perform_(job);
   csched_trampoline_drain();
 }

@@ -29,6 +29,12 @@ struct JobType: @unchecked Sendable {
     csched_job_init(job, pointer, Unmanaged.passUnretained(owner).toOpaque())
   }
 
+  /// Makes `timer` that of `owner`.
+  @inline(__always)
+  func attach(_ timer: UnsafeMutablePointer<csched_timer>, to owner: some JobOwner) {
+    csched_timer_init(timer, pointer, Unmanaged.passUnretained(owner).toOpaque())
+  }
+
   /// Calls `body` on the owner of `job`, without counting the reference that the queue holds.
   @inline(__always)
   static func on<Owner: JobOwner>(

@@ -41,7 +41,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
     self.body = body
     self.scheduler = scheduler
     core = scheduler?.core
-    scheduledJobType.attach(storage.job, to: self)
+    scheduledJobType.attach(storage.timer, to: self)
   }
 
   deinit {

@@ -53,11 +53,12 @@ CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type,
 }
 
 /// Does: cancels `job` if it has not begun: calls its `drop` on this thread, before returning.
-/// Requires: the memory stays valid during the call. Returns: what it found. Thread: any, any number of times.
+/// Requires: the memory stays valid during the call. Returns: what it found; of several threads that cancel at a time one
+/// drops, and the others may return FINISHED while it is at that. Thread: any, any number of times.
 csched_cancel_result csched_job_cancel(csched_job *job);
 
 /// Does: as csched_job_cancel, and if the job is running on another thread waits until it has ended. From inside the job
-/// itself it does not wait. Returns: what it found at first. Thread: any; it may block.
+/// itself it does not wait. A run that submits its own job again counts as ended by that. Returns: what it found at first. Thread: any; it may block.
 csched_cancel_result csched_job_cancel_and_wait(csched_job *job);
 
 /// Returns: whether `job` can be submitted, that is, whether it has never been, or its last submission has ended.

@@ -13,8 +13,8 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_loop csched_loop;
 
-/// A job with a deadline. The caller owns the memory, as for any job; initialise `job` with csched_job_init. The other fields
-/// are private. (`node` has the shape of libbsd's RB_ENTRY, so that its tree can link it.)
+/// A job with a deadline. The caller owns the memory, as for any job; initialise it with csched_timer_init. Its fields but
+/// `job.context` are private. (`node` has the shape of libbsd's RB_ENTRY, so that its tree can link it.)
 typedef struct csched_timer {
   csched_job job;
   csched_time deadline;
@@ -63,6 +63,13 @@ bool csched_loop_is_on_thread(const csched_loop *loop);
 /// Does: appends `job` to the loop's work. Returns: 0; ECANCELED when the loop is closed, after the job has been dropped and
 /// released. Requires: the job is idle. Thread: any. Lock-free; it wakes the loop only when it sleeps.
 int csched_loop_submit(csched_loop *loop, csched_job *job);
+
+/// Does: makes `timer` ready to be submitted. Requires: it is not pending anywhere; `type` outlives it.
+CSCHED_INLINE void csched_timer_init(csched_timer *timer, const csched_job_type *type, void *context) {
+  csched_job_init(&timer->job, type, context);
+  timer->order = 0;
+  timer->loop = NULL;
+}
 
 /// Does: runs `timer->job` at `deadline` (of csched_now) or as soon after as the loop comes to it, never before. A deadline
 /// that is not in the future is a plain submit. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
