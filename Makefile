@@ -1,4 +1,5 @@
 # make test and make bench are all the set-up there is: each installs what it misses first, and says so.
+# All tests are Swift Testing's; there are none for XCTest to run.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -18,13 +19,13 @@ test: ## builds and tests everything, as CI does; QUICK=1 leaves the sanitizers 
 	$(call step,setup,Tools/setup test)
 	$(call step,layers,Tools/layers --self-test)
 	$(call step,lint,Tools/format --lint)
-	$(call step,unit tests,swift build --build-tests && swift test --skip-build)
-	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build)
+	$(call step,unit tests,swift build --build-tests && swift test --skip-build --disable-xctest)
+	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build --disable-xctest)
 	$(call step,probes,Tools/probes)
 	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined))
 
 unit: ## the unit tests alone
-	swift test
+	swift test --disable-xctest
 
 layers lint probes sanitize: ## one gate alone; KIND=thread for one sanitizer
 	@case $@ in layers) Tools/layers --self-test ;; lint) Tools/format --lint ;; probes) Tools/probes ;; \
