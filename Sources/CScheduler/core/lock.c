@@ -40,7 +40,7 @@
 enum { SLEEPERS = 1 };                                           // hint
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3, YOURS_AWAKE = 4 }; // signals to a sleeper
 
-static const csched_time SPIN_FOR = 8000; // ns; about one futex wake: longer, and sleeping would have been cheaper
+static const csched_time SPIN_FOR = 25000; // ns; about one futex wake on a virtual machine: see DESIGN.md, "Lock"
 static const csched_time HANDOFF_AFTER = 1000000; // ns
 enum { FIRST_GAP = 4, LAST_GAP = 64 };            // pauses between two looks at the owner, doubling
 

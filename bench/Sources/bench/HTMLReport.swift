@@ -20,13 +20,23 @@ struct HTMLReport {
       Swift \(machine.swift) · \(escape(machine.date)) · <code>\(escape(machine.command))</code>, \(rounds) rounds</p>
       <p>Bars are medians, lines from the least to the most. Shorter is better. Everything in a chart was measured in turn, in the
       same run: compare the bars, not the nanoseconds. A difference under 15 % is none.</p>
-      \(rows.map { section($0, limits) }.joined(separator: "\n"))
+      <section>
+      <h2>The limits of the machine</h2>
+      <dl>\(rows.filter(\.isLimit).map(limit).joined(separator: "\n"))</dl>
+      </section>
+      \(rows.filter { !$0.isLimit }.map { section($0, limits) }.joined(separator: "\n"))
       </html>
       """
   }
 
+  private func limit(_ row: RowResult) -> String {
+    "<dt><small>\(escape(row.row.id))</small> \(escape(row.row.work))</dt><dd>\(row.ours?.median.short ?? "–") \(row.row.unit)</dd>"
+  }
+
   private func section(_ row: RowResult, _ limits: [String: Double]) -> String {
-    let bound = row.results.map(\.most).filter(\.isFinite).max() ?? 1
+    // A bar that is very much longer than ours is cut off, or ours could not be seen.
+    let longest = row.results.map(\.most).filter(\.isFinite).max() ?? 1
+    let bound = min(longest, max((row.ours?.median ?? longest) * 12, 1e-9))
     let targets = row.row.targets.map { target -> String in
       let verdict = target.verdict(row, limits: limits)
       return "<li class=\"\(verdict.map { "\($0)" } ?? "")\">\(verdict?.rawValue ?? "?") \(escape(target.text))</li>"
@@ -44,7 +54,7 @@ struct HTMLReport {
     func percent(_ value: Double) -> String { String(format: "%.2f%%", max(0, min(1, value / bound)) * 100) }
     let high = result.percentile99.map { ", p99 \($0.short)" } ?? ""
     return """
-      <div class="bar \(result.contender.role)"><span>\(escape(result.contender.name))</span>
+      <div class="bar \(result.contender.role)\(result.median > bound ? " cut" : "")"><span>\(escape(result.contender.name))</span>
       <svg role="img" aria-label="\(escape(result.contender.name)): \(result.median.short) \(unit)">
       <rect width="\(percent(result.median))" height="100%" rx="2"/>
       <line x1="\(percent(result.least))" x2="\(percent(result.most))" y1="50%" y2="50%"/></svg>
@@ -70,6 +80,9 @@ struct HTMLReport {
     li.met { color: var(--limit) } li.missed { color: #dc2626 }
     .bar { display: grid; grid-template-columns: 14rem 1fr 11rem; gap: .8rem; align-items: center; height: 1.55rem }
     .bar span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap } .bar b { font-weight: 500; font-variant-numeric: tabular-nums }
+    .cut svg { mask-image: linear-gradient(to right, #000 80%, transparent) }
+    dl { display: grid; grid-template-columns: 1fr auto; gap: .1rem 1rem; margin: 0 } dd { margin: 0; font-variant-numeric: tabular-nums }
+    dt small { color: var(--soft); font-weight: 600; display: inline-block; width: 2.6rem }
     svg { width: 100%; height: 1rem } line { stroke: var(--line); stroke-width: 1.5; opacity: .6 }
     .ours rect { fill: var(--ours) } .dispatch rect { fill: var(--dispatch) } .peer rect { fill: var(--peer) } .limit rect { fill: var(--limit) }
     """

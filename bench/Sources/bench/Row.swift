@@ -86,6 +86,8 @@ struct RowResult: Sendable {
   let row: Row
   var results: [Result]
 
+  var isLimit: Bool { results.allSatisfy { $0.contender.role == .limit } }
+
   var ours: Result? { results.first { $0.contender.role == .ours } ?? results.first { $0.contender.role == .limit } }
   var dispatch: Result? { results.first { $0.contender.role == .dispatch } }
   var peers: [Result] {
