@@ -1,0 +1,182 @@
+// What the memory must allow, and what it must forbid. An outcome that must be possible is remembered over all schedules.
+
+#include "../engine/model.h"
+#include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint32_t x, y;
+static uint32_t r[4];
+static int seen_weak[3]; // store buffering, message passing, independent reads
+
+static void reset(void) { x = y = r[0] = r[1] = r[2] = r[3] = 0; }
+
+static void store_x_load_y(void *unused) {
+  (void)unused;
+  csched_store_release(&x, 1u);
+  r[0] = csched_load_acquire(&y);
+}
+static void store_y_load_x(void *unused) {
+  (void)unused;
+  csched_store_release(&y, 1u);
+  r[1] = csched_load_acquire(&x);
+}
+static void buffering(void) {
+  reset();
+  model_spawn(store_x_load_y, NULL);
+  model_spawn(store_y_load_x, NULL);
+}
+static void buffering_seen(void) { seen_weak[0] |= r[0] == 0 && r[1] == 0; }
+
+static void light(void *unused) {
+  (void)unused;
+  csched_store_relaxed(&x, 1u);
+  csched_fence_light_();
+  r[0] = csched_load_relaxed(&y);
+}
+static void heavy(void *unused) {
+  (void)unused;
+  csched_store_relaxed(&y, 1u);
+  csched_fence_heavy_();
+  r[1] = csched_load_relaxed(&x);
+}
+static void asymmetric(void) {
+  reset();
+  model_spawn(light, NULL);
+  model_spawn(heavy, NULL);
+}
+static void not_both_zero(void) { model_assert(r[0] != 0 || r[1] != 0); }
+
+static void send(void *order) {
+  csched_store_relaxed(&x, 1u);
+  if (order) csched_store_release(&y, 1u);
+  else csched_store_relaxed(&y, 1u);
+}
+static void receive(void *unused) {
+  (void)unused;
+  r[0] = csched_load_acquire(&y);
+  r[1] = csched_load_relaxed(&x);
+}
+static void passing(void) {
+  reset();
+  model_spawn(send, &x);
+  model_spawn(receive, NULL);
+}
+static void passed(void) { model_assert(r[0] == 0 || r[1] == 1); }
+static void loose_passing(void) {
+  reset();
+  model_spawn(send, NULL);
+  model_spawn(receive, NULL);
+}
+static void loose_seen(void) { seen_weak[1] |= r[0] == 1 && r[1] == 0; }
+
+static void add_relaxed(void *unused) {
+  (void)unused;
+  csched_fetch_add_relaxed(&y, 1u);
+}
+static void release_sequence(void) {
+  reset();
+  model_spawn(send, &x);
+  model_spawn(add_relaxed, NULL);
+  model_spawn(receive, NULL);
+}
+static void sequence_passed(void) { model_assert(r[0] != 2 || r[1] == 1); }
+
+static void write_twice(void *unused) {
+  (void)unused;
+  csched_store_relaxed(&x, 1u);
+  csched_store_relaxed(&x, 2u);
+}
+static void read_twice(void *unused) {
+  (void)unused;
+  r[0] = csched_load_relaxed(&x);
+  r[1] = csched_load_relaxed(&x);
+}
+static void coherence(void) {
+  reset();
+  model_spawn(write_twice, NULL);
+  model_spawn(read_twice, NULL);
+}
+static void coherent(void) { model_assert(r[0] <= r[1]); }
+
+static void copy_x(void *unused) {
+  (void)unused;
+  r[0] = csched_load_relaxed(&x);
+  csched_store_relaxed(&y, 1u);
+}
+static void copy_y(void *unused) {
+  (void)unused;
+  r[1] = csched_load_relaxed(&y);
+  csched_store_relaxed(&x, 1u);
+}
+static void load_buffering(void) {
+  reset();
+  model_spawn(copy_x, NULL);
+  model_spawn(copy_y, NULL);
+}
+static void not_from_the_future(void) { model_assert(r[0] == 0 || r[1] == 0); }
+
+static void write_x(void *unused) {
+  (void)unused;
+  csched_store_release(&x, 1u);
+}
+static void write_y(void *unused) {
+  (void)unused;
+  csched_store_release(&y, 1u);
+}
+static void read_xy(void *unused) {
+  (void)unused;
+  r[0] = csched_load_acquire(&x);
+  r[1] = csched_load_acquire(&y);
+}
+static void read_yx(void *unused) {
+  (void)unused;
+  r[2] = csched_load_acquire(&y);
+  r[3] = csched_load_acquire(&x);
+}
+static void independent(void) {
+  reset();
+  model_spawn(write_x, NULL);
+  model_spawn(write_y, NULL);
+  model_spawn(read_xy, NULL);
+  model_spawn(read_yx, NULL);
+}
+static void independent_seen(void) { seen_weak[2] |= r[0] == 1 && r[1] == 0 && r[2] == 1 && r[3] == 0; }
+
+static void nothing(void) {}
+static void all_weak_outcomes(void) { model_assert(seen_weak[0] && seen_weak[1] && seen_weak[2]); }
+
+static model_cell cell;
+static uint32_t guard;
+static void take_and_write(void *unused) {
+  (void)unused;
+  uint32_t free = 0;
+  while (!csched_cas_acquire(&guard, &free, 1u)) {
+    free = 0;
+    (void)csched_now();
+  }
+  model_write(&cell, model_read(&cell) + 1);
+  csched_store_release(&guard, 0u);
+}
+static void guarded(void) {
+  cell = (model_cell){0};
+  guard = 0;
+  model_spawn(take_and_write, NULL);
+  model_spawn(take_and_write, NULL);
+}
+static void written_twice(void) { model_assert(cell.value == 2); }
+
+const model_check litmus_checks[] = {
+    {"litmus: store buffering happens without fences", buffering, buffering_seen},
+    {"litmus: store buffering is forbidden by a light and a heavy fence", asymmetric, not_both_zero},
+    {"litmus: message passing holds with release and acquire", passing, passed},
+    {"litmus: message passing fails with relaxed stores", loose_passing, loose_seen},
+    {"litmus: a release sequence goes on through a relaxed read-modify-write", release_sequence, sequence_passed},
+    {"litmus: reads of one location are coherent", coherence, coherent},
+    {"litmus: load buffering is excluded", load_buffering, not_from_the_future},
+    {"litmus: independent reads of independent writes may differ", independent, independent_seen},
+    {"litmus: all the weak outcomes were seen", nothing, all_weak_outcomes},
+    {"litmus: a spin lock orders plain data", guarded, written_twice},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,140 @@
+// loop.c and thread.c: P1 to P6, H1 to H4.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <stddef.h>
+
+enum { JOBS = 3 };
+
+static csched_job jobs[JOBS];
+static csched_timer timer;
+static csched_thread *thread;
+static model_cell owned;
+static int ran, dropped, accepted, refused;
+
+static void run(csched_job *job) {
+  (void)job;
+  ran++;
+  model_write(&owned, model_read(&owned) + 1); // the thread's own: no lock
+}
+static void drop(csched_job *job) {
+  (void)job;
+  dropped++;
+}
+static const csched_job_type type = {run, drop, NULL};
+
+static void reset(void) {
+  for (int i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &type, NULL);
+  csched_timer_init(&timer, &type, NULL);
+  owned = (model_cell){0};
+  ran = dropped = accepted = refused = 0;
+}
+
+static void answer(int result) {
+  if (result == 0) accepted++;
+  else refused++;
+}
+
+static void submit_from_outside(void *context) { answer(csched_thread_submit(thread, &jobs[(intptr_t)context])); }
+
+static void own_the_thread(void *policy) {
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  model_spawn(submit_from_outside, (void *)1);
+  answer(csched_thread_submit(thread, &jobs[0]));
+  csched_thread_stop(thread, policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
+  answer(csched_thread_submit(thread, &jobs[2])); // refused
+  model_assert(csched_thread_join(thread) == 0);
+}
+static void stop_run(void) {
+  reset();
+  model_spawn(own_the_thread, NULL);
+}
+static void stop_drop(void) {
+  reset();
+  model_spawn(own_the_thread, &timer);
+}
+static void nothing_lost(void) {
+  model_assert(ran + dropped == JOBS && accepted + refused == JOBS && refused >= 1 && dropped >= refused &&
+               owned.value == ran);
+  csched_thread_destroy(thread);
+}
+static void nothing_lost_and_run(void) {
+  model_assert(ran == accepted);
+  nothing_lost();
+}
+
+static void cancel_timer(void *unused) {
+  (void)unused;
+  csched_timer_cancel(&timer);
+}
+static void own_a_timer(void *unused) {
+  (void)unused;
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  csched_time due = csched_time_after(csched_now(), 60000);
+  answer(csched_thread_submit_at(thread, &timer, due));
+  model_spawn(cancel_timer, NULL);
+  csched_nap_(200000);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  csched_thread_join(thread);
+}
+static void timed(void) {
+  reset();
+  model_spawn(own_a_timer, NULL);
+}
+static void once(void) {
+  model_assert(ran + dropped == 1);
+  csched_thread_destroy(thread);
+}
+
+static csched_activation outer, inner;
+static int ends;
+static void run_inner(csched_job *job) {
+  (void)job;
+  csched_run_result result = csched_loop_run_activation(outer.loop, &inner, CSCHED_FOREVER);
+  model_assert(result == CSCHED_RUN_STOPPED && csched_load_relaxed(&inner.stopped) == 1);
+  ends = ends * 10 + 1;
+}
+static const csched_job_type nesting = {run_inner, drop, NULL};
+static void stop_outer(void *unused) {
+  (void)unused;
+  csched_activation_stop(&outer);
+}
+static void stop_inner(void *unused) {
+  (void)unused;
+  csched_activation_stop(&inner);
+}
+static void own_a_loop(void *unused) {
+  (void)unused;
+  csched_loop *loop;
+  model_assert(csched_loop_create(&loop) == 0);
+  csched_activation_init(&outer, loop);
+  csched_activation_init(&inner, loop);
+  csched_job_init(&jobs[0], &nesting, NULL);
+  csched_loop_submit(loop, &jobs[0]);
+  model_spawn(stop_outer, NULL);
+  model_spawn(stop_inner, NULL);
+  model_assert(csched_loop_run_activation(loop, &outer, CSCHED_FOREVER) == CSCHED_RUN_STOPPED);
+  ends = ends * 10 + 2;
+}
+static void nested(void) {
+  reset();
+  ends = 0;
+  model_spawn(own_a_loop, NULL);
+}
+static void inner_first(void) {
+  model_assert(ends == 12 || ends == 2); // the inner one ends first, or the outer was stopped before it began
+  csched_loop_destroy(outer.loop);
+}
+
+const model_check loop_checks[] = {
+    {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run},
+    {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},
+    {"thread: a timer against its cancel: one of run and drop", timed, once},
+    {"loop: nested activations end by their own stops", nested, inner_first},
+    {NULL, NULL, NULL},
+};
+
+extern const model_check litmus_checks[], lock_checks[], queue_checks[], job_checks[];
+const model_check *const model_suites[] = {litmus_checks, lock_checks, queue_checks, job_checks, loop_checks, NULL};

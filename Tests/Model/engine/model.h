@@ -1,0 +1,37 @@
+// A checker for the C core: its own source runs on simulated threads, memory, futexes and clock.
+//
+// One thread runs at a time; which one is chosen anew at each atomic operation and each call of the platform. A load may
+// return any older value that the views of C11's acquire and release allow. A run in which no thread can go on, and not all
+// have ended, is a deadlock: a lost wake is found, not waited for. All choices come from one seed.
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <CScheduler/CScheduler.h>
+
+/// Starts a thread of the check. From the body of a check only.
+void model_spawn(void (*body)(void *), void *context);
+
+/// Ends the run with a message, the seed and the log, unless `condition` holds.
+#define model_assert(condition) model_assert_(condition, #condition, __FILE__, __LINE__)
+void model_assert_(bool condition, const char *text, const char *file, int line);
+
+/// A variable without atomic access. Any two accesses, one of them a write, that no happens-before orders, end the run.
+typedef struct model_cell {
+  long value;
+  int writer;
+  unsigned write_epoch;
+  unsigned read_epochs[8];
+} model_cell;
+long model_read(model_cell *cell);
+void model_write(model_cell *cell, long value);
+
+/// A check: `prepare` runs alone and spawns the threads; `inspect` runs when all have ended.
+typedef struct model_check {
+  const char *name;
+  void (*prepare)(void);
+  void (*inspect)(void);
+} model_check;
+
+extern const model_check *const model_suites[]; // each ends with a check without a name; NULL ends the list
+
+#endif

@@ -1,0 +1,101 @@
+// platform.h on simulated threads, futexes and time.
+
+#include "internal.h"
+
+#include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t csched_has_membarrier_ = 1;
+
+// Each look at the clock takes time, so that a spin loop comes to its end.
+csched_time csched_now(void) {
+  model_step("clock", __FILE__, __LINE__);
+  return model_clock += 5000;
+}
+
+csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
+  model_step("futex wait", __FILE__, __LINE__);
+  uint64_t seen = model_kernel_load(word);
+  model_log(seen == expected ? "futex wait: sleeps on" : "futex wait: changed", word, seen, __FILE__, __LINE__);
+  if (seen != expected) return CSCHED_FUTEX_CHANGED;
+  if (deadline <= model_clock) return CSCHED_FUTEX_TIMED_OUT;
+  if (model_choose(16) == 0) return CSCHED_FUTEX_INTERRUPTED;
+  model_block(word, deadline);
+  return model_threads[model_self].was_woken ? CSCHED_FUTEX_WOKEN : CSCHED_FUTEX_TIMED_OUT;
+}
+
+void csched_futex_wake_(uint32_t *word, int count) {
+  model_step("futex wake", __FILE__, __LINE__);
+  model_fence_of(model_self);
+  int woken = 0;
+  for (int t = 0; t < model_thread_count && woken < count; t++) {
+    model_thread *each = &model_threads[t];
+    if (each->status != MODEL_BLOCKED || each->waits_for != word) continue;
+    each->status = MODEL_READY;
+    each->was_woken = true;
+    woken++;
+  }
+  model_log("futex wake", word, (uint64_t)woken, __FILE__, __LINE__);
+}
+
+void csched_fence_heavy_(void) {
+  model_step("heavy fence", __FILE__, __LINE__);
+  model_fence_of(model_self);
+  if (csched_has_membarrier_) {
+    for (int t = 0; t < model_thread_count; t++) model_fence_of(t);
+    model_fence_of(model_self);
+  }
+  model_log("heavy fence", NULL, 0, __FILE__, __LINE__);
+}
+
+unsigned csched_cpu_count_(void) { return 2; }
+
+void csched_nap_(csched_time span) {
+  model_step("nap", __FILE__, __LINE__);
+  model_block(NULL, model_clock + span);
+}
+
+int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
+  (void)stack_size;
+  model_step("thread start", __FILE__, __LINE__);
+  thread->handle = (uintptr_t)model_start_thread(body, context);
+  return 0;
+}
+
+void csched_os_thread_join_(csched_os_thread thread) {
+  model_step("thread join", __FILE__, __LINE__);
+  model_thread *other = &model_threads[thread.handle];
+  if (other->status != MODEL_ENDED) model_block(other, CSCHED_FOREVER);
+  model_view_join(&model_threads[model_self].view, &other->view);
+}
+
+void csched_os_thread_detach_(csched_os_thread thread) { (void)thread; }
+
+void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
+  body(context);
+  finally(context);
+}
+
+void csched_os_thread_set_name_(const char *name) { (void)name; }
+
+uint32_t csched_os_thread_id_(void) { return (uint32_t)model_self + 1; }
+
+void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
+  snprintf(name, size, "model %u", (unsigned)id);
+}
+
+int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
+  static uint32_t last;
+  if (tsd->state == 0) {
+    tsd->state = 2;
+    tsd->key = last++;
+  }
+  model_threads[model_self].specific[tsd->key].value = value;
+  model_threads[model_self].specific[tsd->key].destructor = destructor;
+  return 0;
+}
+
+void csched_os_abort_(const char *text) { model_fail(text, __FILE__, __LINE__); }
