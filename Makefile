@@ -4,31 +4,39 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BENCH_ARGS ?=
+BUDGET ?= 2m
 
 # step NAME, COMMAND: runs it, and says how long it took; the first that fails ends the run by its name.
 define step
 	@echo "== $(1)"; start=$$SECONDS; $(2) || { echo "make: $(1) failed" >&2; exit 1; }; echo "== $(1): $$((SECONDS - start)) s"
 endef
 
-.PHONY: help test unit layers lint probes sanitize bench format clean
+.PHONY: help test unit layers proofs lint check-model probes sanitize bench format clean
 
 help: ## says what there is
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-test: ## builds and tests everything, as CI does; QUICK=1 leaves the sanitizers out
+test: ## builds and tests everything, as CI does; QUICK=1 leaves the models and the sanitizers out
 	$(call step,setup,Tools/setup test)
 	$(call step,layers,Tools/layers --self-test)
+	$(call step,proofs,Tools/proofs --self-test)
 	$(call step,lint,Tools/format --lint)
 	$(call step,unit tests,swift build --build-tests && swift test --skip-build --disable-xctest)
 	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build --disable-xctest)
 	$(call step,probes,Tools/probes)
+	$(if $(QUICK),,$(call step,models,Tools/promela && Tools/model $(BUDGET)))
 	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined))
 
 unit: ## the unit tests alone
 	swift test --disable-xctest
 
-layers lint probes sanitize: ## one gate alone; KIND=thread for one sanitizer
-	@case $@ in layers) Tools/layers --self-test ;; lint) Tools/format --lint ;; probes) Tools/probes ;; \
+check-model: ## model checks and mutants of the C core; BUDGET=1h for longer, ONLY=TEXT for some of the mutants
+	@Tools/setup model
+	@$(if $(ONLY),,Tools/promela)
+	@Tools/model $(BUDGET) $(if $(ONLY),--only '$(ONLY)')
+
+layers proofs lint probes sanitize: ## one gate alone; KIND=thread for one sanitizer
+	@case $@ in layers) Tools/layers --self-test ;; proofs) Tools/proofs --self-test ;; lint) Tools/format --lint ;; probes) Tools/probes ;; \
 	  sanitize) Tools/sanitize $(or $(KIND),thread address undefined) ;; esac
 
 bench: ## runs the benchmark against Dispatch and the other peers; BENCH_ARGS="--quick --filter K1"

@@ -19,13 +19,15 @@
 //   J6  Skip the wake: the runner wakes only if it sees WAITED. Publish IDLE (QUEUED, by J4), light fence, look at WAITED;
 //       against: publish WAITED, heavy fence, look at the state. WAITED stays: a waiter may come to sleep one run late.
 // Orderings
-//   QUEUED→RUNNING acquire, pairs with the queue's release, carries the job · QUEUED→CANCELLED the same ·
-//   →IDLE release, pairs with the waiter's acquire, carries what `run` did
+//   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
+//   has acquired it from the queue · DROPPING→CANCELLED and →PASSED release, pair with the acquire of the other of the two,
+//   carry the end of its looks at the job · →IDLE release, pairs with the waiter's acquire, carries what `run` did
 // Assumes: whoever cancels keeps the memory valid meanwhile (job.h).
 // Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free.
 // Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again",
 //   "cancel and wait returns after the run", "submitting a queued job stops the process", "release waits for the end of drop",
 //   "cancel and wait returns when the job submits itself again".
+// Models: checks/job.c.
 
 #include "job_internal.h"
 
@@ -68,7 +70,7 @@ void csched_job_submitted_(csched_job *job, const char *function) {
                     state >= CANCELLED ? "cancelled, but not yet released" : "pending already");
     here->job = NULL; // J4
   }
-  csched_store_release(&job->state, (uint32_t)QUEUED); // J1: as the push; J5: release
+  csched_store_release(&job->state, (uint32_t)QUEUED); // J1: release; pairs with cancel's acquire; carries the job; J5
   if (CSCHED_UNLIKELY(here != NULL)) {
     csched_fence_light_();                                            // J6: light side
     if (csched_load_relaxed(&job->flags) & WAITED) wake_waiters(job); // J6: before the push, which gives the job away
@@ -84,15 +86,16 @@ static void end(csched_job *job) {
 
 // The queue has come to a job that was cancelled.
 static void pass_husk(csched_job *job, uint32_t found) {
-  if (found == DROPPING && csched_cas_acq_rel(&job->state, &found, (uint32_t)PASSED)) return; // J3
-  (void)csched_load_acquire(&job->state); // J3: pairs with the canceller's release; carries what `drop` did
-  csched_store_release(&job->state, (uint32_t)IDLE);
+  if (found == DROPPING && csched_cas_release(&job->state, &found, (uint32_t)PASSED))
+    return;                                          // J3: pairs with cancel's acquire
+  (void)csched_load_acquire(&job->state);            // J3: pairs with the canceller's release; carries what `drop` did
+  csched_store_release(&job->state, (uint32_t)IDLE); // J5: for whoever finds it idle
   release(job);
 }
 
 void csched_job_perform_(csched_job *job) {
   uint32_t found = QUEUED;
-  if (CSCHED_LIKELY(csched_cas_acquire(&job->state, &found, (uint32_t)RUNNING))) { // J1: acquire; pairs with the push
+  if (CSCHED_LIKELY(csched_cas_relaxed(&job->state, &found, (uint32_t)RUNNING))) { // J1: unlinking it has acquired it
     running here = {job, innermost};
     innermost = &here;
     job->type->run(job);
@@ -106,12 +109,12 @@ void csched_job_perform_(csched_job *job) {
 
 void csched_job_discard_(csched_job *job) {
   uint32_t found = QUEUED;
-  if (!csched_cas_acquire(&job->state, &found, (uint32_t)CANCELLED)) { // J1: acquire; pairs with the push
+  if (!csched_cas_relaxed(&job->state, &found, (uint32_t)CANCELLED)) { // J1: unlinking it has acquired it
     pass_husk(job, found);
     return;
   }
   job->type->drop(job);
-  csched_store_release(&job->state, (uint32_t)IDLE);
+  csched_store_release(&job->state, (uint32_t)IDLE); // J5: the same
   release(job);
 }
 
@@ -121,11 +124,12 @@ void csched_job_restore_running_(void *running) { innermost = running; }
 
 csched_cancel_result csched_job_cancel(csched_job *job) {
   uint32_t found = QUEUED;
-  if (csched_cas_acquire(&job->state, &found, (uint32_t)DROPPING)) { // J1: acquire; pairs with the push
+  if (csched_cas_acquire(&job->state, &found, (uint32_t)DROPPING)) { // J1: acquire; pairs with submitted
     job->type->drop(job);                                            // J2
     found = DROPPING;
-    if (!csched_cas_acq_rel(&job->state, &found, (uint32_t)CANCELLED)) { // J3: PASSED, the queue was quicker
-      csched_store_release(&job->state, (uint32_t)IDLE);
+    if (!csched_cas_release(&job->state, &found, (uint32_t)CANCELLED)) { // J3: PASSED, the queue was quicker
+      (void)csched_load_acquire(&job->state); // J3: pairs with the passing; the queue has done with the memory
+      csched_store_release(&job->state, (uint32_t)IDLE); // J5: the same
       release(job);
     }
     return CSCHED_CANCEL_DROPPED;
@@ -136,7 +140,7 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
 csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
   csched_cancel_result result = csched_job_cancel(job);
   if (result != CSCHED_CANCEL_RUNNING || find_running(job) != NULL) return result;  // J5
-  uint32_t flags = csched_fetch_or_acq_rel(&job->flags, (uint32_t)WAITED) | WAITED; // J6
+  uint32_t flags = csched_fetch_or_relaxed(&job->flags, (uint32_t)WAITED) | WAITED; // J6
   csched_fence_heavy_();                                // J6: heavy side; pairs with the runner's light fence
   while (csched_load_acquire(&job->state) == RUNNING && // J5: acquire; pairs with the runner's release
          csched_load_acquire(&job->flags) == flags)     // J5: the same

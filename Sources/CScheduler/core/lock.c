@@ -31,6 +31,7 @@
 // Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the
 //   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
 //   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock", "a waiter that gives up passes its wake on".
+// Models: checks/lock.c; promela/lock.pml.
 
 #include <CScheduler/lock.h>
 

@@ -19,7 +19,7 @@
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
 // Orderings
-//   wake: release, pairs with the loop's acquire · closing and stops: release, pair with the loop's acquire; ordered against
+//   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
 //   parking by poke and close (mpsc.c, Q5) · earliest: relaxed, the same
 // Assumes: whoever calls keeps the loop valid during the call.
 // Source: the turn with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
@@ -28,6 +28,7 @@
 //   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled in the tree is released at once",
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "run_once does not burn the
 //   processor while a stop is pending", "run_ready and run_once keep to the policy of a close".
+// Models: checks/loop.c; promela/loop.pml.
 
 #include <CScheduler/loop.h>
 
@@ -95,7 +96,7 @@ void csched_loop_unbind_(csched_loop *loop) {
 // MARK: waking
 
 static CSCHED_NOINLINE void wake(csched_loop *loop) {
-  csched_store_release(&loop->wake, 1u); // P2: release; pairs with sleep's acquire
+  csched_store_relaxed(&loop->wake, 1u); // P2: it carries nothing; what it announces is ordered by the inbox
   csched_futex_wake_(&loop->wake, 1);
 }
 
@@ -194,12 +195,12 @@ void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
 }
 
 static bool is_closing(const csched_loop *loop) {
-  return csched_load_acquire(&loop->closing) != 0;
-} // P6: pairs with close
+  return csched_load_acquire(&loop->closing) != 0; // P6: pairs with close; carries what the closer did
+}
 
 static bool is_dropping(const csched_loop *loop) {
-  return csched_load_acquire(&loop->closing) == 1 + CSCHED_STOP_DROP;
-} // P6
+  return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // P6
+}
 
 void csched_loop_stop(csched_loop *loop) {
   csched_store_release(&loop->stopping, 1u); // P5: pairs with the loop's acquire
@@ -283,7 +284,7 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
   if (!has_work(loop, activation, 0)) {        // P1
     csched_time first = csched_load_relaxed(&loop->earliest); // P1
     csched_time until = first < deadline ? first : deadline;
-    while (csched_load_acquire(&loop->wake) == 0 && // P2: acquire; pairs with wake's release
+    while (csched_load_relaxed(&loop->wake) == 0 && // P2
            csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
   }
   csched_mpsc_unpark(&loop->inbox);
@@ -307,7 +308,7 @@ csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activatio
     }
     if (is_stopped(loop, activation)) { // P5
       if (activation == NULL || csched_load_relaxed(&activation->stopped) == 0)
-        csched_store_relaxed(&loop->stopping, 0u);
+        csched_store_relaxed(&loop->stopping, 0u); // P5
       result = CSCHED_RUN_STOPPED;
       break;
     }
@@ -340,8 +341,8 @@ bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
   csched_loop *outer = enter(loop, "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
-    if (is_stopped(loop, NULL)) { // P5: as any run
-      csched_store_relaxed(&loop->stopping, 0u);
+    if (is_stopped(loop, NULL)) {                // P5: as any run
+      csched_store_relaxed(&loop->stopping, 0u); // P5
       break;
     }
     wait_for_work(loop, NULL, deadline);

@@ -25,6 +25,7 @@
 //   rejected: see DESIGN.md, "Run queue".
 // Checked by: "every job once, each producer in order", "exactly one wake for a park", "a poke is seen after a park",
 //   "a push after close is refused", "each state answers as it should, and parked is empty".
+// Models: checks/queue.c; promela/queue.pml.
 
 #include <CScheduler/atomic.h>
 #include <CScheduler/mpsc.h>
@@ -85,7 +86,7 @@ bool csched_mpsc_park(csched_mpsc *queue) {
 
 bool csched_mpsc_unpark(csched_mpsc *queue) {
   csched_job *head = PARKED;
-  return csched_cas_acquire(&queue->head, &head, NULL); // Q3
+  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: its own mark, so there is nothing to acquire
 }
 
 bool csched_mpsc_poke(csched_mpsc *queue) {

@@ -1,13 +1,19 @@
+// States
+//   phase      0 starting, then 1 ready
+//   owners     2 handle and thread, 1 one of them has given up, 0 freed
+//
 // Obligations
 //   H1  `start` returns a thread that is ready: it bears its name and runs its loop. On failure nothing is left behind.
 //   H2  The structure is freed by the last of its two owners: the handle and the thread itself.
 //   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), what is outstanding is run or
 //       dropped, and a join returns.
 //   H4  A thread is joined or detached exactly once, however many wait.
-// Orderings: phase: release, pairs with the starter's acquire · owners: acquire and release, the last one sees all.
+// Orderings: phase: relaxed, its value is all · owners: acquire and release, the last one sees all.
 // Assumes: the loop (loop.c) for everything else.
+// Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
 // Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be
 //   called by several threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly".
+// Models: checks/thread.c.
 
 #include <CScheduler/thread.h>
 
@@ -39,8 +45,8 @@ static void copy_name(char copy[NAME_SIZE], const char *name) {
   copy[end] = 0;
 }
 
-static void give_up(csched_thread *thread) { // H2
-  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return;
+static void give_up(csched_thread *thread) {                              // H2
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // H2: pairs with itself
   csched_loop_destroy(thread->loop);
   free(thread);
 }
@@ -49,7 +55,7 @@ static void body(void *context) {
   csched_thread *thread = context;
   csched_loop_bind_(thread->loop);
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
-  csched_store_release(&thread->phase, (uint32_t)READY); // H1: pairs with start's acquire
+  csched_store_relaxed(&thread->phase, (uint32_t)READY); // H1: it carries nothing
   csched_futex_wake_(&thread->phase, 1);
   while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // csched_loop_stop from a job ends no thread
 }
@@ -79,7 +85,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
     free(thread);
     return error;
   }
-  while (csched_load_acquire(&thread->phase) == STARTING) // H1: pairs with the thread's release
+  while (csched_load_relaxed(&thread->phase) == STARTING) // H1: the value is all
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
   *result = thread;
   return 0;

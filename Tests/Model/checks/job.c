@@ -3,21 +3,23 @@
 #include "../engine/model.h"
 
 #include "../../../Sources/CScheduler/core/job_internal.h"
+#include "../../../Sources/CScheduler/platform/platform.h"
 
 static csched_job job;
 static model_cell work, held, memory;
-static uint32_t submitted;
 static int ran, dropped, released, again;
 static bool waits;
 
 static void run(csched_job *unused) {
   (void)unused;
   ran++;
+  (void)model_read(&memory);
   model_write(&work, model_read(&work) + 1);
 }
 static void drop(csched_job *unused) {
   (void)unused;
   dropped++;
+  (void)model_read(&memory);
   model_write(&held, 0);
 }
 static void release(csched_job *unused) {
@@ -33,17 +35,19 @@ static void start(bool with_wait) {
   model_write(&held, 1);
   model_write(&memory, 1);
   ran = dropped = released = again = 0;
-  submitted = 0;
   waits = with_wait;
   csched_job_submitted_(&job, "check");
 }
 
+// The queue's hand on the job: it is unlinked before it is performed.
 static void perform(void *unused) {
   (void)unused;
+  (void)model_read(&memory);
   csched_job_perform_(&job);
 }
 static void discard(void *unused) {
   (void)unused;
+  (void)model_read(&memory);
   csched_job_discard_(&job);
 }
 static void cancel(void *unused) {
@@ -51,6 +55,12 @@ static void cancel(void *unused) {
   csched_cancel_result result = waits ? csched_job_cancel_and_wait(&job) : csched_job_cancel(&job);
   if (result == CSCHED_CANCEL_DROPPED) model_assert(model_read(&held) == 0); // gone before cancel returned
   if (result == CSCHED_CANCEL_RUNNING && waits) model_assert(model_read(&work) == 1);
+}
+
+static void cancel_only(void *unused) {
+  (void)unused;
+  if (waits) csched_job_cancel_and_wait(&job);
+  else csched_job_cancel(&job);
 }
 
 static void run_against_cancel(void) {
@@ -75,12 +85,114 @@ static void discard_against_cancel(void) {
   model_spawn(discard, NULL);
   model_spawn(cancel, NULL);
 }
+
+// A job that submits itself again from its run, once; its queue is this thread.
+static void run_and_resubmit(csched_job *unused) {
+  run(unused);
+  if (again++ == 0) csched_job_submitted_(&job, "check");
+}
+static const csched_job_type resubmitting = {run_and_resubmit, drop, release};
+static void perform_twice(void *unused) {
+  (void)unused;
+  csched_job_perform_(&job);
+  if (again == 1) csched_job_perform_(&job);
+}
+static void resubmit_against(bool with_wait) {
+  start(with_wait);
+  job.type = &resubmitting;
+  model_spawn(perform_twice, NULL);
+  model_spawn(cancel_only, NULL);
+}
+static void resubmit_against_cancel(void) { resubmit_against(false); }
+static void resubmit_against_wait(void) { resubmit_against(true); }
+static void ended(void) {
+  model_assert(ran + dropped >= 1 && ran + dropped <= 2 && released == 1 && csched_job_is_idle(&job));
+}
+
+// Submitted by its run once more, it then waits in a queue that nobody serves: a waiter's wait has ended all the same.
+static void perform_once(void *unused) {
+  (void)unused;
+  csched_job_perform_(&job);
+}
+static void resubmit_and_wait(void) {
+  start(true);
+  job.type = &resubmitting;
+  model_spawn(perform_once, NULL);
+  model_spawn(cancel_only, NULL);
+}
+static void outstanding(void) {
+  if (again == 1 && dropped == 0) csched_job_discard_(&job);
+  else if (dropped == 1 && released == 0) csched_job_perform_(&job); // the husk
+  model_assert(released == 1);
+}
+
+// What was written before the submission is seen by a cancel's drop, which no queue leads to.
+static void fill_and_submit(void *unused) {
+  (void)unused;
+  model_write(&held, 7);
+  csched_job_submitted_(&job, "check");
+}
+static void drop_held(csched_job *unused) {
+  (void)unused;
+  dropped++;
+  model_assert(model_read(&held) == 7);
+}
+static const csched_job_type holding = {run, drop_held, release};
+static void cancel_until_dropped(void *unused) {
+  (void)unused;
+  while (csched_job_cancel(&job) != CSCHED_CANCEL_DROPPED) csched_nap_(1000);
+}
+static void submit_against_cancel(void) {
+  start(false);
+  csched_job_init(&job, &holding, NULL);
+  model_spawn(fill_and_submit, NULL);
+  model_spawn(cancel_until_dropped, NULL);
+}
+static void dropped_once(void) { model_assert(dropped == 1 && ran == 0); }
+
+// Who finds it idle may use it again: all is over, by run, drop, or husk.
+static const csched_job_type unreleased = {run, drop, NULL};
+static void wait_until_idle(void *unused) {
+  (void)unused;
+  while (!csched_job_is_idle(&job)) csched_nap_(1000);
+  model_write(&work, 5);
+  model_write(&held, 5);
+  model_write(&memory, 5);
+}
+static void start_unreleased(void (*hand)(void *), bool with_cancel) {
+  start(false);
+  job.type = &unreleased;
+  model_spawn(hand, NULL);
+  if (with_cancel) model_spawn(cancel_only, NULL);
+  model_spawn(wait_until_idle, NULL);
+}
+static void run_until_idle(void) { start_unreleased(perform, true); }
+static void discarded_until_idle(void) { start_unreleased(discard, false); }
+
+static void submit_twice(void *unused) {
+  (void)unused;
+  csched_job_submitted_(&job, "check");
+}
+static void submitted_twice(void) {
+  start(false);
+  model_expect_panic("pending already");
+  model_spawn(submit_twice, NULL);
+}
+static void stopped(void) { model_assert(model_panics() == 1); }
+
 static void exactly_one(void) { model_assert(ran + dropped == 1 && released == 1 && csched_job_is_idle(&job)); }
 
 const model_check job_checks[] = {
-    {"job: run against cancel: exactly one, and one release after it", run_against_cancel, exactly_one},
-    {"job: run against two cancels", run_against_two, exactly_one},
-    {"job: run against cancel and wait", run_against_wait, exactly_one},
-    {"job: discard against cancel", discard_against_cancel, exactly_one},
+    {"job: run against cancel: exactly one, and one release after it", run_against_cancel, exactly_one},   // J1, J3
+    {"job: run against two cancels", run_against_two, exactly_one},                                        // J1, J2
+    {"job: run against cancel and wait", run_against_wait, exactly_one},                                   // J5, J6
+    {"job: discard against cancel", discard_against_cancel, exactly_one},                                  // J1, J3
+    {"job: one that submits itself again, against cancel", resubmit_against_cancel, ended},                // J1, J4
+    {"job: one that submits itself again, against cancel and wait", resubmit_against_wait, ended},         // J5, J6
+    {"job: one that submits itself again and stays queued ends the wait", resubmit_and_wait, outstanding}, // J6
+    {"job: a cancel's drop sees what the submitter wrote", submit_against_cancel, dropped_once},           // J2
+    {"job: found idle, after run or cancel, it may be used again", run_until_idle, NULL},                  // J3, J5
+    {"job: found idle, after a discard, it may be used again", discarded_until_idle, NULL},                // J3
+    {"job: submitting a pending one stops the process", submitted_twice, stopped},                         // J1
     {NULL, NULL, NULL},
 };

@@ -2,8 +2,9 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/platform/platform.h"
+#include "../../../Sources/CScheduler/core/parking.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static csched_lock lock;
@@ -44,7 +45,7 @@ static void lock_for_a_while(void *unused) {
 }
 
 static void try_once(void *unused) {
-  (void)unused;
+  lock_once(unused); // the thread's first use is the slow one
   if (csched_lock_trylock(&lock)) {
     use();
     csched_lock_unlock(&lock);
@@ -84,7 +85,6 @@ static void tried(void) {
   reset();
   model_spawn(lock_twice, NULL);
   model_spawn(try_once, NULL);
-  model_spawn(lock_once, NULL);
 }
 static void held_long(void) {
   reset();
@@ -98,13 +98,171 @@ static void all_left(int sections) {
   model_assert(lock.owner == 0);
   for (int i = 0; i < CSCHED_LOCK_HINTS_; i++) model_assert(csched_lock_hints_[i].word == 0); // nothing is left behind
 }
+
+// MARK: buckets
+
+enum { SHARED = 2 };
+static struct {
+  csched_lock lock;
+  char apart[(1 << 20) - sizeof(csched_lock)]; // so that each has the same hash
+} shared[SHARED];
+static model_cell owned[SHARED];
+
+static void lock_shared(void *context) {
+  int i = (int)(intptr_t)context;
+  csched_lock_lock(&shared[i].lock);
+  model_write(&owned[i], model_read(&owned[i]) + 1);
+  csched_lock_unlock(&shared[i].lock);
+  entered++;
+}
+static void one_bucket(void) {
+  reset();
+  for (int i = 0; i < SHARED; i++) {
+    shared[i].lock.owner = 0;
+    owned[i] = (model_cell){0};
+    model_assert(csched_lock_hash_(&shared[i].lock) == csched_lock_hash_(&shared[0].lock));
+  }
+  for (intptr_t i = 0; i < 2 * SHARED; i++) model_spawn(lock_shared, (void *)(i % SHARED));
+}
+static void bucket_left(void) {
+  for (int i = 0; i < SHARED; i++) model_assert(owned[i].value == 2 && shared[i].lock.owner == 0);
+  for (int i = 0; i < CSCHED_LOCK_HINTS_; i++) model_assert(csched_lock_hints_[i].word == 0);
+}
+
+static void use_bucket(void *unused) {
+  (void)unused;
+  csched_bucket *bucket = csched_bucket_lock_(7);
+  use();
+  csched_bucket_unlock_(bucket);
+}
+static void bucket_alone(void) {
+  reset();
+  for (int i = 0; i < 3; i++) model_spawn(use_bucket, NULL);
+}
+static void three_used(void) { model_assert(guarded.value == 3); }
+
+// MARK: hand-off and signals
+
+static csched_sleeper sleeper;
+static void signal_sleeper(void *unused) {
+  (void)unused;
+  model_write(&guarded, 42);
+  csched_sleeper_signal_(&sleeper, 3);
+}
+static void wait_for_signal(void *unused) {
+  (void)unused;
+  model_assert(csched_sleeper_wait_(&sleeper, CSCHED_FOREVER) == 3 && model_read(&guarded) == 42);
+}
+static void signalled(void) {
+  reset();
+  sleeper = (csched_sleeper){0};
+  model_spawn(signal_sleeper, NULL);
+  model_spawn(wait_for_signal, NULL);
+}
+
+// MARK: life
+
+static csched_lock *shared_lock;
+static int users;
+static void use_and_free(void *unused) {
+  (void)unused;
+  csched_lock_lock(shared_lock);
+  bool is_last = --users == 0;
+  csched_lock_unlock(shared_lock);
+  if (is_last) free(shared_lock);
+}
+static void freed_by_last(void) {
+  shared_lock = calloc(1, sizeof *shared_lock);
+  users = 3;
+  for (int i = 0; i < 3; i++) model_spawn(use_and_free, NULL);
+}
+
+// MARK: misuse
+
+static void relock(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  csched_lock_lock(&lock);
+}
+static void relock_in_time(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  (void)csched_lock_lock_until(&lock, CSCHED_FOREVER);
+}
+static void unlock_only(void *unused) {
+  (void)unused;
+  csched_lock_unlock(&lock);
+}
+static void keep_locked(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+}
+static void relocked(void) {
+  reset();
+  model_expect_panic("is not recursive");
+  model_spawn(relock, NULL);
+}
+static void relocked_in_time(void) {
+  reset();
+  model_expect_panic("is not recursive");
+  model_spawn(relock_in_time, NULL);
+}
+static void unlocked_twice(void) {
+  reset();
+  model_expect_panic("does not own");
+  model_spawn(unlock_only, NULL);
+}
+static void unlocked_by_stranger(void) {
+  reset();
+  model_expect_panic("does not own");
+  model_spawn(keep_locked, NULL);
+  model_spawn(unlock_only, NULL);
+}
+static void one_panic(void) { model_assert(model_panics() == 1); }
+
+// One that is awake gives up while another sleeps: it takes the owner's wake with it, unless it looks again.
+static void lock_for_a_moment(void *unused) {
+  (void)unused;
+  csched_time start = csched_now(), step = csched_now() - start;
+  if (csched_lock_lock_until(&lock, start + 3 * step + step / 2)) {
+    use();
+    csched_lock_unlock(&lock);
+  } else {
+    timed_out++;
+  }
+}
+static void given_up_awake(void) {
+  reset();
+  model_spawn(lock_once, NULL);
+  model_spawn(lock_once, NULL);
+  model_spawn(lock_for_a_moment, NULL);
+}
+static void three_sections(void) { all_left(3); }
+
+static void one_each(void) {
+  reset();
+  model_spawn(lock_once, NULL);
+  model_spawn(lock_once, NULL);
+}
+static void two_sections(void) { model_assert(entered == 2 && guarded.value == 2 && lock.owner == 0); }
+
 static void four_sections(void) { all_left(4); }
 
 const model_check lock_checks[] = {
-    {"lock: two threads, twice each: exclusion, no lost wake", two, four_sections},
-    {"lock: three threads: exclusion, no lost wake", three, four_sections},
-    {"lock: a timed lock gives up and leaves nothing behind", timed, four_sections},
-    {"lock: trylock beside lock", tried, four_sections},
-    {"lock: held for long, with hand-off and timeout", held_long, four_sections},
+    {"lock: two threads, twice each: exclusion, no lost wake", two, four_sections},            // L1, L2, L3
+    {"lock: three threads: exclusion, no lost wake", three, four_sections},                    // L1, L2, L3, L4
+    {"lock: a timed lock gives up and leaves nothing behind", timed, four_sections},           // L5
+    {"lock: trylock beside lock", tried, four_sections},                                       // L1
+    {"lock: held for long, with hand-off and timeout", held_long, four_sections},              // L7
+    {"lock: one that is awake gives up while another sleeps", given_up_awake, three_sections}, // L5
+    {"lock: two threads, once each", one_each, two_sections},                                  // L1, L2
+    {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},              // L3, B3
+    {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                    // B1, B2
+    {"lock: a signal carries what the waker did", signalled, NULL},                            // B3, L7
+    {"lock: freed by the last of its users", freed_by_last, NULL}, // L8
+    {"lock: relock stops the process", relocked, one_panic},                                   // L6
+    {"lock: relock with a deadline stops the process", relocked_in_time, one_panic},           // L6
+    {"lock: unlock of an unlocked one stops the process", unlocked_twice, one_panic},          // L6
+    {"lock: unlock by a stranger stops the process", unlocked_by_stranger, one_panic},         // L6
     {NULL, NULL, NULL},
 };

@@ -13,14 +13,22 @@ typedef struct model_view {
   unsigned epoch[MODEL_THREADS];
 } model_view;
 
-typedef enum model_status { MODEL_UNUSED, MODEL_READY, MODEL_BLOCKED, MODEL_ENDED } model_status;
+typedef enum model_status { MODEL_UNUSED, MODEL_READY, MODEL_BLOCKED, MODEL_FROZEN, MODEL_ENDED } model_status;
+
+/// What a step touches: two steps of different threads may change places unless they depend on each other.
+typedef enum model_kind { MODEL_LOCAL, MODEL_READS, MODEL_WRITES, MODEL_FENCES, MODEL_ANYTHING } model_kind;
 
 typedef struct model_thread {
   model_status status;
   model_view view, acquired, released; // now; what an acquire fence would add; as of the last release fence
-  const void *waits_for;               // a futex word, or a thread to be joined
+  model_kind kind;                     // of its next step, and where
+  const void *address;
+  const void *waits_for; // a futex word, or a thread to be joined
   csched_time deadline;
   bool was_woken;
+  unsigned steps, freezes_at; // freezes_at: 0 never
+  bool is_cores;              // started by the core, which has to join or detach it
+  int given_up;
   unsigned priority;
   void (*body)(void *);
   void *context;
@@ -34,15 +42,39 @@ typedef struct model_thread {
 extern model_thread model_threads[MODEL_THREADS];
 extern int model_thread_count, model_self;
 extern csched_time model_clock;
+extern const model_check *model_current;
 
-unsigned model_choose(unsigned count);                         // one of the run's choices
-void model_step(const char *what, const char *file, int line); // lets the strategy choose who goes on
+// engine.c: threads, time, the end of a run.
+void model_step(model_kind kind, const void *address, const char *what, const char *file, int line);
 void model_block(const void *waits_for, csched_time deadline);
-void model_log(const char *what, const void *address, uint64_t value, const char *file, int line);
 void model_fail(const char *what, const char *file, int line) CSCHED_NORETURN;
+void model_panic(const char *text) CSCHED_NORETURN;
 int model_start_thread(void (*body)(void *), void *context);
+void model_run(void);
 
+// strategy.c: the choices of a run.
+void model_begin_run(void);
+bool model_chance(unsigned one_in);               // an event that is rare: a spurious wake, an early timeout
+unsigned model_choose(unsigned count);            // something drawn by lot for a run as a whole
+int model_choose_message(int oldest, int newest); // which store a load reads
+int model_choose_thread(void);                    // who goes on, -1 when nobody can
+void model_count_step(unsigned step);             // before each choice of a thread
+void model_note_event(uint64_t event);            // tells executions apart, for the statistics
+csched_time model_clock_step(void);               // what a look at the clock takes
+void model_print_replay(void);
+
+// log.c
+void model_log(const char *what, const void *address, uint64_t value, const char *file, int line);
+void model_log_clear(void);
+void model_log_print(unsigned most);
+
+// memory.c
 void model_memory_reset(void);
 void model_view_join(model_view *into, const model_view *from);
 void model_fence_of(int thread);
 uint64_t model_kernel_load(const uint32_t *word);
+
+// plain.c
+void model_plain_reset(void);
+void model_plain_check_leaks(void);
+void model_check_alive(const void *address);

@@ -1,6 +1,7 @@
-// Memory as views: each location keeps all its stores, in the order in which they were made; a thread may read any store
-// that is not older than what it has seen of the location. Acquire takes over what a release has seen. This is C11 without two
-// things: a store always becomes the newest of its location, and no load reads from the future (load buffering).
+// Memory as views: each location keeps all its stores in their modification order; a thread may read any store that is not
+// older than what it has seen of the location, and its own stores come after what it has seen, though not always last. Acquire
+// takes over what a release has seen. This is C11 without two things: a read-modify-write always takes the newest value, and no
+// load reads from the future (load buffering).
 
 #include "internal.h"
 
@@ -8,6 +9,7 @@
 
 typedef struct message {
   uint64_t value;
+  bool continues;  // made by a read-modify-write from the one before it: nothing may come between
   model_view view; // what an acquire load of it takes over
 } message;
 
@@ -41,16 +43,42 @@ static uint64_t memory_value(const void *address, size_t size) {
   return value;
 }
 
-static message *append(location *at, uint64_t value) {
+static void make_room_in(model_view *view, int index, int position) {
+  if (view->at[index] >= position) view->at[index]++;
+}
+
+static message *insert(int index, int position, uint64_t value) {
+  location *at = &locations[index];
   if (at->count == MODEL_MESSAGES) model_fail("too many stores to one location: shorten the check", __FILE__, __LINE__);
-  message *new = &at->messages[at->count++];
-  new->value = value;
-  memset(&new->view, 0, sizeof new->view);
+  if (position < at->count) {
+    memmove(&at->messages[position + 1], &at->messages[position], (size_t)(at->count - position) * sizeof(message));
+    for (int t = 0; t < MODEL_THREADS; t++) {
+      make_room_in(&model_threads[t].view, index, position);
+      make_room_in(&model_threads[t].acquired, index, position);
+      make_room_in(&model_threads[t].released, index, position);
+    }
+    make_room_in(&fence_view, index, position);
+    for (int l = 0; l < location_count; l++)
+      for (int m = 0; m < locations[l].count; m++) make_room_in(&locations[l].messages[m].view, index, position);
+  }
+  at->count++;
+  message *new = &at->messages[position];
+  *new = (message){.value = value};
   return new;
+}
+
+// A plain store may come before others that its thread has not seen.
+static int choose_position(int index) {
+  location *at = &locations[index];
+  int places[MODEL_MESSAGES], count = 0;
+  for (int i = model_threads[model_self].view.at[index] + 1; i <= at->count; i++)
+    if (i == at->count || !at->messages[i].continues) places[count++] = i;
+  return places[model_choose_message(0, count - 1)];
 }
 
 // Finds the location; takes a plain write that has come in between (an initialisation) for one that all have seen.
 static int find(const void *address, size_t size) {
+  model_check_alive(address);
   int i = 0;
   while (i < location_count && locations[i].address != address) i++;
   if (i == MODEL_LOCATIONS) model_fail("too many locations: shorten the check", __FILE__, __LINE__);
@@ -63,9 +91,9 @@ static int find(const void *address, size_t size) {
     for (int t = 0; t < MODEL_THREADS; t++)
       model_threads[t].view.at[i] = model_threads[t].acquired.at[i] = model_threads[t].released.at[i] = 0;
     fence_view.at[i] = 0;
-    append(at, memory_value(address, size));
+    insert(i, 0, memory_value(address, size));
   } else if (at->messages[at->count - 1].value != memory_value(address, size)) {
-    append(at, memory_value(address, size));
+    insert(i, at->count, memory_value(address, size));
     for (int t = 0; t < MODEL_THREADS; t++) model_threads[t].view.at[i] = (unsigned short)(at->count - 1);
   }
   return i;
@@ -75,13 +103,14 @@ static void publish(int index, uint64_t value, model_order order, bool continues
   location *at = &locations[index];
   model_thread *me = &model_threads[model_self];
   me->view.epoch[model_self]++;
-  const model_view *before = continues ? &at->messages[at->count - 1].view : NULL;
-  message *new = append(at, value);
-  me->view.at[index] = (unsigned short)(at->count - 1);
+  int position = continues ? at->count : choose_position(index);
+  message *new = insert(index, position, value);
+  me->view.at[index] = (unsigned short)position;
+  new->continues = continues;
   new->view = order &MODEL_RELEASE ? me->view : me->released;
-  new->view.at[index] = (unsigned short)(at->count - 1);
-  if (before != NULL) model_view_join(&new->view, before); // a release sequence goes on through read-modify-writes
-  memcpy((void *)(uintptr_t)at->address, &value, at->size);
+  new->view.at[index] = (unsigned short)position;
+  if (continues) model_view_join(&new->view, &at->messages[position - 1].view); // a release sequence goes on
+  if (position == at->count - 1) memcpy((void *)(uintptr_t)at->address, &value, at->size);
 }
 
 static uint64_t take(int index, int chosen, model_order order) {
@@ -93,15 +122,12 @@ static uint64_t take(int index, int chosen, model_order order) {
   return read->value;
 }
 
-// Mostly the newest, sometimes an older one.
 static int choose_message(int index) {
-  int oldest = model_threads[model_self].view.at[index], newest = locations[index].count - 1;
-  if (oldest == newest || model_choose(3) != 0) return newest;
-  return oldest + (int)model_choose((unsigned)(newest - oldest + 1));
+  return model_choose_message(model_threads[model_self].view.at[index], locations[index].count - 1);
 }
 
 uint64_t model_load(const void *address, size_t size, model_order order, const char *file, int line) {
-  model_step("load", file, line);
+  model_step(MODEL_READS, address, "load", file, line);
   int index = find(address, size);
   uint64_t value = take(index, choose_message(index), order);
   model_log(order & MODEL_ACQUIRE ? "load acquire" : "load relaxed", address, value, file, line);
@@ -109,14 +135,14 @@ uint64_t model_load(const void *address, size_t size, model_order order, const c
 }
 
 void model_store(void *address, size_t size, uint64_t value, model_order order, const char *file, int line) {
-  model_step("store", file, line);
+  model_step(MODEL_WRITES, address, "store", file, line);
   publish(find(address, size), value, order, false);
   model_log(order & MODEL_RELEASE ? "store release" : "store relaxed", address, value, file, line);
 }
 
 uint64_t model_rmw(void *address, size_t size, model_change change, uint64_t operand, model_order order,
                    const char *file, int line) {
-  model_step("rmw", file, line);
+  model_step(MODEL_WRITES, address, "rmw", file, line);
   int index = find(address, size);
   uint64_t old = take(index, locations[index].count - 1, order),
            mask = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
@@ -131,7 +157,7 @@ uint64_t model_rmw(void *address, size_t size, model_change change, uint64_t ope
 
 bool model_cas(void *address, size_t size, void *expected, uint64_t value, model_order order, const char *file,
                int line) {
-  model_step("cas", file, line);
+  model_step(MODEL_WRITES, address, "cas", file, line);
   int index = find(address, size), newest = locations[index].count - 1, seen = choose_message(index);
   uint64_t wanted = memory_value(expected, size);
   if (locations[index].messages[seen].value == wanted) seen = newest; // only a failure may read an older one
@@ -156,7 +182,7 @@ void model_fence_of(int thread) {
 }
 
 void model_fence(const char *file, int line) {
-  model_step("fence", file, line);
+  model_step(MODEL_FENCES, NULL, "fence", file, line);
   model_fence_of(model_self);
   model_log("full fence", NULL, 0, file, line);
 }
@@ -175,14 +201,14 @@ static void check_ordered(int thread, unsigned epoch, const char *what) {
 }
 
 long model_read(model_cell *cell) {
-  model_step("read", __FILE__, __LINE__);
+  model_step(MODEL_READS, cell, "read", __FILE__, __LINE__);
   check_ordered(cell->writer, cell->write_epoch, "data race: a read beside a write");
   cell->read_epochs[model_self] = ++model_threads[model_self].view.epoch[model_self];
   return cell->value;
 }
 
 void model_write(model_cell *cell, long value) {
-  model_step("write", __FILE__, __LINE__);
+  model_step(MODEL_WRITES, cell, "write", __FILE__, __LINE__);
   check_ordered(cell->writer, cell->write_epoch, "data race: two writes");
   for (int t = 0; t < MODEL_THREADS; t++) check_ordered(t, cell->read_epochs[t], "data race: a write beside a read");
   cell->writer = model_self;

@@ -2,7 +2,7 @@
 //
 // One thread runs at a time; which one is chosen anew at each atomic operation and each call of the platform. A load may
 // return any older value that the views of C11's acquire and release allow. A run in which no thread can go on, and not all
-// have ended, is a deadlock: a lost wake is found, not waited for. All choices come from one seed.
+// have ended, is a deadlock: a lost wake is found, not waited for. A run's choices come from a seed, or from a trail.
 #ifndef MODEL_H
 #define MODEL_H
 
@@ -11,7 +11,17 @@
 /// Starts a thread of the check. From the body of a check only.
 void model_spawn(void (*body)(void *), void *context);
 
-/// Ends the run with a message, the seed and the log, unless `condition` holds.
+/// As model_spawn, but the thread stops for good at one of its steps, and goes on only when all others have ended.
+void model_spawn_frozen(void (*body)(void *), void *context);
+
+/// Ends the calling thread here, as pthread_exit would: destructors of thread-specific data run.
+void model_exit(void) CSCHED_NORETURN;
+
+/// A panic whose text contains `part` is what the check wants: it ends its thread, and is counted.
+void model_expect_panic(const char *part);
+int model_panics(void);
+
+/// Ends the run with a message, the way to replay it and the log, unless `condition` holds.
 #define model_assert(condition) model_assert_(condition, #condition, __FILE__, __LINE__)
 void model_assert_(bool condition, const char *text, const char *file, int line);
 

@@ -12,23 +12,23 @@ uint32_t csched_has_membarrier_ = 1;
 
 // Each look at the clock takes time, so that a spin loop comes to its end.
 csched_time csched_now(void) {
-  model_step("clock", __FILE__, __LINE__);
-  return model_clock += 5000;
+  model_step(MODEL_WRITES, &model_clock, "clock", __FILE__, __LINE__);
+  return model_clock += model_clock_step();
 }
 
 csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
-  model_step("futex wait", __FILE__, __LINE__);
+  model_step(MODEL_ANYTHING, NULL, "futex wait", __FILE__, __LINE__);
   uint64_t seen = model_kernel_load(word);
   model_log(seen == expected ? "futex wait: sleeps on" : "futex wait: changed", word, seen, __FILE__, __LINE__);
   if (seen != expected) return CSCHED_FUTEX_CHANGED;
   if (deadline <= model_clock) return CSCHED_FUTEX_TIMED_OUT;
-  if (model_choose(16) == 0) return CSCHED_FUTEX_INTERRUPTED;
+  if (model_chance(16)) return CSCHED_FUTEX_INTERRUPTED;
   model_block(word, deadline);
   return model_threads[model_self].was_woken ? CSCHED_FUTEX_WOKEN : CSCHED_FUTEX_TIMED_OUT;
 }
 
 void csched_futex_wake_(uint32_t *word, int count) {
-  model_step("futex wake", __FILE__, __LINE__);
+  model_step(MODEL_ANYTHING, NULL, "futex wake", __FILE__, __LINE__);
   model_fence_of(model_self);
   int woken = 0;
   for (int t = 0; t < model_thread_count && woken < count; t++) {
@@ -42,7 +42,7 @@ void csched_futex_wake_(uint32_t *word, int count) {
 }
 
 void csched_fence_heavy_(void) {
-  model_step("heavy fence", __FILE__, __LINE__);
+  model_step(MODEL_ANYTHING, NULL, "heavy fence", __FILE__, __LINE__);
   model_fence_of(model_self);
   if (csched_has_membarrier_) {
     for (int t = 0; t < model_thread_count; t++) model_fence_of(t);
@@ -54,25 +54,29 @@ void csched_fence_heavy_(void) {
 unsigned csched_cpu_count_(void) { return 2; }
 
 void csched_nap_(csched_time span) {
-  model_step("nap", __FILE__, __LINE__);
+  model_step(MODEL_ANYTHING, NULL, "nap", __FILE__, __LINE__);
   model_block(NULL, model_clock + span);
 }
 
 int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
   (void)stack_size;
-  model_step("thread start", __FILE__, __LINE__);
+  model_step(MODEL_ANYTHING, NULL, "thread start", __FILE__, __LINE__);
   thread->handle = (uintptr_t)model_start_thread(body, context);
+  model_threads[thread->handle].is_cores = true;
   return 0;
 }
 
 void csched_os_thread_join_(csched_os_thread thread) {
-  model_step("thread join", __FILE__, __LINE__);
+  model_step(MODEL_ANYTHING, NULL, "thread join", __FILE__, __LINE__);
   model_thread *other = &model_threads[thread.handle];
+  if (other->given_up++ > 0) model_fail("a thread joined or detached twice", __FILE__, __LINE__);
   if (other->status != MODEL_ENDED) model_block(other, CSCHED_FOREVER);
   model_view_join(&model_threads[model_self].view, &other->view);
 }
 
-void csched_os_thread_detach_(csched_os_thread thread) { (void)thread; }
+void csched_os_thread_detach_(csched_os_thread thread) {
+  if (model_threads[thread.handle].given_up++ > 0) model_fail("a thread joined or detached twice", __FILE__, __LINE__);
+}
 
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
   body(context);
@@ -98,4 +102,4 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
   return 0;
 }
 
-void csched_os_abort_(const char *text) { model_fail(text, __FILE__, __LINE__); }
+void csched_os_abort_(const char *text) { model_panic(text); }

@@ -17,14 +17,13 @@
 #define csched_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
 #define csched_exchange_acquire(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
-#define csched_exchange_acq_rel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define csched_exchange_release(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELEASE)
 
 #define csched_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 #define csched_fetch_add_release(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELEASE)
 #define csched_fetch_add_acq_rel(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
-#define csched_fetch_or_acq_rel(p, v)  __atomic_fetch_or((p), (v), __ATOMIC_ACQ_REL)
+#define csched_fetch_or_relaxed(p, v)  __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define csched_fetch_and_relaxed(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
-#define csched_fetch_and_acq_rel(p, v) __atomic_fetch_and((p), (v), __ATOMIC_ACQ_REL)
 
 // Compare-and-exchange: `expected` is a pointer and receives what was found. A failure is a relaxed load. Strong.
 #define csched_cas_relaxed(p, expected, v)                                                                             \

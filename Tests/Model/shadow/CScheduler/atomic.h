@@ -32,19 +32,22 @@ CSCHED_END_DECLS
 #define csched_store_release(p, v) MODEL_STORE(p, v, MODEL_RELEASE)
 
 #define csched_exchange_acquire(p, v) MODEL_RMW(p, MODEL_EXCHANGE, v, MODEL_ACQUIRE)
-#define csched_exchange_acq_rel(p, v) MODEL_RMW(p, MODEL_EXCHANGE, v, MODEL_ACQ_REL)
+#define csched_exchange_release(p, v) MODEL_RMW(p, MODEL_EXCHANGE, v, MODEL_RELEASE)
 
 #define csched_fetch_add_relaxed(p, v) MODEL_RMW(p, MODEL_ADD, v, MODEL_RELAXED)
 #define csched_fetch_add_release(p, v) MODEL_RMW(p, MODEL_ADD, v, MODEL_RELEASE)
 #define csched_fetch_add_acq_rel(p, v) MODEL_RMW(p, MODEL_ADD, v, MODEL_ACQ_REL)
-#define csched_fetch_or_acq_rel(p, v)  MODEL_RMW(p, MODEL_OR, v, MODEL_ACQ_REL)
+#define csched_fetch_or_relaxed(p, v)  MODEL_RMW(p, MODEL_OR, v, MODEL_RELAXED)
 #define csched_fetch_and_relaxed(p, v) MODEL_RMW(p, MODEL_AND, v, MODEL_RELAXED)
-#define csched_fetch_and_acq_rel(p, v) MODEL_RMW(p, MODEL_AND, v, MODEL_ACQ_REL)
 
 #define csched_cas_relaxed(p, e, v) MODEL_CAS(p, e, v, MODEL_RELAXED)
 #define csched_cas_acquire(p, e, v) MODEL_CAS(p, e, v, MODEL_ACQUIRE)
 #define csched_cas_release(p, e, v) MODEL_CAS(p, e, v, MODEL_RELEASE)
 #define csched_cas_acq_rel(p, e, v) MODEL_CAS(p, e, v, MODEL_ACQ_REL)
+
+// Weaker than any that the core uses: for mutants only.
+#define csched_exchange_relaxed(p, v)  MODEL_RMW(p, MODEL_EXCHANGE, v, MODEL_RELAXED)
+#define csched_fetch_add_acquire(p, v) MODEL_RMW(p, MODEL_ADD, v, MODEL_ACQUIRE)
 
 #define csched_fence_compiler() ((void)0)
 #define csched_fence_full()     model_fence(__FILE__, __LINE__)

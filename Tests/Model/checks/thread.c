@@ -1,0 +1,151 @@
+// thread.c: H1 to H4, and the closing of its loop.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+enum { JOBS = 3 };
+
+static csched_job jobs[JOBS];
+static csched_timer timer;
+static csched_thread *thread;
+static model_cell owned;
+static int ran, dropped, accepted, refused;
+
+static void run(csched_job *job) {
+  (void)job;
+  ran++;
+  model_write(&owned, model_read(&owned) + 1); // the thread's own: no lock
+}
+static void drop(csched_job *job) {
+  (void)job;
+  dropped++;
+}
+static const csched_job_type type = {run, drop, NULL};
+
+static void reset(void) {
+  for (int i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &type, NULL);
+  csched_timer_init(&timer, &type, NULL);
+  owned = (model_cell){0};
+  ran = dropped = accepted = refused = 0;
+}
+
+static void answer(int result) {
+  if (result == 0) accepted++;
+  else refused++;
+}
+
+static void submit_from_outside(void *context) { answer(csched_thread_submit(thread, &jobs[(intptr_t)context])); }
+
+static void own_the_thread(void *policy) {
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  model_spawn(submit_from_outside, (void *)1);
+  answer(csched_thread_submit(thread, &jobs[0]));
+  csched_thread_stop(thread, policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
+  answer(csched_thread_submit(thread, &jobs[2])); // refused
+  model_assert(csched_thread_join(thread) == 0);
+}
+static void stop_run(void) {
+  reset();
+  model_spawn(own_the_thread, NULL);
+}
+static void stop_drop(void) {
+  reset();
+  model_spawn(own_the_thread, &timer);
+}
+static void nothing_lost(void) {
+  model_assert(ran + dropped == JOBS && accepted + refused == JOBS && refused >= 1 && dropped >= refused &&
+               owned.value == ran);
+  csched_thread_destroy(thread);
+}
+static void nothing_lost_and_run(void) {
+  model_assert(ran == accepted);
+  nothing_lost();
+}
+
+static void cancel_timer(void *unused) {
+  (void)unused;
+  csched_timer_cancel(&timer);
+}
+static void own_a_timer(void *unused) {
+  (void)unused;
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  csched_time due = csched_time_after(csched_now(), 60000);
+  answer(csched_thread_submit_at(thread, &timer, due));
+  model_spawn(cancel_timer, NULL);
+  csched_nap_(200000);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  csched_thread_join(thread);
+}
+static void timed(void) {
+  reset();
+  model_spawn(own_a_timer, NULL);
+}
+static void once(void) {
+  model_assert(ran + dropped == 1);
+  csched_thread_destroy(thread);
+}
+
+static void join(void *unused) {
+  (void)unused;
+  model_assert(csched_thread_join(thread) == 0);
+}
+static void stop_and_join(void *unused) {
+  (void)unused;
+  csched_thread_stop(thread, CSCHED_STOP_DROP);
+  model_assert(csched_thread_join(thread) == 0);
+  model_assert(csched_thread_join(thread) == 0);
+}
+static void own_for_two(void *unused) {
+  (void)unused;
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  model_spawn(join, NULL);
+  model_spawn(stop_and_join, NULL);
+}
+static void joined_by_two(void) {
+  reset();
+  model_spawn(own_for_two, NULL);
+}
+static void destroy_handle(void) { csched_thread_destroy(thread); }
+
+static void destroy_own(csched_job *job) {
+  run(job);
+  model_assert(csched_thread_join(thread) == EDEADLK);
+  csched_thread_destroy(thread);
+}
+static const csched_job_type destroying = {destroy_own, drop, NULL};
+static void let_go(void *unused) {
+  (void)unused;
+  jobs[0].type = &destroying;
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  answer(csched_thread_submit(thread, &jobs[0]));
+}
+static void destroyed_from_inside(void) {
+  reset();
+  model_spawn(let_go, NULL);
+}
+static void ran_once(void) { model_assert(ran == 1 && dropped == 0); }
+
+static void start_and_destroy(void *unused) {
+  (void)unused;
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  answer(csched_thread_submit(thread, &jobs[0]));
+  csched_thread_destroy(thread);
+}
+static void destroyed_at_once(void) {
+  reset();
+  model_spawn(start_and_destroy, NULL);
+}
+
+const model_check thread_checks[] = {
+    {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run}, // H1, H3
+    {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},       // H3
+    {"thread: a timer against its cancel: one of run and drop", timed, once},                       // P4, H3
+    {"thread: two join, one of them stops", joined_by_two, destroy_handle},                         // H4
+    {"thread: destroyed by its own job", destroyed_from_inside, ran_once},                          // H2, H4
+    {"thread: destroyed with work outstanding, which is run", destroyed_at_once, ran_once},         // H2, H3
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,19 @@
+// The strategies of main.c.
+#pragma once
+
+#include "internal.h"
+
+/// By lot: who goes on, and what a load reads, is drawn at each step. Priorities: PCT, of a depth of 2 to 4.
+void model_strategy_seed(uint64_t seed);
+
+/// Exhaustively: each run follows a trail of choices and adds to it. `departures`: how often, in a run, a thread that could go
+/// on is interrupted, an old value is read, or a rare event happens; -1 without bound, and then sleep sets leave out the runs
+/// that only change the order of independent steps.
+void model_strategy_exhaustive(int departures);
+/// The next trail. Returns: false when all have been run.
+bool model_next_trail(void);
+/// Sets the trail from its printed form.
+void model_parse_trail(const char *text);
+
+extern long model_total_steps, model_distinct; // over all runs
+void model_count_distinct(void);               // after a run

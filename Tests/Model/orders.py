@@ -1,0 +1,44 @@
+"""Weakens each ordering of the core, one at a time: what no check misses is not needed, or not tested."""
+
+import pathlib
+import re
+
+# What each operation may become. The weaker ones that the core has no use for are in the model's atomic.h only.
+WEAKER = {
+    "load_acquire": ["load_relaxed"],
+    "store_release": ["store_relaxed"],
+    "exchange_acquire": ["exchange_relaxed"],
+    "exchange_release": ["exchange_relaxed"],
+    "fetch_add_release": ["fetch_add_relaxed"],
+    "fetch_add_acq_rel": ["fetch_add_acquire", "fetch_add_release"],
+    "cas_acquire": ["cas_relaxed"],
+    "cas_release": ["cas_relaxed"],
+    "cas_acq_rel": ["cas_acquire", "cas_release"],
+    "fence_light_": ["fence_compiler"],
+    "fence_heavy_": ["fence_compiler"],
+}
+OPERATION = re.compile(r"csched_(" + "|".join(sorted(WEAKER, key=len, reverse=True)) + r")\(")
+FUNCTION = re.compile(r"^\w[^;={]*?\b(\w+)\([^;]*\{")
+
+
+def weakenings(root):
+    """Yields (name, file below Sources/CScheduler, mutated text) for each."""
+    sources = root / "Sources/CScheduler"
+    for path in [*sorted((sources / "core").glob("*.c")), *sorted((sources / "include/CScheduler").glob("*.h"))]:
+        if path.name == "atomic.h":
+            continue
+        text, position, function, counts = path.read_text(), 0, "", {}
+        for line in text.split("\n"):
+            found = FUNCTION.match(line)
+            if found:
+                function, counts = found[1], {}
+            for match in OPERATION.finditer(line.split("//")[0]):
+                operation = match[1]
+                counts[operation] = counts.get(operation, 0) + 1
+                number = f" {counts[operation]}" if counts[operation] > 1 else ""
+                at = position + match.start(1)
+                for weaker in WEAKER[operation]:
+                    mutated = text[:at] + weaker + text[at + len(operation):]
+                    yield (f"{path.name}: {function}: {operation}{number} becomes {weaker}",
+                           str(path.relative_to(sources)), mutated)
+            position += len(line) + 1
