@@ -9,7 +9,8 @@
 // Obligations
 //   Q1  Every job pushed is popped exactly once, and one producer's jobs in the order of their pushes.
 //   Q2  A producer stopped anywhere in a push hides nothing: the push is one compare-and-exchange; before it there is
-//       nothing to see, and after it nothing is missing.
+//       nothing to see, and after it nothing is missing. (One that is stopped before the wake that it owes leaves a
+//       sleeping consumer asleep: the price of Q3.)
 //   Q3  Exactly one wake for each park that is not taken back: PARKED is left by one compare-and-exchange, whose winner owes
 //       the wake (push, poke, close) or needs none (unpark).
 //   Q4  Skip the wake: a push that does not find PARKED was seen by the consumer, or will be, before it sleeps: park succeeds
