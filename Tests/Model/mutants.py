@@ -45,7 +45,7 @@ MUTANTS = [
     # loop.c and thread.c
     ("a loop does not look again after parking", "core/loop.c", "  if (!has_work(loop, activation, 0)) {", "  {", "loop|thread"),
     ("the stop of an activation is not announced", "core/loop.c", "  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire\n  announce(loop);", "  csched_store_release(&activation->stopped, 1u);", "loop"),
-    ("an earlier timer is not announced", "core/loop.c", "  if (is_first) announce(loop); // P1\n", "", "timer"),
+    ("an earlier timer is not announced", "core/loop.c", "  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1\n", "", "timer"),
     ("a wake is not written down", "core/loop.c", "  csched_store_release(&loop->wake, 1u);", "  //", "thread|loop"),
     ("a refused job is not dropped", "core/loop.c", "  csched_job_discard_(job); // P6\n  return ECANCELED;", "  return ECANCELED;", "thread"),
     ("close does not refuse what comes later", "core/loop.c", "  if (csched_mpsc_close(&loop->inbox)) wake(loop);", "  announce(loop);", "thread"),
