@@ -103,7 +103,7 @@ extension CoreTests {
       #expect(failure(of: ctest_timer_overdue_keeps_its_place()) == nil)
     }
 
-    @Test("a timer cancelled in the tree is released at once") func cancel() {
+    @Test("a timer cancelled while it waits is released at once") func cancel() {
       #expect(failure(of: ctest_timer_cancel_outside()) == nil)
       #expect(failure(of: ctest_timer_cancel_inside()) == nil)
     }

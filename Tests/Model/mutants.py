@@ -7,7 +7,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread", "job": "job|loop|thread", "trampoline": "trampoline",
-    "loop": "loop|thread", "thread": "thread",
+    "loop": "loop|thread", "timer": "timer|loop|thread", "thread": "thread",
 }
 
 EQUIVALENT = {}
@@ -58,7 +58,7 @@ MUTANTS = [
     # loop.c and thread.c
     ("a loop does not look again after parking", "core/loop.c", "  if (!has_work(loop, activation, 0)) {", "  {"),
     ("the stop of an activation is not announced", "core/loop.c", "  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire\n  announce(loop);", "  csched_store_release(&activation->stopped, 1u);"),
-    ("an earlier timer is not announced", "core/loop.c", "  if (is_first) announce(loop); // P1\n", ""),
+    ("an earlier timer is not announced", "core/loop.c", "  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1\n  if (added", "  if (added"),
     ("a wake is not written down", "core/loop.c", "  csched_store_relaxed(&loop->wake, 1u);", "  //"),
     ("a refused job is not dropped", "core/loop.c", "  csched_job_discard_(job); // P6\n  return ECANCELED;", "  return ECANCELED;"),
     ("close does not refuse what comes later", "core/loop.c", "  if (csched_mpsc_close(&loop->inbox)) wake(loop);", "  announce(loop);"),

@@ -1,31 +1,29 @@
-// 300 lines and more: the loop's three ways in (queue, timers, stops) share its one way to sleep, and are read together.
+// 300 lines and more: the three ways in (queue, timers, stops) share the one way to sleep, and are read together.
 //
 // States
 //   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
 //   wake       futex: 0 nothing, 1 the wake owed to this park (or a late one: the loop then looks once for nothing)
 //   closing    0 open, then 1 + the strictest policy asked for; it only grows
 //   stopping   1 from csched_loop_stop until a run has ended by it
-//   timers     a tree by (deadline, order), under its lock; `order` of a timer is 0 outside the tree
-//   earliest   deadline of the first timer; written under the lock, read without
+//   timers     see timer.c; `wake` of them says until when the loop may sleep
 //
 // Obligations
 //   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
 //       thing pushes or pokes after adding it. So one of the two sees the other.
 //   P2  The one whose push, poke or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
 //   P3  Turns: due timers first, then up to TURN jobs, then the clock again: neither kind starves the other.
-//   P4  Each timer leaves the tree by one hand, under the lock: the loop's (due, or dropped) or the canceller's. That hand
-//       sees to its release.
+//   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
-//   parking by poke and close (mpsc.c, Q5) · earliest: relaxed, the same
+//   parking by poke and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
 // Assumes: whoever calls keeps the loop valid during the call.
 // Source: the turn with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
 //   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
-//   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled in the tree is released at once",
+//   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "run_once does not burn the
 //   processor while a stop is pending", "run_ready and run_once keep to the policy of a close".
 // Models: checks/loop.c; promela/loop.pml.
@@ -33,19 +31,18 @@
 #include <CScheduler/loop.h>
 
 #include "../platform/platform.h"
-#include "bsd.h"
 #include "job_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
+#include "timer_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { TURN = 64 };
 
 static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
-
-RB_HEAD(timer_tree, csched_timer);
 
 struct csched_loop {
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
@@ -53,12 +50,8 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED uint32_t wake;
   uint32_t closing;
   uint32_t stopping;
-  csched_time earliest;
 
-  CSCHED_CACHE_ALIGNED csched_lock timers_lock;
-  struct timer_tree timers;
-  uint64_t last_order;
-  bool timers_closed;
+  CSCHED_CACHE_ALIGNED csched_timers timers;
 
   // The loop's own.
   const void *thread; // NULL: none, or one that has ended
@@ -106,69 +99,28 @@ static void announce(csched_loop *loop) {
 
 // MARK: timers
 
-static int compare(const csched_timer *a, const csched_timer *b) {
-  if (a->deadline != b->deadline) return a->deadline < b->deadline ? -1 : 1;
-  return a->order < b->order ? -1 : a->order > b->order;
-}
-
-RB_GENERATE_INTERNAL(timer_tree, csched_timer, node, compare, CSCHED_UNUSED static)
-
-static void update_earliest_locked(csched_loop *loop) {
-  csched_timer *first = RB_MIN(timer_tree, &loop->timers);
-  csched_store_relaxed(&loop->earliest, first == NULL ? CSCHED_FOREVER : first->deadline); // P1: see poke
-}
-
-static void remove_locked(csched_loop *loop, csched_timer *timer) {
-  RB_REMOVE(timer_tree, &loop->timers, timer);
-  timer->order = 0; // P4
-  update_earliest_locked(loop);
-}
-
-// Takes the first timer whose time has come at `now`; with CSCHED_FOREVER, the first of all.
-static csched_timer *pop_timer(csched_loop *loop, csched_time now) {
-  csched_lock_lock(&loop->timers_lock);
-  csched_timer *timer = RB_MIN(timer_tree, &loop->timers);
-  if (timer != NULL && timer->deadline > now) timer = NULL;
-  if (timer != NULL) remove_locked(loop, timer);
-  csched_lock_unlock(&loop->timers_lock);
-  return timer;
-}
-
-int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline) {
-  csched_store_relaxed(&timer->loop, loop); // P4: a timer that runs may be cancelled while it submits itself again
-  csched_store_relaxed(&timer->order, 0u);  // P4: it is in no tree
-  // One that is late already keeps its place among those that are due: the tree, if there is any before it.
-  if (deadline <= csched_now() && deadline < csched_load_relaxed(&loop->earliest)) // hint
+int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_time now = csched_now();
+  // One that is late already keeps its place among those that are due: with the timers, if there is any before it.
+  if (deadline <= now && deadline < csched_load_relaxed(&loop->timers.first)) // hint
     return csched_loop_submit(loop, &timer->job);
 
   csched_job_submitted_(&timer->job, "csched_loop_submit_at");
-  timer->deadline = deadline;
-  csched_lock_lock(&loop->timers_lock);
-  bool refused = loop->timers_closed; // P6
-  bool is_first = false;
-  if (!refused) {
-    timer->order = ++loop->last_order;
-    RB_INSERT(timer_tree, &loop->timers, timer);
-    is_first = RB_MIN(timer_tree, &loop->timers) == timer;
-    if (is_first) update_earliest_locked(loop);
-  }
-  csched_lock_unlock(&loop->timers_lock);
-  if (is_first) announce(loop); // P1
-  if (!refused) return 0;
-  csched_job_discard_(&timer->job);
+  csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway, now);
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1
+  if (added != CSCHED_TIMER_REFUSED) return 0;
+  csched_job_discard_(&timer->job); // P6
   return ECANCELED;
 }
 
-csched_cancel_result csched_timer_cancel(csched_timer *timer) {
-  csched_loop *loop = csched_load_relaxed(&timer->loop); // P4: see submit_at
-  if (loop == NULL) return CSCHED_CANCEL_FINISHED;       // never submitted
-  csched_lock_lock(&loop->timers_lock);
-  bool was_in_tree = csched_load_relaxed(&timer->order) != 0; // P4: changed to anything else under the lock only
-  if (was_in_tree) remove_locked(loop, timer);                // P4
-  csched_lock_unlock(&loop->timers_lock);
-  csched_cancel_result result = csched_job_cancel(&timer->job);
-  if (was_in_tree) csched_job_discard_(&timer->job); // P4: cancelled by now, so this only releases
-  return result;
+int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline) {
+  return csched_loop_submit_at_leeway(loop, timer, deadline, 0);
+}
+
+bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline) {
+  csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1: as a submission
+  return added != CSCHED_TIMER_REFUSED;
 }
 
 // MARK: submitting and closing
@@ -188,10 +140,8 @@ int csched_loop_submit(csched_loop *loop, csched_job *job) {
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // hint
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
-  csched_lock_lock(&loop->timers_lock);
-  loop->timers_closed = true; // P6
-  csched_lock_unlock(&loop->timers_lock);
-  if (csched_mpsc_close(&loop->inbox)) wake(loop); // P2, P6
+  csched_timers_close_(&loop->timers);                                         // P6
+  if (csched_mpsc_close(&loop->inbox)) wake(loop);                             // P2, P6
 }
 
 static bool is_closing(const csched_loop *loop) {
@@ -226,7 +176,7 @@ static bool is_stopped(const csched_loop *loop, const csched_activation *activat
 
 static csched_job *next_ready(csched_loop *loop) {
   for (bool looked = false;; looked = true) { // P3
-    csched_timer *timer = loop->turn_timers ? pop_timer(loop, loop->turn_time) : NULL;
+    csched_timer *timer = loop->turn_timers ? csched_timers_pop_(&loop->timers, loop->turn_time) : NULL;
     if (timer != NULL) return &timer->job;
     loop->turn_timers = false;
     csched_job *job = loop->turn_jobs > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
@@ -236,7 +186,8 @@ static csched_job *next_ready(csched_loop *loop) {
     }
     if (looked) return NULL;
     loop->turn_jobs = TURN;
-    loop->turn_timers = csched_load_relaxed(&loop->earliest) != CSCHED_FOREVER; // hint: looked at again before a sleep
+    loop->turn_timers =
+        csched_load_relaxed(&loop->timers.first) != CSCHED_FOREVER; // hint: looked at again before a sleep
     if (loop->turn_timers) loop->turn_time = csched_now();
   }
 }
@@ -248,12 +199,12 @@ void csched_loop_finish_(csched_loop *loop) {
   while (!is_dropping(loop) && (job = next_ready(loop)) != NULL) csched_job_perform_(job);
   while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
   csched_timer *timer;
-  while ((timer = pop_timer(loop, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
+  while ((timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
 }
 
 static bool has_work(const csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || is_stopped(loop, activation) || is_closing(loop) ||
-         csched_load_relaxed(&loop->earliest) <= now; // P1: after a park, ordered by it
+         csched_load_relaxed(&loop->timers.wake) <= now; // P1: after a park, ordered by it
 }
 
 // Looks for work while the next is likely to come sooner than a sleep and a wake would take. Speed only.
@@ -282,8 +233,8 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
   csched_store_relaxed(&loop->wake, 0u);       // P2: before the park, which the waker's push has acquired
   if (!csched_mpsc_park(&loop->inbox)) return; // P1
   if (!has_work(loop, activation, 0)) {        // P1
-    csched_time first = csched_load_relaxed(&loop->earliest); // P1
-    csched_time until = first < deadline ? first : deadline;
+    csched_time due = csched_load_relaxed(&loop->timers.wake); // P1
+    csched_time until = due < deadline ? due : deadline;
     while (csched_load_relaxed(&loop->wake) == 0 && // P2
            csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
   }
@@ -365,8 +316,10 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
 csched_loop *csched_loop_create_unbound_(void) {
   csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
   if (loop == NULL) return NULL;
-  *loop = (csched_loop){.earliest = CSCHED_FOREVER, .turn_jobs = TURN, .spin_for = SPIN_LEAST};
-  RB_INIT(&loop->timers);
+  memset(loop, 0, sizeof *loop);
+  csched_timers_init_(&loop->timers);
+  loop->turn_jobs = TURN;
+  loop->spin_for = SPIN_LEAST;
   return loop;
 }
 

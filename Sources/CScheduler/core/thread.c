@@ -17,6 +17,8 @@
 
 #include <CScheduler/thread.h>
 
+#include <CScheduler/lock.h>
+
 #include "../platform/platform.h"
 #include "bsd.h"
 #include "job_internal.h"
@@ -99,6 +101,15 @@ int csched_thread_submit(csched_thread *thread, csched_job *job) { return csched
 
 int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline) {
   return csched_loop_submit_at(thread->loop, timer, deadline);
+}
+
+int csched_thread_submit_at_leeway(csched_thread *thread, csched_timer *timer, csched_time deadline,
+                                   csched_time leeway) {
+  return csched_loop_submit_at_leeway(thread->loop, timer, deadline, leeway);
+}
+
+bool csched_thread_rearm(csched_thread *thread, csched_timer *timer, csched_time deadline) {
+  return csched_loop_rearm(thread->loop, timer, deadline);
 }
 
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) { csched_loop_close(thread->loop, policy); }

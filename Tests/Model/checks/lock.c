@@ -259,7 +259,7 @@ const model_check lock_checks[] = {
     {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},              // L3, B3
     {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                    // B1, B2
     {"lock: a signal carries what the waker did", signalled, NULL},                            // B3, L7
-    {"lock: freed by the last of its users", freed_by_last, NULL}, // L8
+    {"lock: freed by the last of its users", freed_by_last, NULL},                             // L8
     {"lock: relock stops the process", relocked, one_panic},                                   // L6
     {"lock: relock with a deadline stops the process", relocked_in_time, one_panic},           // L6
     {"lock: unlock of an unlocked one stops the process", unlocked_twice, one_panic},          // L6

@@ -10,6 +10,7 @@
 #include <CScheduler/mpsc.h>
 #include <CScheduler/swift.h>
 #include <CScheduler/thread.h>
+#include <CScheduler/timer.h>
 #include <CScheduler/trampoline.h>
 
 #endif

@@ -1,32 +1,17 @@
 // A run loop: one thread runs what any thread submits, now or at a given time.
-// Depends on: mpsc.h, lock.h, job.h.
+// Depends on: mpsc.h, timer.h, job.h.
 //
 // The loop belongs to the thread that created it. Jobs run in the order of their submission, delayed ones in the order of
 // their deadlines and, where those are equal, of their submission. A loop with nothing to do sleeps, with no wakeups.
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 
-#include <CScheduler/lock.h>
 #include <CScheduler/mpsc.h>
+#include <CScheduler/timer.h>
 
 CSCHED_BEGIN_DECLS
 
 typedef struct csched_loop csched_loop;
-
-/// A job with a deadline. The caller owns the memory, as for any job; initialise it with csched_timer_init. Its fields but
-/// `job.context` are private. (`node` has the shape of libbsd's RB_ENTRY, so that its tree can link it.)
-typedef struct csched_timer {
-  csched_job job;
-  csched_time deadline;
-  uint64_t order;
-  struct {
-    struct csched_timer *rbe_left;
-    struct csched_timer *rbe_right;
-    struct csched_timer *rbe_parent;
-    int rbe_color;
-  } node;
-  csched_loop *loop;
-} csched_timer;
 
 /// One call of csched_loop_run_activation, known by name so that a stop ends this one and no other.
 typedef struct csched_activation {
@@ -64,21 +49,19 @@ bool csched_loop_is_on_thread(const csched_loop *loop);
 /// released. Requires: the job is idle. Thread: any. Lock-free; it wakes the loop only when it sleeps.
 int csched_loop_submit(csched_loop *loop, csched_job *job);
 
-/// Does: makes `timer` ready to be submitted. Requires: it is not pending anywhere; `type` outlives it.
-CSCHED_INLINE void csched_timer_init(csched_timer *timer, const csched_job_type *type, void *context) {
-  csched_job_init(&timer->job, type, context);
-  timer->order = 0;
-  timer->loop = NULL;
-}
-
 /// Does: runs `timer->job` at `deadline` (of csched_now) or as soon after as the loop comes to it, never before. A deadline
 /// that is not in the future is a plain submit. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
 /// Returns, requires, thread: as csched_loop_submit.
 int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
-/// Does: as csched_job_cancel on the timer's job, and takes the timer out of the loop at once, so that `release` follows
-/// without waiting for the deadline. Requires: the timer and its loop stay valid during the call. Thread: any.
-csched_cancel_result csched_timer_cancel(csched_timer *timer);
+/// Does: as csched_loop_submit_at, and lets the loop sleep for up to `leeway` more, so that one wake serves many timers. What
+/// is due runs whenever the loop is awake; with CSCHED_FOREVER the timer never wakes it. Returns, requires, thread: the same.
+int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway);
+
+/// Does: moves a timer that waits in this loop for its deadline to another one, as if cancelled and submitted anew with the
+/// same leeway, but without a drop, a release or a wake for the old one. Returns: false, and changes nothing, when it does not
+/// wait here: it was never submitted, or it is due and on its way, running, or over. Requires: as csched_timer_cancel. Thread: any.
+bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
 /// Does: runs jobs until csched_loop_stop, or until the loop is closed. Runs nest: a job may run its own loop. Thread: the loop's.
 csched_run_result csched_loop_run(csched_loop *loop);

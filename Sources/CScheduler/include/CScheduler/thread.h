@@ -35,6 +35,13 @@ int csched_thread_submit(csched_thread *thread, csched_job *job);
 /// Does, returns, requires, thread: as csched_loop_submit_at.
 int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline);
 
+/// Does, returns, requires, thread: as csched_loop_submit_at_leeway.
+int csched_thread_submit_at_leeway(csched_thread *thread, csched_timer *timer, csched_time deadline,
+                                   csched_time leeway);
+
+/// Does, returns, requires, thread: as csched_loop_rearm.
+bool csched_thread_rearm(csched_thread *thread, csched_timer *timer, csched_time deadline);
+
 /// Does: ends the thread after the outstanding work has got what `policy` says. It does not wait: see csched_thread_join.
 /// Later submissions are dropped and answered with ECANCELED. Thread: any, the thread itself included, any number of times.
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy);

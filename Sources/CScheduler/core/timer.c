@@ -1,0 +1,278 @@
+// States
+//   place      of a timer: OUT, or in which of the three it waits: NEAR (a tree by deadline and order), NEVER (a queue: the
+//              deadline is CSCHED_FOREVER), or from SLOT on, a slot of the wheel (a list without order)
+//   owner      of a timer: where it waits, or has waited last
+//   base       a tick, of 2^22 ns (4 ms), that the clock has reached; it stands in for the clock
+//   wheel      7 levels of 64 slots. A tick has 7 digits of 6 bits; a timer's level is the highest digit in which its tick
+//              differs from `base`, its slot is that digit. `occupied` has a bit for each slot that is not empty
+//   wake       the least deadline + leeway, or earlier; written under the lock, read without. `first`: so for the deadlines
+//
+// Obligations
+//   W1  Never early: a timer is popped at its deadline or later.
+//   W2  In order: what is due is popped by (deadline, order of submission). `near` holds every tick up to `base`, the wheel
+//       those after it; so the first in the tree is the first of all, however long ago and to whatever level it was added.
+//   W3  Each occupied slot begins after `base`; the lower level comes first, then the lower slot. `base` moves to the beginning of
+//       the first occupied slot, whose timers then sink to lower levels or into `near`, or to a tick before that.
+//   W4  Nobody oversleeps: `wake` is never after what it stands for, and each time it becomes earlier the caller is told. It may be
+//       before: a timer that leaves does not raise it, or leaving would take a search. A pop that finds nothing does.
+//   W5  Each timer leaves by one hand, under the lock: a pop's or a canceller's.
+//   W6  A timer may be submitted to another owner each time. Its owner is written before its place, and read after it, by one who
+//       holds the lock of the owner as read before: so all three belong together, or it is tried again.
+//   W7  After close nothing is added.
+// Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number; a timer sinks 7 times at the most, in truth
+//   once or twice; gaps are crossed by the bitmaps.
+// Leeway: what is due is popped at each wake, and nothing wakes before the least deadline + leeway. That is the fewest wakes there
+//   can be: between two of them lies a whole [deadline, deadline + leeway], so timers with 10 ms of leeway wake no more than 100
+//   times a second. Aligning each wake to a power of two, as systems do to make processes meet, would cost 119 here (8.4 ms).
+// Orderings
+//   wake, first: relaxed, ordered by the loop's park and poke · place: release, pairs with find's acquire, carries `owner` (W6)
+// Source: hierarchical wheels are Varghese and Lauck's (1987); levels by the highest digit that differs, and bitmaps, are common in
+//   the kernels' timeouts; firing what is due at a wake that was put off is Linux's range of soft and hard expiry.
+// Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at
+//   both ends", "adding and leaving look at nothing else, whatever the number", "long gaps are not walked",
+//   "one wake serves all that is due", "timers with leeway wake a loop a hundred times a second at the most",
+//   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled".
+
+#include "timer_internal.h"
+
+#include "job_internal.h"
+
+enum { TICK_BITS = 22, DIGIT_BITS = 6 };
+enum { OUT = 0, NEAR = 1, NEVER = 2, SLOT = 3 };
+
+_Static_assert(TICK_BITS + DIGIT_BITS * CSCHED_WHEEL_LEVELS == 64, "the wheel reaches to the end of time");
+_Static_assert(1 << DIGIT_BITS == CSCHED_WHEEL_SLOTS, "a digit is a slot");
+
+static int compare(const csched_timer *a, const csched_timer *b) { // W2
+  if (a->deadline != b->deadline) return a->deadline < b->deadline ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+RB_GENERATE_INTERNAL(csched_timer_tree, csched_timer, node, compare, CSCHED_UNUSED static)
+
+static csched_time wake_of(const csched_timer *timer) {
+  csched_time latest = timer->deadline + timer->leeway;
+  return latest < timer->deadline ? CSCHED_FOREVER : latest;
+}
+
+static void set_wake(csched_timers *timers, csched_time wake) {
+  csched_store_relaxed(&timers->wake, wake); // W4: ordered by the caller's poke
+  timers->is_wake_low = false;
+}
+
+// MARK: the wheel
+
+// Links `timer` where it belongs at the present base.
+static void put(csched_timers *timers, csched_timer *timer) {
+  uint32_t place = NEAR;
+  uint64_t tick = timer->deadline >> TICK_BITS;
+  if (timer->deadline == CSCHED_FOREVER) {
+    TAILQ_INSERT_TAIL(&timers->never, timer, node);
+    place = NEVER;
+  } else if (tick <= timers->base) {
+    RB_INSERT(csched_timer_tree, &timers->near, timer);
+  } else { // W3
+    unsigned level = (unsigned)(63 - __builtin_clzll(tick ^ timers->base)) / DIGIT_BITS;
+    unsigned index = tick >> DIGIT_BITS * level & (CSCHED_WHEEL_SLOTS - 1);
+    struct csched_timer_slot *slot = &timers->slots[level][index];
+    csched_time wake = wake_of(timer);
+    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4
+    LIST_INSERT_HEAD(&slot->timers, timer, node);
+    timers->occupied[level] |= (uint64_t)1 << index;
+    place = SLOT + level * CSCHED_WHEEL_SLOTS + index;
+  }
+  csched_store_release(&timer->node.place, place); // W6: pairs with find's acquire; carries the owner
+}
+
+// Unlinks `timer`.
+static void take(csched_timers *timers, csched_timer *timer) {
+  uint32_t place = csched_load_relaxed(&timer->node.place); // W5: under the lock
+  if (place == NEVER) {
+    TAILQ_REMOVE(&timers->never, timer, node);
+  } else if (place == NEAR) {
+    RB_REMOVE(csched_timer_tree, &timers->near, timer);
+  } else {
+    unsigned level = (place - SLOT) / CSCHED_WHEEL_SLOTS, index = (place - SLOT) % CSCHED_WHEEL_SLOTS;
+    LIST_REMOVE(timer, node);
+    if (LIST_EMPTY(&timers->slots[level][index].timers)) timers->occupied[level] &= ~((uint64_t)1 << index);
+  }
+  csched_store_relaxed(&timer->node.place, (uint32_t)OUT); // W5
+}
+
+static uint64_t slot_begin(const csched_timers *timers, unsigned level, unsigned index) { // in ticks
+  unsigned shift = DIGIT_BITS * level;
+  return (timers->base >> shift & ~(uint64_t)(CSCHED_WHEEL_SLOTS - 1)) << shift | (uint64_t)index << shift;
+}
+
+static unsigned first_level(const csched_timers *timers) {
+  unsigned level = 0;
+  while (level < CSCHED_WHEEL_LEVELS && timers->occupied[level] == 0) level++;
+  return level;
+}
+
+// Opens the first slot, if it begins at `tick` or before: its timers sink. Returns: whether there was one. If not, `base` is
+// at `tick`.
+static bool turn(csched_timers *timers, uint64_t tick) {
+  unsigned level = first_level(timers);
+  unsigned index = level < CSCHED_WHEEL_LEVELS ? (unsigned)__builtin_ctzll(timers->occupied[level]) : 0;
+  uint64_t begin = level < CSCHED_WHEEL_LEVELS ? slot_begin(timers, level, index) : UINT64_MAX;
+  if (begin > tick) { // W3
+    if (timers->base < tick) timers->base = tick;
+    return false;
+  }
+  timers->base = begin; // W3
+  for (csched_timer *timer; (timer = LIST_FIRST(&timers->slots[level][index].timers)) != NULL; timers->steps++) {
+    LIST_REMOVE(timer, node);
+    put(timers, timer);
+  }
+  timers->occupied[level] &= ~((uint64_t)1 << index);
+  return true;
+}
+
+// MARK: when to wake
+
+// Finds when to wake. It looks at what begins before that, which is what will then be popped.
+static csched_time find_wake(csched_timers *timers) {
+  csched_time best = CSCHED_FOREVER;
+  csched_timer *each = RB_MIN(csched_timer_tree, &timers->near);
+  for (; each != NULL && each->deadline < best; each = RB_NEXT(csched_timer_tree, &timers->near, each)) {
+    if (wake_of(each) < best) best = wake_of(each);
+    timers->steps++;
+  }
+  for (unsigned level = 0; level < CSCHED_WHEEL_LEVELS; level++)
+    for (uint64_t left = timers->occupied[level]; left != 0; left &= left - 1) {
+      unsigned index = (unsigned)__builtin_ctzll(left);
+      if (slot_begin(timers, level, index) << TICK_BITS >= best) return best;
+      if (timers->slots[level][index].wake < best) best = timers->slots[level][index].wake;
+      timers->steps++;
+    }
+  return best;
+}
+
+static csched_time find_first(const csched_timers *timers) {
+  csched_timer *timer = RB_MIN(csched_timer_tree, (struct csched_timer_tree *)&timers->near);
+  if (timer != NULL) return timer->deadline;
+  unsigned level = first_level(timers);
+  if (level == CSCHED_WHEEL_LEVELS) return CSCHED_FOREVER;
+  return slot_begin(timers, level, (unsigned)__builtin_ctzll(timers->occupied[level])) << TICK_BITS;
+}
+
+// Counts `timer`, and puts it where it belongs. Returns: whether the wake has become earlier.
+static bool enter(csched_timers *timers, csched_timer *timer, csched_time deadline) {
+  timer->deadline = deadline;
+  timer->order = ++timers->last_order;
+  put(timers, timer);
+  if (deadline == CSCHED_FOREVER) return false;
+  timers->pending++;
+  if (deadline < csched_load_relaxed(&timers->first)) // W4: under the lock
+    csched_store_relaxed(&timers->first, deadline);   // W4: ordered by the caller's poke
+  csched_time wake = wake_of(timer);
+  if (wake >= csched_load_relaxed(&timers->wake)) return false; // W4: under the lock
+  set_wake(timers, wake);
+  return true;
+}
+
+// Takes `timer` out, and leaves `wake` alone: see settle, and pop.
+static void leave(csched_timers *timers, csched_timer *timer) {
+  take(timers, timer);
+  if (timer->deadline == CSCHED_FOREVER) return;
+  timers->pending--;
+  if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: under the lock
+}
+
+// After the last one has left.
+static void settle(csched_timers *timers) {
+  if (timers->pending != 0) return;
+  csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: nothing is left
+  set_wake(timers, CSCHED_FOREVER);
+}
+
+// MARK: the private half
+
+void csched_timers_init_(csched_timers *timers) {
+  timers->wake = timers->first = CSCHED_FOREVER;
+  TAILQ_INIT(&timers->never);
+}
+
+csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
+                                      csched_time leeway, csched_time now) {
+  csched_timer_added added = CSCHED_TIMER_REFUSED;
+  csched_lock_lock(&timers->lock);
+  if (!timers->is_closed) {                                    // W7
+    if (timers->pending == 0) timers->base = now >> TICK_BITS; // nothing is in the way
+    csched_store_relaxed(&timer->owner, timers);               // W6: before the place
+    timer->leeway = leeway;
+    added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
+  }
+  csched_lock_unlock(&timers->lock);
+  return added;
+}
+
+// Requires: the lock of `timers`. Returns: the timer's place, OUT when that is not here; `elsewhere` says so.
+static uint32_t find(const csched_timers *timers, const csched_timer *timer, bool *elsewhere) {
+  uint32_t place = csched_load_acquire(&timer->node.place);                  // W6: pairs with put's release
+  *elsewhere = place != OUT && csched_load_relaxed(&timer->owner) != timers; // W6: after the place
+  return *elsewhere ? OUT : place;
+}
+
+csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline) {
+  csched_timer_added added = CSCHED_TIMER_REFUSED;
+  bool elsewhere;
+  csched_lock_lock(&timers->lock);
+  if (find(timers, timer, &elsewhere) != OUT) { // W5
+    leave(timers, timer);
+    added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
+    settle(timers);
+  }
+  csched_lock_unlock(&timers->lock);
+  return added;
+}
+
+csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
+  csched_lock_lock(&timers->lock);
+  csched_timer *timer;
+  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && turn(timers, now >> TICK_BITS)) {} // W2
+  if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
+  if (timer != NULL && timer->deadline > now) timer = NULL; // W1
+  if (timer != NULL) {
+    leave(timers, timer); // W5
+    settle(timers);
+  } else {
+    csched_store_relaxed(&timers->first, find_first(timers)); // W4: to what is there
+    if (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now) set_wake(timers, find_wake(timers)); // W4
+  }
+  csched_lock_unlock(&timers->lock);
+  return timer;
+}
+
+void csched_timers_close_(csched_timers *timers) {
+  csched_lock_lock(&timers->lock);
+  timers->is_closed = true; // W7
+  csched_lock_unlock(&timers->lock);
+}
+
+// MARK: cancelling
+
+// Returns: whether `timer` was waiting, and is out by this hand.
+static bool withdraw(csched_timer *timer) {
+  bool is_here = false, elsewhere = true;
+  while (elsewhere) {
+    csched_timers *timers = csched_load_relaxed(&timer->owner); // W6: looked at again by find
+    if (timers == NULL) return false;                           // it has never waited
+    csched_lock_lock(&timers->lock);
+    is_here = find(timers, timer, &elsewhere) != OUT;
+    if (is_here) {
+      leave(timers, timer); // W5
+      settle(timers);
+    }
+    csched_lock_unlock(&timers->lock);
+  }
+  return is_here;
+}
+
+csched_cancel_result csched_timer_cancel(csched_timer *timer) {
+  bool was_waiting = withdraw(timer);
+  csched_cancel_result result = csched_job_cancel(&timer->job);
+  if (was_waiting) csched_job_discard_(&timer->job); // W5: cancelled by now, so this only releases
+  return result;
+}

@@ -1,0 +1,60 @@
+// Where timers wait for their deadlines: the other half of timer.h.
+// Depends on: timer.h, lock.h, bsd.h.
+#pragma once
+
+#include <CScheduler/lock.h>
+#include <CScheduler/timer.h>
+
+#include "bsd.h"
+
+enum { CSCHED_WHEEL_LEVELS = 7, CSCHED_WHEEL_SLOTS = 64 };
+
+LIST_HEAD(csched_timer_list, csched_timer);
+TAILQ_HEAD(csched_timer_queue, csched_timer);
+RB_HEAD(csched_timer_tree, csched_timer);
+
+/// The timers of one loop. `wake` and `first` may be read without the lock: with relaxed order, for csched_mpsc_poke and
+/// csched_mpsc_park to order.
+struct csched_timers {
+  csched_time wake;  ///< whoever runs them need not look before: CSCHED_FOREVER while none asks for it
+  csched_time first; ///< no deadline is earlier: CSCHED_FOREVER while none is to come
+  csched_lock lock;
+  bool is_closed;
+  bool is_wake_low; ///< the one that `wake` was made for has left
+  uint64_t last_order;
+  uint64_t base;  ///< in ticks: what is not after it is in `near`
+  size_t pending; ///< those in `near` and `slots`
+  uint64_t steps; ///< timers and slots that were looked at beyond the one asked for; tests count them
+  struct csched_timer_tree near;
+  struct csched_timer_queue never; ///< at CSCHED_FOREVER
+  uint64_t occupied[CSCHED_WHEEL_LEVELS];
+  struct csched_timer_slot {
+    struct csched_timer_list timers;
+    csched_time wake; ///< of its timers, or earlier; while it is occupied
+  } slots[CSCHED_WHEEL_LEVELS][CSCHED_WHEEL_SLOTS];
+};
+
+typedef enum csched_timer_added {
+  CSCHED_TIMER_REFUSED,     ///< closed
+  CSCHED_TIMER_ADDED,       ///< `wake` is what it was
+  CSCHED_TIMER_ADDED_FIRST, ///< `wake` has become earlier: whoever sleeps for it must hear of it
+} csched_timer_added;
+
+/// Does: makes `timers`, all zero, empty and open. Thread: before they are shared.
+void csched_timers_init_(csched_timers *timers);
+
+/// Does: adds `timer`. `now` is about now: it helps speed only. Requires: it waits nowhere; its job is marked as submitted.
+/// Thread: any.
+csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
+                                      csched_time leeway, csched_time now);
+
+/// Does: moves `timer` to another deadline, behind those that have it already. Returns: REFUSED when it does not wait here.
+/// Thread: any.
+csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline);
+
+/// Does: takes the first timer whose deadline has come at `now`; with CSCHED_FOREVER, the first of all.
+/// Returns: NULL when there is none; `wake` and `first` are then after `now`. Thread: any.
+csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now);
+
+/// Does: refuses every later timer; those that wait can still be popped. Thread: any, any number of times.
+void csched_timers_close_(csched_timers *timers);

@@ -1,0 +1,52 @@
+// A job with a deadline.
+// Depends on: job.h.
+//
+// What a timer is, whoever runs it: it is submitted to a loop or a thread (loop.h, thread.h), and cancelled here.
+#ifndef CSCHED_TIMER_H
+#define CSCHED_TIMER_H
+
+#include <CScheduler/job.h>
+
+CSCHED_BEGIN_DECLS
+
+/// Where timers wait. Private.
+typedef struct csched_timers csched_timers;
+
+/// A job with a deadline. The caller owns the memory, as for any job; initialise it with csched_timer_init. Its fields but
+/// `job.context` are private. (`node` has the shapes of libbsd's RB_ENTRY, LIST_ENTRY and TAILQ_ENTRY, for its macros; a timer
+/// is in one of the three at a time.)
+typedef struct csched_timer {
+  csched_job job;
+  csched_time deadline;
+  csched_time leeway;
+  uint64_t order;
+  csched_timers *owner;
+  struct {
+    union {
+      struct csched_timer *rbe_left, *le_next, *tqe_next;
+    };
+    union {
+      struct csched_timer *rbe_right, **le_prev, **tqe_prev;
+    };
+    struct csched_timer *rbe_parent;
+    int rbe_color;
+    uint32_t place;
+  } node;
+} csched_timer;
+
+CSCHED_STATIC_ASSERT(sizeof(csched_timer) <= 96, "a timer is a cache line and a half");
+
+/// Does: makes `timer` ready to be submitted. Requires: it is not pending anywhere; `type` outlives it.
+CSCHED_INLINE void csched_timer_init(csched_timer *timer, const csched_job_type *type, void *context) {
+  csched_job_init(&timer->job, type, context);
+  timer->owner = NULL;
+  timer->node.place = 0;
+}
+
+/// Does: as csched_job_cancel on the timer's job, and takes the timer out of where it waits at once, so that `release` follows
+/// without waiting for the deadline. Requires: the timer, and what it was submitted to, stay valid during the call. Thread: any.
+csched_cancel_result csched_timer_cancel(csched_timer *timer);
+
+CSCHED_END_DECLS
+
+#endif
