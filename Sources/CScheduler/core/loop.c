@@ -34,6 +34,7 @@
 #include "job_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
+#include "target_internal.h"
 #include "timer_internal.h"
 
 #include <errno.h>
@@ -45,6 +46,7 @@ enum { TURN = 64 };
 static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
 
 struct csched_loop {
+  csched_target target;
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
 
   CSCHED_CACHE_ALIGNED uint32_t wake;
@@ -99,18 +101,23 @@ static void announce(csched_loop *loop) {
 
 // MARK: timers
 
-int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway) {
+static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_loop *loop = (csched_loop *)target;
   csched_time now = csched_now();
   // One that is late already keeps its place among those that are due: with the timers, if there is any before it.
   if (deadline <= now && deadline < csched_load_relaxed(&loop->timers.first)) // hint
-    return csched_loop_submit(loop, &timer->job);
-
-  csched_job_submitted_(&timer->job, "csched_loop_submit_at");
+    return timer->target->type->deliver(timer->target, &timer->job);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway, now);
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
   csched_job_discard_(&timer->job); // P6
   return ECANCELED;
+}
+
+int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_job_submitted_(&timer->job, "csched_loop_submit_at");
+  timer->target = &loop->target;
+  return deliver_at(&loop->target, timer, deadline, leeway);
 }
 
 int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline) {
@@ -125,8 +132,8 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
 
 // MARK: submitting and closing
 
-int csched_loop_submit(csched_loop *loop, csched_job *job) {
-  csched_job_submitted_(job, "csched_loop_submit");
+static int deliver(csched_target *target, csched_job *job) {
+  csched_loop *loop = (csched_loop *)target;
   csched_push_result result = csched_mpsc_push(&loop->inbox, job);
   if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0;
   if (result == CSCHED_PUSHED_WAKE) {
@@ -135,6 +142,15 @@ int csched_loop_submit(csched_loop *loop, csched_job *job) {
   }
   csched_job_discard_(job); // P6
   return ECANCELED;
+}
+
+static const csched_target_type loop_type = {deliver, deliver_at};
+
+csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
+
+int csched_loop_submit(csched_loop *loop, csched_job *job) {
+  csched_job_submitted_(job, "csched_loop_submit");
+  return deliver(&loop->target, job);
 }
 
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
@@ -174,9 +190,17 @@ static bool is_stopped(const csched_loop *loop, const csched_activation *activat
 
 // MARK: running
 
+// The next due timer of the loop's own; those of queues that stand on it are delivered there.
+static csched_timer *pop_own_timer(csched_loop *loop) {
+  csched_timer *timer;
+  while ((timer = csched_timers_pop_(&loop->timers, loop->turn_time)) != NULL && timer->target != &loop->target)
+    timer->target->type->deliver(timer->target, &timer->job);
+  return timer;
+}
+
 static csched_job *next_ready(csched_loop *loop) {
   for (bool looked = false;; looked = true) { // P3
-    csched_timer *timer = loop->turn_timers ? csched_timers_pop_(&loop->timers, loop->turn_time) : NULL;
+    csched_timer *timer = loop->turn_timers ? pop_own_timer(loop) : NULL;
     if (timer != NULL) return &timer->job;
     loop->turn_timers = false;
     csched_job *job = loop->turn_jobs > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
@@ -241,15 +265,25 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
   csched_mpsc_unpark(&loop->inbox);
 }
 
-static csched_loop *enter(csched_loop *loop, const char *function) {
+typedef struct outer_run {
+  csched_loop *loop;
+  csched_target *target;
+} outer_run;
+
+static outer_run enter(csched_loop *loop, const char *function) {
   require_thread(loop, function);
-  csched_loop *outer = current;
+  outer_run outer = {current, csched_target_enter_(&loop->target)};
   current = loop;
   return outer;
 }
 
+static void leave(outer_run outer) {
+  current = outer.loop;
+  csched_target_leave_(outer.target);
+}
+
 csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {
-  csched_loop *outer = enter(loop, "csched_loop_run");
+  outer_run outer = enter(loop, "csched_loop_run");
   csched_run_result result;
   for (;;) {
     if (is_closing(loop)) {
@@ -271,7 +305,7 @@ csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activatio
     if (job != NULL) csched_job_perform_(job);
     else wait_for_work(loop, activation, deadline);
   }
-  current = outer;
+  leave(outer);
   return result;
 }
 
@@ -289,7 +323,7 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
 }
 
 bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
-  csched_loop *outer = enter(loop, "csched_loop_run_once");
+  outer_run outer = enter(loop, "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
     if (is_stopped(loop, NULL)) {                // P5: as any run
@@ -299,15 +333,15 @@ bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
     wait_for_work(loop, NULL, deadline);
   }
   if (job != NULL) csched_job_perform_(job);
-  current = outer;
+  leave(outer);
   return job != NULL;
 }
 
 size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
-  csched_loop *outer = enter(loop, "csched_loop_run_ready");
+  outer_run outer = enter(loop, "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
-  current = outer;
+  leave(outer);
   return count;
 }
 
@@ -318,6 +352,7 @@ csched_loop *csched_loop_create_unbound_(void) {
   if (loop == NULL) return NULL;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
+  loop->target.type = &loop_type;
   loop->turn_jobs = TURN;
   loop->spin_for = SPIN_LEAST;
   return loop;

@@ -18,14 +18,16 @@ struct JobStorage: ~Copyable {
 
 /// Room for a timer of the core, in line in the object that owns it.
 struct TimerStorage: ~Copyable {
-  private let words = TwelveWords()
+  private let words = ThirteenWords()
 
-  private struct TwelveWords: ~Copyable {
-    let a = FourWords(), b = FourWords(), c = FourWords()
+  private struct ThirteenWords: ~Copyable {
+    let a = FourWords(), b = FourWords(), c = FourWords(), d = Atomic<UInt64>(0)
   }
 
   /// All zero. Stops the process if the core's timer has outgrown the room.
-  init() { precondition(MemoryLayout<csched_timer>.size <= MemoryLayout<TwelveWords>.size, "TimerStorage: add words") }
+  init() {
+    precondition(MemoryLayout<csched_timer>.size <= MemoryLayout<ThirteenWords>.size, "TimerStorage: add words")
+  }
 
   var timer: UnsafeMutablePointer<csched_timer> {
     withUnsafePointer(to: words) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: csched_timer.self) }

@@ -7,7 +7,7 @@
 #define CSCHED_LOOP_H
 
 #include <CScheduler/mpsc.h>
-#include <CScheduler/timer.h>
+#include <CScheduler/target.h>
 
 CSCHED_BEGIN_DECLS
 
@@ -44,6 +44,9 @@ csched_loop *csched_loop_current(void);
 
 /// Returns: whether the calling thread is the loop's. Thread: any.
 bool csched_loop_is_on_thread(const csched_loop *loop);
+
+/// Returns: the loop as a target, for what stands on one (serial.h). It is valid as long as the loop. Thread: any.
+csched_target *csched_loop_target(csched_loop *loop);
 
 /// Does: appends `job` to the loop's work. Returns: 0; ECANCELED when the loop is closed, after the job has been dropped and
 /// released. Requires: the job is idle. Thread: any. Lock-free; it wakes the loop only when it sleeps.

@@ -21,6 +21,7 @@ typedef struct csched_timer {
   csched_time leeway;
   uint64_t order;
   csched_timers *owner;
+  struct csched_target *target; // where it is delivered when its time has come
   struct {
     union {
       struct csched_timer *rbe_left, *le_next, *tqe_next;
@@ -34,12 +35,13 @@ typedef struct csched_timer {
   } node;
 } csched_timer;
 
-CSCHED_STATIC_ASSERT(sizeof(csched_timer) <= 96, "a timer is a cache line and a half");
+CSCHED_STATIC_ASSERT(sizeof(csched_timer) <= 13 * sizeof(void *) || sizeof(void *) < 8, "a timer is 13 words");
 
 /// Does: makes `timer` ready to be submitted. Requires: it is not pending anywhere; `type` outlives it.
 CSCHED_INLINE void csched_timer_init(csched_timer *timer, const csched_job_type *type, void *context) {
   csched_job_init(&timer->job, type, context);
   timer->owner = NULL;
+  timer->target = NULL;
   timer->node.place = 0;
 }
 

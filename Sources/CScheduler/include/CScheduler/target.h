@@ -1,0 +1,52 @@
+// Where work can be submitted: what loops, threads, pools and serial queues have in common.
+// Depends on: job.h, timer.h.
+//
+// Each of them begins with a csched_target, and says how work is delivered to it. So a serial queue can stand on any of them, on
+// another serial queue, and on one that you write yourself.
+#ifndef CSCHED_TARGET_H
+#define CSCHED_TARGET_H
+
+#include <CScheduler/timer.h>
+
+CSCHED_BEGIN_DECLS
+
+typedef struct csched_target csched_target;
+
+/// How work is delivered. One constant table serves all targets of a kind. Each job that is delivered, called `submitted` here
+/// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard.
+typedef struct csched_target_type {
+  /// Does: sees to it that `job` is performed later, after those delivered before it by the same thread (unless the target is
+  /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any.
+  int (*deliver)(csched_target *target, csched_job *job);
+  /// Does: sees to it that `timer` is delivered to `timer->target` at `deadline`, or `leeway` later at the most. Returns, thread:
+  /// as deliver.
+  int (*deliver_at)(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
+} csched_target_type;
+
+/// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.
+struct csched_target {
+  const csched_target_type *type;
+};
+
+/// Does: submits `job`. Returns: 0; ECANCELED when the target takes no more, after the job has been dropped and released.
+/// Requires: the job is idle. Thread: any.
+int csched_target_submit(csched_target *target, csched_job *job);
+
+/// Does: submits `timer`, to run at `deadline` (of csched_now) or up to `leeway` nanoseconds later, never before.
+/// Returns, requires, thread: as csched_target_submit.
+int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
+
+/// Returns: the target whose job is running on this thread, the innermost one; NULL outside of any. Thread: any.
+csched_target *csched_target_current(void);
+
+// For whoever writes a target.
+
+/// Does: runs `job`, unless it was cancelled, with `target` as the current one. Thread: the one that the target runs its work on.
+void csched_target_perform(csched_target *target, csched_job *job);
+
+/// Does: drops `job`, unless it was cancelled. Thread: any.
+void csched_target_discard(csched_job *job);
+
+CSCHED_END_DECLS
+
+#endif
