@@ -7,7 +7,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread", "job": "job|loop|thread", "trampoline": "trampoline",
-    "loop": "loop|thread", "timer": "timer|loop|thread", "thread": "thread",
+    "loop": "loop|thread", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
 }
 
 EQUIVALENT = {}
@@ -82,4 +82,14 @@ MUTANTS = [
      "    if (trampoline->last == &job->next) trampoline->last = trampoline->start;\n", ""),
     ("a thread's end drops nothing", "core/trampoline.c", "    csched_job_discard_(job);\n", ""),
     ("a thread's end keeps its trampoline", "core/trampoline.c", "  mine = NULL;\n  free(trampoline);", "  mine = NULL;"),
+    # serial.c
+    ("a queue that is let go parks whatever it has", "core/serial.c", "    submit_drain(serial);                  // S2\n", ""),
+    ("a suspended queue is let go without a mark", "core/serial.c", "  if (stall(serial)) return;", "  if (is_suspended(serial)) return;"),
+    ("a resume does not go on", "core/serial.c", "  if (hold - SUSPENSION == STALLED) let_go(serial);", "  if (false) let_go(serial);"),
+    ("a drain does not look whether it is suspended", "core/serial.c", "if (is_suspended(serial) || (job =", "if ((job ="),
+    ("a push that finds the queue idle takes no part", "core/serial.c", "    take_part(serial);\n    return submit_drain(serial);", "    return submit_drain(serial);"),
+    ("sync enters a busy queue", "core/serial.c", "  if (!csched_mpsc_poke(&serial->inbox)) return false; // S1\n", "  csched_mpsc_poke(&serial->inbox);\n"),
+    ("a refused drain drops nothing", "core/serial.c", "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);", "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) {}"),
+    ("a wait in a circle is begun", "core/serial.c", "    ends = !csched_target_is_inside_(&each->target);\n", "    ends = true;\n"),
+    ("the end of a sync wakes nobody", "core/serial.c", "  csched_futex_wake_(ended, 1);\n", ""),
 ]

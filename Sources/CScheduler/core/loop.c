@@ -144,7 +144,11 @@ static int deliver(csched_target *target, csched_job *job) {
   return ECANCELED;
 }
 
-static const csched_target_type loop_type = {deliver, deliver_at};
+static bool may_run_here(csched_target *target) { return csched_loop_is_on_thread((csched_loop *)target); }
+static bool is_bound_here(const csched_target *target) { return csched_loop_is_on_thread((const csched_loop *)target); }
+
+static const csched_target_type loop_type = {
+    .deliver = deliver, .deliver_at = deliver_at, .enter = may_run_here, .is_bound_here = is_bound_here};
 
 csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
 
@@ -265,25 +269,26 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
   csched_mpsc_unpark(&loop->inbox);
 }
 
-typedef struct outer_run {
-  csched_loop *loop;
-  csched_target *target;
-} outer_run;
+typedef struct run_frame {
+  csched_target_inside inside;
+  csched_loop *outer;
+} run_frame;
 
-static outer_run enter(csched_loop *loop, const char *function) {
+static void enter(run_frame *frame, csched_loop *loop, const char *function) {
   require_thread(loop, function);
-  outer_run outer = {current, csched_target_enter_(&loop->target)};
+  csched_target_enter_(&frame->inside, &loop->target);
+  frame->outer = current;
   current = loop;
-  return outer;
 }
 
-static void leave(outer_run outer) {
-  current = outer.loop;
-  csched_target_leave_(outer.target);
+static void leave(const run_frame *frame) {
+  current = frame->outer;
+  csched_target_leave_(&frame->inside);
 }
 
 csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {
-  outer_run outer = enter(loop, "csched_loop_run");
+  run_frame frame;
+  enter(&frame, loop, "csched_loop_run");
   csched_run_result result;
   for (;;) {
     if (is_closing(loop)) {
@@ -305,7 +310,7 @@ csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activatio
     if (job != NULL) csched_job_perform_(job);
     else wait_for_work(loop, activation, deadline);
   }
-  leave(outer);
+  leave(&frame);
   return result;
 }
 
@@ -323,7 +328,8 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
 }
 
 bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
-  outer_run outer = enter(loop, "csched_loop_run_once");
+  run_frame frame;
+  enter(&frame, loop, "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
     if (is_stopped(loop, NULL)) {                // P5: as any run
@@ -333,15 +339,16 @@ bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
     wait_for_work(loop, NULL, deadline);
   }
   if (job != NULL) csched_job_perform_(job);
-  leave(outer);
+  leave(&frame);
   return job != NULL;
 }
 
 size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
-  outer_run outer = enter(loop, "csched_loop_run_ready");
+  run_frame frame;
+  enter(&frame, loop, "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
-  leave(outer);
+  leave(&frame);
   return count;
 }
 

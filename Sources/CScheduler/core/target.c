@@ -5,17 +5,56 @@
 #include "job_internal.h"
 #include "target_internal.h"
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_target *current;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL const csched_target_inside *innermost;
 
-csched_target *csched_target_current(void) { return current; }
+// MARK: inside
 
-csched_target *csched_target_enter_(csched_target *target) {
-  csched_target *before = current;
-  current = target;
-  return before;
+csched_target *csched_target_current(void) { return innermost == NULL ? NULL : innermost->target; }
+
+const csched_target_inside *csched_target_innermost_(void) { return innermost; }
+
+void csched_target_enter_(csched_target_inside *inside, csched_target *target) {
+  *inside = (csched_target_inside){target, (csched_target_inside *)innermost};
+  innermost = inside;
 }
 
-void csched_target_leave_(csched_target *before) { current = before; }
+void csched_target_leave_(const csched_target_inside *inside) { innermost = inside->outer; }
+
+void csched_target_restore_(const csched_target_inside *inside) { innermost = inside; }
+
+bool csched_target_is_inside_(const csched_target *target) {
+  for (const csched_target_inside *each = innermost; each != NULL; each = each->outer)
+    for (const csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
+      if (under == target) return true;
+  return false;
+}
+
+// A root that is not bound to a thread may have others to go on with.
+static bool is_exclusive(const csched_target *target) {
+  return target->type->base != NULL || target->type->is_bound_here != NULL;
+}
+
+bool csched_target_is_held_here_(const csched_target *target) {
+  for (; target != NULL; target = csched_target_base_(target)) {
+    if (is_exclusive(target) && csched_target_is_inside_(target)) return true;
+    if (target->type->is_bound_here != NULL && target->type->is_bound_here(target)) return true;
+  }
+  return false;
+}
+
+csched_target *csched_target_base_(const csched_target *target) {
+  return target->type->base == NULL ? NULL : target->type->base(target);
+}
+
+bool csched_target_enter_inline_(csched_target *target) {
+  return target->type->enter != NULL && target->type->enter(target);
+}
+
+void csched_target_leave_inline_(csched_target *target) {
+  if (target->type->leave != NULL) target->type->leave(target);
+}
+
+// MARK: submitting
 
 int csched_target_submit(csched_target *target, csched_job *job) {
   csched_job_submitted_(job, "csched_target_submit");
@@ -29,9 +68,10 @@ int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_t
 }
 
 void csched_target_perform(csched_target *target, csched_job *job) {
-  csched_target *before = csched_target_enter_(target);
+  csched_target_inside inside;
+  csched_target_enter_(&inside, target);
   csched_job_perform_(job);
-  csched_target_leave_(before);
+  csched_target_leave_(&inside);
 }
 
 void csched_target_discard(csched_job *job) { csched_job_discard_(job); }

@@ -23,6 +23,7 @@
 #include "bsd.h"
 #include "job_internal.h"
 #include "loop_internal.h"
+#include "target_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,6 +66,7 @@ static void body(void *context) {
 static void at_end(void *context) { // H3
   csched_thread *thread = context;
   csched_job_restore_running_(NULL);
+  csched_target_restore_(NULL);
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
   csched_loop_finish_(thread->loop);
   csched_loop_unbind_(thread->loop);

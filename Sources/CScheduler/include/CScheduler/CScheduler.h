@@ -9,6 +9,7 @@
 #include <CScheduler/loop.h>
 #include <CScheduler/mpsc.h>
 #include <CScheduler/swift.h>
+#include <CScheduler/serial.h>
 #include <CScheduler/target.h>
 #include <CScheduler/thread.h>
 #include <CScheduler/timer.h>

@@ -79,7 +79,8 @@ bool csched_loop_run_once(csched_loop *loop, csched_time deadline);
 size_t csched_loop_run_ready(csched_loop *loop, size_t max);
 
 /// Does: ends the innermost run. Asked while none is in progress, it ends the next as soon as that begins, so that a stop
-/// cannot fall between creating a loop and running it. To end one certain run, use an activation. Thread: any.
+/// cannot fall between creating a loop and running it; in the same way one that comes just as a nested run ends by itself ends
+/// the run outside it. To end one certain run, use an activation. Thread: any.
 void csched_loop_stop(csched_loop *loop);
 
 /// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns.

@@ -21,6 +21,14 @@ typedef struct csched_target_type {
   /// Does: sees to it that `timer` is delivered to `timer->target` at `deadline`, or `leeway` later at the most. Returns, thread:
   /// as deliver.
   int (*deliver_at)(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
+  /// Returns: what the target stands on. NULL, for the function too: nothing.
+  csched_target *(*base)(const csched_target *target);
+  /// Does: lets the calling thread do one piece of the target's work itself, if that keeps to its order and place; `leave` ends it.
+  /// Returns: whether it may. NULL: never. Thread: any; it does not wait.
+  bool (*enter)(csched_target *target);
+  void (*leave)(csched_target *target);
+  /// Returns: whether the work is done on the calling thread only, so that to wait for it here would never end. NULL: no.
+  bool (*is_bound_here)(const csched_target *target);
 } csched_target_type;
 
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.

@@ -1,0 +1,264 @@
+// States
+//   inbox      see mpsc.c. PARKED: the queue is idle. Else somebody holds it: the drain job, which waits on the base or runs; or
+//              a sync that runs inline; or, when STALLED, nobody but the resume to come.
+//   hold       the number of suspensions, times 2, plus STALLED: whoever held the queue has let go, because it is suspended
+//   owners     the handle, and whoever holds the queue
+//
+// Obligations
+//   S1  One at a time: jobs run only by the hand that holds the queue. Holding begins by leaving PARKED, and ends by
+//       parking again, each one compare-and-exchange.
+//   S2  Nothing waits for ever: who lets go of the queue has parked it, or has found more and submitted the drain job, or has
+//       left STALLED to a resume. Skip the submission: a push that does not find PARKED leaves it to the holder.
+//   S3  Suspension: after a suspend no job begins but one that the holder had passed the check for. The last resume and the
+//       holder's letting go meet in one word: exactly one of them goes on with the queue.
+//   S4  The drain job runs TURN jobs at the most, then lines up behind the base's other work: no queue starves another.
+//   S5  The structure is freed by the last of its owners.
+//   S6  A base that refuses the drain job drops everything in the queue, and all that comes later.
+//   S7  A wait that could never end is not begun: EDEADLK.
+// Orderings
+//   hold: acquire and release, so that a resume sees what the holder did · owners: the same, the last one sees all
+// Assumes: the drain job lets go in its `release`, because only then may it be submitted again (job.h).
+// Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's mark of a parked consumer.
+// Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue", "a suspended queue begins nothing",
+//   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a long queue lets others in between",
+//   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has".
+// Models: checks/serial.c. Not modelled: S4.
+
+#include <CScheduler/serial.h>
+
+#include <CScheduler/lock.h>
+#include <CScheduler/mpsc.h>
+
+#include "../platform/platform.h"
+#include "job_internal.h"
+#include "panic.h"
+#include "target_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { TURN = 64 };
+enum { STALLED = 1, SUSPENSION = 2 };
+
+struct csched_serial {
+  csched_target target;
+  csched_target *base;
+  csched_mpsc inbox;
+  csched_job drain;
+  uint32_t hold;
+  uint32_t owners;
+  csched_serial *waits_for; // S7: the job in progress waits for that queue; under `waits`
+};
+
+static void give_up(csched_serial *serial) {                                    // S5
+  if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) == 1) free(serial); // S5: pairs with itself
+}
+
+static void take_part(csched_serial *serial) {
+  csched_fetch_add_relaxed(&serial->owners, 1u);
+} // S5: by one who has a part
+
+static bool is_suspended(const csched_serial *serial) {
+  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // S3: a job that has passed here may begin
+}
+
+// MARK: holding
+
+static int submit_drain(csched_serial *serial) {
+  csched_job_submitted_(&serial->drain, "csched_serial_submit");
+  return serial->base->type->deliver(serial->base, &serial->drain);
+}
+
+// Leaves the queue to the resume to come. Returns: false when it is not suspended, or not any more.
+static bool stall(csched_serial *serial) {
+  uint32_t hold = csched_load_relaxed(&serial->hold); // S3
+  while (hold >= SUSPENSION)
+    if (csched_cas_release(&serial->hold, &hold, hold | STALLED))
+      return true; // S3: release; pairs with resume's acquire
+  return false;
+}
+
+// Ends the holding of the queue.
+static void let_go(csched_serial *serial) {
+  if (stall(serial)) return;               // S2
+  if (!csched_mpsc_park(&serial->inbox)) { // S1
+    submit_drain(serial);                  // S2
+    return;
+  }
+  give_up(serial);
+}
+
+static void run_drain(csched_job *drain) {
+  csched_serial *serial = drain->context;
+  csched_job *job;
+  for (int i = 0; i < TURN; i++) { // S4
+    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
+    csched_target_perform(&serial->target, job);
+  }
+  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
+}
+
+static void drop_all(csched_job *drain) { // S6
+  csched_serial *serial = drain->context;
+  csched_mpsc_close(&serial->inbox);
+  for (csched_job *job; (job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);
+}
+
+static void drain_ended(csched_job *drain) {
+  csched_serial *serial = drain->context;
+  if (csched_mpsc_is_closed(&serial->inbox)) give_up(serial); // S6: nobody has to go on with it
+  else let_go(serial);
+}
+
+static const csched_job_type drain_type = {run_drain, drop_all, drain_ended};
+
+// MARK: submitting
+
+static int deliver(csched_target *target, csched_job *job) {
+  csched_serial *serial = (csched_serial *)target;
+  csched_push_result result = csched_mpsc_push(&serial->inbox, job);
+  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // S2
+  if (result == CSCHED_PUSHED_WAKE) {
+    take_part(serial);
+    return submit_drain(serial);
+  }
+  csched_job_discard_(job); // S6
+  return ECANCELED;
+}
+
+static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_serial *serial = (csched_serial *)target;
+  return serial->base->type->deliver_at(serial->base, timer, deadline, leeway);
+}
+
+int csched_serial_submit(csched_serial *serial, csched_job *job) { return csched_target_submit(&serial->target, job); }
+
+int csched_serial_submit_at(csched_serial *serial, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  return csched_target_submit_at(&serial->target, timer, deadline, leeway);
+}
+
+// MARK: suspending
+
+void csched_serial_suspend(csched_serial *serial) {
+  csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S3
+}
+
+void csched_serial_resume(csched_serial *serial) {
+  uint32_t hold = csched_load_relaxed(&serial->hold), after; // hint
+  do {
+    if (hold < SUSPENSION)
+      csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
+    after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
+  } while (!csched_cas_acquire(&serial->hold, &hold, after)); // S3: acquire; pairs with stall's release
+  if (hold - SUSPENSION == STALLED) let_go(serial);           // S2: goes on with it, or parks it
+}
+
+// MARK: waiting
+
+static bool enter(csched_target *target) {
+  csched_serial *serial = (csched_serial *)target;
+  if (!csched_mpsc_poke(&serial->inbox)) return false; // S1
+  take_part(serial);
+  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true;
+  let_go(serial);
+  return false;
+}
+
+static void leave(csched_target *target) {
+  csched_serial *serial = (csched_serial *)target;
+  csched_target_leave_inline_(serial->base);
+  let_go(serial);
+}
+
+static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
+
+static const csched_target_type serial_type = {
+    .deliver = deliver, .deliver_at = deliver_at, .base = base, .enter = enter, .leave = leave};
+
+typedef struct sync_job {
+  csched_job job;
+  void (*body)(void *);
+  void *context;
+  uint32_t ended; // futex
+  int result;
+} sync_job;
+
+static void end_sync(sync_job *sync, int result) {
+  sync->result = result;
+  uint32_t *ended = &sync->ended;
+  csched_store_release(ended,
+                       1u); // S1: release; pairs with the waiter's acquire; carries what `body` did. `sync` may be gone
+  csched_futex_wake_(ended, 1);
+}
+static void run_sync(csched_job *job) { ((sync_job *)job)->body(((sync_job *)job)->context); }
+static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; }
+static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
+static const csched_job_type sync_type = {run_sync, drop_sync, sync_ended};
+
+static csched_lock waits; // S7: of all `waits_for`
+
+// Says of the queues whose jobs are on this thread that they wait for `serial`; NULL: that they do not.
+static void set_waits_for(csched_serial *serial) {
+  for (const csched_target_inside *each = csched_target_innermost_(); each != NULL; each = each->outer)
+    for (csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
+      if (under->type == &serial_type) ((csched_serial *)under)->waits_for = serial;
+}
+
+// Returns: false when `serial` itself waits, over however many others, for a queue whose job is on this thread.
+static bool begin_wait(csched_serial *serial) {
+  bool ends = true;
+  csched_lock_lock(&waits);
+  for (csched_serial *each = serial; each != NULL && ends; each = each->waits_for)
+    ends = !csched_target_is_inside_(&each->target);
+  if (ends) set_waits_for(serial);
+  csched_lock_unlock(&waits);
+  return ends;
+}
+
+static void end_wait(void) {
+  csched_lock_lock(&waits);
+  set_waits_for(NULL);
+  csched_lock_unlock(&waits);
+}
+
+static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
+  sync_job sync = {.body = body, .context = context};
+  csched_job_init(&sync.job, &sync_type, NULL);
+  if (!begin_wait(serial)) return EDEADLK; // S7
+  csched_serial_submit(serial, &sync.job);
+  while (csched_load_acquire(&sync.ended) == 0) // S1: pairs with the end's release
+    csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
+  end_wait();
+  return sync.result;
+}
+
+int csched_serial_sync(csched_serial *serial, void (*body)(void *), void *context) {
+  if (!enter(&serial->target))
+    return csched_target_is_held_here_(&serial->target) ? EDEADLK : wait_in_line(serial, body, context); // S7
+  csched_target_inside inside;
+  csched_target_enter_(&inside, &serial->target);
+  body(context);
+  csched_target_leave_(&inside);
+  leave(&serial->target);
+  return 0;
+}
+
+// MARK: life
+
+int csched_serial_create(csched_serial **result, csched_target *base) {
+  csched_serial *serial = malloc(sizeof *serial);
+  if (serial == NULL) return ENOMEM;
+  *serial = (csched_serial){.target = {&serial_type}, .base = base, .owners = 1};
+  csched_mpsc_init(&serial->inbox);
+  csched_mpsc_park(&serial->inbox);
+  csched_job_init(&serial->drain, &drain_type, serial);
+  *result = serial;
+  return 0;
+}
+
+csched_target *csched_serial_target(csched_serial *serial) { return &serial->target; }
+
+void csched_serial_destroy(csched_serial *serial) {
+  while (is_suspended(serial)) csched_serial_resume(serial);
+  give_up(serial);
+}

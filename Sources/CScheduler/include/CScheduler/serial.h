@@ -1,0 +1,50 @@
+// A serial queue: one job at a time, in order, on any target.
+// Depends on: target.h.
+//
+// It has no thread of its own: while there is work, one job of it waits on the target it stands on (a pool's priority, a loop, another
+// serial queue), runs a bounded number of the queue's jobs, and lines up again. So a thousand queues share a few threads.
+#ifndef CSCHED_SERIAL_H
+#define CSCHED_SERIAL_H
+
+#include <CScheduler/target.h>
+
+CSCHED_BEGIN_DECLS
+
+typedef struct csched_serial csched_serial;
+
+/// Does: creates a queue on `base`. Returns: 0 or ENOMEM. Requires: `base` outlives the queue and what is submitted to it.
+/// Thread: any.
+int csched_serial_create(csched_serial **serial, csched_target *base);
+
+/// Does: gives up the handle. What has been submitted still runs; a suspended queue is resumed for it. Requires: no timer is
+/// pending on it, no thread is in a call on the handle, and none makes one later; jobs of the queue included. Thread: any.
+void csched_serial_destroy(csched_serial *serial);
+
+/// Returns: the queue as a target: what can be submitted to, and stood on. Valid as long as the queue. Thread: any.
+csched_target *csched_serial_target(csched_serial *serial);
+
+/// Does: appends `job`. Returns: 0; ECANCELED when what the queue stands on takes no more, after the job has been dropped and
+/// released. Requires: the job is idle. Thread: any. Lock-free, but for what the target does to wake a thread.
+int csched_serial_submit(csched_serial *serial, csched_job *job);
+
+/// Does: appends `timer` at `deadline` (of csched_now) or up to `leeway` nanoseconds later, never before. Equal deadlines keep
+/// the order of submission. Returns, requires, thread: as csched_serial_submit.
+int csched_serial_submit_at(csched_serial *serial, csched_timer *timer, csched_time deadline, csched_time leeway);
+
+/// Does: calls `body(context)` as a job of the queue, and waits until it has returned. When the queue is idle that happens at once, on
+/// the calling thread, unless the queue stands on a loop of another thread.
+/// Returns: 0; EDEADLK, without a call, when waiting could never end: the caller is a job of the queue, or keeps it from going
+/// on (by being on the thread that it stands on, or by a chain of such waits); ECANCELED as csched_serial_submit. Thread: any;
+/// it blocks.
+int csched_serial_sync(csched_serial *serial, void (*body)(void *context), void *context);
+
+/// Does: keeps the queue from beginning another job, until as many calls of csched_serial_resume. A job that has begun runs to
+/// its end. Thread: any.
+void csched_serial_suspend(csched_serial *serial);
+
+/// Does: takes one csched_serial_suspend back. Stops the process if there is none. Thread: any.
+void csched_serial_resume(csched_serial *serial);
+
+CSCHED_END_DECLS
+
+#endif
