@@ -16,9 +16,11 @@ Checks: L1 L2 L3 L5 L7 L8, P1 P2 P3; L4 is modelled, but skips work only. At the
 RUN two: -DTHREADS=2 -DROUNDS=2
 RUN timed: -DTHREADS=2 -DROUNDS=2 -DTIMED=1
 RUN three: -DTHREADS=3 -DROUNDS=1 -DTIMED=1
-RUN locks: -DTHREADS=3 -DROUNDS=1 -DLOCKS=2
+RUN locks: -DTHREADS=3 -DROUNDS=2 -DLOCKS=2
 RUN bucket: -DTHREADS=3 -DROUNDS=1 -DBUCKET_LOCK
 RUN fences: -DTHREADS=2 -DROUNDS=2 -DTIMED=1 -DNO_MEMBARRIER
+DEEP twice: -DTHREADS=3 -DROUNDS=2
+DEEP twice-timed: -DTHREADS=3 -DROUNDS=2 -DTIMED=1
 */
 
 #ifndef TIMED
@@ -124,7 +126,7 @@ inline bucket_lock() {
     :: d_step {
          found = bucket;
 #ifdef MUTANT_BUCKET_TAKEN_AS_IF_ALONE /* run: bucket */
-         bucket = TAKEN
+         bucket = (found == FREE -> TAKEN : SLEPT_ON)
 #else
          bucket = SLEPT_ON /* P1, P2 */
 #endif
@@ -266,7 +268,7 @@ inline wake_slow(l) {
         if
         :: true
         :: true -> /* L7: waited for HANDOFF_AFTER */
-#ifdef MUTANT_HANDOFF_TAKES_WITHOUT_LOOKING
+#ifdef MUTANT_HANDOFF_TAKES_WITHOUT_LOOKING /* run: three */
           owner[l] = woken; has = true;
 #else
           take(l, woken, has);
@@ -409,10 +411,10 @@ inline lock_contended(l) {
 #endif
   if
   :: !taken && is_awake ->
-#ifndef MUTANT_GIVES_UP_WITHOUT_FENCE /* run: timed */
+#ifndef MUTANT_GIVES_UP_WITHOUT_FENCE /* run: three */
     fence_heavy(); /* L5 */
 #endif
-#ifndef MUTANT_GIVES_UP_WITH_ITS_WAKE /* run: timed */
+#ifndef MUTANT_GIVES_UP_WITH_ITS_WAKE /* run: three */
     if
     :: owner[l] == 0 -> wake_slow(l) /* L5 */
     :: else
