@@ -1,15 +1,16 @@
 /*
 The run queue of core/mpsc.c, with a consumer that parks and sleeps as the loop of core/loop.c does.
 
-Modelled: the head word (NULL, PARKED, a job, each but PARKED also with the closed bit) with a load and a
-  compare-and-exchange apart, so that it fails and tries again; the links; take-all and turning round; the consumer's own list;
-  park, the look after it, unpark; the wake word and its futex; a store buffer for each producer (what the job carries)
-  and for the poker (its flag), drained by itself or by its owner's read-modify-write.
-Abstracted: link and job are stored at once; a futex does not return without reason; the memory is TSO, where each
-  read-modify-write is a full fence: of the orders named in C only their absence is checked, by mutants.
+Modelled: the head word (NULL, PARKED, a job; NULL and job also with the closed bit); a push's load, link and
+  compare-and-exchange apart, so that it fails and tries again; take-all and turning round; the consumer's own list; park,
+  the look after it, unpark; the wake word and its futex; the poker's flag in its store buffer until that drains by
+  itself or by the poke.
+Abstracted: poke, close and take are their last, successful round; what only the consumer can see is one step; what a push
+  stores before it publishes is stored with it, because nobody can look earlier; a futex does not return without reason;
+  the memory is TSO, where each read-modify-write is a full fence: orders weaker than that are tried by mutants only.
 Bounds: PRODUCERS producers push PUSHES jobs each, one poker pokes once, one closer closes: at any moment, or (chosen at
   the start) not before all jobs and the poke have been seen, so that its wake cannot stand in for a lost one. In the
-  run `again` a producer has one job only, which it pushes again when it has been popped (the head has the same value twice).
+  run `again` a producer has one job only, which it pushes again when it has been popped: the head has one value twice.
 Checks: Q1 Q3 Q4 Q5 Q6; Q2 in that a producer may stop before and after each step while all others go on. A lost wake
   is a deadlock. Every wake owed is counted when PARKED is left. Of loop.c: P1 P2.
 
@@ -32,7 +33,7 @@ bool flag_buffered;
 
 byte next[JOBS];
 byte carried[JOBS]; /* what the job carries, as memory has it: the number of its push */
-byte buffered[P];   /* 0, or the job whose contents are in this producer's store buffer */
+byte buffered[P];   /* by a mutant: the job whose contents are in this producer's store buffer */
 byte contents[P];   /* those */
 bool idle[JOBS];
 
@@ -41,6 +42,7 @@ bool early;           /* the closer does not wait */
 bool seen_flag;
 byte pushed[P];       /* pushes that were accepted */
 byte popped[P];       /* of those */
+bool done[P];         /* the push in progress has won */
 byte wakes_owed;      /* for this park */
 byte finished;
 
@@ -82,7 +84,6 @@ inline wake_consumer() {
 
 proctype producer(byte p) {
   byte count, job, found;
-  bool done, refused;
 
   do
   :: count < PUSHES ->
@@ -91,88 +92,85 @@ proctype producer(byte p) {
 #else
     job = p * PUSHES + count + 1;
 #endif
-    idle[job];
-    idle[job] = false;
-    found = head;
-    done = false;
+    d_step {
+#ifdef AGAIN
+      idle[job] ->
+      idle[job] = false;
+#endif
+      count++;
+      found = head
+    }
     do
-    :: done -> break
-    :: !done ->
-      if
-#ifdef MUTANT_PUSH_IGNORES_CLOSED
-      :: false
-#else
-      :: found >= CLOSED -> refused = true; done = true /* Q6 */
+#ifndef MUTANT_PUSH_IGNORES_CLOSED
+    :: found >= CLOSED -> break /* Q6: refused, as all later ones */
 #endif
-      :: else ->
-        assert(!refused); /* Q6: closed is for ever */
-        next[job] = (found == PARKED -> 0 : found);
-        d_step { buffered[p] = job; contents[p] = count + 1 }
+    :: else ->
 #ifdef MUTANT_PUSH_IN_TWO_STEPS
-        d_step { done = (head == found) }
+      d_step { done[p] = (head == found) }
 #endif
-        d_step { /* Q1, Q2: release */
-#ifndef MUTANT_PUSH_PUBLISHES_NOTHING
-          drain_job(p);
-#endif
+      d_step { /* Q1, Q2: release */
 #ifndef MUTANT_PUSH_IN_TWO_STEPS
-          done = (head == found);
+        done[p] = (head == found);
 #endif
-          if
-          :: done -> head = job; pushed[p]++; count_wake(found)
-          :: else -> found = head
-          fi
-        }
+        if
+        :: done[p] ->
+          head = job;
+          next[job] = (found == PARKED -> 0 : found);
+#ifdef MUTANT_PUSH_PUBLISHES_NOTHING
+          buffered[p] = job;
+          contents[p] = pushed[p] + 1;
+#else
+          carried[job] = pushed[p] + 1;
+#endif
+          pushed[p]++;
+          count_wake(found)
+        :: else -> found = head
+        fi
+      }
+      if
+      :: done[p] ->
+        done[p] = false;
         if
 #ifndef MUTANT_PUSH_OWES_NO_WAKE
-        :: done && found == PARKED -> wake_consumer() /* Q3, Q4 */
+        :: found == PARKED -> wake_consumer() /* Q3, Q4 */
 #endif
         :: else
-        fi
+        fi;
+        break
+      :: else
       fi
     od;
-    if
-    :: refused -> idle[job] = true
-    :: else
-    fi;
-    count++
+    found = 0
   :: else -> break
   od;
   finished++
 }
 
 proctype poker() {
-  byte found;
-  bool done;
+  bool parked;
 
-#ifndef MUTANT_POKED_BEFORE_FLAG
+#ifdef MUTANT_POKED_BEFORE_FLAG
+  skip;
+#else
   flag_buffered = true;
 #endif
-  found = head;
-  do
-  :: d_step { /* Q3, Q5 */
+  d_step { /* Q3, Q5 */
+    parked = (head == PARKED);
 #ifdef MUTANT_POKE_ONLY_LOOKS
-       if
-       :: found == PARKED -> drain_flag()
-       :: else
-       fi;
+    if
+    :: parked -> drain_flag()
+    :: else
+    fi;
 #else
-       drain_flag();
+    drain_flag();
 #endif
-       done = (head == found);
-       if
-       :: done && found == PARKED -> head = 0; count_wake(found)
-       :: done
-       :: else -> found = head
-       fi
-     }
-     if
-     :: done -> break
-     :: else
-     fi
-  od;
+    if
+    :: parked -> count_wake(head); head = 0
+    :: else
+    fi
+  }
   if
-  :: found == PARKED -> wake_consumer()
+  :: parked -> wake_consumer()
   :: else
   fi;
 #ifdef MUTANT_POKED_BEFORE_FLAG
@@ -182,159 +180,147 @@ proctype poker() {
 }
 
 proctype closer() {
-  byte found;
-  bool done;
+  bool parked;
 
   early || (seen_flag && all_popped);
-  found = head;
-  do
-  :: d_step { /* Q3, Q6 */
-       done = (head == found);
-       if
-       :: done -> head = (found == PARKED -> 0 : job_of(found)) | CLOSED; count_wake(found)
-       :: else -> found = head
-       fi
-     }
-     if
-     :: done -> break
-     :: else
-     fi
-  od;
+  d_step { /* Q3, Q6 */
+    parked = (head == PARKED);
+    count_wake(head);
+    head = (parked -> 0 : job_of(head)) | CLOSED
+  }
 #ifndef MUTANT_CLOSE_OWES_NO_WAKE
   if
-  :: found == PARKED -> wake_consumer()
+  :: parked -> wake_consumer()
   :: else
   fi;
 #endif
   finished++
 }
 
+inline pop() {
+  d_step {
+    job = 0;
+    if
+    :: first == 0 && head != PARKED && job_of(head) != 0 ->
+      job = job_of(head);
+#ifdef MUTANT_TAKE_OPENS
+      head = 0;
+#else
+      head = head & CLOSED; /* Q1, Q6: acquire */
+#endif
+      do
+      :: job != 0 ->
+        older = next[job];
+#ifdef MUTANT_NOT_TURNED_ROUND
+        if
+        :: first == 0 -> first = job
+        :: else
+        fi;
+#else
+        next[job] = first;
+        first = job;
+#endif
+        job = older
+      :: else -> break
+      od;
+      older = 0
+    :: else
+    fi;
+    job = first;
+    if
+    :: job != 0 ->
+      first = next[job];
+#ifdef AGAIN
+      older = job - 1;
+#else
+      older = (job - 1) / PUSHES;
+#endif
+      popped[older]++;
+      assert(carried[job] == popped[older]); /* Q1: once, in order, with what it carries */
+      next[job] = 0;
+      carried[job] = 0;
+#ifdef AGAIN
+      assert(!idle[job]);
+      idle[job] = true;
+#endif
+      older = 0
+    :: else
+    fi
+  }
+}
+
+inline park() {
+  d_step { /* Q3, Q4, Q5 */
+#ifndef MUTANT_WAKE_CLEARED_AFTER_PARK
+    wake = 0; /* P2: in the store buffer until the park drains it */
+#endif
+#ifdef MUTANT_PARKS_ON_ANYTHING
+    parked = (head < CLOSED);
+#else
+    parked = (head == 0);
+#endif
+    if
+    :: parked -> head = PARKED; wakes_owed = 0
+    :: else
+    fi
+  }
+}
+
+inline unpark() {
+  d_step { /* Q3 */
+#ifdef MUTANT_UNPARK_DOES_NOT_LOOK
+    head = 0;
+#else
+    if
+    :: head == PARKED -> head = 0; assert(wakes_owed == 0)
+    :: else -> assert(wakes_owed == 1)
+    fi;
+#endif
+    parked = false;
+    wakes_owed = 0
+  }
+}
+
 proctype consumer() {
-  byte first, found, job, older, whose;
-  bool done, closed;
+  byte first, job, older;
+  bool parked, closed;
 
   do
-  :: closed = (head >= CLOSED && head != PARKED);
-     if
-     :: flag -> flag = false; seen_flag = true
-     :: else
-     fi;
-     /* pop */
-     if
-     :: first == 0 ->
-       found = head;
-       do
-       :: job_of(found) == 0 || found == PARKED -> break /* nothing to take */
-       :: else ->
-         d_step { /* Q1, Q6: acquire */
-           done = (head == found);
-           if
-#ifdef MUTANT_TAKE_OPENS
-           :: done -> head = 0
-#else
-           :: done -> head = (found >= CLOSED -> CLOSED : 0)
-#endif
-           :: else -> found = head
-           fi
-         }
-         if
-         :: done -> break
-         :: else
-         fi
-       od;
+  :: d_step {
+       closed = (head >= CLOSED);
        if
-       :: done ->
-         job = job_of(found);
-         do
-         :: job != 0 ->
-           older = next[job];
-#ifdef MUTANT_NOT_TURNED_ROUND
-           if
-           :: first == 0 -> first = job
-           :: else
-           fi;
-#else
-           next[job] = first;
-           first = job;
-#endif
-           job = older
-         :: else -> break
-         od;
-         older = 0;
-         done = false
+       :: flag -> flag = false; seen_flag = true
        :: else
        fi
-     :: else
-     fi;
+     }
+     pop();
      if
-     :: first != 0 ->
-       job = first;
-       first = next[job];
-       d_step {
-#ifdef AGAIN
-         whose = job - 1;
-#else
-         whose = (job - 1) / PUSHES;
-#endif
-         popped[whose]++;
-         assert(carried[job] == popped[whose]); /* Q1: once, in order, with what it carries */
-         assert(!idle[job]);
-         idle[job] = true;
-         job = 0;
-         whose = 0
-       }
-     :: else ->
-       if
-       :: closed -> break /* looked at before the pop: what was pushed before it is popped */
-       :: else ->
-#ifndef MUTANT_WAKE_CLEARED_AFTER_PARK
-         wake = 0; /* P2 */
-#endif
-         d_step { /* Q3, Q4, Q5 */
-#ifdef MUTANT_PARKS_ON_ANYTHING
-           done = (head < CLOSED);
-#else
-           done = (head == 0);
-#endif
-           if
-           :: done -> head = PARKED; wakes_owed = 0
-           :: else
-           fi
-         }
+     :: job != 0
+     :: job == 0 && closed -> break /* closed was looked at before the pop: all that was accepted is popped */
+     :: job == 0 && !closed ->
+       park();
 #ifdef MUTANT_WAKE_CLEARED_AFTER_PARK
-         wake = 0;
+       wake = 0;
 #endif
+       if
+       :: parked ->
          if
-         :: done ->
-           if
 #ifndef MUTANT_NO_LOOK_AFTER_PARK
-           :: head != PARKED || flag /* P1 */
+         :: head != PARKED || flag /* P1 */
 #endif
-           :: else ->
-             do
-             :: wake == 0 ->
-               d_step { asleep = (wake == 0) }
-               !asleep
-             :: else -> break
-             od
-           fi;
-           found = 0;
-#ifdef MUTANT_UNPARK_DOES_NOT_LOOK
-           d_step { head = 0 }
-#else
-           d_step { /* Q3 */
-             if
-             :: head == PARKED -> assert(wakes_owed == 0); head = 0
-             :: else -> assert(wakes_owed == 1)
-             fi
-           }
-#endif
-           done = false
-         :: else
-         fi
+         :: else ->
+           do
+           :: wake == 0 ->
+             d_step { asleep = (wake == 0) }
+             !asleep
+           :: else -> break
+           od
+         fi;
+         skip;
+         unpark()
+       :: else
        fi
-     fi;
-     found = 0
+     fi
   od;
   finished++
 }
@@ -343,8 +329,10 @@ proctype memory() {
   byte p;
 end:
   do
+#ifdef MUTANT_PUSH_PUBLISHES_NOTHING
   :: d_step { buffered[0] != 0 -> drain_job(0) }
   :: d_step { buffered[P - 1] != 0 -> drain_job(P - 1) }
+#endif
   :: d_step { flag_buffered -> drain_flag() }
   od
 }
