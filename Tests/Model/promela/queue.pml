@@ -14,6 +14,7 @@ Bounds: PRODUCERS producers push PUSHES jobs each, one poker pokes once, one clo
 Checks: Q1 Q3 Q4 Q5 Q6; Q2 in that a producer may stop before and after each step while all others go on. A lost wake
   is a deadlock. Every wake owed is counted when PARKED is left. Of loop.c: P1 P2.
 
+RUN one: -DPRODUCERS=1 -DPUSHES=2
 RUN pushes: -DPRODUCERS=2 -DPUSHES=2
 RUN again: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN
 DEEP three: -DPRODUCERS=2 -DPUSHES=3
@@ -102,7 +103,7 @@ proctype producer(byte p) {
     }
     do
 #ifndef MUTANT_PUSH_IGNORES_CLOSED
-    :: found >= CLOSED -> break /* Q6: refused, as all later ones */
+    :: found >= CLOSED -> idle[job] = true; break /* Q6: refused */
 #endif
     :: else ->
 #ifdef MUTANT_PUSH_IN_TWO_STEPS
@@ -149,14 +150,14 @@ proctype producer(byte p) {
 proctype poker() {
   bool parked;
 
-#ifdef MUTANT_POKED_BEFORE_FLAG
+#ifdef MUTANT_POKED_BEFORE_FLAG /* run: one */
   skip;
 #else
   flag_buffered = true;
 #endif
   d_step { /* Q3, Q5 */
     parked = (head == PARKED);
-#ifdef MUTANT_POKE_ONLY_LOOKS
+#ifdef MUTANT_POKE_ONLY_LOOKS /* run: one */
     if
     :: parked -> drain_flag()
     :: else
@@ -251,9 +252,7 @@ inline pop() {
 
 inline park() {
   d_step { /* Q3, Q4, Q5 */
-#ifndef MUTANT_WAKE_CLEARED_AFTER_PARK
     wake = 0; /* P2: in the store buffer until the park drains it */
-#endif
 #ifdef MUTANT_PARKS_ON_ANYTHING
     parked = (head < CLOSED);
 #else
@@ -299,16 +298,16 @@ proctype consumer() {
      :: job == 0 && closed -> break /* closed was looked at before the pop: all that was accepted is popped */
      :: job == 0 && !closed ->
        park();
-#ifdef MUTANT_WAKE_CLEARED_AFTER_PARK
-       wake = 0;
-#endif
        if
        :: parked ->
          if
-#ifndef MUTANT_NO_LOOK_AFTER_PARK
+#ifndef MUTANT_NO_LOOK_AFTER_PARK /* run: one */
          :: head != PARKED || flag /* P1 */
 #endif
          :: else ->
+#ifdef MUTANT_WAKE_CLEARED_AFTER_LOOK /* run: one */
+           wake = 0;
+#endif
            do
            :: wake == 0 ->
              d_step { asleep = (wake == 0) }
