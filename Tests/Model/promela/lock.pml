@@ -9,16 +9,17 @@ Abstracted: time (a deadline, the end of a spin and a hand-off may come at any m
   last, successful round; the bucket's lock is one step each way, but in the run `bucket`; a futex does not return
   without reason; the memory is TSO, so nothing is said of processors that reorder more; misuse (L6) is left out.
 Bounds: those of the runs below: THREADS threads lock and unlock ROUNDS times each, the first TIMED of them with deadlines,
-  with LOCKS locks that share a bucket.
+  with LOCKS locks that share a bucket; with LAST_ONCE the last thread has one round only.
 Checks: L1 L2 L3 L5 L7 L8, P1 P2 P3; L4 is modelled, but skips work only. At the end nothing is left behind. Whether
   threads may spin (more than one processor) is chosen at the start.
 
 RUN two: -DTHREADS=2 -DROUNDS=2
 RUN timed: -DTHREADS=2 -DROUNDS=2 -DTIMED=1
 RUN three: -DTHREADS=3 -DROUNDS=1 -DTIMED=1
-RUN locks: -DTHREADS=3 -DROUNDS=2 -DLOCKS=2
+RUN locks: -DTHREADS=3 -DROUNDS=2 -DLOCKS=2 -DLAST_ONCE
 RUN bucket: -DTHREADS=3 -DROUNDS=1 -DBUCKET_LOCK
 RUN fences: -DTHREADS=2 -DROUNDS=2 -DTIMED=1 -DNO_MEMBARRIER
+DEEP locks-twice: -DTHREADS=3 -DROUNDS=2 -DLOCKS=2
 DEEP twice: -DTHREADS=3 -DROUNDS=2
 DEEP twice-timed: -DTHREADS=3 -DROUNDS=2 -DTIMED=1
 */
@@ -30,6 +31,11 @@ DEEP twice-timed: -DTHREADS=3 -DROUNDS=2 -DTIMED=1
 #define LOCKS 1
 #endif
 
+#ifdef LAST_ONCE
+#define ROUNDS_OF(t) (t == THREADS -> 1 : ROUNDS)
+#else
+#define ROUNDS_OF(t) ROUNDS
+#endif
 #define N (THREADS + 1) /* threads are numbered from 1; 0 is nobody */
 #define GO_ON 1
 #define GO_ON_AWAKE 2
@@ -453,7 +459,7 @@ active [THREADS] proctype thread() {
 
   started;
   do
-  :: round < ROUNDS ->
+  :: round < ROUNDS_OF(me) ->
     l = (me + round) % LOCKS;
     take(l, me, taken); /* L1: the inline path */
     if
@@ -502,7 +508,10 @@ init {
   byte i;
   d_step {
     do
-    :: i < THREADS * ROUNDS -> users[(i / ROUNDS + 1 + i % ROUNDS) % LOCKS]++; i++
+    :: i < THREADS * ROUNDS && i % ROUNDS < ROUNDS_OF(i / ROUNDS + 1) ->
+      users[(i / ROUNDS + 1 + i % ROUNDS) % LOCKS]++;
+      i++
+    :: i < THREADS * ROUNDS && i % ROUNDS >= ROUNDS_OF(i / ROUNDS + 1) -> i++
     :: else -> break
     od;
     i = 0
