@@ -2,7 +2,7 @@
 The loop of core/loop.c: how it sleeps, and how its runs end.
 
 Modelled: an outer run and the one that a job of it begins inside (the inner has an activation; the outer has too, but in
-  the run `stop`); their stop words, the stop of the innermost, an earlier timer, a close; each is written first, then
+  `stop` and `stops`); their stop words, the stop of the innermost, an earlier timer, a close; each is written first, then
   announced by a poke. Store buffers: of each stop word until its own poke or by itself; of the timer's `earliest` and
   the unlock behind it; of the loop's `stopping = 0`, which the loop itself sees at once. The wake word and its futex.
 Abstracted: the queue (queue.pml) is one word: NULL, PARKED, a job, closed; poke, push, park and unpark are one step each;
@@ -10,12 +10,13 @@ Abstracted: the queue (queue.pml) is one word: NULL, PARKED, a job, closed; poke
   a close drops what is left; the timers' tree is two timers, its lock (lock.pml) a plain one; a futex does not return
   without reason; the memory is TSO.
 Bounds: two runs, one job, one new timer (and a later one that is there already), one stop for each activation, the
-  inner with a deadline or without, and in `stop` two stops of the innermost, the second not before the inner has ended.
+  inner with a deadline or without, and in `stop` and `stops` two stops of the innermost, the second not before the inner has ended.
   The outer is stopped at any moment, or (chosen at the start) not before the earlier timer has run.
 Checks: P1 P2 P5; of P4 that a timer is taken once; of P6 only that a close ends both runs. A lost stop or wake is a deadlock.
 
 RUN own: -DOUTER_STOP -DINNER_STOP -DTIMER
 RUN stop: -DLOOP_STOP -DINNER_STOP
+RUN stops: -DLOOP_STOP
 RUN close: -DCLOSE -DINNER_STOP -DTIMER
 DEEP all: -DCLOSE -DOUTER_STOP -DINNER_STOP -DTIMER -DLOOP_STOP
 */
@@ -171,9 +172,7 @@ proctype closer() {
   bool parked;
 
   !late_stop || early_ran || outer_ended;
-#ifndef MUTANT_CLOSED_BEFORE_WORD
   closing = true; /* P6: a compare-and-exchange */
-#endif
   d_step { parked = (head == PARKED); head = CLOSED } /* P6; a job that is dropped */
 #ifdef MUTANT_CLOSE_WAKES_NOBODY /* run: close */
   skip
@@ -182,10 +181,6 @@ proctype closer() {
   :: parked -> wake() /* P2 */
   :: else
   fi
-#endif
-#ifdef MUTANT_CLOSED_BEFORE_WORD /* run: close */
-  ;
-  closing = true
 #endif
 }
 
@@ -295,7 +290,7 @@ proctype loop() {
   :: timed = true /* the inner run has a deadline */
   :: skip
   fi;
-#ifdef MUTANT_STOP_FORGOTTEN_AT_BEGIN /* run: stop */
+#ifdef MUTANT_STOP_FORGOTTEN_AT_BEGIN /* run: stops */
   stopping = false;
 #endif
   do
@@ -314,7 +309,7 @@ proctype loop() {
            :: !stopped[level] ->
              stops_taken++;
              assert(stops_taken <= stops_asked); /* P5: and a stop of the innermost ends one run */
-#ifndef MUTANT_STOP_STAYS
+#ifndef MUTANT_STOP_STAYS /* run: stop */
              clear_buffered = true
 #endif
            :: else
