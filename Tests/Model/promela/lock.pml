@@ -1,15 +1,16 @@
 /*
 The lock of core/lock.c and include/CScheduler/lock.h, with the buckets of core/parking.c.
 
-Modelled: the owner word; the hint word (SLEEPERS, and AWAKE as the number of a lock + 1); one bucket, its queue in order
-  and each sleeper's own word to sleep on; a store buffer for each thread, which holds the unlock's `owner = 0` (and what
-  the lock guards) until it drains by itself, by the thread's own read-modify-write, or by another's heavy fence, which
-  drains one thread after the other; giving up at a deadline; the hand-off; the end of the lock's and the sleeper's memory.
-Abstracted: time (a deadline, the end of a spin and a hand-off may come at any moment); a compare-and-exchange loop is its
-  last, successful round; the bucket's lock is one step each way, but in the run `bucket`; a futex does not return
+Modelled: the owner word; the hint word (SLEEPERS, and AWAKE as the number of a lock + 1); one bucket, its queue in
+  order and each sleeper's own word to sleep on; a store buffer for each thread, which holds the unlock's `owner = 0`
+  (and what the lock guards) until it drains by itself, by the thread's own read-modify-write, or by another's heavy
+  fence, which drains one thread after the other; giving up at a deadline; the hand-off; the end of the lock's and the
+  sleeper's memory.
+Abstracted: time (a deadline, the end of a spin and a hand-off may come at any moment); a compare-and-exchange loop is
+  its last, successful round; the bucket's lock is one step each way, but in the run `bucket`; a futex does not return
   without reason; the memory is TSO, so nothing is said of processors that reorder more; misuse (L6) is left out.
-Bounds: those of the runs below: THREADS threads lock and unlock ROUNDS times each, the first TIMED of them with deadlines,
-  with LOCKS locks that share a bucket; with LAST_ONCE the last thread has one round only.
+Bounds: those of the runs below: THREADS threads lock and unlock ROUNDS times each, the first TIMED of them with
+  deadlines, with LOCKS locks that share a bucket; with LAST_ONCE the last thread has one round only.
 Checks: L1 L2 L3 L5 L7 L8, P1 P2 P3; L4 is modelled, but skips work only. At the end nothing is left behind. Whether
   threads may spin (more than one processor) is chosen at the start.
 
@@ -522,5 +523,6 @@ init {
   fi;
   started = true;
   d_step { finished == THREADS && buffered[1] == 0 && buffered[2] == 0 && buffered[THREADS] == 0 -> skip }
-  assert(owner[0] == 0 && owner[LOCKS - 1] == 0 && !sleepers && awake == 0 && queue_length == 0 && in_bucket == 0) /* L5 */
+  assert(owner[0] == 0 && owner[LOCKS - 1] == 0 && !sleepers && awake == 0
+         && queue_length == 0 && in_bucket == 0) /* L5 */
 }

@@ -1,18 +1,20 @@
 /*
 The loop of core/loop.c: how it sleeps, and how its runs end.
 
-Modelled: an outer run and the one that a job of it begins inside (the inner has an activation; the outer has too, but in
-  `stop` and `stops`); their stop words, the stop of the innermost, an earlier timer, a close; each is written first, then
-  announced by a poke. Store buffers: of each stop word until its own poke or by itself; of the timer's `earliest` and
-  the unlock behind it; of the loop's `stopping = 0`, which the loop itself sees at once. The wake word and its futex.
-Abstracted: the queue (queue.pml) is one word: NULL, PARKED, a job, closed; poke, push, park and unpark are one step each;
-  time stands still while a timer that is due has not run, so that oversleeping is a deadlock; the spin before a sleep;
-  a close drops what is left; the timers' tree is two timers, its lock (lock.pml) a plain one; a futex does not return
-  without reason; the memory is TSO.
+Modelled: an outer run and the one that a job of it begins inside (the inner has an activation; the outer has too, but
+  in `stop` and `stops`); their stop words, the stop of the innermost, an earlier timer, a close; each is written
+  first, then announced by a poke. Store buffers: of each stop word until its own poke or by itself; of the timer's
+  `earliest` and the unlock behind it; of the loop's `stopping = 0`, which the loop itself sees at once. The wake word
+  and its futex.
+Abstracted: the queue (queue.pml) is one word: NULL, PARKED, a job, closed; poke, push, park and unpark are one step
+  each; time stands still while a timer that is due has not run, so that oversleeping is a deadlock; the spin before a
+  sleep; a close drops what is left; the timers' tree is two timers, its lock (lock.pml) a plain one; a futex does not
+  return without reason; the memory is TSO.
 Bounds: two runs, one job, one new timer (and a later one that is there already), one stop for each activation, the
-  inner with a deadline or without, and in `stop` and `stops` two stops of the innermost, the second not before the inner has ended.
-  The outer is stopped at any moment, or (chosen at the start) not before the earlier timer has run.
-Checks: P1 P2 P5; of P4 that a timer is taken once; of P6 only that a close ends both runs. A lost stop or wake is a deadlock.
+  inner with a deadline or without, and in `stop` and `stops` two stops of the innermost, the second not before the
+  inner has ended. The outer is stopped at any moment, or (chosen at the start) not before the earlier timer has run.
+Checks: P1 P2 P5; of P4 that a timer is taken once; of P6 only that a close ends both runs. A lost stop or wake is a
+  deadlock.
 
 RUN own: -DOUTER_STOP -DINNER_STOP -DTIMER
 RUN stop: -DLOOP_STOP -DINNER_STOP

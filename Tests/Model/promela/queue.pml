@@ -2,15 +2,17 @@
 The run queue of core/mpsc.c, with a consumer that parks and sleeps as the loop of core/loop.c does.
 
 Modelled: the head word (NULL, PARKED, a job; NULL and job also with the closed bit); a push's load, link and
-  compare-and-exchange apart, so that it fails and tries again; take-all and turning round; the consumer's own list; park,
-  the look after it, unpark; the wake word and its futex; the poker's flag in its store buffer until that drains by
-  itself or by the poke.
-Abstracted: poke, close and take are their last, successful round; what only the consumer can see is one step; what a push
-  stores before it publishes is stored with it, because nobody can look earlier; a futex does not return without reason;
-  the memory is TSO, where each read-modify-write is a full fence: orders weaker than that are tried by mutants only.
-Bounds: PRODUCERS producers push PUSHES jobs each, one poker pokes once, one closer closes: at any moment, or (chosen at
-  the start) not before all jobs and the poke have been seen, so that its wake cannot stand in for a lost one. In the
-  run `again` a producer has one job only, which it pushes again when it has been popped: the head has one value twice.
+  compare-and-exchange apart, so that it fails and tries again; take-all and turning round; the consumer's own list;
+  park, the look after it, unpark; the wake word and its futex; the poker's flag in its store buffer until that drains
+  by itself or by the poke.
+Abstracted: poke, close and take are their last, successful round; what only the consumer can see is one step; what a
+  push stores before it publishes is stored with it, because nobody can look earlier; a futex does not return without
+  reason; the memory is TSO, where each read-modify-write is a full fence: orders weaker than that are tried by
+  mutants only.
+Bounds: PRODUCERS producers push PUSHES jobs each, one poker pokes once, one closer closes: at any moment, or (chosen
+  at the start) not before all jobs and the poke have been seen, so that its wake cannot stand in for a lost one. In
+  the run `again` a producer has one job only, which it pushes again when it has been popped: the head has one value
+  twice.
 Checks: Q1 Q3 Q4 Q5 Q6; Q2 in that a producer may stop before and after each step while all others go on. A lost wake
   is a deadlock. Every wake owed is counted when PARKED is left. Of loop.c: P1 P2.
 
