@@ -11,7 +11,7 @@ Abstracted: time (a deadline, the end of a spin and a hand-off may come at any m
   without reason; the memory is TSO, so nothing is said of processors that reorder more; misuse (L6) is left out.
 Bounds: those of the runs below: THREADS threads lock and unlock ROUNDS times each, the first TIMED of them with
   deadlines, with LOCKS locks that share a bucket; with LAST_ONCE the last thread has one round only.
-Checks: L1 L2 L3 L5 L7 L8, P1 P2 P3; L4 is modelled, but skips work only. At the end nothing is left behind. Whether
+Checks: L1 L2 L3 L5 L7 L8, B1 B2 B3; L4 is modelled, but skips work only. At the end nothing is left behind. Whether
   threads may spin (more than one processor) is chosen at the start.
 
 RUN two: -DTHREADS=2 -DROUNDS=2
@@ -123,7 +123,7 @@ inline bucket_lock() {
     drain(me);
     found = bucket;
     if
-    :: found == FREE -> bucket = TAKEN /* P1 */
+    :: found == FREE -> bucket = TAKEN /* B1 */
     :: else
     fi
   }
@@ -135,7 +135,7 @@ inline bucket_lock() {
 #ifdef MUTANT_BUCKET_TAKEN_AS_IF_ALONE /* run: bucket */
          bucket = (found == FREE -> TAKEN : SLEPT_ON)
 #else
-         bucket = SLEPT_ON /* P1, P2 */
+         bucket = SLEPT_ON /* B1, B2 */
 #endif
        }
        if
@@ -148,13 +148,13 @@ inline bucket_lock() {
   :: else
   fi;
   found = 0;
-  d_step { in_bucket++; assert(in_bucket == 1) } /* P1 */
+  d_step { in_bucket++; assert(in_bucket == 1) } /* B1 */
 }
 
 inline bucket_unlock() {
-  d_step { in_bucket--; found = bucket; bucket = FREE } /* P1 */
+  d_step { in_bucket--; found = bucket; bucket = FREE } /* B1 */
   if
-  :: found == SLEPT_ON -> /* P2 */
+  :: found == SLEPT_ON -> /* B2 */
 #ifndef MUTANT_BUCKET_WAKES_NOBODY /* run: bucket */
     if
     :: d_step { bucket_asleep[1] -> bucket_asleep[1] = false }
@@ -171,10 +171,10 @@ inline bucket_unlock() {
 }
 #else
 inline bucket_lock() {
-  d_step { in_bucket == 0 -> in_bucket = 1; drain(me) } /* P1 */
+  d_step { in_bucket == 0 -> in_bucket = 1; drain(me) } /* B1 */
 }
 
-inline bucket_unlock() { in_bucket = 0 } /* P1 */
+inline bucket_unlock() { in_bucket = 0 } /* B1 */
 #endif
 
 inline insert(in_front) {
@@ -297,7 +297,7 @@ inline wake_slow(l) {
       asleep[woken] = false;
       d_step { assert(on_stack[woken] && signal[woken] == 0); signal[woken] = told }
 #else
-      d_step { assert(on_stack[woken] && signal[woken] == 0); signal[woken] = told } /* P3 */
+      d_step { assert(on_stack[woken] && signal[woken] == 0); signal[woken] = told } /* B3 */
 #ifndef MUTANT_SIGNALLED_WITHOUT_WAKE
       asleep[woken] = false /* the futex; the sleeper may be gone, or in another sleep */
 #endif
@@ -314,11 +314,11 @@ inline wake_slow(l) {
 /* Returns the signal in `got`, 0 on timeout. */
 inline sleeper_wait(may_end) {
   do
-  :: d_step { signal[me] != 0 -> got = signal[me] } break /* P3 */
+  :: d_step { signal[me] != 0 -> got = signal[me] } break /* B3 */
   :: d_step { signal[me] == 0 -> asleep[me] = true }
      if
      :: !asleep[me]
-     :: may_end -> d_step { asleep[me] = false; expired = true; got = signal[me] } break /* P3 */
+     :: may_end -> d_step { asleep[me] = false; expired = true; got = signal[me] } break /* B3 */
      fi
   od
 }
