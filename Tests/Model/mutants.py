@@ -42,12 +42,21 @@ MUTANTS = [
     ("the end of a run wakes nobody", "core/job.c", "  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->flags) & WAITED)) wake_waiters(job); // J6\n  release(job);", "  release(job);", "job"),
     ("the end of a run publishes nothing", "core/job.c", "  csched_store_release(&job->state, (uint32_t)IDLE); // J5: release; pairs", "  csched_store_relaxed(&job->state, (uint32_t)IDLE); // J5: release; pairs", "job"),
     ("a cancelled husk is not released", "core/job.c", "      csched_store_release(&job->state, (uint32_t)IDLE);\n      release(job);", "      csched_store_release(&job->state, (uint32_t)IDLE);", "job"),
-    # loop.c and thread.c
+    # loop.c
     ("a loop does not look again after parking", "core/loop.c", "  if (!has_work(loop, activation, 0)) {", "  {", "loop|thread"),
     ("the stop of an activation is not announced", "core/loop.c", "  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire\n  announce(loop);", "  csched_store_release(&activation->stopped, 1u);", "loop"),
-    ("an earlier timer is not announced", "core/loop.c", "  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1\n", "", "timer"),
+    ("an earlier timer is not announced", "core/loop.c", "  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1\n", "", "timer|thread"),
+    ("a moved timer is not announced", "core/loop.c", "  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1: as a submission\n", "", "timer"),
     ("a wake is not written down", "core/loop.c", "  csched_store_release(&loop->wake, 1u);", "  //", "thread|loop"),
     ("a refused job is not dropped", "core/loop.c", "  csched_job_discard_(job); // P6\n  return ECANCELED;", "  return ECANCELED;", "thread"),
     ("close does not refuse what comes later", "core/loop.c", "  if (csched_mpsc_close(&loop->inbox)) wake(loop);", "  announce(loop);", "thread"),
+    # timer.c
+    ("timers that are closed take another", "core/timer.c", "  if (!timers->is_closed) {", "  {", "timer"),
+    ("a place is published without release", "core/timer.c", "csched_store_release(&timer->node.place, place)", "csched_store_relaxed(&timer->node.place, place)", "timer"),
+    ("a place is read without acquire", "core/timer.c", "csched_load_acquire(&timer->node.place)", "csched_load_relaxed(&timer->node.place)", "timer"),
+    ("a timer is taken from whatever owner", "core/timer.c", "waits && csched_load_relaxed(&timer->owner) != timers;", "false;", "timer"),
+    ("a cancelled timer stays", "core/timer.c", "    if (is_here) {", "    if (false) {", "timer"),
+    ("a timer is popped and stays", "core/timer.c", "    leave(timers, timer); // W5\n    settle(timers);\n  } else {", "  } else {", "timer"),
+    # thread.c
     ("a thread that is ready does not say so", "core/thread.c", "  csched_futex_wake_(&thread->phase, 1);\n", "", "thread"),
 ]

@@ -99,13 +99,12 @@ static void announce(csched_loop *loop) {
 // MARK: timers
 
 int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  csched_time now = csched_now();
   // One that is late already keeps its place among those that are due: with the timers, if there is any before it.
-  if (deadline <= now && deadline < csched_load_relaxed(&loop->timers.first)) // hint
+  if (deadline <= csched_now() && deadline < csched_load_relaxed(&loop->timers.first)) // hint
     return csched_loop_submit(loop, &timer->job);
 
   csched_job_submitted_(&timer->job, "csched_loop_submit_at");
-  csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway, now);
+  csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
   csched_job_discard_(&timer->job); // P6

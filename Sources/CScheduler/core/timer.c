@@ -195,12 +195,11 @@ void csched_timers_init_(csched_timers *timers) {
 }
 
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
-                                      csched_time leeway, csched_time now) {
+                                      csched_time leeway) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
   csched_lock_lock(&timers->lock);
-  if (!timers->is_closed) {                                    // W7
-    if (timers->pending == 0) timers->base = now >> TICK_BITS; // nothing is in the way
-    csched_store_relaxed(&timer->owner, timers);               // W6: before the place
+  if (!timers->is_closed) {                      // W7
+    csched_store_relaxed(&timer->owner, timers); // W6: before the place
     timer->leeway = leeway;
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
   }
@@ -208,18 +207,18 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   return added;
 }
 
-// Requires: the lock of `timers`. Returns: the timer's place, OUT when that is not here; `elsewhere` says so.
-static uint32_t find(const csched_timers *timers, const csched_timer *timer, bool *elsewhere) {
-  uint32_t place = csched_load_acquire(&timer->node.place);                  // W6: pairs with put's release
-  *elsewhere = place != OUT && csched_load_relaxed(&timer->owner) != timers; // W6: after the place
-  return *elsewhere ? OUT : place;
+// Requires: the lock of `timers`. Returns: whether `timer` waits here; `elsewhere` says whether it does so with another owner.
+static bool find(const csched_timers *timers, const csched_timer *timer, bool *elsewhere) {
+  bool waits = csched_load_acquire(&timer->node.place) != OUT;        // W6: acquire; pairs with put's release
+  *elsewhere = waits && csched_load_relaxed(&timer->owner) != timers; // W6: after the place
+  return waits && !*elsewhere;
 }
 
 csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
   bool elsewhere;
   csched_lock_lock(&timers->lock);
-  if (find(timers, timer, &elsewhere) != OUT) { // W5
+  if (find(timers, timer, &elsewhere)) { // W5
     leave(timers, timer);
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
     settle(timers);
@@ -260,7 +259,7 @@ static bool withdraw(csched_timer *timer) {
     csched_timers *timers = csched_load_relaxed(&timer->owner); // W6: looked at again by find
     if (timers == NULL) return false;                           // it has never waited
     csched_lock_lock(&timers->lock);
-    is_here = find(timers, timer, &elsewhere) != OUT;
+    is_here = find(timers, timer, &elsewhere);
     if (is_here) {
       leave(timers, timer); // W5
       settle(timers);

@@ -1,10 +1,13 @@
-// loop.c and thread.c: P1 to P6, H1 to H4.
+// loop.c, timer.c and thread.c: P1 to P6, W4 to W7, H1 to H4.
 
 #include "../engine/model.h"
 
+#include "../../../Sources/CScheduler/core/job_internal.h"
+#include "../../../Sources/CScheduler/core/timer_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum { JOBS = 3 };
 
@@ -88,6 +91,93 @@ static void once(void) {
   csched_thread_destroy(thread);
 }
 
+static bool moved;
+static void move_timer(void *unused) {
+  (void)unused;
+  moved = csched_thread_rearm(thread, &timer, csched_time_after(csched_now(), 20000));
+}
+static void run_and_stop(csched_job *job) {
+  run(job);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+}
+static const csched_job_type stopping = {run_and_stop, drop, NULL};
+static void own_a_moving_timer(void *first) {
+  csched_timer_init(&timer, &stopping, NULL);
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  csched_time due = first == NULL ? CSCHED_FOREVER : csched_time_after(csched_now(), 30000);
+  answer(csched_thread_submit_at(thread, &timer, due));
+  model_spawn(move_timer, NULL);
+  csched_thread_join(thread); // never, if the timer is overslept
+  model_assert(ran == 1);
+}
+static void moved_near(void) {
+  reset();
+  model_spawn(own_a_moving_timer, NULL);
+}
+static void moved_while_due(void) {
+  reset();
+  model_spawn(own_a_moving_timer, &timer);
+}
+static void moved_once(void) {
+  model_assert(moved);
+  once();
+}
+
+static void submit_timer_from_outside(void *unused) {
+  (void)unused;
+  answer(csched_thread_submit_at(thread, &timer, csched_time_after(csched_now(), 40000)));
+}
+static void own_against_timer(void *unused) {
+  (void)unused;
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  model_spawn(submit_timer_from_outside, NULL);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  model_assert(csched_thread_join(thread) == 0);
+}
+static void timed_stop(void) {
+  reset();
+  model_spawn(own_against_timer, NULL);
+}
+
+// One timer that goes from one owner to another, under its cancel.
+static csched_timers owners[2];
+static int released;
+static void release(csched_job *job) {
+  (void)job;
+  released++;
+}
+static void go_on(csched_job *job) {
+  ran++;
+  csched_job_submitted_(job, "go_on");
+  csched_timers_add_(&owners[1], &timer, 20, 0);
+}
+static const csched_job_type going = {go_on, drop, release};
+static void own_both(void *unused) {
+  (void)unused;
+  csched_job_submitted_(&timer.job, "own_both");
+  csched_timers_add_(&owners[0], &timer, 10, 0);
+  csched_timer *due = csched_timers_pop_(&owners[0], 10);
+  if (due != NULL) csched_job_perform_(&due->job);
+}
+static void change_owners(void) {
+  reset();
+  released = 0;
+  csched_timer_init(&timer, &going, NULL);
+  for (int i = 0; i < 2; i++) {
+    memset(&owners[i], 0, sizeof owners[i]);
+    csched_timers_init_(&owners[i]);
+  }
+  model_spawn(own_both, NULL);
+  model_spawn(cancel_timer, NULL);
+}
+static void left_once(void) {
+  model_assert(owners[0].pending == 0 && owners[1].pending <= 1 && ran <= 1 && dropped <= 1);
+  csched_timer *left = csched_timers_pop_(&owners[1], 20);
+  model_assert((left == NULL) == (owners[1].last_order == 0 || released == 1));
+  if (left != NULL) csched_job_discard_(&left->job);
+  model_assert(dropped == 1 && released == 1);
+}
+
 static csched_activation outer, inner;
 static int ends;
 static void run_inner(csched_job *job) {
@@ -132,6 +222,10 @@ const model_check loop_checks[] = {
     {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run},
     {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},
     {"thread: a timer against its cancel: one of run and drop", timed, once},
+    {"timer: moved to now from never: one run", moved_near, moved_once},
+    {"timer: moved while it comes due: one run", moved_while_due, once},
+    {"timer: submitted against a stop: nothing is lost", timed_stop, once},
+    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once},
     {"loop: nested activations end by their own stops", nested, inner_first},
     {NULL, NULL, NULL},
 };
