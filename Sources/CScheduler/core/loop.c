@@ -24,8 +24,8 @@
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
 //   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
 //   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
-//   "equal deadlines keep the order of submission", "an activation's stop is never missed", "run_once does not burn the
-//   processor while a stop is pending", "run_ready and run_once keep to the policy of a close".
+//   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
+//   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close".
 
 #include <CScheduler/loop.h>
 
