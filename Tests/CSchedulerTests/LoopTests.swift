@@ -90,35 +90,4 @@ extension CoreTests {
       #expect(failure(of: ctest_loop_destroy_drops()) == nil)
     }
   }
-
-  @Suite struct TimerTests {
-    @Test("delayed jobs run in the order of their deadlines, never early") func order() {
-      let seed = freshSeed("delayed jobs run in the order of their deadlines")
-      #expect(failure(of: ctest_timer_order(400, false, seed)) == nil)
-      #expect(failure(of: ctest_timer_order(400, true, seed)) == nil)
-    }
-
-    @Test("equal deadlines keep the order of submission") func equalDeadlines() {
-      #expect(failure(of: ctest_timer_equal_deadlines()) == nil)
-      #expect(failure(of: ctest_timer_overdue_keeps_its_place()) == nil)
-    }
-
-    @Test("a timer cancelled while it waits is released at once") func cancel() {
-      #expect(failure(of: ctest_timer_cancel_outside()) == nil)
-      #expect(failure(of: ctest_timer_cancel_inside()) == nil)
-    }
-
-    @Test("a timer cancelled while it comes due is run or dropped once") func cancelRaces() {
-      let seed = freshSeed("a timer cancelled while it comes due")
-      #expect(failure(of: ctest_timer_cancel_races(Scale.count(500), seed)) == nil)
-    }
-
-    @Test("a timer that submits itself again can be cancelled from outside") func rearmed() {
-      #expect(failure(of: ctest_timer_rearmed_and_cancelled(Scale.count(1_000))) == nil)
-    }
-
-    @Test("an earlier timer wakes a loop that sleeps for a later one") func earlierWakes() {
-      #expect(failure(of: ctest_timer_earlier_wakes()) == nil)
-    }
-  }
 }

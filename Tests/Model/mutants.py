@@ -59,6 +59,7 @@ MUTANTS = [
     ("a loop does not look again after parking", "core/loop.c", "  if (!has_work(loop, activation, 0)) {", "  {"),
     ("the stop of an activation is not announced", "core/loop.c", "  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire\n  announce(loop);", "  csched_store_release(&activation->stopped, 1u);"),
     ("an earlier timer is not announced", "core/loop.c", "  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1\n  if (added", "  if (added"),
+    ("a moved timer is not announced", "core/loop.c", "  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1: as a submission\n", ""),
     ("a wake is not written down", "core/loop.c", "  csched_store_relaxed(&loop->wake, 1u);", "  //"),
     ("a refused job is not dropped", "core/loop.c", "  csched_job_discard_(job); // P6\n  return ECANCELED;", "  return ECANCELED;"),
     ("close does not refuse what comes later", "core/loop.c", "  if (csched_mpsc_close(&loop->inbox)) wake(loop);", "  announce(loop);"),
@@ -82,6 +83,11 @@ MUTANTS = [
      "    if (trampoline->last == &job->next) trampoline->last = trampoline->start;\n", ""),
     ("a thread's end drops nothing", "core/trampoline.c", "    csched_job_discard_(job);\n", ""),
     ("a thread's end keeps its trampoline", "core/trampoline.c", "  mine = NULL;\n  free(trampoline);", "  mine = NULL;"),
+    # timer.c
+    ("timers that are closed take another", "core/timer.c", "  if (!timers->is_closed) {", "  {"),
+    ("a timer is taken from whatever owner", "core/timer.c", "waits && csched_load_relaxed(&timer->owner) != timers;", "false;"),
+    ("a cancelled timer stays", "core/timer.c", "    if (is_here) {", "    if (false) {"),
+    ("a timer is popped and stays", "core/timer.c", "    leave(timers, timer); // W5\n    settle(timers);\n  } else {", "  } else {"),
     # serial.c
     ("a queue that is let go parks whatever it has", "core/serial.c", "    submit_drain(serial);                  // S2\n", ""),
     ("a suspended queue is let go without a mark", "core/serial.c", "  if (stall(serial)) return;", "  if (is_suspended(serial)) return;"),

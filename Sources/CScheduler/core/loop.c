@@ -24,8 +24,8 @@
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
 //   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
 //   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
-//   "equal deadlines keep the order of submission", "an activation's stop is never missed", "run_once does not burn the
-//   processor while a stop is pending", "run_ready and run_once keep to the policy of a close".
+//   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
+//   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close".
 // Models: checks/loop.c; promela/loop.pml.
 
 #include <CScheduler/loop.h>
@@ -103,11 +103,10 @@ static void announce(csched_loop *loop) {
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
-  csched_time now = csched_now();
   // One that is late already keeps its place among those that are due: with the timers, if there is any before it.
-  if (deadline <= now && deadline < csched_load_relaxed(&loop->timers.first)) // hint
+  if (deadline <= csched_now() && deadline < csched_load_relaxed(&loop->timers.first)) // hint
     return timer->target->type->deliver(timer->target, &timer->job);
-  csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway, now);
+  csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
   csched_job_discard_(&timer->job); // P6

@@ -26,12 +26,14 @@
 //   times a second. Aligning each wake to a power of two, as systems do to make processes meet, would cost 119 here (8.4 ms).
 // Orderings
 //   wake, first: relaxed, ordered by the loop's park and poke · place: release, pairs with find's acquire, carries `owner` (W6)
+// Assumes: the caller tells whoever sleeps when the wake has become earlier (loop.c, P1).
 // Source: hierarchical wheels are Varghese and Lauck's (1987); levels by the highest digit that differs, and bitmaps, are common in
 //   the kernels' timeouts; firing what is due at a wake that was put off is Linux's range of soft and hard expiry.
 // Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at
 //   both ends", "adding and leaving look at nothing else, whatever the number", "long gaps are not walked",
 //   "one wake serves all that is due", "timers with leeway wake a loop a hundred times a second at the most",
 //   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled".
+// Models: checks/timer.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
 
@@ -195,12 +197,11 @@ void csched_timers_init_(csched_timers *timers) {
 }
 
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
-                                      csched_time leeway, csched_time now) {
+                                      csched_time leeway) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
   csched_lock_lock(&timers->lock);
-  if (!timers->is_closed) {                                    // W7
-    if (timers->pending == 0) timers->base = now >> TICK_BITS; // nothing is in the way
-    csched_store_relaxed(&timer->owner, timers);               // W6: before the place
+  if (!timers->is_closed) {                      // W7
+    csched_store_relaxed(&timer->owner, timers); // W6: before the place
     timer->leeway = leeway;
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
   }
@@ -208,18 +209,18 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   return added;
 }
 
-// Requires: the lock of `timers`. Returns: the timer's place, OUT when that is not here; `elsewhere` says so.
-static uint32_t find(const csched_timers *timers, const csched_timer *timer, bool *elsewhere) {
-  uint32_t place = csched_load_acquire(&timer->node.place);                  // W6: pairs with put's release
-  *elsewhere = place != OUT && csched_load_relaxed(&timer->owner) != timers; // W6: after the place
-  return *elsewhere ? OUT : place;
+// Requires: the lock of `timers`. Returns: whether `timer` waits here; `elsewhere` says whether it does so with another owner.
+static bool find(const csched_timers *timers, const csched_timer *timer, bool *elsewhere) {
+  bool waits = csched_load_acquire(&timer->node.place) != OUT;        // W6: acquire; pairs with put's release
+  *elsewhere = waits && csched_load_relaxed(&timer->owner) != timers; // W6: after the place
+  return waits && !*elsewhere;
 }
 
 csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
   bool elsewhere;
   csched_lock_lock(&timers->lock);
-  if (find(timers, timer, &elsewhere) != OUT) { // W5
+  if (find(timers, timer, &elsewhere)) { // W5
     leave(timers, timer);
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
     settle(timers);
@@ -260,7 +261,7 @@ static bool withdraw(csched_timer *timer) {
     csched_timers *timers = csched_load_relaxed(&timer->owner); // W6: looked at again by find
     if (timers == NULL) return false;                           // it has never waited
     csched_lock_lock(&timers->lock);
-    is_here = find(timers, timer, &elsewhere) != OUT;
+    is_here = find(timers, timer, &elsewhere);
     if (is_here) {
       leave(timers, timer); // W5
       settle(timers);

@@ -43,10 +43,9 @@ typedef enum csched_timer_added {
 /// Does: makes `timers`, all zero, empty and open. Thread: before they are shared.
 void csched_timers_init_(csched_timers *timers);
 
-/// Does: adds `timer`. `now` is about now: it helps speed only. Requires: it waits nowhere; its job is marked as submitted.
-/// Thread: any.
+/// Does: adds `timer`. Requires: it waits nowhere; its job is marked as submitted. Thread: any.
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
-                                      csched_time leeway, csched_time now);
+                                      csched_time leeway);
 
 /// Does: moves `timer` to another deadline, behind those that have it already. Returns: REFUSED when it does not wait here.
 /// Thread: any.

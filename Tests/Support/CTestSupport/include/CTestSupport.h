@@ -122,6 +122,21 @@ ctest_failure ctest_timer_cancel_inside(void);
 ctest_failure ctest_timer_cancel_races(int rounds, uint64_t seed);
 ctest_failure ctest_timer_rearmed_and_cancelled(int rounds);
 ctest_failure ctest_timer_earlier_wakes(void);
+ctest_failure ctest_timer_moved(void);
+ctest_failure ctest_timer_debounced(int moves);
+ctest_failure ctest_timer_move_races(int rounds, uint64_t seed);
+ctest_failure ctest_timer_changes_loops(int rounds);
+ctest_failure ctest_timer_leeway_wakes(int timers, int seconds, uint64_t seed);
+ctest_failure ctest_timer_leeway_rides_along(void);
+
+// MARK: timers by themselves
+
+ctest_failure ctest_wheel_agrees(int64_t operations, uint64_t seed);
+ctest_failure ctest_wheel_equal_deadlines(void);
+ctest_failure ctest_wheel_ends_of_time(void);
+ctest_failure ctest_wheel_costs(int count, uint64_t seed);
+ctest_failure ctest_wheel_gaps(void);
+ctest_failure ctest_wheel_wakes(int count, int leeway_ms, bool mixed, uint64_t seed);
 
 // MARK: thread
 

@@ -1,0 +1,138 @@
+// timer.c: W1, W4 to W7, by itself and under a loop.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/core/job_internal.h"
+#include "../../../Sources/CScheduler/core/timer_internal.h"
+#include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <string.h>
+
+static csched_timer timer;
+static csched_thread *thread;
+static model_cell owned;
+static int ran, dropped, accepted, refused;
+
+static void run(csched_job *job) {
+  (void)job;
+  ran++;
+  model_write(&owned, model_read(&owned) + 1); // the thread's own: no lock
+}
+static void drop(csched_job *job) {
+  (void)job;
+  dropped++;
+}
+static const csched_job_type type = {run, drop, NULL};
+
+static void reset(void) {
+  csched_timer_init(&timer, &type, NULL);
+  owned = (model_cell){0};
+  ran = dropped = accepted = refused = 0;
+}
+static void answer(int result) {
+  if (result == 0) accepted++;
+  else refused++;
+}
+static void cancel_timer(void *unused) {
+  (void)unused;
+  csched_timer_cancel(&timer);
+}
+static void once(void) {
+  model_assert(ran + dropped == 1);
+  csched_thread_destroy(thread);
+}
+
+static bool moved;
+static void move_timer(void *unused) {
+  (void)unused;
+  moved = csched_thread_rearm(thread, &timer, csched_time_after(csched_now(), 20000));
+}
+static void run_and_stop(csched_job *job) {
+  run(job);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+}
+static const csched_job_type stopping = {run_and_stop, drop, NULL};
+static void own_a_moving_timer(void *first) {
+  csched_timer_init(&timer, &stopping, NULL);
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  csched_time due = first == NULL ? CSCHED_FOREVER : csched_time_after(csched_now(), 30000);
+  answer(csched_thread_submit_at(thread, &timer, due));
+  model_spawn(move_timer, NULL);
+  csched_thread_join(thread); // never, if the timer is overslept
+  model_assert(ran == 1);
+}
+static void moved_near(void) {
+  reset();
+  model_spawn(own_a_moving_timer, NULL);
+}
+static void moved_while_due(void) {
+  reset();
+  model_spawn(own_a_moving_timer, &timer);
+}
+static void moved_once(void) {
+  model_assert(moved);
+  once();
+}
+
+static void submit_timer_from_outside(void *unused) {
+  (void)unused;
+  answer(csched_thread_submit_at(thread, &timer, csched_time_after(csched_now(), 40000)));
+}
+static void own_against_timer(void *unused) {
+  (void)unused;
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  model_spawn(submit_timer_from_outside, NULL);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  model_assert(csched_thread_join(thread) == 0);
+}
+static void timed_stop(void) {
+  reset();
+  model_spawn(own_against_timer, NULL);
+}
+
+// One timer that goes from one owner to another, under its cancel.
+static csched_timers owners[2];
+static int released;
+static void release(csched_job *job) {
+  (void)job;
+  released++;
+}
+static void go_on(csched_job *job) {
+  ran++;
+  csched_job_submitted_(job, "go_on");
+  csched_timers_add_(&owners[1], &timer, 20, 0);
+}
+static const csched_job_type going = {go_on, drop, release};
+static void own_both(void *unused) {
+  (void)unused;
+  csched_job_submitted_(&timer.job, "own_both");
+  csched_timers_add_(&owners[0], &timer, 10, 0);
+  csched_timer *due = csched_timers_pop_(&owners[0], 10);
+  if (due != NULL) csched_job_perform_(&due->job);
+}
+static void change_owners(void) {
+  reset();
+  released = 0;
+  csched_timer_init(&timer, &going, NULL);
+  for (int i = 0; i < 2; i++) {
+    memset(&owners[i], 0, sizeof owners[i]);
+    csched_timers_init_(&owners[i]);
+  }
+  model_spawn(own_both, NULL);
+  model_spawn(cancel_timer, NULL);
+}
+static void left_once(void) {
+  model_assert(owners[0].pending == 0 && owners[1].pending <= 1 && ran <= 1 && dropped <= 1);
+  csched_timer *left = csched_timers_pop_(&owners[1], 20);
+  model_assert((left == NULL) == (owners[1].last_order == 0 || released == 1));
+  if (left != NULL) csched_job_discard_(&left->job);
+  model_assert(dropped == 1 && released == 1);
+}
+
+const model_check timer_checks[] = {
+    {"timer: moved to now from never: one run", moved_near, moved_once},                     // W4, W5
+    {"timer: moved while it comes due: one run", moved_while_due, once},                     // W1, W5
+    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                  // W7
+    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once}, // W5, W6
+    {NULL, NULL, NULL},
+};
