@@ -19,7 +19,7 @@
 //   hold: acquire and release, so that a resume sees what the holder did · owners: the same, the last one sees all
 // Assumes: the drain job lets go in its `release`, because only then may it be submitted again (job.h).
 // Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's mark of a parked consumer.
-// Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue", "a suspended queue begins nothing",
+// Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended queue begins nothing",
 //   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a long queue lets others in between",
 //   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has".
 // Models: checks/serial.c. Not modelled: S4.
@@ -55,8 +55,8 @@ static void give_up(csched_serial *serial) {                                    
 }
 
 static void take_part(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->owners, 1u);
-} // S5: by one who has a part
+  csched_fetch_add_relaxed(&serial->owners, 1u); // S5: by one who has a part
+}
 
 static bool is_suspended(const csched_serial *serial) {
   return csched_load_relaxed(&serial->hold) >= SUSPENSION; // S3: a job that has passed here may begin

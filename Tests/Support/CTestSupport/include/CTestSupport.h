@@ -155,6 +155,20 @@ ctest_failure ctest_thread_absurd_stacks(void);
 ctest_failure ctest_thread_interrupted(int signals);
 ctest_failure ctest_thread_loop_stop_ends_nothing(void);
 
+// MARK: serial
+
+ctest_failure ctest_serial_order(int submitters, int jobs);
+ctest_failure ctest_serial_timers(int count);
+ctest_failure ctest_serial_fair(int jobs);
+ctest_failure ctest_serial_suspend(int rounds);
+ctest_failure ctest_serial_suspend_races(int jobs);
+ctest_failure ctest_serial_sync_inline(void);
+ctest_failure ctest_serial_sync_excludes(int threads, int rounds);
+ctest_failure ctest_serial_sync_deadlocks(void);
+ctest_failure ctest_serial_base_gone(int jobs);
+ctest_failure ctest_serial_let_go(int rounds);
+void ctest_die_resume(void);
+
 CSCHED_END_DECLS
 
 #endif
