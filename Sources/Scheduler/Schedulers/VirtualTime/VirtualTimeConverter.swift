@@ -6,8 +6,8 @@
 /// 2. *Never early.* To virtual time, a moment or an interval that lies between two units is rounded up.
 /// 3. *No overflow.* `offsetVirtualTime` and the conversions hold at the ends of their types; they never trap.
 /// 4. *Direction.* Offset by a positive interval a time is later, or equal where it is held at the end; by a negative one the reverse.
-/// 5. *Any thread.* The methods may be called from any thread, by several at a time. They run under no lock of ours, and may call
-///    the scheduler.
+/// 5. *Any thread.* The methods may be called from any thread, by several at a time. They run under no lock of ours, and may
+///    look at the scheduler; but to drive it from a comparison, which driving needs, would have no end.
 ///
 /// The names and the shape are those of RxSwift's `VirtualTimeConverterType`, with ``MonotonicTime`` and `Duration` for real time.
 public protocol VirtualTimeConverter: Sendable {
