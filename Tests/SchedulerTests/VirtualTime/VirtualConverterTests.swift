@@ -78,15 +78,19 @@ private struct NosyConverter: VirtualTimeConverter {
   func ticks() {
     let scheduler = VirtualTimeScheduler(initialClock: 100, converter: TickConverter(resolution: .seconds(1)))
     let log = Log<String>()
-    scheduler.schedule(after: .milliseconds(1_001)) { [scheduler] in log.add("a \(scheduler.virtualTime)") }
-    scheduler.schedule(afterVirtual: 2) { [scheduler] in log.add("b \(scheduler.virtualTime)") }
-    scheduler.schedule(at: 101) { [scheduler] in log.add("c \(scheduler.virtualTime)") }
-    scheduler.schedule(after: .milliseconds(500), repeating: .milliseconds(1_500)) { [scheduler] in
+    scheduler.schedule(after: .milliseconds(1_001)) { [unowned scheduler] in log.add("a \(scheduler.virtualTime)") }
+    scheduler.schedule(afterVirtual: 2) { [unowned scheduler] in log.add("b \(scheduler.virtualTime)") }
+    scheduler.schedule("state", afterVirtual: 0) {
+      log.add($0)
+      return Disposables.create()
+    }
+    scheduler.schedule(at: 101) { [unowned scheduler] in log.add("c \(scheduler.virtualTime)") }
+    scheduler.schedule(after: .milliseconds(500), repeating: .milliseconds(1_500)) { [unowned scheduler] in
       log.add("tick \(scheduler.virtualTime)")
     }
     scheduler.schedule(after: .seconds(Int64.max)) { log.add("never") }
     scheduler.advance(by: 5)
-    #expect(log.entries == ["c 101", "tick 101", "a 102", "b 102", "tick 103", "tick 105"])
+    #expect(log.entries == ["state", "c 101", "tick 101", "a 102", "b 102", "tick 103", "tick 105"])
     #expect(scheduler.virtualTime == 105)
     #expect(scheduler.now == MonotonicTime(nanoseconds: 105_000_000_000))
     scheduler.run()
@@ -101,8 +105,8 @@ private struct NosyConverter: VirtualTimeConverter {
     let start = Date(timeIntervalSince1970: 1_000_000_000)
     let scheduler = VirtualTimeScheduler(initialClock: start, converter: DateConverter(origin: start))
     let log = Log<Date>()
-    scheduler.schedule(at: start + 86_400) { [scheduler] in log.add(scheduler.virtualTime) }
-    scheduler.schedule(after: .seconds(3_600)) { [scheduler] in log.add(scheduler.virtualTime) }
+    scheduler.schedule(at: start + 86_400) { [unowned scheduler] in log.add(scheduler.virtualTime) }
+    scheduler.schedule(after: .seconds(3_600)) { [unowned scheduler] in log.add(scheduler.virtualTime) }
     scheduler.run()
     #expect(log.entries == [start + 3_600, start + 86_400])
     #expect(scheduler.now == MonotonicTime(nanoseconds: 86_400_000_000_000))
@@ -115,7 +119,7 @@ private struct NosyConverter: VirtualTimeConverter {
     let dates = [
       HistoricalDate.epoch, birth.advanced(by: .seconds(1)), HistoricalDate(sinceEpoch: .seconds(1_700_000_000)),
     ]
-    for date in dates { scheduler.schedule(at: date) { [scheduler] in log.add(scheduler.virtualTime) } }
+    for date in dates { scheduler.schedule(at: date) { [unowned scheduler] in log.add(scheduler.virtualTime) } }
     scheduler.schedule(after: .seconds(Int64.max)) { log.add(.distantFuture) }
     scheduler.schedule(at: .distantPast) { log.add(birth) }
     scheduler.run()

@@ -4,8 +4,6 @@ import Testing
 @Suite struct VirtualPeriodicTests {
   let scheduler = TestScheduler()
 
-  func second(_ scheduler: TestScheduler) -> Int { Int(scheduler.now.nanoseconds / 1_000_000_000) }
-
   @Test("the example: sixty ticks in a minute, without drift")
   func example() {
     let ticks = Protected(0)
@@ -22,7 +20,7 @@ import Testing
   @Test("a periodic action is given its state, and then what it returned")
   func state() {
     let log = Log<String>()
-    scheduler.schedulePeriodic(1, startAfter: .seconds(2), period: .seconds(3)) { [self, scheduler] in
+    scheduler.schedulePeriodic(1, startAfter: .seconds(2), period: .seconds(3)) { [unowned scheduler] in
       log.add("\($0) at \(second(scheduler))")
       return $0 * 2
     }
@@ -33,7 +31,7 @@ import Testing
   @Test("a start that is not positive is now", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
   func startsNow(start: Duration) {
     let log = Log<Int>()
-    scheduler.schedule(after: start, repeating: .seconds(2)) { [self, scheduler] in log.add(second(scheduler)) }
+    scheduler.schedule(after: start, repeating: .seconds(2)) { [unowned scheduler] in log.add(second(scheduler)) }
     scheduler.advance(by: .seconds(5))
     #expect(log.entries == [0, 2, 4])
   }
@@ -56,7 +54,7 @@ import Testing
   @Test("run ends when nothing but periodic actions is left, which have their turns until then")
   func runEnds() {
     let log = Log<String>()
-    scheduler.schedule(repeating: .seconds(1)) { [self, scheduler] in log.add("tick \(second(scheduler))") }
+    scheduler.schedule(repeating: .seconds(1)) { [unowned scheduler] in log.add("tick \(second(scheduler))") }
     scheduler.run()
     #expect(log.entries.isEmpty)
     scheduler.schedule(after: .milliseconds(2_500)) { log.add("once") }
@@ -71,7 +69,7 @@ import Testing
   @Test("ticks that the clock was moved past are one late tick, and the next is a period later")
   func lateTicks() {
     let log = Log<Int>()
-    scheduler.schedule(repeating: .seconds(1)) { [self, scheduler] in log.add(second(scheduler)) }
+    scheduler.schedule(repeating: .seconds(1)) { [unowned scheduler] in log.add(second(scheduler)) }
     scheduler.sleep(by: .seconds(10))
     scheduler.advance(by: .seconds(2))
     #expect(log.entries == [10, 11, 12])
@@ -81,7 +79,7 @@ import Testing
   func tickOrder() {
     let log = Log<String>()
     scheduler.schedule(after: .seconds(2)) { log.add("before") }
-    scheduler.schedule(repeating: .seconds(1)) { [scheduler] in
+    scheduler.schedule(repeating: .seconds(1)) { [unowned scheduler] in
       log.add("tick")
       scheduler.schedule(after: .seconds(1)) { log.add("by the tick") }
     }
@@ -109,3 +107,5 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 }
+
+private func second(_ scheduler: TestScheduler) -> Int { Int(scheduler.now.nanoseconds / 1_000_000_000) }

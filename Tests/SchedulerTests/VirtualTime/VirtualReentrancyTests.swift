@@ -9,7 +9,7 @@ import Testing
   @Test("what an action schedules for its own instant, or within the advance, runs in the same advance")
   func schedulesInside() {
     let log = Log<String>()
-    scheduler.schedule(after: .seconds(1)) { [scheduler] in
+    scheduler.schedule(after: .seconds(1)) { [unowned scheduler] in
       log.add("a")
       scheduler.schedule { log.add("same instant") }
       scheduler.schedule(after: .seconds(1)) { log.add("within") }
@@ -39,7 +39,7 @@ import Testing
   @Test("run inside of run changes nothing: the outer one goes on after the action")
   func runInsideRun() {
     let log = Log<String>()
-    scheduler.schedule { [scheduler] in
+    scheduler.schedule { [unowned scheduler] in
       scheduler.schedule { log.add("inner") }
       scheduler.run()
       log.add("outer")
@@ -51,7 +51,7 @@ import Testing
   @Test("an advance inside of an action widens the one under way, and costs no stack")
   func advanceInside() {
     let log = Log<Int>(), dives = Counter(), nested = Counter()
-    scheduler.schedule(after: .seconds(1)) { [scheduler] in
+    scheduler.schedule(after: .seconds(1)) { [unowned scheduler] in
       scheduler.advance(by: .seconds(4))
       log.add(Int(scheduler.now.nanoseconds / 1_000_000_000))
     }
@@ -78,7 +78,7 @@ import Testing
   func stepInside() {
     let log = Log<Int>()
     for second in 1...5 {
-      scheduler.schedule(after: .seconds(second)) { [scheduler] in
+      scheduler.schedule(after: .seconds(second)) { [unowned scheduler] in
         log.add(second)
         if second == 1 { scheduler.step(2) }
       }
@@ -90,7 +90,7 @@ import Testing
 
   @Test("a shorter advance inside of a longer one shortens nothing, nor does one to the past")
   func shorterInside() {
-    scheduler.schedule(after: .seconds(5)) { [scheduler] in
+    scheduler.schedule(after: .seconds(5)) { [unowned scheduler] in
       scheduler.advance(by: .seconds(1))
       scheduler.advance(to: MonotonicTime(nanoseconds: 0))
     }
@@ -102,7 +102,7 @@ import Testing
   func stops() {
     let log = Log<Int>()
     for second in 1...4 {
-      scheduler.schedule(after: .seconds(second)) { [scheduler] in
+      scheduler.schedule(after: .seconds(second)) { [unowned scheduler] in
         log.add(second)
         scheduler.advance(by: .seconds(1))
         if second == 2 { scheduler.stop() }
@@ -120,7 +120,7 @@ import Testing
   func asksAfterStop() {
     let log = Log<Int>()
     for second in 1...4 {
-      scheduler.schedule(after: .seconds(second)) { [scheduler] in
+      scheduler.schedule(after: .seconds(second)) { [unowned scheduler] in
         log.add(second)
         guard second == 1 else { return }
         scheduler.stop()
@@ -134,11 +134,11 @@ import Testing
   @Test("sleep inside of an action moves the clock at once, and what it passed is late")
   func sleepsInside() {
     let log = Log<String>()
-    scheduler.schedule(after: .seconds(1)) { [scheduler] in
+    scheduler.schedule(after: .seconds(1)) { [unowned scheduler] in
       scheduler.sleep(by: .seconds(20))
       scheduler.schedule { log.add("scheduled then") }
     }
-    scheduler.schedule(after: .seconds(2)) { [scheduler] in log.add("at \(scheduler.now == at(21))") }
+    scheduler.schedule(after: .seconds(2)) { [unowned scheduler] in log.add("at \(scheduler.now == at(21))") }
     scheduler.advance(to: at(5))
     #expect(log.entries == ["at true", "scheduled then"])
     #expect(scheduler.now == at(21), "an advance never moves back")

@@ -1,6 +1,9 @@
 /// A `Clock` that shows the time of a ``VirtualTimeScheduler``, so that `Task.sleep(until:clock:)` and whatever else takes a clock
 /// can be tested on it.
 ///
+/// A task goes on where Swift puts it after a clock's sleep. Where the tasks of one actor must go on in the order in which they
+/// were woken, use the scheduler's own ``VirtualTimeScheduler/sleep(until:isolation:)``, which resumes on the actor.
+///
 /// ```swift
 /// let scheduler = TestScheduler()
 /// let task = Task { try await Task.sleep(for: .seconds(10), clock: scheduler.clock) }

@@ -14,6 +14,9 @@ extension VirtualTimeScheduler {
   /// past is taken for the present: the clock does not move, and what is due runs.
   public func advance(to time: VirtualTime) { drive(.advance(time)) }
 
+  /// Runs what is due, in order, and all that this schedules for the same instant. The clock stays.
+  public func advance() { advance(to: virtualTime) }
+
   /// Runs all, and moves the clock to each, until nothing is left but periodic actions and what waits at the end of time.
   ///
   /// Periodic actions have their turns meanwhile, but do not keep it going, because they would do so for ever. Tasks that sleep are

@@ -13,7 +13,8 @@
 ///    than `turnLimit` actions: more stops the process with a message.
 /// 5. *Cancellation.* After `dispose` has returned, what had not begun never begins, and its closure and captures are gone.
 /// 6. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
-/// 7. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run.
+/// 7. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
+///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
 ///
 /// ```swift
 /// let scheduler = TestScheduler()
@@ -95,6 +96,14 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
     afterVirtual delay: VirtualTimeInterval, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
     submit(.once(action), at: converter.offsetVirtualTime(virtualTime, offset: delay))
+  }
+
+  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, afterVirtual delay: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    submit(.disposing { action(state) }, at: converter.offsetVirtualTime(virtualTime, offset: delay))
   }
 
   // MARK: at a time
