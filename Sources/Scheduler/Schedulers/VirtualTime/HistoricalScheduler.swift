@@ -13,7 +13,7 @@ extension VirtualTimeScheduler where Converter == InstantConverter<HistoricalDat
   /// Creates one whose clock stands at `initialDate`, from which `now` counts nanoseconds.
   ///
   /// - Parameter turnLimit: see ``VirtualTimeScheduler/turnLimit``.
-  public convenience init(initialDate: HistoricalDate = .epoch, turnLimit: Int = 1 << 24) {
+  public convenience init(initialDate: HistoricalDate = .epoch, turnLimit: Int = 1 << 21) {
     self.init(
       initialClock: initialDate, converter: InstantConverter(origin: initialDate, end: .distantFuture),
       turnLimit: turnLimit)

@@ -15,7 +15,7 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
   ///
   /// - Parameter turnLimit: see ``VirtualTimeScheduler/turnLimit``.
   public convenience init(
-    initialClock: MonotonicTime = MonotonicTime(nanoseconds: 0), turnLimit: Int = 1 << 24
+    initialClock: MonotonicTime = MonotonicTime(nanoseconds: 0), turnLimit: Int = 1 << 21
   ) {
     self.init(initialClock: initialClock, converter: MonotonicTimeConverter(), turnLimit: turnLimit)
   }

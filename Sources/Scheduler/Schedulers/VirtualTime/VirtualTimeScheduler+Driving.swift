@@ -52,6 +52,8 @@ extension VirtualTimeScheduler {
   // MARK: the loop
 
   /// Does what `request` says, unless somebody drives already: that one will then do this too.
+  // Specialised for the usual converter, or each comparison in the heap would go through the runtime.
+  @_specialize(where Converter == MonotonicTimeConverter)
   private func drive(_ request: VirtualDrive<VirtualTime>.Request) {
     guard queue.beginDriving(request) else { return }
     var drive = VirtualDrive<VirtualTime>()

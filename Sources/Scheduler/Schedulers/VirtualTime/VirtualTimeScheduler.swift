@@ -39,8 +39,8 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
 
   /// Creates one whose clock stands at `initialClock`.
   ///
-  /// - Parameter turnLimit: see ``turnLimit``; 16 777 216 unless told otherwise, and 1 at least.
-  public init(initialClock: VirtualTime, converter: Converter, turnLimit: Int = 1 << 24) {
+  /// - Parameter turnLimit: see ``turnLimit``; 2 097 152 unless told otherwise, and 1 at least.
+  public init(initialClock: VirtualTime, converter: Converter, turnLimit: Int = 1 << 21) {
     self.converter = converter
     self.turnLimit = max(1, turnLimit)
     queue = VirtualQueue(clock: initialClock, converter: converter)
@@ -68,12 +68,12 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    submit(.disposing { action(state) }, at: virtualTime)
+    submit(.disposing { action(state) }, atPresentOrLater: virtualTime)
   }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.once(action), at: virtualTime)
+    submit(.once(action), atPresentOrLater: virtualTime)
   }
 
   // MARK: after a delay
@@ -169,7 +169,13 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   }
 
   private func submit(_ work: consuming VirtualAction<Converter>.Work, at time: VirtualTime) -> any Disposable {
-    let action = VirtualAction(work, at: clamped(time), in: queue)
+    submit(work, atPresentOrLater: clamped(time))
+  }
+
+  private func submit(
+    _ work: consuming VirtualAction<Converter>.Work, atPresentOrLater time: VirtualTime
+  ) -> any Disposable {
+    let action = VirtualAction(work, at: time, in: queue)
     queue.submit(action)
     return action
   }
