@@ -73,6 +73,22 @@ private struct NosyConverter: VirtualTimeConverter {
   }
 }
 
+/// Calls a hook at each comparison, until that says that it is done.
+private struct HookConverter: VirtualTimeConverter {
+  let hook = Protected<(@Sendable (Int, Int) -> Bool)?>(nil)
+
+  func convertFromVirtualTime(_ virtualTime: Int) -> MonotonicTime { MonotonicTime(nanoseconds: UInt64(virtualTime)) }
+  func convertToVirtualTime(_ time: MonotonicTime) -> Int { Int(time.nanoseconds) }
+  func convertFromVirtualTimeInterval(_ virtualTimeInterval: Int) -> Duration { .nanoseconds(virtualTimeInterval) }
+  func convertToVirtualTimeInterval(_ timeInterval: Duration) -> Int { Int(timeInterval / .nanoseconds(1)) }
+  func offsetVirtualTime(_ time: Int, offset: Int) -> Int { time + offset }
+  func compareVirtualTime(_ left: Int, _ right: Int) -> VirtualTimeComparison {
+    let present = hook.exchange(nil)
+    if let present, !present(left, right) { hook.write(present) }
+    return left < right ? .lessThan : left == right ? .equal : .greaterThan
+  }
+}
+
 @Suite struct VirtualConverterTests {
   @Test("virtual time in ticks: a delay between two ticks is rounded up, and now is real")
   func ticks() {
@@ -164,5 +180,35 @@ private struct NosyConverter: VirtualTimeConverter {
     #expect(log.entries.filter { $0 > 0 } == Array(1...100).map { $0 * 3 })
     #expect(converter.died.value > 300)
     converter.scheduler.write(nil)
+  }
+  @Test("husks go while nobody drives, with their times, under no lock", arguments: [false, true])
+  func husksGo(areInTheHeap: Bool) {
+    let converter = NosyConverter()
+    let scheduler = VirtualTimeScheduler(initialClock: converter.moment(0), converter: converter)
+    converter.scheduler.write(scheduler)
+    var tokens = (1...1_000).map { scheduler.schedule(at: converter.moment($0)) {} }
+    if areInTheHeap { scheduler.advance() }
+    let before = converter.died.value
+    while let token = tokens.popLast() { token.dispose() }
+    #expect(converter.died.value - before > 900)
+    #expect(scheduler.pendingCount == 0)
+    converter.scheduler.write(nil)
+  }
+
+  @Test("what is asked for while a drive is about to end is done by it")
+  func askedAtTheEnd() {
+    let converter = HookConverter()
+    let scheduler = VirtualTimeScheduler(initialClock: 0, converter: converter), ran = Counter()
+    scheduler.schedule(at: 4) { ran.increment() }
+    scheduler.advance(to: 1)
+    // The comparison that moves the clock is the last one of a drive that finds nothing to do.
+    converter.hook.write { [unowned scheduler] (left, right) in
+      guard (left, right) == (1, 2) else { return false }
+      scheduler.advance(to: 5)
+      return true
+    }
+    scheduler.advance(to: 2)
+    #expect(scheduler.virtualTime == 5)
+    #expect(ran.value == 1)
   }
 }
