@@ -1,7 +1,7 @@
 /// What waits in virtual time, and the clock: the part of a ``VirtualTimeScheduler`` that its actions know.
 ///
 /// Whoever submits only appends to `inbox`. The order is made by the thread that drives, which owns the heap meanwhile: comparing
-/// is the converter's, so it must not happen under the lock. Insertion is constant here and a logarithm there.
+/// is the converter's, so it must not happen under the lock. Insertion is constant for the one, and a logarithm for the other.
 ///
 /// Disposing leaves a husk behind, without the closure. Husks are taken out when they outnumber the rest, from the inbox at once,
 /// from the heap as soon as nobody owns it, or by its owner: so disposing costs amortised constant time, and memory stays in
