@@ -2,10 +2,9 @@
 ///
 /// As with ``ScheduledAction``, a chain of actions, each of which returns the disposable of the next, stays flat: an action that
 /// has run hands what it returned to the one that holds it.
+// Unchecked, because the compiler does not see that all that changes is guarded by the queue's lock; but for `time` and
+// `order`, which belong to the one who submits until the submission, and then to the thread that drives.
 final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unchecked Sendable {
-  // Unchecked, because the compiler does not see that all that changes is guarded by the queue's lock; but for `time` and `order`,
-  // which belong to the one who submits until the submission, and then to the thread that drives.
-
   typealias Time = Converter.VirtualTimeUnit
   typealias Interval = Converter.VirtualTimeIntervalUnit
 

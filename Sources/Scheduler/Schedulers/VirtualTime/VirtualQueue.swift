@@ -6,10 +6,9 @@
 /// Disposing leaves a husk behind, without the closure. Husks are taken out when they outnumber the rest, from the inbox at once,
 /// from the heap as soon as nobody owns it, or by its owner: so disposing costs amortised constant time, and memory stays in
 /// proportion to what is alive.
+// Unchecked, because the compiler does not see that all that changes is guarded by `lock`; but for the heap, which belongs to
+// the thread that has set `isDriving`, and is guarded by the lock when that is not set.
 final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
-  // Unchecked, because the compiler does not see that all that changes is guarded by `lock`; but for the heap, which belongs to the
-  // thread that has set `isDriving`, and is guarded by the lock when that is not set.
-
   typealias Time = Converter.VirtualTimeUnit
   typealias Action = VirtualAction<Converter>
 
