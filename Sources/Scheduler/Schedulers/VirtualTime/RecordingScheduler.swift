@@ -1,0 +1,118 @@
+/// Hands all work on to another scheduler, and keeps a history of what was scheduled, what ran and what was disposed.
+///
+/// 1. Each action has an ordinal: 1 for the first that was scheduled, and so on. Its events bear it.
+/// 2. `.scheduled` is written before the action is handed on, `.ran` as it begins, `.disposed` when a disposal that comes before
+///    has returned. So one action has one or two events, and never both `.ran` and `.disposed`.
+/// 3. The time of an event is the other scheduler's `now`; the monotonic clock's, if that scheduler has none.
+/// 4. The history is in the order in which it happened. Any thread may schedule, run and look.
+///
+/// ```swift
+/// let scheduler = TestScheduler()
+/// let recording = RecordingScheduler(scheduler)
+/// recording.schedule(after: .seconds(2)) {}
+/// scheduler.run()
+/// for event in recording.history { print(event) }  // #1 scheduled at 0 ns, #1 ran at 2000000000 ns
+/// ```
+public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSchedulerType {
+  /// The scheduler that does the work.
+  public let base: Base
+
+  private struct Record {
+    var events: [RecordedEvent] = []
+    var last = 0
+    /// The ordinals of those that have neither begun nor been disposed.
+    var open: Set<Int> = []
+  }
+
+  private let record = Protected(Record())
+
+  /// Wraps `base`.
+  public init(_ base: Base) { self.base = base }
+
+  /// What has happened so far, in order.
+  public var history: [RecordedEvent] { record.read().events }
+
+  /// Forgets what has happened so far. The ordinals go on.
+  public func clearHistory() {
+    let old = record.withLock { record in
+      defer { record.events = [] }
+      return record.events
+    }
+    _ = consume old
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    recorded(nil) { begin in
+      base.schedule(state) {
+        begin()
+        return action($0)
+      }
+    }
+  }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    recorded(nil) { begin in
+      base.schedule {
+        begin()
+        action()
+      }
+    }
+  }
+
+  /// Writes down that something is scheduled, has `submit` do it, and returns what disposes it and writes that down.
+  private func recorded(
+    _ delay: Duration?, _ submit: (@escaping @Sendable () -> Void) -> any Disposable
+  ) -> any Disposable {
+    let time = present
+    let ordinal = record.withLock {
+      $0.last += 1
+      $0.open.insert($0.last)
+      $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.last, delay: delay))
+      return $0.last
+    }
+    // Weak, or an action that waits would keep the scheduler that it waits in. Without a recorder nobody can see the history.
+    let token = submit { [weak self] in self?.close(ordinal, .ran, delay) }
+    return Disposables.create(token, Disposables.create { [weak self] in self?.close(ordinal, .disposed, delay) })
+  }
+
+  /// Writes down how the action came to its end, unless that has been done.
+  private func close(_ ordinal: Int, _ kind: RecordedEvent.Kind, _ delay: Duration?) {
+    let time = present
+    record.withLock {
+      guard $0.open.remove(ordinal) != nil else { return }
+      $0.events.append(RecordedEvent(kind: kind, time: time, ordinal: ordinal, delay: delay))
+    }
+  }
+
+  private var present: MonotonicTime { (base as? any SchedulerType)?.now ?? .now }
+}
+
+extension RecordingScheduler: SchedulerType where Base: SchedulerType {
+  public var now: MonotonicTime { base.now }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    recorded(delay) { begin in
+      base.schedule(state, after: delay) {
+        begin()
+        return action($0)
+      }
+    }
+  }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    recorded(delay) { begin in
+      base.schedule(after: delay) {
+        begin()
+        action()
+      }
+    }
+  }
+}

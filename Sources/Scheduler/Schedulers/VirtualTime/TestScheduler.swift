@@ -1,0 +1,22 @@
+/// Virtual time in nanoseconds: whatever takes a ``SchedulerType`` can be tested on it, in no time and without chance.
+///
+/// ```swift
+/// let scheduler = TestScheduler()
+/// let ticks = Protected(0)
+/// let ticking = scheduler.schedule(repeating: .seconds(1)) { ticks.wrappedValue += 1 }
+/// scheduler.advance(by: .seconds(60))
+/// ticking.dispose()
+/// print(ticks.read(), scheduler.now.nanoseconds)  // 60 60000000000
+/// ```
+public typealias TestScheduler = VirtualTimeScheduler<MonotonicTimeConverter>
+
+extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
+  /// Creates one whose clock stands at `initialClock`, 0 unless told otherwise.
+  ///
+  /// - Parameter turnLimit: see ``VirtualTimeScheduler/turnLimit``.
+  public convenience init(
+    initialClock: MonotonicTime = MonotonicTime(nanoseconds: 0), turnLimit: Int = 1 << 21
+  ) {
+    self.init(initialClock: initialClock, converter: MonotonicTimeConverter(), turnLimit: turnLimit)
+  }
+}

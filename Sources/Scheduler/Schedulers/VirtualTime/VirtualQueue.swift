@@ -1,0 +1,248 @@
+/// What waits in virtual time, and the clock: the part of a ``VirtualTimeScheduler`` that its actions know.
+///
+/// Whoever submits only appends to `inbox`. The order is made by the thread that drives, which owns the heap meanwhile: comparing
+/// is the converter's, so it must not happen under the lock. Insertion is constant for the one, and a logarithm for the other.
+///
+/// Disposing leaves a husk behind, without the closure. Husks are taken out when they outnumber the rest, from the inbox at once,
+/// from the heap as soon as nobody owns it, or by its owner: so disposing costs amortised constant time, and memory stays in
+/// proportion to what is alive.
+// Unchecked, because the compiler does not see that all that changes is guarded by `lock`; but for the heap, which belongs to
+// the thread that has set `isDriving`, and is guarded by the lock when that is not set.
+final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
+  typealias Time = Converter.VirtualTimeUnit
+  typealias Action = VirtualAction<Converter>
+
+  /// How many husks are let be. Speed only.
+  private static var fewHusks: Int { 32 }
+
+  let converter: Converter
+  let lock = InlineLock()
+
+  private var clock: Time
+  private var clockVersion: UInt64 = 0
+
+  private var inbox: [Action] = []
+  /// The order of the first that went into the inbox, so that an action is known to be in it.
+  private var inboxStart: UInt64 = 0
+  private var nextOrder: UInt64 = 0
+  private var heap = VirtualHeap<Action>()
+  private var inboxHusks = 0
+  private var heapHusks = 0
+
+  /// What has been asked for and not been taken up, while one thread drives.
+  private var requests: [VirtualDrive<Time>.Request] = []
+  private var isDriving = false
+  private var isStopped = false
+
+  private(set) var live = 0
+  private var awaited = 0
+  private(set) var asleep = 0
+  private var watchers: [(count: Int, resumption: Resumption<Bool>)] = []
+
+  init(clock: Time, converter: Converter) {
+    self.clock = clock
+    self.converter = converter
+  }
+
+  // MARK: the clock
+
+  var time: Time { lock.withLock { clock } }
+
+  /// Moves the clock to `time`, unless it is there or later.
+  func raiseClock(to time: Time) {
+    while true {
+      let (seen, version) = lock.withLock { (clock, clockVersion) }
+      guard converter.isEarlier(seen, than: time) else { return }
+      var other = time  // the old time ends outside of the lock
+      let isRaised = lock.withLock {
+        guard version == clockVersion else { return false }
+        swap(&clock, &other)
+        clockVersion += 1
+        return true
+      }
+      if isRaised { return }
+    }
+  }
+
+  // MARK: submitting and disposing
+
+  /// Adds `action`, behind all others for the same time, unless it has been disposed.
+  func submit(_ action: Action) {
+    action.isAwaited = !action.isPeriodic && !isAtEnd(action.time)
+    let satisfied: [Resumption<Bool>] = lock.withLock {
+      guard !action.isCancelledLocked else { return [] }
+      action.phase = .waiting
+      action.order = nextOrder
+      nextOrder += 1
+      inbox.append(action)
+      countLocked(action, 1)
+      return action.isWaking ? takeSatisfiedLocked() : []
+    }
+    for watcher in satisfied { watcher.finish(.success(true)) }
+  }
+
+  /// Whether `time` is where time ends, and the clock is not.
+  private func isAtEnd(_ time: Time) -> Bool {
+    guard let end = converter.endOfVirtualTime, !converter.isEarlier(time, than: end) else { return false }
+    return converter.isEarlier(self.time, than: time)
+  }
+
+  private func countLocked(_ action: Action, _ change: Int) {
+    live += change
+    if action.isAwaited { awaited += change }
+    if action.isWaking { asleep += change }
+  }
+
+  /// Counts `action`, which waits, as a husk. The caller releases what this returns, outside of the lock.
+  func retireLocked(_ action: Action) -> [Action] {
+    countLocked(action, -1)
+    action.phase = .over
+    if action.order >= inboxStart { inboxHusks += 1 } else { heapHusks += 1 }
+    return compactLocked()
+  }
+
+  /// Takes the husks out where they outnumber the rest, and returns them.
+  private func compactLocked() -> [Action] {
+    var husks: [Action] = []
+    if Self.isTooMany(inboxHusks, of: inbox.count) {
+      inbox = Self.alive(inbox, husks: &husks)
+      inboxHusks = 0
+    }
+    if !isDriving, Self.isTooMany(heapHusks, of: heap.count) {
+      inbox += Self.alive(heap.takeAll(), husks: &husks)
+      inboxStart = 0
+      heapHusks = 0
+    }
+    return husks
+  }
+
+  private static func isTooMany(_ husks: Int, of count: Int) -> Bool { husks > fewHusks && husks > count / 2 }
+
+  /// Returns those of `actions` that are alive, and moves the others to `husks`: nothing is released.
+  private static func alive(_ actions: [Action], husks: inout [Action]) -> [Action] {
+    var kept: [Action] = []
+    for action in actions {
+      if action.phase == .waiting { kept.append(action) } else { husks.append(action) }
+    }
+    return kept
+  }
+
+  /// Releases all that waits, undone: nobody can drive any more.
+  func close() {
+    let (all, works) = lock.withLock {
+      let all = heap.takeAll() + inbox
+      inbox = []
+      (inboxHusks, heapHusks, live, awaited, asleep) = (0, 0, 0, 0, 0)
+      return (all, all.filter { $0.phase == .waiting }.map { $0.dropLocked() })
+    }
+    _ = (consume works, consume all)
+  }
+
+  // MARK: tasks that wait for sleepers
+
+  /// Finishes `watcher` as soon as `count` tasks are asleep.
+  func watch(_ watcher: Resumption<Bool>, until count: Int) {
+    let satisfied = lock.withLock {
+      watchers.append((count, watcher))
+      return takeSatisfiedLocked()
+    }
+    for watcher in satisfied { watcher.finish(.success(true)) }
+  }
+
+  /// Forgets `watcher`, which has been cancelled.
+  func unwatch(_ watcher: Resumption<Bool>) {
+    lock.withLock { watchers.removeAll { $0.resumption === watcher } }
+  }
+
+  private func takeSatisfiedLocked() -> [Resumption<Bool>] {
+    let satisfied = watchers.filter { $0.count <= asleep }.map(\.resumption)
+    watchers.removeAll { $0.count <= asleep }
+    return satisfied
+  }
+
+  // MARK: the thread that drives
+
+  /// Takes note of `request`, and tells whether the caller is the one who is to drive.
+  func beginDriving(_ request: VirtualDrive<Time>.Request) -> Bool {
+    lock.withLock {
+      requests.append(request)
+      defer { isDriving = true }
+      return !isDriving
+    }
+  }
+
+  /// Gives the heap back, unless something more has been asked for; tells whether it did.
+  func endDriving() -> Bool {
+    lock.withLock {
+      guard requests.isEmpty, !isStopped else { return false }
+      isDriving = false
+      return true
+    }
+  }
+
+  /// Makes an end of what has been asked for so far, if anything.
+  func stop() {
+    let old = lock.withLock {
+      guard isDriving else { return requests }
+      isStopped = true
+      defer { requests = [] }
+      return requests
+    }
+    _ = consume old
+  }
+
+  /// Takes over what was asked for and submitted meanwhile.
+  func takeRequests() -> (requests: [VirtualDrive<Time>.Request], isStopped: Bool) {
+    var husks: [Action] = []
+    var kept: [Action]?
+    var arrivals: [Action] = []
+    let taken: (requests: [VirtualDrive<Time>.Request], isStopped: Bool) = lock.withLock {
+      swap(&arrivals, &inbox)
+      inboxStart = nextOrder
+      heapHusks += inboxHusks
+      inboxHusks = 0
+      if Self.isTooMany(heapHusks, of: heap.count + arrivals.count) {
+        kept = Self.alive(heap.takeAll() + arrivals, husks: &husks)
+        arrivals = []
+        heapHusks = 0
+      }
+      defer { (requests, isStopped) = ([], false) }
+      return (requests, isStopped)
+    }
+    if let kept { heap.replace(with: kept, by: isBefore) }
+    if !arrivals.isEmpty { heap.insert(contentsOf: arrivals, by: isBefore) }
+    return taken
+  }
+
+  /// The first that is alive, with how many keep `run` going; `nil` if there is none. Throws husks away.
+  func first() -> (action: Action, awaited: Int)? {
+    while let top = heap.first {
+      let (isAlive, others) = lock.withLock { (top.phase == .waiting, self.awaited) }
+      if isAlive { return (top, others) }
+      heap.removeFirst(by: isBefore)
+      lock.withLock { heapHusks -= 1 }
+    }
+    return nil
+  }
+
+  /// Takes `action` out, which was the first, and hands out its work; `nil` if it has been disposed since.
+  func takeFirst(_ action: Action) -> Action.Work? {
+    heap.removeFirst(by: isBefore)
+    return lock.withLock {
+      guard action.phase == .waiting else {
+        heapHusks -= 1
+        return nil
+      }
+      countLocked(action, -1)
+      return action.beginLocked()
+    }
+  }
+
+  private func isBefore(_ left: Action, _ right: Action) -> Bool {
+    switch converter.compareVirtualTime(left.time, right.time) {
+    case .lessThan: true
+    case .equal: left.order < right.order
+    case .greaterThan: false
+    }
+  }
+}

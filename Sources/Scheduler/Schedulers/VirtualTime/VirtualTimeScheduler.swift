@@ -1,0 +1,182 @@
+/// Keeps a clock of its own, which moves only when it is told to, and runs what is due by then on the thread that tells it.
+///
+/// What takes hours runs in no time, and the same way each time. `Converter` says what virtual time is. See ``TestScheduler``, with
+/// time in nanoseconds, and ``HistoricalScheduler``, with dates.
+///
+/// 1. *Order.* Actions run in the order of their times; those for the same time in the order in which they were scheduled.
+/// 2. *Time never moves back.* What is scheduled for the past is scheduled for the present. What the clock was moved past by
+///    `sleep(to:)` runs at the present, in order.
+/// 3. *One drives at a time.* `advance`, `run` and `step`, called while one of them is under way, by an action or on another
+///    thread, do not nest and do not wait: they widen what is under way, and return. The one who drives does it all, after the
+///    running action has returned, and returns when it is done. So an advance inside of an action costs no stack, and cannot hang.
+/// 4. *All calls end.* ``run()`` does not go on for periodic actions; a period that is not positive has one turn; no call runs more
+///    than `turnLimit` actions: more stops the process with a message.
+/// 5. *Cancellation.* After `dispose` has returned, what had not begun never begins, and its closure and captures are gone.
+/// 6. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
+/// 7. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
+///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
+///
+/// ```swift
+/// let scheduler = TestScheduler()
+/// scheduler.schedule(after: .seconds(3_600)) { print("an hour later") }
+/// scheduler.advance(by: .seconds(3_599))  // nothing yet
+/// scheduler.advance(by: .seconds(1))      // prints
+/// ```
+public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerType {
+  /// A moment of virtual time.
+  public typealias VirtualTime = Converter.VirtualTimeUnit
+
+  /// A difference of two moments.
+  public typealias VirtualTimeInterval = Converter.VirtualTimeIntervalUnit
+
+  let queue: VirtualQueue<Converter>
+
+  /// What translates between virtual and real time.
+  public let converter: Converter
+
+  /// How many actions one call of `advance`, `run` or `step` may run before it is taken for one without an end.
+  public let turnLimit: Int
+
+  /// Creates one whose clock stands at `initialClock`.
+  ///
+  /// - Parameter turnLimit: see ``turnLimit``; 2 097 152 unless told otherwise, and 1 at least.
+  public init(initialClock: VirtualTime, converter: Converter, turnLimit: Int = 1 << 21) {
+    self.converter = converter
+    self.turnLimit = max(1, turnLimit)
+    queue = VirtualQueue(clock: initialClock, converter: converter)
+  }
+
+  deinit { queue.close() }
+
+  // MARK: what there is
+
+  /// The present, in virtual time: inside of an action, the action's time.
+  public var virtualTime: VirtualTime { queue.time }
+
+  /// The present, as the converter translates it.
+  public var now: MonotonicTime { converter.convertFromVirtualTime(virtualTime) }
+
+  /// How many actions wait, those that were disposed not counted. Constant time.
+  public var pendingCount: Int { queue.lock.withLock { queue.live } }
+
+  /// How many tasks are asleep on this scheduler. Constant time.
+  public var sleeperCount: Int { queue.lock.withLock { queue.asleep } }
+
+  // MARK: at once
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    submit(.disposing { action(state) }, atPresentOrLater: virtualTime)
+  }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    submit(.once(action), atPresentOrLater: virtualTime)
+  }
+
+  // MARK: after a delay
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    submit(.disposing { action(state) }, at: time(after: delay))
+  }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    submit(.once(action), at: time(after: delay))
+  }
+
+  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  @discardableResult
+  public func schedule(
+    afterVirtual delay: VirtualTimeInterval, _ action: @escaping @Sendable () -> Void
+  ) -> any Disposable {
+    submit(.once(action), at: converter.offsetVirtualTime(virtualTime, offset: delay))
+  }
+
+  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, afterVirtual delay: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    submit(.disposing { action(state) }, at: converter.offsetVirtualTime(virtualTime, offset: delay))
+  }
+
+  // MARK: at a time
+
+  /// Schedules `action` for `time`, or for now where that is in the past; otherwise as ``schedule(_:action:)``.
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    submit(.disposing { action(state) }, at: time)
+  }
+
+  /// Schedules `action` for `time`, or for now where that is in the past.
+  @discardableResult
+  public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    submit(.once(action), at: time)
+  }
+
+  // MARK: again and again
+
+  /// Schedules `action` for `startAfter` from now and then once a `period`, until it is disposed. It is given `state` at first and
+  /// then what it has returned.
+  ///
+  /// The turns do not drift. Where the clock was moved past several turns, there is one, late, and the next a period after it. A
+  /// period that moves time on by nothing (zero, negative, or at the end of time) ends after one turn, as that would have no end.
+  @discardableResult
+  public func schedulePeriodic<State: Sendable>(
+    _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
+  ) -> any Disposable {
+    let held = Protected(state)
+    return schedule(after: startAfter, repeating: period) { held.write(action(held.read())) }
+  }
+
+  /// Schedules `action` for `delay` from now and then once a `period`: see ``schedulePeriodic(_:startAfter:period:action:)``.
+  @discardableResult
+  public func schedule(
+    after delay: Duration, repeating period: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Disposable {
+    let interval = period > .zero ? period : .zero
+    return submit(
+      .periodic(action, converter.convertToVirtualTimeInterval(interval)), at: time(after: delay))
+  }
+
+  /// Schedules `action` for once a `period`, at first a period from now.
+  @discardableResult
+  public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    schedule(after: period, repeating: period, action)
+  }
+
+  // MARK: all of them
+
+  /// The virtual time that is `delay` from now.
+  func time(after delay: Duration) -> VirtualTime {
+    let now = virtualTime
+    guard delay > .zero else { return now }
+    return converter.offsetVirtualTime(now, offset: converter.convertToVirtualTimeInterval(delay))
+  }
+
+  /// Returns `time`, or the present where that is later.
+  func clamped(_ time: VirtualTime) -> VirtualTime {
+    let now = virtualTime
+    return converter.isEarlier(time, than: now) ? now : time
+  }
+
+  private func submit(_ work: consuming VirtualAction<Converter>.Work, at time: VirtualTime) -> any Disposable {
+    submit(work, atPresentOrLater: clamped(time))
+  }
+
+  private func submit(
+    _ work: consuming VirtualAction<Converter>.Work, atPresentOrLater time: VirtualTime
+  ) -> any Disposable {
+    let action = VirtualAction(work, at: time, in: queue)
+    queue.submit(action)
+    return action
+  }
+}

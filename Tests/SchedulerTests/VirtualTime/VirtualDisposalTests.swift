@@ -1,0 +1,161 @@
+import Scheduler
+import Testing
+
+@Suite struct VirtualDisposalTests {
+  let scheduler = TestScheduler()
+
+  @Test("dispose releases the captures before it returns, and the action never runs", arguments: [false, true])
+  func disposeReleases(isMerged: Bool) {
+    let ran = Counter()
+    var tokens: [any Disposable] = []
+    weak var first: Token?
+    weak var second: Token?
+    do {
+      let one = Token(), two = Token()
+      (first, second) = (one, two)
+      tokens.append(
+        scheduler.schedule(after: .seconds(5)) { [one] in
+          ran.increment()
+          _ = one
+        })
+      tokens.append(
+        scheduler.schedule(repeating: .seconds(5)) { [two] in
+          ran.increment()
+          _ = two
+        })
+    }
+    if isMerged { scheduler.advance(by: .seconds(1)) }
+    #expect(first != nil && second != nil)
+    for token in tokens { token.dispose() }
+    #expect(first == nil && second == nil)
+    #expect(tokens.allSatisfy { ($0 as? any Cancelable)?.isDisposed == true })
+    #expect(scheduler.pendingCount == 0)
+    scheduler.advance(by: .seconds(100))
+    #expect(ran.value == 0)
+  }
+
+  @Test("the captures of an action that has run are gone, although its token is held")
+  func runReleases() {
+    weak var seen: Token?
+    let token: any Disposable
+    do {
+      let capture = Token()
+      seen = capture
+      token = scheduler.schedule { [capture] in _ = capture }
+    }
+    scheduler.run()
+    #expect(seen == nil)
+    token.dispose()
+  }
+
+  @Test("disposing itself from inside disposes what the action then returns")
+  func disposesItself() {
+    let disposed = Counter(), token = SerialDisposable()
+    token.disposable = scheduler.schedule(0) { _ in
+      token.dispose()
+      return Disposables.create { disposed.increment() }
+    }
+    scheduler.run()
+    #expect(disposed.value == 1)
+  }
+
+  @Test("the end of captures, and the disposal of others by it, happen under no lock")
+  func deinitIsOutside() {
+    let died = Counter()
+    let token: any Disposable
+    do {
+      let notice = DeathNotice { [scheduler] in
+        died.increment()
+        scheduler.schedule { died.increment() }
+        scheduler.advance(by: .seconds(1))
+      }
+      token = scheduler.schedule(after: .seconds(5)) { [notice] in _ = notice }
+    }
+    token.dispose()
+    #expect(died.value == 2)
+  }
+
+  @Test("dropping a token cancels nothing")
+  func droppedToken() {
+    let ran = Counter()
+    scheduler.schedule(after: .seconds(1)) { ran.increment() }
+    scheduler.run()
+    #expect(ran.value == 1)
+  }
+
+  @Test("what waits when the scheduler goes is released unrun, and its token says that it is disposed")
+  func schedulerGoes() {
+    weak var seen: Token?
+    let token: any Disposable
+    do {
+      let scheduler = TestScheduler(), capture = Token()
+      seen = capture
+      token = scheduler.schedule(after: .seconds(1)) { [capture] in _ = capture }
+    }
+    #expect(seen == nil)
+    #expect((token as? any Cancelable)?.isDisposed == true)
+    token.dispose()
+  }
+
+  @Test("300 000 actions that are scheduled and disposed leave no husks", arguments: [false, true])
+  func husks(isInside: Bool) async {
+    if isInside {
+      await #expect(processExitsWith: .success) { checkHusks(isInside: true) }
+    } else {
+      await #expect(processExitsWith: .success) { checkHusks(isInside: false) }
+    }
+  }
+
+  @Test("half of many in the heap are disposed, and the others run in order")
+  func disposedInTheHeap() {
+    let log = Log<Int>()
+    let tokens = (0..<5_000).map { n in
+      scheduler.schedule(after: .nanoseconds(5_000 - n)) { log.add(5_000 - n) }
+    }
+    scheduler.step()
+    for (n, token) in tokens.enumerated() where n % 8 != 0 { token.dispose() }
+    scheduler.run()
+    #expect(log.entries == [1] + (2...5_000).filter { (5_000 - $0) % 8 == 0 })
+  }
+
+  @Test("a chain of actions that return each other's disposables stays flat, and its head disposes the last")
+  func chain() async {
+    await #expect(processExitsWith: .success) {
+      let before = residentKilobytes(), scheduler = TestScheduler(), left = Counter()
+      @Sendable func hop(_ n: Int) -> any Disposable {
+        guard n > 0 else { return Disposables.create { left.increment() } }
+        return scheduler.schedule(n - 1, action: hop)
+      }
+      let head = scheduler.schedule(200_000, action: hop)
+      scheduler.run()
+      precondition(residentKilobytes() - before < 25_000, "the memory is not flat")
+      head.dispose()
+      precondition(left.value == 1, "the last one's disposable is not disposed")
+    }
+  }
+
+  @Test("disposing the head of a chain in its middle ends it")
+  func chainDisposed() {
+    let hops = Counter(), head = SerialDisposable()
+    @Sendable func hop(_ n: Int) -> any Disposable {
+      if hops.increment() == 10 { head.dispose() }
+      return scheduler.schedule(n + 1, after: .seconds(1), action: hop)
+    }
+    head.disposable = scheduler.schedule(0, action: hop)
+    scheduler.run()
+    #expect(hops.value == 10)
+    #expect(scheduler.pendingCount == 0)
+  }
+}
+
+private func checkHusks(isInside: Bool) {
+  let before = residentKilobytes(), scheduler = TestScheduler(), ran = Counter()
+  for n in 0..<100 { scheduler.schedule(after: .seconds(n)) { ran.increment() } }
+  @Sendable func churn() {
+    for n in 0..<300_000 { scheduler.schedule(after: .seconds(n % 100)) { ran.increment() }.dispose() }
+    precondition(residentKilobytes() - before < 30_000, "husks have piled up")
+  }
+  if isInside { scheduler.schedule { churn() } } else { churn() }
+  scheduler.run()
+  precondition(ran.value == 100, "\(ran.value) ran")
+}

@@ -1,0 +1,102 @@
+import Scheduler
+import Testing
+
+@Suite struct VirtualRecordingTests {
+  @Test("the history shows what was scheduled, ran and was disposed, with times and ordinals")
+  func history() {
+    let scheduler = TestScheduler(), recording = RecordingScheduler(scheduler), log = Log<String>()
+    recording.schedule(after: .seconds(2)) {
+      log.add("first")
+      recording.schedule { log.add("nested") }
+    }
+    let token = recording.schedule(after: .seconds(3)) { log.add("never") }
+    recording.schedule("state") {
+      log.add($0)
+      return Disposables.create()
+    }
+    scheduler.advance(by: .seconds(1))
+    token.dispose()
+    token.dispose()
+    scheduler.run()
+    #expect(log.entries == ["state", "first", "nested"])
+    let zero = MonotonicTime(nanoseconds: 0), one = zero.advanced(by: .seconds(1)), two = zero.advanced(by: .seconds(2))
+    #expect(
+      recording.history == [
+        RecordedEvent(kind: .scheduled, time: zero, ordinal: 1, delay: .seconds(2)),
+        RecordedEvent(kind: .scheduled, time: zero, ordinal: 2, delay: .seconds(3)),
+        RecordedEvent(kind: .scheduled, time: zero, ordinal: 3),
+        RecordedEvent(kind: .ran, time: zero, ordinal: 3),
+        RecordedEvent(kind: .disposed, time: one, ordinal: 2, delay: .seconds(3)),
+        RecordedEvent(kind: .ran, time: two, ordinal: 1, delay: .seconds(2)),
+        RecordedEvent(kind: .scheduled, time: two, ordinal: 4),
+        RecordedEvent(kind: .ran, time: two, ordinal: 4),
+      ])
+    #expect(recording.history.first?.description == "#1 scheduled at 0 ns")
+    #expect(recording.now == two)
+  }
+
+  @Test("disposing after the run disposes what the action returned, and is no event")
+  func disposedAfterRun() {
+    let recording = RecordingScheduler(ImmediateScheduler.instance), disposed = Counter()
+    recording.schedule(1) { _ in Disposables.create { disposed.increment() } }.dispose()
+    #expect(disposed.value == 1)
+    #expect(recording.history.map(\.kind) == [.scheduled, .ran])
+    #expect(recording.history.map(\.ordinal) == [1, 1])
+  }
+
+  @Test("a cleared history goes on with the next ordinal")
+  func clear() {
+    let recording = RecordingScheduler(CurrentThreadScheduler.instance)
+    recording.schedule {}
+    recording.clearHistory()
+    #expect(recording.history.isEmpty)
+    recording.schedule {}
+    #expect(recording.history.map(\.ordinal) == [2, 2])
+  }
+
+  @Test("dispose releases the captures before it returns, through the recorder too")
+  func disposeReleases() {
+    let scheduler = TestScheduler(), recording = RecordingScheduler(scheduler)
+    weak var seen: Token?
+    let token: any Disposable
+    do {
+      let capture = Token()
+      seen = capture
+      token = recording.schedule(after: .seconds(1)) { [capture] in _ = capture }
+    }
+    token.dispose()
+    #expect(seen == nil)
+    scheduler.run()
+    #expect(recording.history.map(\.kind) == [.scheduled, .disposed])
+  }
+
+  @Test("a recorder with pending work keeps neither itself nor the scheduler")
+  func noCycle() {
+    weak var seen: TestScheduler?
+    weak var seenRecorder: RecordingScheduler<TestScheduler>?
+    do {
+      let scheduler = TestScheduler(), recording = RecordingScheduler(scheduler)
+      recording.schedule(after: .seconds(1)) {}
+      (seen, seenRecorder) = (scheduler, recording)
+    }
+    #expect(seen == nil && seenRecorder == nil)
+  }
+
+  @Test("many threads record on a thread's scheduler, and each action is scheduled before it runs, once")
+  func threads() throws {
+    let thread = try ThreadScheduler(name: "recorded"), recording = RecordingScheduler(thread)
+    onThreads(4) { _ in
+      for _ in 0..<200 { recording.schedule {} }
+    }
+    thread.stop()
+    thread.join()
+    let history = recording.history
+    #expect(history.count == 1_600)
+    #expect(Set(history.map(\.ordinal)) == Set(1...800))
+    let ran = history.indices.filter { history[$0].kind == .ran }
+    let scheduled = Dictionary(
+      uniqueKeysWithValues: history.indices.filter { history[$0].kind == .scheduled }.map { (history[$0].ordinal, $0) })
+    #expect(Set(ran.map { history[$0].ordinal }).count == 800)
+    #expect(ran.allSatisfy { scheduled[history[$0].ordinal]! < $0 })
+  }
+}
