@@ -22,7 +22,7 @@ test: ## builds and tests everything, as CI does; QUICK=1 leaves the sanitizers 
 	$(call step,unit tests,swift build --build-tests && swift test --skip-build --disable-xctest)
 	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build --disable-xctest)
 	$(call step,probes,Tools/probes)
-	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined))
+	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined thread-annotated thread-plain memory memcheck helgrind drd))
 
 unit: ## the unit tests alone
 	swift test --disable-xctest
