@@ -212,23 +212,36 @@ static bool is_owner(const csched_lock *lock) { return csched_load_relaxed(&lock
 
 void csched_lock_lock_slow_(csched_lock *lock) {
   if (is_owner(lock)) panic_owner(lock, "csched_lock_lock", "The lock is not recursive: unlock it first.");
+  CSCHED_TSAN_WILL_LOCK(lock, false);
   if (!take(lock, self_number())) lock_contended(lock, self_number(), CSCHED_FOREVER);
+  CSCHED_TSAN_LOCKED(lock, false, true); // also when an unlock took it on this thread's behalf
 }
 
-bool csched_lock_trylock_slow_(csched_lock *lock) { return take(lock, self_number()); }
+bool csched_lock_trylock_slow_(csched_lock *lock) {
+  CSCHED_TSAN_WILL_LOCK(lock, true);
+  bool taken = take(lock, self_number());
+  CSCHED_TSAN_LOCKED(lock, true, taken);
+  return taken;
+}
 
 bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
   if (csched_lock_trylock(lock)) return true;
   if (is_owner(lock)) panic_owner(lock, "csched_lock_lock_until", "The lock is not recursive: unlock it first.");
   if (deadline != CSCHED_FOREVER && csched_now() >= deadline) return false;
-  return lock_contended(lock, self_number(), deadline);
+  bool may_fail = deadline != CSCHED_FOREVER;
+  CSCHED_TSAN_WILL_LOCK(lock, may_fail);
+  bool taken = lock_contended(lock, self_number(), deadline);
+  CSCHED_TSAN_LOCKED(lock, may_fail, taken);
+  return taken;
 }
 
 void csched_lock_unlock_slow_(csched_lock *lock) {
   if (!is_owner(lock)) panic_not_owner(lock, "csched_lock_unlock");
+  CSCHED_TSAN_WILL_UNLOCK(lock);
   csched_store_release(&lock->owner, 0u); // L1: release; pairs with the next owner's acquire; carries what is guarded
   csched_fence_light_();                  // L2: light side; pairs with the heavy fence before a sleep
   if (csched_load_relaxed(hint_of(lock)) != 0) csched_lock_wake_slow_(lock); // L2
+  CSCHED_TSAN_UNLOCKED(lock);                                                // L8: a name; the lock may be gone
 }
 
 void csched_lock_assert_owner(const csched_lock *lock) {

@@ -50,6 +50,31 @@
 #define CSCHED_FAST_PATHS 1
 #endif
 
+// ThreadSanitizer is told of each lock: it then names locks, and finds those that are taken in different orders. Between
+// WILL and its counterpart it leaves our own workings alone; to check these, build with CSCHED_TSAN_ANNOTATIONS=0.
+#if !CSCHED_FAST_PATHS && !defined(CSCHED_TSAN_ANNOTATIONS)
+#define CSCHED_TSAN_ANNOTATIONS 1
+#endif
+#if !CSCHED_FAST_PATHS && CSCHED_TSAN_ANNOTATIONS
+CSCHED_BEGIN_DECLS
+void __tsan_mutex_pre_lock(void *lock, unsigned flags);
+void __tsan_mutex_post_lock(void *lock, unsigned flags, int recursion);
+int __tsan_mutex_pre_unlock(void *lock, unsigned flags);
+void __tsan_mutex_post_unlock(void *lock, unsigned flags);
+CSCHED_END_DECLS
+// The flags are the interface's: 1 needs no making, 16 may give up, 32 has given up.
+#define CSCHED_TSAN_WILL_LOCK(lock, may_fail) __tsan_mutex_pre_lock((lock), (may_fail) ? 1 | 16 : 1)
+#define CSCHED_TSAN_LOCKED(lock, may_fail, taken)                                                                      \
+  __tsan_mutex_post_lock((lock), (taken) ? ((may_fail) ? 1 | 16 : 1) : 1 | 16 | 32, 0)
+#define CSCHED_TSAN_WILL_UNLOCK(lock) ((void)__tsan_mutex_pre_unlock((lock), 1))
+#define CSCHED_TSAN_UNLOCKED(lock)    __tsan_mutex_post_unlock((lock), 1)
+#else
+#define CSCHED_TSAN_WILL_LOCK(lock, may_fail)     ((void)(lock), (void)(may_fail))
+#define CSCHED_TSAN_LOCKED(lock, may_fail, taken) ((void)(lock), (void)(may_fail), (void)(taken))
+#define CSCHED_TSAN_WILL_UNLOCK(lock)             ((void)(lock))
+#define CSCHED_TSAN_UNLOCKED(lock)                ((void)(lock))
+#endif
+
 // Tells the processor that this is a spin loop.
 #if defined(__x86_64__) || defined(__i386__)
 #define CSCHED_CPU_RELAX() __builtin_ia32_pause()

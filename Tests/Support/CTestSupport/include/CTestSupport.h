@@ -19,6 +19,10 @@ typedef enum ctest_sanitizer_kind {
 } ctest_sanitizer_kind;
 ctest_sanitizer_kind ctest_sanitizer(void);
 
+/// Whether a kernel has a watchdog. Valgrind's DRD keeps the history since the oldest thread last synchronized: a watchdog
+/// sleeps all the time, and would make it slow. Change it between kernels only.
+extern bool ctest_has_watchdog;
+
 // MARK: the system's figures
 
 /// The calling thread's number.

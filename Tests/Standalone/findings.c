@@ -1,0 +1,79 @@
+// One fault for each tool, which it must find: findings inversion|race|uninitialized|leak. A tool that stays silent here
+// would stay silent about the core, too.
+
+#include <CScheduler/CScheduler.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static csched_lock first, second;
+
+static void lock_both(csched_lock *outer, csched_lock *inner) {
+  csched_lock_lock(outer);
+  csched_lock_lock(inner);
+  csched_lock_unlock(inner);
+  csched_lock_unlock(outer);
+}
+
+static void *lock_forwards(void *unused) {
+  lock_both(&first, &second);
+  return unused;
+}
+
+static void *lock_backwards(void *unused) {
+  lock_both(&second, &first);
+  return unused;
+}
+
+// One after the other, so that nothing but the order is wrong.
+static void invert(void) {
+  void *(*bodies[])(void *) = {lock_forwards, lock_backwards};
+  for (int i = 0; i < 2; i++) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, bodies[i], NULL);
+    pthread_join(thread, NULL);
+  }
+}
+
+static int guarded;
+static uint32_t is_ready;
+
+static void *publish(void *unused) {
+  guarded = 1;
+  csched_store_relaxed(&is_ready, 1u); // the fault: a release would carry what was written
+  return unused;
+}
+
+static void race(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, publish, NULL);
+  while (csched_load_acquire(&is_ready) == 0) sched_yield();
+  guarded++;
+  pthread_join(thread, NULL);
+}
+
+static void use_uninitialized(void) {
+  csched_activation *volatile hidden = malloc(sizeof *hidden); // from the compiler, which finds the fault itself
+  csched_activation *activation = hidden;                      // the fault: no csched_activation_init
+  if (csched_load_relaxed(&activation->stopped) != 0) puts("stopped");
+  free(activation);
+}
+
+static void leak(void) {
+  csched_loop *loop = NULL;
+  csched_loop_create(&loop); // the fault: no csched_loop_destroy
+  if (loop == NULL) abort();
+}
+
+int main(int count, char **arguments) {
+  const char *fault = count == 2 ? arguments[1] : "";
+  if (strcmp(fault, "inversion") == 0) invert();
+  else if (strcmp(fault, "race") == 0) race();
+  else if (strcmp(fault, "uninitialized") == 0) use_uninitialized();
+  else if (strcmp(fault, "leak") == 0) leak();
+  else return 64;
+  return 0;
+}

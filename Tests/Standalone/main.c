@@ -1,0 +1,273 @@
+// All kernels of the C core's tests as a program of its own, for tools that need the whole process to be C.
+//
+//   --list             names the kernels
+//   --only PREFIX      runs those whose names begin so
+//   --scale N          does N times the rounds; 1/N: one in so many
+//   --seed N           repeats a run's chances
+//   --under TOOL       sanitizer, valgrind or helgrind: leaves out what makes no sense there, and says why
+//
+// Kernels that end the process (ctest_die_*) are left to CSchedulerTests.
+
+#include <CTestSupport.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum tool { NO_TOOL = 0, SANITIZER = 1, VALGRIND = 2, HELGRIND = 4 } tool;
+
+static struct {
+  bool lists;
+  const char *prefix;
+  int scale, divisor;
+  uint64_t seed;
+  int under;
+  int passed, failed;
+} options = {.prefix = "", .scale = 1, .divisor = 1};
+
+static int times(int count) {
+  int scaled = count * options.scale / options.divisor;
+  return scaled > 0 ? scaled : 1;
+}
+
+static uint64_t seed(void) { return options.seed; }
+
+// Whether the kernel of this text, a call of ctest_*, is to be run.
+static bool wants(const char *name, int tools, const char *reason) {
+  if (strncmp(name, options.prefix, strlen(options.prefix)) != 0) return false;
+  if (options.lists) {
+    printf("%s\n", name);
+    return false;
+  }
+  if ((tools & options.under) != 0) {
+    printf("skipped %s: %s\n", name, reason);
+    return false;
+  }
+  return true;
+}
+
+static void tell(const char *name, csched_time began, ctest_failure failure) {
+  unsigned long long ms = (csched_now() - began) / 1000000;
+  if (failure == NULL) printf("ok %s (%llu ms)\n", name, ms);
+  else printf("FAILED %s (%llu ms): %s\n", name, ms, failure);
+  fflush(stdout);
+  options.passed += failure == NULL;
+  options.failed += failure != NULL;
+}
+
+// A kernel's name is its call, without the prefix.
+#define RUN_NAMED(name, tools, reason, call)                                                                           \
+  do {                                                                                                                 \
+    const char *name_ = &(name)[sizeof "ctest_" - 1];                                                                  \
+    if (!wants(name_, (tools), (reason))) break;                                                                       \
+    csched_time began_ = csched_now();                                                                                 \
+    tell(name_, began_, (call));                                                                                       \
+  } while (0)
+#define RUN(call)                       RUN_NAMED(#call, NO_TOOL, "", call)
+#define RUN_UNLESS(tools, reason, call) RUN_NAMED(#call, tools, reason, call)
+
+static void run_lock(void) {
+  RUN(ctest_lock_excludes(2, times(1000), 0));
+  RUN(ctest_lock_excludes(8, times(200), 50));
+  RUN(ctest_lock_excludes(24, times(20), 0));
+  RUN(ctest_lock_excludes_on_one_processor(2, times(200)));
+  RUN(ctest_lock_excludes_on_one_processor(16, times(50)));
+  RUN(ctest_lock_trylock(4, times(500)));
+  RUN(ctest_lock_loses_no_wake(1, times(50), false, false, seed()));
+  RUN(ctest_lock_loses_no_wake(3, times(50), false, false, seed()));
+  RUN(ctest_lock_loses_no_wake(8, times(20), false, false, seed()));
+  RUN(ctest_lock_loses_no_wake(2, times(50), true, false, seed()));
+  RUN(ctest_lock_loses_no_wake(4, times(50), true, false, seed()));
+  RUN(ctest_lock_loses_no_wake(8, times(20), true, false, seed()));
+  RUN(ctest_lock_loses_no_wake(3, times(20), false, true, seed()));
+  RUN(ctest_lock_loses_no_wake(4, times(20), true, true, seed()));
+  RUN(ctest_lock_relay(4, times(40)));
+  RUN(ctest_lock_shared_buckets(8, 100, times(100), seed()));
+  RUN(ctest_lock_freed_after_unlock(2, times(50), false));
+  RUN(ctest_lock_freed_after_unlock(8, times(20), false));
+  RUN(ctest_lock_freed_after_unlock(4, times(20), true));
+  RUN(ctest_lock_handed_over(1, 500, 0, times(10), 4000)); // the limit is for the bare process
+  RUN(ctest_lock_handed_over(1, 50, 0, times(10), 4000));
+  RUN(ctest_lock_handed_over(2, 3, 1, times(10), 4000));
+  RUN(ctest_lock_handed_over(16, 20, 0, times(4), 4000));
+  RUN(ctest_lock_handed_over_on_one_processor(1, 200, times(10), 4000));
+  RUN(ctest_lock_handed_over_on_one_processor(4, 200, times(4), 4000));
+  RUN(ctest_lock_timed());
+  RUN(ctest_lock_timed_storm(8, times(20), seed()));
+  RUN(ctest_lock_interrupted(times(100)));
+  RUN(ctest_lock_zero_is_unlocked());
+}
+
+static void run_job(void) {
+  RUN(ctest_job_exactly_once(1, times(4), seed()));
+  RUN(ctest_job_exactly_once(4, times(2), seed()));
+  RUN(ctest_job_exactly_once(8, times(1), seed()));
+  RUN(ctest_job_cancel_drops_first());
+  RUN(ctest_job_release_follows_drop(times(10)));
+  RUN(ctest_job_cancel_and_wait(times(50)));
+  RUN(ctest_job_cancel_and_wait_of_resubmitted(times(4)));
+  RUN(ctest_job_resubmits_itself(times(1000)));
+  RUN(ctest_job_cancel_of_idle());
+}
+
+static void run_mpsc(void) {
+  RUN(ctest_mpsc_order(1, times(2000)));
+  RUN(ctest_mpsc_order(4, times(1000)));
+  RUN(ctest_mpsc_one_wake_for_a_park(1, times(500), seed()));
+  RUN(ctest_mpsc_one_wake_for_a_park(4, times(200), seed()));
+  RUN(ctest_mpsc_poke_is_seen(times(500), seed()));
+  RUN(ctest_mpsc_close_races_push(3, times(20), seed()));
+  RUN(ctest_mpsc_states());
+}
+
+static void run_trampoline(void) {
+  RUN(ctest_trampoline_order());
+  RUN(ctest_trampoline_cancelled());
+  RUN(ctest_trampoline_chain(times(10000)));
+  RUN(ctest_trampoline_two_threads(times(50)));
+  RUN(ctest_trampoline_thread_exit(true));
+  RUN(ctest_trampoline_thread_exit(false));
+  RUN(ctest_trampoline_nested());
+  RUN(ctest_trampoline_three_deep());
+  RUN(ctest_trampoline_push_outside());
+  RUN(ctest_trampoline_unwound(8, 0));
+  RUN(ctest_trampoline_unwound(1, 0));
+  RUN(ctest_trampoline_unwound(0, 0));
+  RUN(ctest_trampoline_enter_leave());
+}
+
+static void run_loop(void) {
+  RUN(ctest_loop_order(1, times(500)));
+  RUN(ctest_loop_order(4, times(200)));
+  RUN(ctest_loop_wakes(times(200), seed()));
+  RUN(ctest_loop_idle(50));
+  RUN(ctest_loop_stop_before_run());
+  RUN(ctest_loop_stop_innermost());
+  RUN(ctest_loop_activations());
+  RUN(ctest_loop_activation_stop_races(times(200), seed()));
+  RUN(ctest_loop_run_until());
+  RUN(ctest_loop_run_once());
+  RUN(ctest_loop_run_once_with_stop_pending());
+  RUN(ctest_loop_run_ready());
+  RUN(ctest_loop_current_is_set());
+  RUN(ctest_loop_close(CSCHED_STOP_RUN));
+  RUN(ctest_loop_close(CSCHED_STOP_DROP));
+  RUN(ctest_loop_close_then(CSCHED_STOP_RUN, true));
+  RUN(ctest_loop_close_then(CSCHED_STOP_RUN, false));
+  RUN(ctest_loop_close_then(CSCHED_STOP_DROP, true));
+  RUN(ctest_loop_close_then(CSCHED_STOP_DROP, false));
+  RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_RUN, false, seed()));
+  RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_DROP, false, seed()));
+  RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_RUN, true, seed()));
+  RUN(ctest_loop_destroy_drops());
+}
+
+static void run_timer(void) {
+  RUN(ctest_timer_order(100, false, seed()));
+  RUN(ctest_timer_order(100, true, seed()));
+  RUN(ctest_timer_equal_deadlines());
+  RUN(ctest_timer_overdue_keeps_its_place());
+  RUN(ctest_timer_cancel_outside());
+  RUN(ctest_timer_cancel_inside());
+  RUN(ctest_timer_cancel_races(times(20), seed()));
+  RUN(ctest_timer_rearmed_and_cancelled(times(20)));
+  RUN(ctest_timer_earlier_wakes());
+  RUN(ctest_timer_moved());
+  RUN(ctest_timer_debounced(times(200)));
+  RUN(ctest_timer_move_races(times(20), seed()));
+  RUN(ctest_timer_changes_loops(times(20)));
+  RUN(ctest_timer_leeway_rides_along());
+  RUN(ctest_wheel_agrees(times(20000), seed()));
+  RUN(ctest_wheel_equal_deadlines());
+  RUN(ctest_wheel_ends_of_time());
+  RUN(ctest_wheel_costs(times(1000), seed()));
+  RUN(ctest_wheel_gaps());
+}
+
+static void run_serial(void) {
+  RUN(ctest_serial_order(4, times(200)));
+  RUN(ctest_serial_timers(50));
+  RUN(ctest_serial_fair(200));
+  RUN(ctest_serial_suspend(times(10)));
+  RUN(ctest_serial_suspend_races(times(100)));
+  RUN(ctest_serial_sync_inline());
+  RUN(ctest_serial_sync_excludes(4, times(50)));
+  RUN(ctest_serial_sync_deadlocks());
+  RUN(ctest_serial_base_gone(20));
+  RUN(ctest_serial_let_go(times(20)));
+}
+
+static void run_thread(void) {
+  RUN(ctest_thread_ready(times(5)));
+  RUN(ctest_thread_named("", NULL));
+  RUN(ctest_thread_named("exactly-fifteen", "exactly-fifteen"));
+  RUN(ctest_thread_named("sixteen-bytes-xx", "sixteen-bytes-x"));
+  RUN(ctest_thread_named("fourteen-bytesé", "fourteen-bytes"));
+  RUN(ctest_thread_ends());
+  RUN(ctest_thread_stop_races(4, times(20)));
+  RUN(ctest_thread_restarts(times(50)));
+  RUN(ctest_thread_destroyed_unjoined(times(20)));
+  RUN(ctest_thread_joined_by_many(8));
+  RUN(ctest_thread_joined_again(8));
+  RUN(ctest_thread_join_itself());
+  RUN(ctest_thread_destroys_itself(times(10)));
+  RUN(ctest_thread_exits_inside());
+  RUN_UNLESS(HELGRIND, "a pthread_create that fails is a finding there, and here it is meant to fail",
+             ctest_thread_absurd_stacks());
+  RUN(ctest_thread_interrupted(times(100)));
+  RUN(ctest_thread_loop_stop_ends_nothing());
+}
+
+static void read_scale(const char *text) {
+  int *number = strncmp(text, "1/", 2) == 0 ? &options.divisor : &options.scale;
+  char *end;
+  long value = strtol(number == &options.divisor ? text + 2 : text, &end, 10);
+  if (*end != 0 || value < 1 || value > 1000) {
+    fprintf(stderr, "a scale is N or 1/N, N from 1 to 1000, not %s\n", text);
+    exit(64);
+  }
+  *number = (int)value;
+}
+
+static void read_arguments(int count, char **arguments) {
+  options.seed = csched_now();
+  for (int i = 1; i < count; i++) {
+    const char *each = arguments[i], *value = i + 1 < count ? arguments[i + 1] : NULL;
+    if (strcmp(each, "--list") == 0) {
+      options.lists = true;
+      continue;
+    }
+    bool is_known = value != NULL;
+    if (is_known && strcmp(each, "--only") == 0) options.prefix = value;
+    else if (is_known && strcmp(each, "--scale") == 0) read_scale(value);
+    else if (is_known && strcmp(each, "--seed") == 0) options.seed = strtoull(value, NULL, 0);
+    else if (is_known && strcmp(each, "--under") == 0 && strcmp(value, "sanitizer") == 0) options.under = SANITIZER;
+    else if (is_known && strcmp(each, "--under") == 0 && strcmp(value, "valgrind") == 0) options.under = VALGRIND;
+    else if (is_known && strcmp(each, "--under") == 0 && strcmp(value, "helgrind") == 0)
+      options.under = VALGRIND | HELGRIND;
+    else is_known = false;
+    if (!is_known) {
+      fprintf(stderr, "%s [--list] [--only PREFIX] [--scale N] [--seed N] [--under sanitizer|valgrind|helgrind]\n",
+              arguments[0]);
+      exit(64);
+    }
+    i++;
+  }
+}
+
+int main(int count, char **arguments) {
+  read_arguments(count, arguments);
+  ctest_has_watchdog = (options.under & VALGRIND) == 0;
+  if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
+  run_lock();
+  run_job();
+  run_mpsc();
+  run_trampoline();
+  run_loop();
+  run_timer();
+  run_serial();
+  run_thread();
+  if (options.lists) return 0;
+  printf("%d passed, %d failed\n", options.passed, options.failed);
+  return options.failed > 0 || options.passed == 0;
+}
