@@ -7,7 +7,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread", "job": "job|loop|thread", "trampoline": "trampoline",
-    "loop": "loop|thread", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
+    "loop": "loop|thread|timer", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
 }
 
 EQUIVALENT = {}
@@ -65,7 +65,7 @@ MUTANTS = [
     ("close does not refuse what comes later", "core/loop.c", "  if (csched_mpsc_close(&loop->inbox)) wake(loop);", "  announce(loop);"),
     ("a thread that is ready does not say so", "core/thread.c", "  csched_futex_wake_(&thread->phase, 1);\n", ""),
     ("a thread frees what the handle still owns", "core/thread.c", "  thread->owners = 2;", "  thread->owners = 1;"),
-    ("a thread that ends keeps its part", "core/thread.c", "  csched_loop_unbind_(thread->loop);\n  give_up(thread);", "  csched_loop_unbind_(thread->loop);"),
+    ("a thread that ends keeps its part", "core/thread.c", "  if (thread->at_end != NULL) thread->at_end(thread->context);\n  give_up(thread);", ""),
     ("a second join joins again", "core/thread.c", "  thread->is_joined = true;\n", ""),
     ("what a thread leaves is not dropped", "core/thread.c", "  csched_loop_finish_(thread->loop);\n  csched_loop_unbind_", "  csched_loop_unbind_"),
     # misuse
@@ -96,6 +96,6 @@ MUTANTS = [
     ("a push that finds the queue idle takes no part", "core/serial.c", "    take_part(serial);\n    return submit_drain(serial);", "    return submit_drain(serial);"),
     ("sync enters a busy queue", "core/serial.c", "  if (!csched_mpsc_poke(&serial->inbox)) return false; // S1\n", "  csched_mpsc_poke(&serial->inbox);\n"),
     ("a refused drain drops nothing", "core/serial.c", "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);", "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) {}"),
-    ("a wait in a circle is begun", "core/serial.c", "    ends = !csched_target_is_inside_(&each->target);\n", "    ends = true;\n"),
+    ("a wait in a circle is begun", "core/serial.c", "    ends = !csched_target_is_inside(&each->target);\n", "    ends = true;\n"),
     ("the end of a sync wakes nobody", "core/serial.c", "  csched_futex_wake_(ended, 1);\n", ""),
 ]

@@ -275,14 +275,14 @@ typedef struct run_frame {
 
 static void enter(run_frame *frame, csched_loop *loop, const char *function) {
   require_thread(loop, function);
-  csched_target_enter_(&frame->inside, &loop->target);
+  csched_target_enter(&frame->inside, &loop->target);
   frame->outer = current;
   current = loop;
 }
 
 static void leave(const run_frame *frame) {
   current = frame->outer;
-  csched_target_leave_(&frame->inside);
+  csched_target_leave(&frame->inside);
 }
 
 csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {

@@ -47,6 +47,8 @@ struct csched_serial {
   csched_job drain;
   uint32_t hold;
   uint32_t owners;
+  void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
+  void *owner;
   csched_serial *waits_for; // S7: the job in progress waits for that queue; under `waits`
 };
 
@@ -54,8 +56,17 @@ static void give_up(csched_serial *serial) {                                    
   if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) == 1) free(serial); // S5: pairs with itself
 }
 
+// The part of whoever holds the queue.
 static void take_part(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->owners, 1u); // S5: by one who has a part
+  csched_fetch_add_relaxed(&serial->owners, 1u); // S5: by one who may use it
+  if (serial->retain != NULL) serial->retain(serial->owner);
+}
+
+static void give_part_up(csched_serial *serial) {
+  void (*release)(void *) = serial->release;
+  void *owner = serial->owner;
+  give_up(serial);
+  if (release != NULL) release(owner);
 }
 
 static bool is_suspended(const csched_serial *serial) {
@@ -85,7 +96,7 @@ static void let_go(csched_serial *serial) {
     submit_drain(serial);                  // S2
     return;
   }
-  give_up(serial);
+  give_part_up(serial);
 }
 
 static void run_drain(csched_job *drain) {
@@ -106,7 +117,7 @@ static void drop_all(csched_job *drain) { // S6
 
 static void drain_ended(csched_job *drain) {
   csched_serial *serial = drain->context;
-  if (csched_mpsc_is_closed(&serial->inbox)) give_up(serial); // S6: nobody has to go on with it
+  if (csched_mpsc_is_closed(&serial->inbox)) give_part_up(serial); // S6: nobody has to go on with it
   else let_go(serial);
 }
 
@@ -209,7 +220,7 @@ static bool begin_wait(csched_serial *serial) {
   bool ends = true;
   csched_lock_lock(&waits);
   for (csched_serial *each = serial; each != NULL && ends; each = each->waits_for)
-    ends = !csched_target_is_inside_(&each->target);
+    ends = !csched_target_is_inside(&each->target);
   if (ends) set_waits_for(serial);
   csched_lock_unlock(&waits);
   return ends;
@@ -236,9 +247,9 @@ int csched_serial_sync(csched_serial *serial, void (*body)(void *), void *contex
   if (!enter(&serial->target))
     return csched_target_is_held_here_(&serial->target) ? EDEADLK : wait_in_line(serial, body, context); // S7
   csched_target_inside inside;
-  csched_target_enter_(&inside, &serial->target);
+  csched_target_enter(&inside, &serial->target);
   body(context);
-  csched_target_leave_(&inside);
+  csched_target_leave(&inside);
   leave(&serial->target);
   return 0;
 }
@@ -248,12 +259,18 @@ int csched_serial_sync(csched_serial *serial, void (*body)(void *), void *contex
 int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_serial *serial = malloc(sizeof *serial);
   if (serial == NULL) return ENOMEM;
-  *serial = (csched_serial){.target = {&serial_type}, .base = base, .owners = 1};
+  *serial = (csched_serial){.target = {.type = &serial_type}, .base = base, .owners = 1};
   csched_mpsc_init(&serial->inbox);
   csched_mpsc_park(&serial->inbox);
   csched_job_init(&serial->drain, &drain_type, serial);
   *result = serial;
   return 0;
+}
+
+void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*release)(void *), void *owner) {
+  serial->retain = retain;
+  serial->release = release;
+  serial->owner = serial->target.owner = owner;
 }
 
 csched_target *csched_serial_target(csched_serial *serial) { return &serial->target; }

@@ -13,16 +13,16 @@ csched_target *csched_target_current(void) { return innermost == NULL ? NULL : i
 
 const csched_target_inside *csched_target_innermost_(void) { return innermost; }
 
-void csched_target_enter_(csched_target_inside *inside, csched_target *target) {
-  *inside = (csched_target_inside){target, (csched_target_inside *)innermost};
+void csched_target_enter(csched_target_inside *inside, csched_target *target) {
+  *inside = (csched_target_inside){target, innermost};
   innermost = inside;
 }
 
-void csched_target_leave_(const csched_target_inside *inside) { innermost = inside->outer; }
+void csched_target_leave(const csched_target_inside *inside) { innermost = inside->outer; }
 
 void csched_target_restore_(const csched_target_inside *inside) { innermost = inside; }
 
-bool csched_target_is_inside_(const csched_target *target) {
+bool csched_target_is_inside(const csched_target *target) {
   for (const csched_target_inside *each = innermost; each != NULL; each = each->outer)
     for (const csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
       if (under == target) return true;
@@ -36,7 +36,7 @@ static bool is_exclusive(const csched_target *target) {
 
 bool csched_target_is_held_here_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target)) {
-    if (is_exclusive(target) && csched_target_is_inside_(target)) return true;
+    if (is_exclusive(target) && csched_target_is_inside(target)) return true;
     if (target->type->is_bound_here != NULL && target->type->is_bound_here(target)) return true;
   }
   return false;
@@ -69,9 +69,9 @@ int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_t
 
 void csched_target_perform(csched_target *target, csched_job *job) {
   csched_target_inside inside;
-  csched_target_enter_(&inside, target);
+  csched_target_enter(&inside, target);
   csched_job_perform_(job);
-  csched_target_leave_(&inside);
+  csched_target_leave(&inside);
 }
 
 void csched_target_discard(csched_job *job) { csched_job_discard_(job); }

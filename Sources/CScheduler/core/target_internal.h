@@ -4,24 +4,11 @@
 
 #include <CScheduler/target.h>
 
-/// A target whose job is on this thread's stack; it lives there, too.
-typedef struct csched_target_inside {
-  csched_target *target;
-  struct csched_target_inside *outer;
-} csched_target_inside;
-
-/// Does: makes `target` the current one of this thread, until csched_target_leave_.
-void csched_target_enter_(csched_target_inside *inside, csched_target *target);
-void csched_target_leave_(const csched_target_inside *inside);
-
 /// Returns: the innermost target that the thread is inside of, NULL when there is none.
 const csched_target_inside *csched_target_innermost_(void);
 
 /// Does: forgets those that were entered since, because their frames are gone. NULL: all.
 void csched_target_restore_(const csched_target_inside *inside);
-
-/// Returns: whether a job of `target`, or of something that stands on it, is on this thread's stack.
-bool csched_target_is_inside_(const csched_target *target);
 
 /// Returns: whether waiting here for `target` would keep it from going on.
 bool csched_target_is_held_here_(const csched_target *target);

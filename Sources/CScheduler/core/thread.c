@@ -39,6 +39,8 @@ struct csched_thread {
   csched_lock join_lock;
   bool is_joined;
   char name[NAME_SIZE];
+  void (*at_end)(void *);
+  void *context;
 };
 
 static void copy_name(char copy[NAME_SIZE], const char *name) {
@@ -70,6 +72,7 @@ static void at_end(void *context) { // H3
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
   csched_loop_finish_(thread->loop);
   csched_loop_unbind_(thread->loop);
+  if (thread->at_end != NULL) thread->at_end(thread->context);
   give_up(thread);
 }
 
@@ -80,7 +83,11 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   if (thread == NULL) return ENOMEM;
   thread->owners = 2;
   thread->loop = csched_loop_create_unbound_();
-  if (options != NULL && options->name != NULL) copy_name(thread->name, options->name);
+  if (options != NULL) {
+    if (options->name != NULL) copy_name(thread->name, options->name);
+    thread->at_end = options->at_end;
+    thread->context = options->context;
+  }
   int error = thread->loop == NULL ? ENOMEM
                                    : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
                                                              thread_main, thread);

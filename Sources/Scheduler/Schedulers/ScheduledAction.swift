@@ -31,16 +31,16 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   @exclusivity(unchecked) private var body: Body?
   @exclusivity(unchecked) private var links = Links()
 
-  /// Keeps the thread going while a delayed action is pending. Written before the submission, and by the job's release.
-  @exclusivity(unchecked) private var scheduler: ThreadScheduler?
-  /// Keeps the loop's memory for as long as a delayed action can be cancelled.
-  private let core: ThreadCore?
+  /// Keeps the scheduler going while a delayed action is pending. Written before the submission, and by the job's release.
+  @exclusivity(unchecked) private var scheduler: AnyObject?
+  /// Keeps the core's memory for as long as a delayed action can be cancelled.
+  private let core: TargetCore?
 
-  /// Makes one that runs `body`; with a `scheduler`, one that may be delayed.
-  init(_ body: consuming Body, delayedOn scheduler: ThreadScheduler? = nil) {
+  /// Makes one that runs `body`; with a `core`, one that may be delayed, and that keeps `scheduler` until it is over.
+  init(_ body: consuming Body, delayedOn core: TargetCore? = nil, keeping scheduler: AnyObject? = nil) {
     self.body = body
     self.scheduler = scheduler
-    core = scheduler?.core
+    self.core = core
     scheduledJobType.attach(storage.timer, to: self)
   }
 

@@ -17,7 +17,7 @@ internal import CScheduler
 ///    before runs first.
 /// 4. After ``stop(_:)`` an action is refused: it is released at once, and the disposable returned says that it is disposed.
 ///    ``trySchedule(_:)`` throws instead.
-public final class ThreadScheduler: SchedulerType {
+public final class ThreadScheduler: SchedulerTarget, CoreOwner {
   let core: ThreadCore
 
   /// Says why a thread could not be started.
@@ -48,7 +48,10 @@ public final class ThreadScheduler: SchedulerType {
   ///   - stackSize: in bytes; 0 is the system's default.
   public init(name: String = "", stackSize: Int = 0) throws(StartError) {
     core = try ThreadCore(name: name, stackSize: max(0, stackSize))
+    core.face(self)
   }
+
+  init(core: ThreadCore) { self.core = core }
 
   deinit { core.stop(.runOutstanding) }
 
@@ -57,47 +60,28 @@ public final class ThreadScheduler: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
-    let waiting = ScheduledAction(.disposing { action(state) })
-    if waiting.submit(to: { csched_thread_submit(core.thread, $0) }) != 0 { waiting.dispose() }
-    return waiting
-  }
+  ) -> any Disposable { core.submit(state, action) }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { submit(action).action }
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { core.submit(action).action }
 
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    submit(.disposing { action(state) }, after: delay)
+    core.submit(.disposing { action(state) }, after: delay, keeping: self)
   }
 
   @discardableResult
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.plain(action), after: delay)
+    core.submit(.plain(action), after: delay, keeping: self)
   }
 
   /// Schedules `action`, or throws when the thread has been stopped.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(Stopped) -> any Cancelable {
-    let (action, isAccepted) = submit(action)
+    let (action, isAccepted) = core.submit(action)
     guard isAccepted else { throw Stopped() }
-    return action
-  }
-
-  private func submit(_ work: @escaping @Sendable () -> Void) -> (action: PlainAction, isAccepted: Bool) {
-    let waiting = PlainAction(work)
-    let isAccepted = waiting.submit { csched_thread_submit(core.thread, $0) } == 0
-    if !isAccepted { waiting.dispose() }
-    return (waiting, isAccepted)
-  }
-
-  private func submit(_ body: consuming ScheduledAction.Body, after delay: Duration) -> ScheduledAction {
-    let deadline = delay.deadline
-    let action = ScheduledAction(body, delayedOn: self)
-    let isAccepted = action.submitTimer { csched_thread_submit_at(core.thread, $0, deadline) } == 0
-    if !isAccepted { action.dispose() }
     return action
   }
 
@@ -125,27 +109,5 @@ public final class ThreadScheduler: SchedulerType {
     precondition(
       isOnThread,
       "ThreadScheduler.preconditionOnThread: called on another thread. Schedule the work on this scheduler.")
-  }
-}
-
-/// Owns the core's thread, and with it the memory of its loop.
-final class ThreadCore: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
-  let thread: OpaquePointer
-
-  init(name: String, stackSize: Int) throws(ThreadScheduler.StartError) {
-    var thread: OpaquePointer?
-    let error = name.withCString { name in
-      var options = csched_thread_options(name: name, stack_size: stackSize)
-      return csched_thread_start(&thread, &options)
-    }
-    guard let thread, error == 0 else { throw ThreadScheduler.StartError(code: error) }
-    self.thread = thread
-  }
-
-  deinit { csched_thread_destroy(thread) }
-
-  func stop(_ policy: ThreadScheduler.StopPolicy) {
-    csched_thread_stop(thread, policy == .runOutstanding ? CSCHED_STOP_RUN : CSCHED_STOP_DROP)
   }
 }

@@ -16,6 +16,11 @@ typedef struct csched_serial csched_serial;
 /// Thread: any.
 int csched_serial_create(csched_serial **serial, csched_target *base);
 
+/// Does: makes `owner` the owner of the queue's target, and lets the queue keep it while there is work in the queue: by a call of
+/// `retain`, then of `release`. So the owner may destroy the queue when nothing else keeps it. Thread: before anything is
+/// submitted; of those calls, any, and they must not use the queue.
+void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
+
 /// Does: gives up the handle. What has been submitted still runs; a suspended queue is resumed for it. Requires: no timer is
 /// pending on it, no thread is in a call on the handle, and none makes one later; jobs of the queue included. Thread: any.
 void csched_serial_destroy(csched_serial *serial);

@@ -5,10 +5,15 @@
 
 #include <CScheduler/base.h>
 
+#include <errno.h>
+
 CSCHED_BEGIN_DECLS
 
 /// Returns: the calling thread's slot, NULL at first. It lives as long as the thread. Thread: any.
 void **csched_swift_drain_slot_(void);
+
+/// Returns: whether `error` is EDEADLK, which the module would have to import the C library for.
+CSCHED_INLINE bool csched_swift_is_deadlock_(int error) { return error == EDEADLK; }
 
 CSCHED_END_DECLS
 

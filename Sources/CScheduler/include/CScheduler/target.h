@@ -34,7 +34,14 @@ typedef struct csched_target_type {
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.
 struct csched_target {
   const csched_target_type *type;
+  void *owner; ///< for whoever made the target; set it before anything is submitted
 };
+
+/// A target whose job is on this thread's stack; it lives there, too. Its fields are private.
+typedef struct csched_target_inside {
+  csched_target *target;
+  const struct csched_target_inside *outer;
+} csched_target_inside;
 
 /// Does: submits `job`. Returns: 0; ECANCELED when the target takes no more, after the job has been dropped and released.
 /// Requires: the job is idle. Thread: any.
@@ -47,10 +54,17 @@ int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_t
 /// Returns: the target whose job is running on this thread, the innermost one; NULL outside of any. Thread: any.
 csched_target *csched_target_current(void);
 
+/// Returns: whether a job of `target`, or of something that stands on it, is on this thread's stack. Thread: any.
+bool csched_target_is_inside(const csched_target *target);
+
 // For whoever writes a target.
 
 /// Does: runs `job`, unless it was cancelled, with `target` as the current one. Thread: the one that the target runs its work on.
 void csched_target_perform(csched_target *target, csched_job *job);
+
+/// Does: makes `target` the current one of this thread, until csched_target_leave, for work that is not a job.
+void csched_target_enter(csched_target_inside *inside, csched_target *target);
+void csched_target_leave(const csched_target_inside *inside);
 
 /// Does: drops `job`, unless it was cancelled. Thread: any.
 void csched_target_discard(csched_job *job);

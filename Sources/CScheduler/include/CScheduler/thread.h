@@ -16,7 +16,9 @@ typedef struct csched_thread csched_thread;
 typedef struct csched_thread_options {
   const char
       *name; ///< shown by the system's tools; cut at 15 bytes, never inside a UTF-8 character; NULL keeps the default
-  size_t stack_size; ///< bytes, rounded up to what the system asks for; 0 is the system's default
+  void (*at_end)(void *context); ///< called on the thread when it has done with all work; may be NULL
+  void *context;                 ///< of at_end
+  size_t stack_size;             ///< bytes, rounded up to what the system asks for; 0 is the system's default
 } csched_thread_options;
 
 /// Does: starts a thread; returns once it is ready for work. `options` may be NULL.

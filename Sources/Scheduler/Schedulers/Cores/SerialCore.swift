@@ -1,0 +1,29 @@
+internal import CScheduler
+
+/// Owns one of the core's serial queues, which keeps it for as long as there is work in it.
+final class SerialCore: TargetCore, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  let serial: OpaquePointer
+  let name: String
+  /// What the queue stands on.
+  private let base: any SchedulerTarget
+
+  init(name: String, on base: any SchedulerTarget) {
+    var serial: OpaquePointer?
+    guard csched_serial_create(&serial, Scheduler.core(of: base).target) == 0, let serial else {
+      fatalError("SerialScheduler.init: no memory for a queue")
+    }
+    self.serial = serial
+    self.name = name
+    self.base = base
+    super.init(csched_serial_target(serial))
+    csched_serial_own(
+      serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
+      { Unmanaged<SerialCore>.fromOpaque($0!).release() },
+      Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  deinit { csched_serial_destroy(serial) }
+
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { SerialScheduler(core: self) }
+}

@@ -1,0 +1,79 @@
+internal import CScheduler
+
+/// Something of the core that actions are submitted to, and the way back from it to the scheduler that stands for it.
+///
+/// It lives as long as the core's structure. The scheduler may be gone earlier, while outstanding work still runs; whoever asks for the
+/// current scheduler then gets a new one on the same core.
+class TargetCore: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. `face` is guarded by `lock`.
+  let target: UnsafeMutablePointer<csched_target>
+  private let lock = InlineLock()
+  @exclusivity(unchecked) private weak var face: (any ImmediateSchedulerType & AnyObject)?
+
+  /// Makes the core of `target`, which holds it unretained.
+  init(_ target: UnsafeMutablePointer<csched_target>) {
+    self.target = target
+    target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
+  }
+
+  /// A new scheduler on this core; for each kind its own.
+  func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
+    preconditionFailure("each kind of core makes its own")
+  }
+
+  /// Makes `scheduler` the one that ``Schedulers/current`` finds here.
+  final func face(_ scheduler: any ImmediateSchedulerType & AnyObject) { lock.withLock { face = scheduler } }
+
+  /// The scheduler that stands for this core.
+  final var scheduler: any ImmediateSchedulerType & AnyObject {
+    if let face = lock.withLock({ face }) { return face }
+    let made = makeScheduler()
+    let (chosen, other) = lock.withLock {
+      if let face { return (face, made as AnyObject?) }
+      face = made
+      return (made, nil)
+    }
+    _ = consume other  // outside of the lock
+    return chosen
+  }
+
+  // MARK: submitting
+
+  final func submit(_ work: @escaping @Sendable () -> Void) -> (action: PlainAction, isAccepted: Bool) {
+    let waiting = PlainAction(work)
+    let isAccepted = waiting.submit { csched_target_submit(target, $0) } == 0
+    if !isAccepted { waiting.dispose() }
+    return (waiting, isAccepted)
+  }
+
+  final func submit<State: Sendable>(
+    _ state: State, _ action: @escaping @Sendable (State) -> any Disposable
+  ) -> ScheduledAction {
+    let waiting = ScheduledAction(.disposing { action(state) })
+    if waiting.submit(to: { csched_target_submit(target, $0) }) != 0 { waiting.dispose() }
+    return waiting
+  }
+
+  /// Submits a delayed action, which keeps `scheduler` until it is over.
+  final func submit(
+    _ body: consuming ScheduledAction.Body, after delay: Duration, leeway: Duration = .zero,
+    keeping scheduler: AnyObject
+  ) -> ScheduledAction {
+    let deadline = delay.deadline, span = csched_time(max(0, leeway.saturatedNanoseconds))
+    let action = ScheduledAction(body, delayedOn: self, keeping: scheduler)
+    if action.submitTimer(to: { csched_target_submit_at(target, $0, deadline, span) }) != 0 { action.dispose() }
+    return action
+  }
+
+  // MARK: being current
+
+  /// Calls `body` with this core's scheduler as the current one.
+  final func run<Result>(_ body: () -> Result) -> Result {
+    var inside = csched_target_inside()
+    return withUnsafeMutablePointer(to: &inside) { inside in
+      csched_target_enter(inside, target)
+      defer { csched_target_leave(inside) }
+      return body()
+    }
+  }
+}

@@ -1,0 +1,125 @@
+internal import CScheduler
+internal import Synchronization
+
+/// Runs its actions one after the other, in the order of their submission, on whatever it stands on: by default a pool of threads that
+/// all share.
+///
+/// ```swift
+/// let images = SerialScheduler(name: "images", priority: .low)
+/// images.schedule { decode() }
+/// let size = images.sync { cache.count }   // at once, on this thread, when the queue is idle
+/// ```
+///
+/// 1. One action at a time; what one did is visible to the next, on whichever thread that runs.
+/// 2. Without work it costs nothing, and it has no thread of its own: make as many as you like.
+/// 3. What has been submitted runs, also when the last reference to the scheduler is gone.
+/// 4. No queue starves another one on the same target: after 64 actions it lines up again.
+public final class SerialScheduler: SchedulerTarget, CoreOwner {
+  let core: SerialCore
+  private let suspensions = Atomic<Int>(0)
+
+  /// Makes a queue on `target`, which stays as long as the queue has work.
+  ///
+  /// - Parameters:
+  ///   - name: for ``name``, any length.
+  ///   - target: a thread, the main thread, another queue. A concurrent target's order stays serial here.
+  public convenience init(name: String = "", target: any SchedulerTarget) {
+    self.init(core: SerialCore(name: name, on: target))
+    core.face(self)
+  }
+
+  init(core: SerialCore) { self.core = core }
+
+  /// What it was called.
+  public var name: String { core.name }
+
+  // MARK: scheduling
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { core.submit(state, action) }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { core.submit(action).action }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { core.submit(.disposing { action(state) }, after: delay, keeping: self) }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    core.submit(.plain(action), after: delay, keeping: self)
+  }
+
+  // MARK: waiting
+
+  /// Says why ``trySync(_:)`` did not call the closure.
+  public enum SyncError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The wait could never end: the caller keeps the queue from going on.
+    case deadlock
+    /// What the queue stands on has been stopped.
+    case stopped
+
+    public var description: String {
+      switch self {
+      case .deadlock:
+        "SerialScheduler.sync: the caller keeps the queue from going on, so the wait could never end. Call the closure directly, or schedule it."
+      case .stopped: "SerialScheduler.sync: what the queue stands on has been stopped, so it takes no more."
+      }
+    }
+  }
+
+  /// Calls `body` as an action of the queue, waits until it has returned, and returns its result or throws its error.
+  ///
+  /// On the calling thread, at once, when the queue is idle and does not stand on another thread. When the wait could never end (the
+  /// caller is an action of this queue, or of one that waits for it) that stops the process with a message; ``trySync(_:)`` throws.
+  public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+    var result: Result<Value, Failure>?
+    if let error = wait(for: { () throws(Failure) in try body() }, &result) { preconditionFailure(error.description) }
+    return try result!.get()
+  }
+
+  /// The same, but throws ``SyncError`` when the closure cannot be called.
+  public func trySync<Value>(_ body: () throws -> Value) throws -> Value {
+    var result: Result<Value, any Error>?
+    if let error = wait(for: body, &result) { throw error }
+    return try result!.get()
+  }
+
+  private func wait<Value, Failure: Error>(
+    for body: () throws(Failure) -> Value, _ result: inout Result<Value, Failure>?
+  ) -> SyncError? {
+    let code = withUnsafeMutablePointer(to: &result) { result in
+      withoutActuallyEscaping(body) { body in
+        var call: () -> Void = {
+          do throws(Failure) { result.pointee = .success(try body()) } catch { result.pointee = .failure(error) }
+        }
+        return withUnsafeMutablePointer(to: &call) { call in
+          csched_serial_sync(core.serial, { $0!.assumingMemoryBound(to: (() -> Void).self).pointee() }, call)
+        }
+      }
+    }
+    return code == 0 ? nil : csched_swift_is_deadlock_(code) ? .deadlock : .stopped
+  }
+
+  // MARK: suspending
+
+  /// Keeps the queue from beginning another action, until as many calls of ``resume()``. One that has begun runs to its end.
+  public func suspend() {
+    suspensions.add(1, ordering: .relaxed)
+    csched_serial_suspend(core.serial)
+  }
+
+  /// Takes one ``suspend()`` back. Without one it stops the process with a message.
+  public func resume() {
+    precondition(
+      suspensions.subtract(1, ordering: .relaxed).newValue >= 0,
+      "SerialScheduler.resume: the queue is not suspended. Resume once for each suspend.")
+    csched_serial_resume(core.serial)
+  }
+
+  /// Whether the caller is an action of this queue, or of one that stands on it.
+  public var isCurrent: Bool { csched_target_is_inside(core.target) }
+}
