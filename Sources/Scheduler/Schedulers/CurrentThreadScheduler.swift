@@ -19,7 +19,9 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// The one that everybody shares; it acts on the calling thread.
   public static let instance = CurrentThreadScheduler()
 
-  private init() {}
+  private let core = StandingCore()
+
+  private init() { core.face(self) }
 
   /// Whether no action is running under this scheduler on the calling thread, so that the next one would run at once.
   public static var isScheduleRequired: Bool { csched_trampoline_is_required() }
@@ -29,8 +31,10 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     if csched_trampoline_enter() {
-      defer { csched_trampoline_leave() }
-      return action(state)
+      return core.run {
+        defer { csched_trampoline_leave() }
+        return action(state)
+      }
     }
     let waiting = ScheduledAction(.disposing { action(state) })
     waiting.submit { csched_trampoline_run($0) }
@@ -40,8 +44,10 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     if csched_trampoline_enter() {
-      defer { csched_trampoline_leave() }
-      action()
+      core.run {
+        defer { csched_trampoline_leave() }
+        action()
+      }
       return Disposables.create()
     }
     let waiting = PlainAction(action)

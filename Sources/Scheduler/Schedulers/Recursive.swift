@@ -1,8 +1,12 @@
+internal import CScheduler
+
 extension ImmediateSchedulerType {
-  /// Schedules `action`, which is given the means to schedule itself again, with a new state, as often as it likes.
+  /// Schedules `action`, which is given the means to schedule itself again, with a new state, as often as it likes, now or later, on
+  /// any thread.
   ///
   /// The stack stays as it is and the memory flat, however long that goes on: each turn is an action of its own, so that other
-  /// work gets its turn in between. Disposing ends it: no turn begins after that.
+  /// work gets its turn in between. Where the scheduler would run it at once, inside the turn that asks for it, it waits until that
+  /// has ended. Disposing ends it: no turn begins after that.
   ///
   /// ```swift
   /// CurrentThreadScheduler.instance.scheduleRecursive(1) { n, again in
@@ -12,7 +16,7 @@ extension ImmediateSchedulerType {
   /// ```
   @discardableResult
   public func scheduleRecursive<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State, (State) -> Void) -> Void
+    _ state: State, action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   ) -> any Cancelable {
     let recursion = Recursion(scheduler: self, action: action)
     recursion.schedule(state)
@@ -21,38 +25,60 @@ extension ImmediateSchedulerType {
 
   /// Schedules `action`, which is given the means to schedule itself again.
   @discardableResult
-  public func scheduleRecursive(_ action: @escaping @Sendable (() -> Void) -> Void) -> any Cancelable {
+  public func scheduleRecursive(
+    _ action: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) -> any Cancelable {
     scheduleRecursive(()) { _, again in action { again(()) } }
   }
 }
 
 /// The turns of one recursive action: those that are scheduled and have not begun.
 private final class Recursion<State: Sendable>: Cancelable {
+  private typealias Action = @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
+
+  /// A thread that is in a turn, and what the turn has asked for that would have run inside it.
+  private struct Turn {
+    let thread: UInt
+    var next: [State] = []
+  }
+
   private struct Turns {
     /// What cancels each pending turn, by its number; `nil` until `schedule` has returned it.
     var pending: [UInt64: (any Disposable)?] = [:]
     var last: UInt64 = 0
+    var inside: [Turn] = []
     var isDisposed = false
-    var action: (@Sendable (State, (State) -> Void) -> Void)?
+    var action: Action?
   }
 
   private let scheduler: any ImmediateSchedulerType
+  /// On the immediate scheduler a turn inside a turn need not be tried to be known.
+  private let isImmediate: Bool
   private let turns: Protected<Turns>
 
-  init(scheduler: any ImmediateSchedulerType, action: @escaping @Sendable (State, (State) -> Void) -> Void) {
+  init(
+    scheduler: any ImmediateSchedulerType,
+    action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
+  ) {
     self.scheduler = scheduler
+    isImmediate = scheduler is ImmediateScheduler
     turns = Protected(Turns(action: action))
   }
 
-  func schedule(_ state: State) {
+  @Sendable func schedule(_ state: State) {
+    let thread = csched_swift_thread_()
     let number: UInt64? = turns.withLock {
       guard !$0.isDisposed else { return nil }
+      if isImmediate, let turn = $0.inside.firstIndex(where: { $0.thread == thread }) {
+        $0.inside[turn].next.append(state)
+        return nil
+      }
       $0.last += 1
       $0.pending[$0.last] = .some(nil)
       return $0.last
     }
     guard let number else { return }
-    let token = scheduler.schedule { [self] in perform(number, state) }
+    let token = scheduler.schedule { [self] in begin(number, state) }
     let isLate = turns.withLock {
       if $0.pending[number] != nil { $0.pending[number] = token }
       return $0.isDisposed
@@ -60,12 +86,32 @@ private final class Recursion<State: Sendable>: Cancelable {
     if isLate { token.dispose() }
   }
 
-  private func perform(_ number: UInt64, _ state: State) {
-    let action = turns.withLock {
+  /// Takes the turn, and then those that would have run inside it.
+  private func begin(_ number: UInt64, _ state: State) {
+    let thread = csched_swift_thread_()
+    let isOutermost = turns.withLock {
       _ = $0.pending.removeValue(forKey: number)
-      return $0.isDisposed ? nil : $0.action
+      if let turn = $0.inside.firstIndex(where: { $0.thread == thread }) {
+        $0.inside[turn].next.append(state)
+        return false
+      }
+      $0.inside.append(Turn(thread: thread))
+      return true
     }
-    action?(state, schedule)
+    guard isOutermost else { return }
+    var due = [state]
+    while !due.isEmpty {
+      for state in due {
+        guard let action = turns.withLock({ $0.isDisposed ? nil : $0.action }) else { break }
+        action(state, schedule)
+      }
+      due.removeAll(keepingCapacity: true)
+      turns.withLock {
+        let turn = $0.inside.firstIndex { $0.thread == thread }!
+        swap(&due, &$0.inside[turn].next)
+        if due.isEmpty { $0.inside.remove(at: turn) }
+      }
+    }
   }
 
   var isDisposed: Bool { turns.withLock { $0.isDisposed } }

@@ -16,6 +16,10 @@ public protocol SchedulerType: ImmediateSchedulerType {
   /// Schedules `action` for `delay` from now.
   @discardableResult
   func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable
+
+  /// Schedules `action` again and again, as `timing` says, until it is disposed. Ticks never overlap.
+  @discardableResult
+  func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable
 }
 
 extension SchedulerType {
@@ -27,5 +31,11 @@ extension SchedulerType {
       action()
       return Disposables.create()
     }
+  }
+
+  /// Schedules `action` for `moment` on the monotonic clock, at once where that has passed.
+  @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    schedule(after: max(.zero, now.duration(to: moment)), action)
   }
 }

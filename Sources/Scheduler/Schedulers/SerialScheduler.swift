@@ -53,6 +53,19 @@ public final class SerialScheduler: SchedulerTarget, CoreOwner {
     core.submit(.plain(action), after: delay, keeping: self)
   }
 
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+    core.submit(timing, keeping: self, action)
+  }
+
+  /// Schedules `action` for `delay` from now, or up to `leeway` later, so that fewer wakeups serve more timers.
+  @discardableResult
+  public func schedule(
+    after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Disposable {
+    core.submit(.plain(action), after: delay, leeway: leeway, keeping: self)
+  }
+
   // MARK: waiting
 
   /// Says why ``trySync(_:)`` did not call the closure.

@@ -12,6 +12,12 @@ CSCHED_BEGIN_DECLS
 /// Returns: the calling thread's slot, NULL at first. It lives as long as the thread. Thread: any.
 void **csched_swift_drain_slot_(void);
 
+/// Does: sleeps until `deadline` (of csched_now). Thread: any.
+void csched_swift_sleep_until_(csched_time deadline);
+
+/// Returns: a number that no other living thread has. Thread: any.
+uintptr_t csched_swift_thread_(void);
+
 /// Returns: whether `error` is EDEADLK, which the module would have to import the C library for.
 CSCHED_INLINE bool csched_swift_is_deadlock_(int error) { return error == EDEADLK; }
 

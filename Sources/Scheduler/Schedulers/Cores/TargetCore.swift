@@ -65,6 +65,14 @@ class TargetCore: @unchecked Sendable {
     return action
   }
 
+  final func submit(
+    _ timing: PeriodicTiming, keeping scheduler: AnyObject, _ work: @escaping @Sendable () -> Void
+  ) -> PeriodicAction {
+    let action = PeriodicAction(timing, on: self, keeping: scheduler, work)
+    action.start()
+    return action
+  }
+
   // MARK: being current
 
   /// Calls `body` with this core's scheduler as the current one.

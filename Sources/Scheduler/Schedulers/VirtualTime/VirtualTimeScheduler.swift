@@ -147,6 +147,12 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
       .periodic(action, converter.convertToVirtualTimeInterval(interval)), at: time(after: delay))
   }
 
+  /// The same; leeway and pace make no difference, because nothing is late here but by ``sleep(to:)``.
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+    schedule(after: timing.startAfter, repeating: timing.period, action)
+  }
+
   /// Schedules `action` for once a `period`, at first a period from now.
   @discardableResult
   public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {

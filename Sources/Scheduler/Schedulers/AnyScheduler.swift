@@ -1,0 +1,33 @@
+/// Any scheduler, under one type: for stored properties and for interfaces that name no kind.
+public final class AnyScheduler: SchedulerType {
+  /// The scheduler it stands for.
+  public let base: any SchedulerType
+
+  /// Makes one that hands everything on to `base`.
+  public init(_ base: any SchedulerType) { self.base = (base as? AnyScheduler)?.base ?? base }
+
+  public var now: MonotonicTime { base.now }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { base.schedule(state, action: action) }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { base.schedule(state, after: delay, action: action) }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    base.schedule(after: delay, action)
+  }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+    base.schedulePeriodic(timing, action: action)
+  }
+}

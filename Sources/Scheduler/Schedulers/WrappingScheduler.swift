@@ -1,0 +1,66 @@
+extension SchedulerType {
+  /// A scheduler whose every action runs on this one, inside of `wrap`, which calls what it is given once.
+  ///
+  /// ```swift
+  /// let measured = queue.wrapping { run in
+  ///   let start = MonotonicTime.now
+  ///   run()
+  ///   record(start.duration(to: .now))
+  /// }
+  /// ```
+  ///
+  /// ``Schedulers/current`` stays this scheduler. An action that was disposed before its turn does not reach `wrap`.
+  public func wrapping(_ wrap: @escaping @Sendable (_ run: () -> Void) -> Void) -> WrappingScheduler {
+    WrappingScheduler(base: self, wrap: wrap)
+  }
+}
+
+/// Runs each action of another scheduler inside a closure: see ``SchedulerType/wrapping(_:)``.
+public final class WrappingScheduler: SchedulerType {
+  private let base: any SchedulerType
+  private let wrap: @Sendable (_ run: () -> Void) -> Void
+
+  init(base: any SchedulerType, wrap: @escaping @Sendable (_ run: () -> Void) -> Void) {
+    self.base = base
+    self.wrap = wrap
+  }
+
+  public var now: MonotonicTime { base.now }
+
+  private func wrapped<State: Sendable>(
+    _ action: @escaping @Sendable (State) -> any Disposable
+  ) -> @Sendable (State) -> any Disposable {
+    { [wrap] state in
+      var returned: any Disposable = Disposables.create()
+      wrap { returned = action(state) }
+      return returned
+    }
+  }
+
+  private func wrapped(_ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    { [wrap] in wrap(action) }
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { base.schedule(state, action: wrapped(action)) }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(wrapped(action)) }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { base.schedule(state, after: delay, action: wrapped(action)) }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    base.schedule(after: delay, wrapped(action))
+  }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+    base.schedulePeriodic(timing, action: wrapped(action))
+  }
+}
