@@ -32,8 +32,9 @@ enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
 
 // MARK: submitting
 
-static int refuse(csched_job *job) {
-  csched_target_discard(job); // E1
+static int refuse(csched_mpsc *inbox, csched_job *job) {
+  (void)csched_mpsc_is_closed(inbox); // E1: acquires what the stopper did, if that was how it was refused
+  csched_target_discard(job);
   return ECANCELED;
 }
 
@@ -51,16 +52,17 @@ static bool is_refusing(csched_pool *pool) { return csched_pool_is_closing_(pool
 static int deliver(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
   csched_pool *pool = class->pool;
-  if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(job);
-  if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) return refuse(job); // E1
+  if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
+  if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED))
+    return refuse(&class->inbox, job); // E1
   csched_pool_announce_(pool, 1);
   return 0;
 }
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  csched_pool *pool = ((csched_pool_class *)target)->pool;
-  if (CSCHED_UNLIKELY(csched_pool_is_closing_(pool))) return refuse(&timer->job);
-  return csched_pool_keep_at_(pool, timer, deadline, leeway);
+  csched_pool_class *class = (csched_pool_class *)target;
+  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
+  return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
 static const csched_target_type pool_type = {deliver, deliver_at};
@@ -87,7 +89,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
   for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
   csched_mpsc *inbox = &pool->classes[priority].inbox;
   if (is_refusing(pool) || csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // E1
-    for (size_t i = 0; i < count; i++) csched_target_discard(jobs[i]);
+    for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
     return ECANCELED;
   }
   csched_pool_announce_(pool, count);
@@ -115,6 +117,7 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
   if (csched_cas_acquire(&pool->ending, &ending, 1u)) { // E2
+    csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
     csched_pool_join_keeper_(pool);                     // E1
     for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // E1
     csched_store_release(&pool->ending, 2u); // E2: pairs with ending_of; carries the closing
@@ -163,6 +166,7 @@ static void init(csched_pool *pool, const csched_pool_options *options, size_t w
   pool->most_threads = most;
   pool->stack_size = options->stack_size;
   pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000;
+  if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;
   pool->spin_for = csched_cpu_count_() > 1 ? 25000 : 0;
   pool->has_nice = csched_os_thread_has_nice_(&pool->base_nice);
   if (options->name != NULL) strlcpy(pool->name, options->name, sizeof pool->name); // cut for good when it is shown

@@ -97,16 +97,17 @@ static bool needs_no_wake(const csched_pool *pool, uint64_t crowd, bool beside_o
          count_of(crowd, THREADS) == 0;                        // F7
 }
 
-bool csched_pool_may_grow_(csched_pool *pool) {
-  uint64_t crowd = crowd_of(pool);
+static bool may_grow(const csched_pool *pool, uint64_t crowd) {
   return count_of(crowd, SEARCHING) == 0 && count_of(crowd, THREADS) > 0 &&
          (count_of(crowd, IDLE) > 0 || count_of(crowd, THREADS) < pool->most_threads);
 }
 
+bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, crowd_of(pool)); }
+
 bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
   uint64_t crowd = crowd_of(pool), claim;
   if (needs_no_wake(pool, crowd, beside_others)) {
-    if (CSCHED_UNLIKELY(csched_pool_may_grow_(pool))) csched_pool_watch_(pool); // F3
+    if (CSCHED_UNLIKELY(may_grow(pool, crowd))) csched_pool_watch_(pool); // F3
     return false;
   }
   csched_pool_worker *idle = NULL;

@@ -41,7 +41,7 @@ struct csched_pool_worker {
   uint32_t life;
   csched_os_thread os;
   // The keeper's.
-  bool was_seen;
+  uint32_t id_seen;
   csched_time time_seen;
   // Forked jobs: see fork_join.c.
   CSCHED_CACHE_ALIGNED csched_lock deque_lock;

@@ -64,7 +64,10 @@ void csched_pool_close_keeper_(csched_pool *pool, csched_stop_policy policy) {
 }
 
 void csched_pool_join_keeper_(csched_pool *pool) {
-  if (pool->keeper != NULL) csched_thread_join(pool->keeper); // K4: it is closed, so nobody changes it
+  csched_lock_lock(&pool->keeper_lock);
+  csched_thread *keeper = pool->keeper; // K4: it is closed, so nobody changes it later
+  csched_lock_unlock(&pool->keeper_lock);
+  if (keeper != NULL) csched_thread_join(keeper);
 }
 
 bool csched_pool_is_keeper_(csched_pool *pool) {
@@ -81,13 +84,13 @@ static void look_at(csched_pool *pool, csched_pool_worker *worker) {
   uint32_t id = csched_load_relaxed(&worker->id);            // hint
   uint32_t standing = csched_load_relaxed(&worker->standing); // hint
   if (id == 0 || standing == BLOCKED || standing == IDLE) {
-    worker->was_seen = false;
+    worker->id_seen = 0;
     return;
   }
   csched_time used = csched_os_thread_processor_time_(id);
-  bool has_moved = !worker->was_seen || used != worker->time_seen;
+  bool has_moved = id != worker->id_seen || used != worker->time_seen;
   worker->time_seen = used;
-  worker->was_seen = true;
+  worker->id_seen = id;
   if (has_moved == (standing == RUNNING)) return;
   if (!csched_cas_relaxed(&worker->standing, &standing, (uint32_t)(has_moved ? RUNNING : STALLED))) return; // K3
   if (has_moved) csched_pool_unblocked_(pool);
@@ -99,7 +102,7 @@ static void tick(csched_job *job) {
   uint32_t used = csched_load_relaxed(&pool->slots_used); // hint
   bool is_needed = csched_pool_may_grow_(pool) && csched_pool_has_work_(pool);
   for (uint32_t i = 0; i < used; i++) {
-    if (!is_needed) pool->slots[i].was_seen = false;
+    if (!is_needed) pool->slots[i].id_seen = 0;
     else look_at(pool, &pool->slots[i]);
   }
   if (!is_needed) return; // K1: see release

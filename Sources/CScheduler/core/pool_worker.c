@@ -86,6 +86,7 @@ static void work(void *context) {
   csched_pool_worker *worker = context;
   csched_pool *pool = worker->pool;
   while (!worker->has_left) {
+    if (csched_pool_must_end_(pool)) worker->is_surplus = false;
     if (!worker->is_surplus && run_one(worker)) {
       csched_pool_settle_(worker);
     } else if (csched_pool_must_end_(pool)) {
@@ -165,7 +166,6 @@ static int start_locked(csched_pool_worker *worker) {
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
-  worker->was_seen = false;
   csched_store_relaxed(&worker->id, 0u); // hint
   uint32_t used = csched_load_relaxed(&pool->slots_used);
   if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // before it can fork
