@@ -6,8 +6,9 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 """
 
 CHECKS = {
-    "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread", "job": "job|loop|thread", "trampoline": "trampoline",
+    "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
     "loop": "loop|thread|timer", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
+    "pool": "pool", "pool_idle": "pool", "pool_worker": "pool", "pool_keeper": "pool", "fork_join": "pool",
 }
 
 EQUIVALENT = {}

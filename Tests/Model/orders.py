@@ -16,6 +16,7 @@ WEAKER = {
     "cas_acq_rel": ["cas_acquire", "cas_release"],
     "fence_light_": ["fence_compiler"],
     "fence_heavy_": ["fence_compiler"],
+    "fence_full": ["fence_compiler"],
 }
 OPERATION = re.compile(r"csched_(" + "|".join(sorted(WEAKER, key=len, reverse=True)) + r")\(")
 FUNCTION = re.compile(r"^\w[^;={]*?\b(\w+)\([^;]*\{")

@@ -41,14 +41,18 @@ static bool has_closed_bit(const csched_job *head) { return ((uintptr_t)head & C
 
 static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)((uintptr_t)head & ~CLOSED_BIT); }
 
-csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
+csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest) {
   csched_job *head = csched_load_relaxed(&queue->head); // hint
   do {
     if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6
-    job->next = head == PARKED ? NULL : head;
+    oldest->next = head == PARKED ? NULL : head;
   } while (CSCHED_UNLIKELY(
-      !csched_cas_acq_rel(&queue->head, &head, job)));        // Q1, Q2: release; pairs with take; carries the job
+      !csched_cas_acq_rel(&queue->head, &head, newest)));     // Q1, Q2: release; pairs with take; carries the job
   return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED; // Q3, Q4
+}
+
+csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
+  return csched_mpsc_push_list(queue, job, job);
 }
 
 // Takes all that was pushed and turns it round.

@@ -2,6 +2,7 @@
 #include "platform.h"
 
 #include <errno.h>
+#include <mach/mach.h>
 #include <os/os_sync_wait_on_address.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -118,6 +119,21 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   pthread_t thread = pthread_from_mach_thread_np(id);
   if (thread == NULL || pthread_getname_np(thread, name, size) != 0 || name[0] == 0) strlcpy(name, "?", size);
 }
+
+csched_time csched_os_thread_processor_time_(uint32_t id) {
+  thread_basic_info_data_t info;
+  mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
+  if (thread_info(id, THREAD_BASIC_INFO, (thread_info_t)&info, &count) != KERN_SUCCESS) return 0;
+  return ((csched_time)info.user_time.seconds + (csched_time)info.system_time.seconds) * NANOSECONDS +
+         ((csched_time)info.user_time.microseconds + (csched_time)info.system_time.microseconds) * 1000;
+}
+
+bool csched_os_thread_has_nice_(int *nice) { // a process has one value here
+  *nice = 0;
+  return false;
+}
+
+void csched_os_thread_set_nice_(int nice) { (void)nice; }
 
 // MARK: thread-specific data
 

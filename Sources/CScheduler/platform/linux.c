@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -79,14 +80,7 @@ void csched_fence_heavy_(void) {
   errno = saved;
 }
 
-// MARK: processors and time
-
-unsigned csched_cpu_count_(void) {
-  cpu_set_t usable;
-  if (sched_getaffinity(0, sizeof usable, &usable) == 0) return (unsigned)CPU_COUNT(&usable);
-  long online = sysconf(_SC_NPROCESSORS_ONLN); // more processors than a cpu_set_t holds
-  return online > 0 ? (unsigned)online : 1;
-}
+// MARK: time
 
 void csched_nap_(csched_time span) {
   struct timespec until = timespec_from(csched_now() + span);
@@ -156,6 +150,34 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   }
   name[length] = 0;
   name[strcspn(name, "\n")] = 0;
+}
+
+csched_time csched_os_thread_processor_time_(uint32_t id) {
+  clockid_t clock =
+      (clockid_t)(~id << 3 | 6); // the kernel's name for a thread's clock, as pthread_getcpuclockid makes it
+  struct timespec used;
+  if (clock_gettime(clock, &used) != 0) return 0;
+  return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
+}
+
+bool csched_os_thread_has_nice_(int *nice) {
+  int saved = errno;
+  struct rlimit limit;
+  errno = 0;
+  *nice = getpriority(PRIO_PROCESS, 0); // of the thread: on Linux each has its own
+  bool may = errno == 0 && *nice < 19 && getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - *nice) <= limit.rlim_cur;
+  if (!may && errno == 0 && *nice > -20) { // a capability, or none: only trying tells
+    may = setpriority(PRIO_PROCESS, 0, *nice - 1) == 0;
+    if (may) setpriority(PRIO_PROCESS, 0, *nice);
+  }
+  errno = saved;
+  return may;
+}
+
+void csched_os_thread_set_nice_(int nice) {
+  int saved = errno;
+  setpriority(PRIO_PROCESS, 0, nice);
+  errno = saved;
 }
 
 // MARK: thread-specific data

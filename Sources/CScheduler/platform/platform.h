@@ -52,6 +52,14 @@ void csched_os_thread_set_name_(const char *name);
 /// Returns: the system's number for the calling thread.
 uint32_t csched_os_thread_id_(void);
 
+/// Returns: the processor time that thread `id` of this process has used, in nanoseconds; 0 when it is gone.
+csched_time csched_os_thread_processor_time_(uint32_t id);
+
+/// Does: writes the calling thread's nice value. Returns: whether a thread may raise its value and lower it again.
+bool csched_os_thread_has_nice_(int *nice);
+/// Does: sets the calling thread's nice value.
+void csched_os_thread_set_nice_(int nice);
+
 /// Does: writes the name of thread `id` of this process into `name`, "?" when it is gone.
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size);
 

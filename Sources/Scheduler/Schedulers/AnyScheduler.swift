@@ -27,6 +27,11 @@ public final class AnyScheduler: SchedulerType {
   }
 
   @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    base.schedule(at: moment, action)
+  }
+
+  @discardableResult
   public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
     base.schedulePeriodic(timing, action: action)
   }

@@ -41,6 +41,10 @@ public struct PeriodicTiming: Hashable, Sendable {
   }
 
   /// The moment of the tick after the one that was due at `last`, now that it has ended at `end`; `nil` when there is none.
+  public func next(after last: MonotonicTime, endedAt end: MonotonicTime) -> MonotonicTime? {
+    next(after: last.nanoseconds, endedAt: end.nanoseconds).map(MonotonicTime.init(nanoseconds:))
+  }
+
   func next(after last: UInt64, endedAt end: UInt64) -> UInt64? {
     let span = period.saturatedNanoseconds
     guard span > 0 else { return nil }

@@ -17,6 +17,10 @@ public protocol SchedulerType: ImmediateSchedulerType {
   @discardableResult
   func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable
 
+  /// Schedules `action` for `moment` on the monotonic clock, at once where that has passed.
+  @discardableResult
+  func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable
+
   /// Schedules `action` again and again, as `timing` says, until it is disposed. Ticks never overlap.
   @discardableResult
   func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable
@@ -33,7 +37,7 @@ extension SchedulerType {
     }
   }
 
-  /// Schedules `action` for `moment` on the monotonic clock, at once where that has passed.
+  /// By the delay from now, so that equal moments may come to differ. A scheduler with timers of its own is exact.
   @discardableResult
   public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(after: max(.zero, now.duration(to: moment)), action)

@@ -14,4 +14,7 @@ public enum Schedulers {
     guard let owner = csched_target_current()?.pointee.owner else { return nil }
     return Unmanaged<TargetCore>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.scheduler }
   }
+
+  /// Whether some scheduler is current: cheaper than ``current``.
+  static var hasCurrent: Bool { csched_target_current() != nil }
 }

@@ -28,7 +28,17 @@ public final class SerialScheduler: SchedulerTarget, CoreOwner {
     core.face(self)
   }
 
+  /// Makes a queue on the pool that everybody shares, with that priority.
+  public convenience init(name: String = "", priority: SchedulerPriority = .default) {
+    self.init(core: SerialCore(name: name, on: PoolCore.shared(priority)))
+    core.face(self)
+  }
+
   init(core: SerialCore) { self.core = core }
+
+  deinit {
+    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(core.serial) }  // what it has still runs
+  }
 
   /// What it was called.
   public var name: String { core.name }
@@ -51,6 +61,11 @@ public final class SerialScheduler: SchedulerTarget, CoreOwner {
   @discardableResult
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.submit(.plain(action), after: delay, keeping: self)
+  }
+
+  @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    core.submit(.plain(action), at: moment.nanoseconds, keeping: self)
   }
 
   @discardableResult

@@ -78,6 +78,11 @@ public final class ThreadScheduler: SchedulerTarget, CoreOwner {
   }
 
   @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    core.submit(.plain(action), at: moment.nanoseconds, keeping: self)
+  }
+
+  @discardableResult
   public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
     core.submit(timing, keeping: self, action)
   }

@@ -60,6 +60,11 @@ public final class WrappingScheduler: SchedulerType {
   }
 
   @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    base.schedule(at: moment, wrapped(action))
+  }
+
+  @discardableResult
   public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
     base.schedulePeriodic(timing, action: wrapped(action))
   }

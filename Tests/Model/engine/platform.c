@@ -87,6 +87,15 @@ void csched_os_thread_set_name_(const char *name) { (void)name; }
 
 uint32_t csched_os_thread_id_(void) { return (uint32_t)model_self + 1; }
 
+csched_time csched_os_thread_processor_time_(uint32_t id) { return model_threads[id - 1].steps; }
+
+bool csched_os_thread_has_nice_(int *nice) {
+  *nice = 0;
+  return false;
+}
+
+void csched_os_thread_set_nice_(int nice) { (void)nice; }
+
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   snprintf(name, size, "model %u", (unsigned)id);
 }

@@ -32,6 +32,10 @@ CSCHED_INLINE void csched_mpsc_init(csched_mpsc *queue) {
 /// Does: appends `job`. Requires: the job is in no queue. Thread: any. Lock-free.
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job);
 
+/// Does: appends a list of jobs at once: `newest` is linked by `next` to the older ones, as far as `oldest`.
+/// Requires: the jobs are in no queue. Thread: any. Lock-free.
+csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest);
+
 /// Does: takes the oldest job. Returns: NULL when there is none. Thread: the consumer.
 csched_job *csched_mpsc_pop(csched_mpsc *queue);
 

@@ -6,16 +6,23 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   let serial: OpaquePointer
   let name: String
   /// What the queue stands on.
-  private let base: any SchedulerTarget
+  private let base: TargetCore
+  /// Its scheduler, which may end what it stands for when it goes.
+  private let baseScheduler: AnyObject?
 
-  init(name: String, on base: any SchedulerTarget) {
+  convenience init(name: String, on scheduler: any SchedulerTarget) {
+    self.init(name: name, on: Scheduler.core(of: scheduler), keeping: scheduler)
+  }
+
+  init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {
     var serial: OpaquePointer?
-    guard csched_serial_create(&serial, Scheduler.core(of: base).target) == 0, let serial else {
+    guard csched_serial_create(&serial, base.target) == 0, let serial else {
       fatalError("SerialScheduler.init: no memory for a queue")
     }
     self.serial = serial
     self.name = name
     self.base = base
+    baseScheduler = scheduler
     super.init(csched_serial_target(serial))
     csched_serial_own(
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },

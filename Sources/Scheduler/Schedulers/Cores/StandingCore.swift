@@ -1,15 +1,22 @@
 internal import CScheduler
 
-/// The core of a scheduler that runs its actions on the caller's stack: a target to be inside of, that nothing is delivered to.
+/// A target to be inside of, that nothing is delivered to: for schedulers that run their actions on the caller's stack, or on somebody
+/// else's threads.
 final class StandingCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
+  private let make: @Sendable () -> any ImmediateSchedulerType & AnyObject
 
-  /// Makes one that is never freed: for schedulers that everybody shares.
-  init() {
+  /// Makes one whose scheduler `make` makes anew, should it be gone.
+  init(madeBy make: @escaping @Sendable () -> any ImmediateSchedulerType & AnyObject) {
+    self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
     target.initialize(to: csched_target(type: undelivered, owner: nil))
     super.init(target)
   }
+
+  deinit { target.deallocate() }
+
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { make() }
 }
 
 /// A table without functions.

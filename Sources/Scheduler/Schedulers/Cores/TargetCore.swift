@@ -59,7 +59,15 @@ class TargetCore: @unchecked Sendable {
     _ body: consuming ScheduledAction.Body, after delay: Duration, leeway: Duration = .zero,
     keeping scheduler: AnyObject
   ) -> ScheduledAction {
-    let deadline = delay.deadline, span = csched_time(max(0, leeway.saturatedNanoseconds))
+    submit(body, at: delay.deadline, leeway: leeway, keeping: scheduler)
+  }
+
+  /// Submits an action for a moment.
+  final func submit(
+    _ body: consuming ScheduledAction.Body, at deadline: csched_time, leeway: Duration = .zero,
+    keeping scheduler: AnyObject
+  ) -> ScheduledAction {
+    let span = csched_time(max(0, leeway.saturatedNanoseconds))
     let action = ScheduledAction(body, delayedOn: self, keeping: scheduler)
     if action.submitTimer(to: { csched_target_submit_at(target, $0, deadline, span) }) != 0 { action.dispose() }
     return action

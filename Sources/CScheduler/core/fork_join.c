@@ -1,0 +1,136 @@
+// States
+//   deque      of a worker: forked jobs that nobody has begun, from `top`, the oldest, up to `bottom`; changed under its lock
+//   phase      of a fork: PENDING, WAITED on: somebody sleeps on it, DONE
+//
+// Obligations
+//   D1  Each forked job is begun once: it is in one place of one deque, which is left under the deque's lock, by the owner at
+//       the bottom or by a thief at the top; or it never was in one, and was run at once.
+//   D2  A look at the two ends is exact after a fence: `bottom` is published before the forker's fence (pool_idle.c, F1), and
+//       `top` is not beyond a job that nobody has taken.
+//   D3  A wait returns after the job, its release and the last look at the fork; and sees what the job did. The one who sleeps is
+//       woken: it leaves PENDING by a compare-and-exchange, and so learns of DONE, or DONE's exchange learns of it.
+//   D4  No deadlock: a thread that waits runs forked jobs only, and each was forked later than what it waits for began. So what
+//       waits for what follows the order of beginning. A worker that sleeps here counts as blocked.
+// Orderings
+//   top, bottom: relaxed, under the lock; outside of it ordered by F1's fences · phase: →DONE release, pairs with the waiter's
+//   acquire, carries what the job did
+// Assumes: forks are waited for by who forked them, before their frame ends (pool.h).
+// Source: work stealing is Cilk's; the owner's end last in, first out; the thieves' first in, first out.
+// Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock",
+//   "a wait sleeps until the thief has done", "one processor runs everything".
+// Models: checks/pool.c. Not modelled: D4.
+
+#include "pool_internal.h"
+
+#include "job_internal.h"
+
+enum { PENDING = 0, WAITED = 1, DONE = 2 };
+enum { HELPING_MOST = 32 }; // levels of others' jobs on one stack
+
+// MARK: the deque
+
+static uint32_t size_of(const csched_pool_worker *worker) {
+  uint32_t top = csched_load_relaxed(&worker->top);           // D2: before bottom, or it could seem beyond it
+  uint32_t size = csched_load_relaxed(&worker->bottom) - top; // D2
+  return size > CSCHED_DEQUE_SLOTS ? 0 : size;
+}
+
+bool csched_pool_is_forked_(csched_pool *pool) {
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // D2: raised before its worker's thread began
+  for (uint32_t i = 0; i < used; i++)
+    if (size_of(&pool->slots[i]) > 0) return true;
+  return false;
+}
+
+static bool push(csched_pool_worker *worker, csched_fork *fork) {
+  csched_lock_lock(&worker->deque_lock); // D1
+  bool has_room = worker->bottom - worker->top < CSCHED_DEQUE_SLOTS;
+  if (has_room) {
+    worker->deque[worker->bottom % CSCHED_DEQUE_SLOTS] = fork;
+    csched_store_relaxed(&worker->bottom, worker->bottom + 1); // D2
+  }
+  csched_lock_unlock(&worker->deque_lock);
+  return has_room;
+}
+
+static csched_fork *pop(csched_pool_worker *worker) {
+  csched_fork *fork = NULL;
+  csched_lock_lock(&worker->deque_lock); // D1
+  if (worker->bottom != worker->top) {
+    csched_store_relaxed(&worker->bottom, worker->bottom - 1); // D2
+    fork = worker->deque[worker->bottom % CSCHED_DEQUE_SLOTS];
+  }
+  csched_lock_unlock(&worker->deque_lock);
+  return fork;
+}
+
+static csched_fork *steal(csched_pool_worker *from) {
+  if (size_of(from) == 0) return NULL; // looked at again before a sleep
+  csched_fork *fork = NULL;
+  csched_lock_lock(&from->deque_lock); // D1
+  if (from->bottom != from->top) {
+    fork = from->deque[from->top % CSCHED_DEQUE_SLOTS];
+    csched_store_relaxed(&from->top, from->top + 1); // D2
+  }
+  csched_lock_unlock(&from->deque_lock);
+  return fork;
+}
+
+// MARK: running
+
+static void finish(csched_pool_worker *worker, csched_fork *fork) {
+  csched_pool_perform_(worker, (csched_pool_class *)fork->target, fork->job);
+  uint32_t *phase = &fork->phase;
+  if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // D3: pairs with wait's acquire; carries the work
+    csched_futex_wake_(phase, 1);                               // the fork may be gone: the address is only a name
+}
+
+bool csched_pool_help_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // hint: looked at again before a sleep
+  csched_fork *fork = NULL;
+  for (uint32_t i = 0; i < used && fork == NULL; i++)
+    fork = steal(&pool->slots[(worker->number + i) % used]); // its own last
+  if (fork == NULL) return false;
+  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
+  finish(worker, fork);
+  return true;
+}
+
+void csched_pool_fork(csched_fork *fork, csched_job *job) {
+  csched_pool_worker *worker = csched_pool_current_();
+  *fork = (csched_fork){.job = job, .phase = PENDING};
+  csched_job_submitted_(job, "csched_pool_fork");
+  if (worker != NULL) {
+    fork->target = &worker->class->target;
+    if (push(worker, fork)) {
+      csched_pool_announce_(worker->pool, 1); // F1
+      return;
+    }
+  }
+  if (worker != NULL) csched_pool_perform_(worker, worker->class, job);
+  else csched_job_perform_(job);
+  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread
+}
+
+static bool is_done(const csched_fork *fork) {
+  return csched_load_acquire(&fork->phase) == DONE; // D3: pairs with finish's release
+}
+
+void csched_pool_wait(csched_fork *fork) {
+  csched_pool_worker *worker = csched_pool_current_();
+  csched_fork *own;
+  while (!is_done(fork) && (own = pop(worker)) != NULL) finish(worker, own); // D4
+  worker = csched_pool_current_();
+  for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < HELPING_MOST;) {
+    worker->helping_depth++;
+    helped = csched_pool_help_(worker); // D4
+    worker->helping_depth--;
+  }
+  if (is_done(fork)) return;
+  csched_pool_blocking_begin(); // D4
+  uint32_t phase = PENDING;
+  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // D3
+  while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);
+  csched_pool_blocking_end();
+}

@@ -1,0 +1,212 @@
+// States
+//   closing    0 open, then 1 + the strictest policy asked for; it only grows
+//   ending     0; 1, one worker waits for the keeper's end; 2, the inboxes are closed
+//   over       futex: 0, then 1 when the last worker has left
+//
+// Obligations
+//   E1  After stop has returned, no submission is accepted; one that was accepted is run or dropped. The keeper may deliver until it
+//       has ended, and the inboxes are closed after that; each push is then refused, or popped by a worker before the last leaves.
+//   E2  Somebody ends the pool: whoever stops it wakes all that sleep; one of the workers, when it has nothing to do, closes the
+//       inboxes and wakes all again. A worker leaves when they are closed and empty.
+//   E3  join returns when no thread of the pool is left; each is joined once, however many wait.
+//   E4  create leaves nothing behind when it fails.
+// Orderings
+//   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: →2 release, pairs
+//   with acquire, carries the closing of the inboxes · over: release, pairs with join's acquire
+// Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
+// Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
+// Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
+//   "a pool that cannot have a thread is an error", "join on a pool's own thread is refused".
+// Models: checks/pool.c. Not modelled: E4.
+
+#include "pool_internal.h"
+
+#include "job_internal.h"
+#include "panic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
+
+// MARK: submitting
+
+static int refuse(csched_mpsc *inbox, csched_job *job) {
+  (void)csched_mpsc_is_closed(inbox); // E1: acquires what the stopper did, if that was how it was refused
+  csched_target_discard(job);
+  return ECANCELED;
+}
+
+bool csched_pool_is_closing_(const csched_pool *pool) {
+  return csched_load_acquire(&pool->closing) != 0; // E1: pairs with stop; carries what the stopper did
+}
+
+bool csched_pool_is_dropping_(const csched_pool *pool) {
+  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // E1: the same
+}
+
+// Returns: whether what comes now is refused: the keeper goes on delivering while it ends.
+static bool is_refusing(csched_pool *pool) { return csched_pool_is_closing_(pool) && !csched_pool_is_keeper_(pool); }
+
+static int deliver(csched_target *target, csched_job *job) {
+  csched_pool_class *class = (csched_pool_class *)target;
+  csched_pool *pool = class->pool;
+  if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
+  if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED))
+    return refuse(&class->inbox, job); // E1
+  csched_pool_announce_(pool, 1);
+  return 0;
+}
+
+static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_pool_class *class = (csched_pool_class *)target;
+  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
+  return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
+}
+
+static bool may_run_anywhere(csched_target *target) {
+  (void)target;
+  return true;
+}
+static const csched_target_type pool_type = {.deliver = deliver, .deliver_at = deliver_at, .enter = may_run_anywhere};
+
+csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
+  return &pool->classes[priority].target;
+}
+
+int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job) {
+  csched_job_submitted_(job, "csched_pool_submit");
+  return deliver(csched_pool_target(pool, priority), job);
+}
+
+int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
+                          csched_time leeway) {
+  csched_job_submitted_(&timer->job, "csched_pool_submit_at");
+  timer->target = csched_pool_target(pool, priority);
+  return deliver_at(timer->target, timer, deadline, leeway);
+}
+
+int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
+  if (count == 0) return 0;
+  for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
+  for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
+  csched_mpsc *inbox = &pool->classes[priority].inbox;
+  if (is_refusing(pool) || csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // E1
+    for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
+    return ECANCELED;
+  }
+  csched_pool_announce_(pool, count);
+  return 0;
+}
+
+// MARK: the end
+
+void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
+  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // hint
+  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {
+  } // E1: pairs with the acquire of all others
+  csched_pool_close_keeper_(pool, policy);
+  csched_pool_wake_all_(pool); // E2
+}
+
+static uint32_t ending_of(const csched_pool *pool) {
+  return csched_load_acquire(&pool->ending); // E2: pairs with →2; carries the closing of the inboxes
+}
+
+bool csched_pool_must_end_(csched_pool *pool) {
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // E2
+}
+
+bool csched_pool_end_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  uint32_t ending = 0;
+  if (csched_cas_acquire(&pool->ending, &ending, 1u)) { // E2
+    csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
+    csched_pool_join_keeper_(pool);                                                         // E1
+    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // E1
+    csched_store_release(&pool->ending, 2u); // E2: pairs with ending_of; carries the closing
+    csched_pool_wake_all_(pool);             // E2
+    return false;
+  }
+  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // E1, E2
+}
+
+void csched_pool_over_(csched_pool *pool) {
+  csched_store_release(&pool->over, 1u); // E3: pairs with join's acquire
+  csched_futex_wake_(&pool->over, INT32_MAX);
+}
+
+static bool is_own_thread(csched_pool *pool) {
+  csched_pool_worker *worker = csched_pool_current_();
+  return (worker != NULL && worker->pool == pool) || csched_pool_is_keeper_(pool);
+}
+
+int csched_pool_join(csched_pool *pool) {
+  if (is_own_thread(pool)) return EDEADLK;
+  while (csched_load_acquire(&pool->over) == 0) csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER); // E3
+  csched_lock_lock(&pool->join_lock);                                                               // E3
+  if (!pool->is_joined) csched_pool_join_workers_(pool);
+  pool->is_joined = true;
+  csched_lock_unlock(&pool->join_lock);
+  return 0;
+}
+
+void csched_pool_destroy(csched_pool *pool) {
+  if (is_own_thread(pool))
+    csched_panic_("csched_pool_destroy",
+                  "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
+                  (void *)pool);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  csched_pool_join(pool);
+  if (pool->keeper != NULL) csched_thread_destroy(pool->keeper);
+  free(pool);
+}
+
+// MARK: the beginning
+
+static void init(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
+  static const int nice_of[CSCHED_PRIORITIES] = {0, 0, 5, 10};
+  memset(pool, 0, sizeof *pool + most * sizeof(csched_pool_worker));
+  pool->workers = workers;
+  pool->most_threads = most;
+  pool->stack_size = options->stack_size;
+  pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000;
+  if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;
+  pool->spin_for = csched_cpu_count_() > 1 ? 25000 : 0;
+  pool->has_nice = csched_os_thread_has_nice_(&pool->base_nice);
+  if (options->name != NULL) strlcpy(pool->name, options->name, sizeof pool->name); // cut for good when it is shown
+  TAILQ_INIT(&pool->idle);
+  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+    csched_pool_class *class = &pool->classes[i];
+    class->target.type = &pool_type;
+    class->pool = pool;
+    class->nice = nice_of[i];
+    csched_mpsc_init(&class->inbox);
+  }
+  for (size_t i = 0; i < most; i++) {
+    pool->slots[i].pool = pool;
+    pool->slots[i].number = (uint32_t)(i + 1);
+  }
+}
+
+int csched_pool_create(csched_pool **result, const csched_pool_options *options) {
+  static const csched_pool_options none;
+  if (options == NULL) options = &none;
+  size_t workers = options->workers != 0 ? options->workers : csched_cpu_count_();
+  if (workers > MOST_THREADS) workers = MOST_THREADS;
+  size_t most = options->most_threads != 0 ? options->most_threads : workers + SPARE_THREADS;
+  if (most > MOST_THREADS) most = MOST_THREADS;
+  if (workers > most) workers = most;
+  csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + most * sizeof(csched_pool_worker));
+  if (pool == NULL) return ENOMEM;
+  init(pool, options, workers, most);
+  int error = csched_pool_start_first_(pool);
+  if (error == 0) *result = pool;
+  else free(pool); // E4
+  return error;
+}
+
+size_t csched_pool_worker_count(const csched_pool *pool) { return pool->workers; }
+
+bool csched_pool_has_nice(const csched_pool *pool) { return pool->has_nice; }

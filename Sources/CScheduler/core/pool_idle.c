@@ -1,0 +1,244 @@
+// States
+//   crowd      four counts: SEARCHING for work, or about to; IDLE, asleep or about to, in `idle`; THREADS that are workers, or
+//              about to start; BLOCKED ones, see pool_keeper.c. THREADS - IDLE - BLOCKED are running; `workers` of them are enough
+//   idle       the idle workers, the latest first; changed together with IDLE, under its lock
+//   signal     futex of a worker: 0, or 1 when a waker has taken it out of `idle`, and has counted it as searching
+//
+// Obligations
+//   F1  No lost wake. Whoever adds work: publish it, full fence, look at crowd, and wake one unless F2 or F3. Against: whoever
+//       leaves SEARCHING, or stops running (sleeps, blocks), changes crowd, full fence, then looks for work, and goes on or wakes
+//       one. So one of the two sees the other.
+//   F2  Skip the wake: somebody is searching. It will find the work; or it is the last to leave SEARCHING, and looks after that.
+//       So there is one wake in flight at the most, and each that has found work passes the search on if there is more.
+//   F3  Skip the wake: enough are running, or there is nobody to wake and no thread to start. Each of them looks when it
+//       stops running. Those that block without a word are the keeper's (pool_keeper.c).
+//   F4  One signal for each worker that is taken out of `idle`: by a waker, who then counts it as searching, or by itself.
+//   F5  A worker that sleeps has looked, after it was counted as idle, for work and for the end of the pool; who ends the pool
+//       writes that down, then wakes all that are in `idle`.
+//   F6  One worker stays, asleep without a deadline; the others leave when they have been idle for long.
+//   F7  The last one that leaves says so. After that, nobody starts a thread.
+// Orderings
+//   crowd: relaxed, what depends on it is ordered by the fences, or by the lock · signal: relaxed, it carries nothing; work is
+//   carried by the inbox and the deque
+// Assumes: the look for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends (fork_join.c).
+// Source: the spinning and the passing on of Go's scheduler (proc.go, "Worker thread parking/unparking"). Light and heavy fences
+//   instead were rejected: who leaves SEARCHING would need the heavy one, for each job that was found by spinning.
+// Checked by: "every job runs once, whoever submits", "an idle pool does not wake up", "idle workers leave, all but one",
+//   "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop".
+// Models: checks/pool.c. Not modelled: F6.
+
+#include "pool_internal.h"
+
+static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
+
+static unsigned count_of(uint64_t crowd, uint64_t unit) { return (unsigned)(crowd / unit & 0xFFFF); }
+
+static size_t running(uint64_t crowd) {
+  return count_of(crowd, THREADS) - count_of(crowd, IDLE) - count_of(crowd, BLOCKED);
+}
+
+static uint64_t crowd_of(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->crowd); // F1: ordered by the fence before it; elsewhere a hint
+}
+
+static uint64_t change(csched_pool *pool, uint64_t by) {
+  return csched_fetch_add_relaxed(&pool->crowd, by); // F1: ordered by the fence after it; or under the lock
+}
+
+size_t csched_pool_thread_count(const csched_pool *pool) { return count_of(crowd_of(pool), THREADS); }
+
+bool csched_pool_is_surplus_(const csched_pool *pool) { return running(crowd_of(pool)) > pool->workers; }
+
+int csched_pool_start_first_(csched_pool *pool) {
+  pool->crowd = THREADS + SEARCHING;
+  return csched_pool_start_worker_(pool, NULL);
+}
+
+// MARK: looking
+
+bool csched_pool_hint_(csched_pool *pool) {
+  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+    csched_pool_class *class = &pool->classes[i];
+    if (csched_load_relaxed(&class->more) != 0 || csched_load_relaxed(&class->inbox.head) != NULL) return true; // hint
+  }
+  return csched_pool_is_forked_(pool);
+}
+
+bool csched_pool_has_work_(csched_pool *pool) {
+  csched_lock_lock(&pool->pick); // F1: or what another has just taken out, all but the first, could be missed
+  bool queued = csched_pool_is_queued_locked_(pool);
+  csched_lock_unlock(&pool->pick);
+  return queued || csched_pool_is_forked_(pool);
+}
+
+// MARK: waking
+
+static void signal(csched_pool_worker *worker) {
+  csched_store_relaxed(&worker->signal, 1u); // F4: it carries nothing
+  csched_futex_wake_(&worker->signal, 1);
+}
+
+static csched_pool_worker *take_idle_locked(csched_pool *pool) {
+  csched_pool_worker *worker = TAILQ_FIRST(&pool->idle);
+  if (worker == NULL) return NULL;
+  TAILQ_REMOVE(&pool->idle, worker, link);
+  worker->is_idle = false;
+  return worker;
+}
+
+static bool is_saturated(const csched_pool *pool, uint64_t crowd) {
+  return running(crowd) >= pool->workers ||
+         (count_of(crowd, IDLE) == 0 && count_of(crowd, THREADS) >= pool->most_threads);
+}
+
+static bool needs_no_wake(const csched_pool *pool, uint64_t crowd, bool beside_others) {
+  return (!beside_others && count_of(crowd, SEARCHING) > 0) || // F2
+         is_saturated(pool, crowd) ||                          // F3
+         count_of(crowd, THREADS) == 0;                        // F7
+}
+
+static bool may_grow(const csched_pool *pool, uint64_t crowd) {
+  return count_of(crowd, SEARCHING) == 0 && count_of(crowd, THREADS) > 0 &&
+         (count_of(crowd, IDLE) > 0 || count_of(crowd, THREADS) < pool->most_threads);
+}
+
+bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, crowd_of(pool)); }
+
+bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
+  uint64_t crowd = crowd_of(pool), claim;
+  if (needs_no_wake(pool, crowd, beside_others)) {
+    if (CSCHED_UNLIKELY(may_grow(pool, crowd))) csched_pool_watch_(pool); // F3
+    return false;
+  }
+  csched_pool_worker *idle = NULL;
+  csched_lock_lock(&pool->idle_lock);
+  do {
+    if (needs_no_wake(pool, crowd, beside_others)) {
+      csched_lock_unlock(&pool->idle_lock);
+      return false;
+    }
+    claim = count_of(crowd, IDLE) > 0 ? SEARCHING - IDLE : SEARCHING + THREADS;
+  } while (!csched_cas_relaxed(&pool->crowd, &crowd, crowd + claim)); // F2, F4: IDLE changes under the lock only
+  if (claim == SEARCHING - IDLE) idle = take_idle_locked(pool);
+  csched_lock_unlock(&pool->idle_lock);
+  if (idle != NULL) signal(idle);
+  else if (csched_pool_start_worker_(pool, NULL) != 0) csched_pool_start_failed_(pool);
+  return true;
+}
+
+void csched_pool_announce_(csched_pool *pool, size_t count) {
+  csched_fence_full(); // F1: between the work and the look at crowd
+  if (!csched_pool_wake_(pool, false) || count == 1) return;
+  for (size_t left = (count < pool->workers ? count : pool->workers) - 1; left > 0 && csched_pool_wake_(pool, true);)
+    left--;
+}
+
+void csched_pool_wake_all_(csched_pool *pool) {
+  csched_fence_full(); // F5: between what ends the pool and the look at who is idle
+  for (csched_pool_worker *worker;;) {
+    csched_lock_lock(&pool->idle_lock);
+    worker = take_idle_locked(pool);
+    if (worker != NULL) change(pool, SEARCHING - IDLE);
+    csched_lock_unlock(&pool->idle_lock);
+    if (worker == NULL) return;
+    signal(worker); // F4
+  }
+}
+
+// MARK: searching
+
+bool csched_pool_stop_search_(csched_pool_worker *worker) {
+  if (!worker->is_searching) return false;
+  worker->is_searching = false;
+  if (count_of(change(worker->pool, -SEARCHING), SEARCHING) > 1) return false; // F2: another one searches
+  csched_fence_full();                                                         // F1: before the look for more
+  return true;
+}
+
+bool csched_pool_search_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  if (!worker->is_searching) change(pool, SEARCHING);
+  worker->is_searching = true;
+  if (pool->spin_for == 0) return csched_pool_hint_(pool);
+  csched_time end = csched_time_after(csched_now(), (int64_t)pool->spin_for);
+  do {
+    if (csched_pool_hint_(pool)) return true;
+    for (int i = 0; i < 16; i++) CSCHED_CPU_RELAX();
+  } while (!csched_pool_must_end_(pool) && csched_now() < end);
+  return false;
+}
+
+// MARK: sleeping and leaving
+
+// Returns: whether the worker had been idle, and is not any more by its own hand.
+static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
+  csched_pool *pool = worker->pool;
+  csched_lock_lock(&pool->idle_lock);
+  bool by_me = worker->is_idle && (claim != -IDLE - THREADS || count_of(crowd_of(pool), THREADS) > 1); // F6
+  if (by_me) {
+    TAILQ_REMOVE(&pool->idle, worker, link);
+    worker->is_idle = false;
+    change(pool, claim);
+  }
+  csched_lock_unlock(&pool->idle_lock);
+  return by_me;
+}
+
+static bool must_go_on(csched_pool *pool) { // F5
+  return csched_pool_must_end_(pool) || (running(crowd_of(pool)) < pool->workers && csched_pool_has_work_(pool));
+}
+
+static bool be_idle(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  csched_pool_stand_(worker, true);
+  csched_lock_lock(&pool->idle_lock);
+  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find it
+  TAILQ_INSERT_HEAD(&pool->idle, worker, link);
+  worker->is_idle = true;
+  change(pool, worker->is_searching ? IDLE - SEARCHING : IDLE);
+  csched_lock_unlock(&pool->idle_lock);
+  worker->is_searching = worker->is_surplus = false;
+  csched_fence_full(); // F1, F5: between being idle and the look
+  if (must_go_on(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return true;
+  csched_time deadline = csched_time_after(csched_now(), (int64_t)pool->idle_exit);
+  while (csched_load_relaxed(&worker->signal) == 0) { // F4
+    if (csched_futex_wait_(&worker->signal, 0, deadline) != CSCHED_FUTEX_TIMED_OUT) continue;
+    if (stop_being_idle(worker, -IDLE - THREADS)) return false; // F6
+    deadline = CSCHED_FOREVER;
+  }
+  return true; // taken by a waker
+}
+
+bool csched_pool_sleep_(csched_pool_worker *worker) {
+  if (!be_idle(worker)) return false;
+  csched_pool_stand_(worker, false);
+  worker->is_searching = true; // it is counted so
+  return true;
+}
+
+static void leave(csched_pool *pool, uint64_t parts) {
+  csched_lock_lock(&pool->idle_lock); // F6: or two could leave that each take the other for the one who stays
+  uint64_t before = change(pool, -parts);
+  csched_lock_unlock(&pool->idle_lock);
+  if (count_of(before, THREADS) == 1 && csched_pool_is_closing_(pool)) csched_pool_over_(pool); // F7
+}
+
+void csched_pool_leave_(csched_pool_worker *worker) {
+  leave(worker->pool, worker->is_searching ? THREADS + SEARCHING : THREADS);
+  worker->is_searching = false;
+}
+
+void csched_pool_start_failed_(csched_pool *pool) {
+  leave(pool, THREADS + SEARCHING);
+  csched_pool_watch_(pool); // F3: the keeper tries again
+}
+
+// MARK: blocking
+
+void csched_pool_blocked_(csched_pool *pool) {
+  change(pool, BLOCKED);
+  csched_fence_full(); // F1: before the look for work that it will not do
+  if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
+}
+
+bool csched_pool_unblocked_(csched_pool *pool) { return running(change(pool, -BLOCKED)) >= pool->workers; }

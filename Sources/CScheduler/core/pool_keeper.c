@@ -1,0 +1,167 @@
+// States
+//   keeper     the thread that keeps the time, for delayed jobs and for this; started at its first use
+//   watching   0, or 1: `tick` is submitted to the keeper, or running there
+//   standing   of a worker: RUNNING, jobs or a search; BLOCKED, as it says itself; STALLED, as the keeper has found; IDLE.
+//              The second and the third are counted as BLOCKED in crowd
+//
+// Obligations
+//   K1  When work waits, enough workers are counted as running, and nobody searches, the keeper watches: whoever skips a wake for
+//       that reason (F3) sees to it. It stops when that has ended: watching is cleared, full fence, and a last look.
+//   K2  A worker that has used no processor time for a tick is STALLED, one that has is not. So a job that can be run begins
+//       within two ticks, though every worker is blocked, if a thread is to be had. A pool without work is not watched.
+//   K3  BLOCKED counts each worker once: standing leaves RUNNING by the worker's exchange or the keeper's compare-and-exchange,
+//       and whoever takes it away from there, or brings it back, changes the count.
+//   K4  The keeper ends before the inboxes are closed: what is due by then is delivered.
+// Orderings
+//   watching: →0 ordered by a full fence, →1 acquire, pairs with →0's release: `tick` is free · standing: relaxed, its value is all
+// Assumes: a thread's own clock of processor time (platform.h).
+// Source: the tick over blocked threads is that of Go's sysmon; it looks at processor time in place of system calls.
+// Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced",
+//   "an idle pool does not wake up", "delayed jobs of a pool run, never early".
+// Models: checks/pool.c. Not modelled: K2.
+
+#include "pool_internal.h"
+
+#include <errno.h>
+
+enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3 };
+
+static const int64_t TICK = 4500000; // ns; two of them, and the start of a thread, are within 10 ms
+
+// MARK: the thread
+
+// Returns: the keeper, started at its first use; NULL and an error when it cannot be, or is closed.
+static csched_thread *keeper_of(csched_pool *pool, int *error) {
+  csched_lock_lock(&pool->keeper_lock);
+  *error = pool->is_keeper_closed ? ECANCELED : 0;
+  if (*error == 0 && pool->keeper == NULL) {
+    char name[CSCHED_POOL_NAME];
+    csched_pool_name_(pool, 0, name);
+    *error = csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
+  }
+  csched_thread *keeper = *error == 0 ? pool->keeper : NULL;
+  csched_lock_unlock(&pool->keeper_lock);
+  return keeper;
+}
+
+int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  int error;
+  csched_thread *keeper = keeper_of(pool, &error);
+  if (keeper == NULL) {
+    csched_target_discard(&timer->job);
+    return error;
+  }
+  csched_target *target = csched_loop_target(csched_thread_loop(keeper));
+  return target->type->deliver_at(target, timer, deadline, leeway);
+}
+
+void csched_pool_close_keeper_(csched_pool *pool, csched_stop_policy policy) {
+  csched_lock_lock(&pool->keeper_lock);
+  pool->is_keeper_closed = true;
+  csched_thread *keeper = pool->keeper;
+  csched_lock_unlock(&pool->keeper_lock);
+  if (keeper != NULL) csched_thread_stop(keeper, policy);
+}
+
+void csched_pool_join_keeper_(csched_pool *pool) {
+  csched_lock_lock(&pool->keeper_lock);
+  csched_thread *keeper = pool->keeper; // K4: it is closed, so nobody changes it later
+  csched_lock_unlock(&pool->keeper_lock);
+  if (keeper != NULL) csched_thread_join(keeper);
+}
+
+bool csched_pool_is_keeper_(csched_pool *pool) {
+  csched_lock_lock(&pool->keeper_lock);
+  bool is_it = pool->keeper != NULL && csched_thread_is_current(pool->keeper);
+  csched_lock_unlock(&pool->keeper_lock);
+  return is_it;
+}
+
+// MARK: watching
+
+// Looks at each worker. At the first time it only notes how far they are.
+static void look_at(csched_pool *pool, csched_pool_worker *worker) {
+  uint32_t id = csched_load_relaxed(&worker->id);             // hint
+  uint32_t standing = csched_load_relaxed(&worker->standing); // hint
+  if (id == 0 || standing == BLOCKED || standing == IDLE) {
+    worker->id_seen = 0;
+    return;
+  }
+  csched_time used = csched_os_thread_processor_time_(id);
+  bool has_moved = id != worker->id_seen || used != worker->time_seen;
+  worker->time_seen = used;
+  worker->id_seen = id;
+  if (has_moved == (standing == RUNNING)) return;
+  if (!csched_cas_relaxed(&worker->standing, &standing, (uint32_t)(has_moved ? RUNNING : STALLED))) return; // K3
+  if (has_moved) csched_pool_unblocked_(pool);
+  else csched_pool_blocked_(pool); // K2: which wakes another
+}
+
+static void tick(csched_job *job) {
+  csched_pool *pool = job->context;
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // hint
+  bool is_needed = csched_pool_may_grow_(pool) && csched_pool_has_work_(pool);
+  for (uint32_t i = 0; i < used; i++) {
+    if (!is_needed) pool->slots[i].id_seen = 0;
+    else look_at(pool, &pool->slots[i]);
+  }
+  if (!is_needed) return; // K1: see release
+  csched_pool_wake_(pool, false);
+  csched_loop_submit_at(csched_loop_current(), &pool->tick, csched_time_after(csched_now(), TICK));
+}
+
+static void drop_tick(csched_job *job) { (void)job; }
+
+// Nobody looks at `tick` any more: it can be submitted again.
+static void release_tick(csched_job *job) {
+  csched_pool *pool = job->context;
+  csched_store_release(&pool->watching, 0u); // K1: pairs with watch's acquire
+  csched_fence_full();                       // K1: before the last look
+  if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_watch_(pool);
+}
+
+static const csched_job_type tick_type = {tick, drop_tick, release_tick};
+
+void csched_pool_watch_(csched_pool *pool) {
+  uint32_t watching = csched_load_relaxed(&pool->watching); // K1: after the fence of who skips a wake
+  if (watching != 0 || csched_pool_is_closing_(pool)) return;
+  if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // K1: pairs with release_tick's release
+  int error;
+  csched_thread *keeper = keeper_of(pool, &error);
+  if (keeper == NULL) {
+    csched_store_release(&pool->watching, 0u); // K1: as release_tick; the next that skips a wake tries again
+    return;
+  }
+  csched_timer_init(&pool->tick, &tick_type, pool);
+  csched_thread_submit(keeper, &pool->tick.job);
+}
+
+// MARK: blocking
+
+void csched_pool_settle_(csched_pool_worker *worker) {
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) {       // hint: its own, or found later
+    if (csched_exchange_acquire(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
+      worker->is_surplus = csched_pool_unblocked_(worker->pool);
+  } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // hint
+    worker->is_surplus = csched_pool_is_surplus_(worker->pool);                    // one that was STALLED has gone on
+  }
+}
+
+void csched_pool_stand_(csched_pool_worker *worker, bool is_idle) {
+  if (!is_idle) csched_store_relaxed(&worker->standing, (uint32_t)RUNNING); // K3: nobody else changes IDLE
+  else if (csched_exchange_acquire(&worker->standing, (uint32_t)IDLE) == STALLED)
+    csched_pool_unblocked_(worker->pool); // K3
+}
+
+void csched_pool_blocking_begin(void) {
+  csched_pool_worker *worker = csched_pool_current_();
+  if (worker == NULL || worker->blocking_depth++ > 0) return;
+  if (csched_exchange_acquire(&worker->standing, (uint32_t)BLOCKED) == RUNNING) // K3
+    csched_pool_blocked_(worker->pool);
+}
+
+void csched_pool_blocking_end(void) {
+  csched_pool_worker *worker = csched_pool_current_();
+  if (worker == NULL || worker->blocking_depth == 0 || --worker->blocking_depth > 0) return;
+  csched_pool_settle_(worker);
+}

@@ -1,0 +1,195 @@
+// A worker: picks, runs, sleeps, ends. What is picked first, and the life of its thread. No protocol of its own: pool_idle.c says
+// who runs and who sleeps.
+
+#include "pool_internal.h"
+
+#include "job_internal.h"
+#include "target_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VACANT = 0, LIVE = 1, ENDED = 2 }; // of a slot; ENDED: its thread is still to be joined
+enum { PATIENCE = 16 };                   // how often the next lower priority is passed over, at the most
+
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *current;
+
+csched_pool_worker *csched_pool_current_(void) { return current; }
+
+// MARK: picking
+
+bool csched_pool_is_queued_locked_(csched_pool *pool) {
+  for (int i = 0; i < CSCHED_PRIORITIES; i++)
+    if (!csched_mpsc_is_empty(&pool->classes[i].inbox)) return true;
+  return false;
+}
+
+// The highest priority that has work; a lower one that was passed over often enough comes first.
+static csched_pool_class *choose_locked(csched_pool *pool) {
+  csched_pool_class *best = NULL;
+  unsigned patience = PATIENCE;
+  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+    csched_pool_class *class = &pool->classes[i];
+    if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0;
+    else if (best == NULL) best = class;
+    else if (++class->passed > patience) return class;
+    if (best != NULL && best != class) patience *= 2;
+  }
+  return best;
+}
+
+static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) {
+  csched_pool *pool = worker->pool;
+  if (!csched_pool_hint_(pool)) return NULL; // looked at again before a sleep
+  csched_lock_lock(&pool->pick);
+  csched_pool_class *class = choose_locked(pool);
+  csched_job *job = class != NULL ? csched_mpsc_pop(&class->inbox) : NULL;
+  bool more = false;
+  if (job != NULL) {
+    class->passed = 0;
+    csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // hint
+    more = csched_pool_stop_search_(worker) && csched_pool_is_queued_locked_(pool);
+  }
+  csched_lock_unlock(&pool->pick);
+  if (more) csched_pool_wake_(pool, false);
+  *chosen = class;
+  return job;
+}
+
+// MARK: running
+
+static void set_nice(csched_pool_worker *worker, int nice) {
+  if (worker->nice == nice || !worker->pool->has_nice) return;
+  csched_os_thread_set_nice_(worker->pool->base_nice + nice);
+  worker->nice = nice;
+}
+
+void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
+  csched_pool_class *outer = worker->class;
+  worker->class = class;
+  set_nice(worker, class->nice);
+  csched_target_perform(&class->target, job);
+  worker->class = outer;
+}
+
+static bool run_one(csched_pool_worker *worker) {
+  csched_pool_class *class;
+  csched_job *job = pick(worker, &class);
+  if (job == NULL) return csched_pool_help_(worker);
+  if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job);
+  else csched_pool_perform_(worker, class, job);
+  return true;
+}
+
+static void work(void *context) {
+  csched_pool_worker *worker = context;
+  csched_pool *pool = worker->pool;
+  while (!worker->has_left) {
+    if (csched_pool_must_end_(pool)) worker->is_surplus = false;
+    if (!worker->is_surplus && run_one(worker)) {
+      csched_pool_settle_(worker);
+    } else if (csched_pool_must_end_(pool)) {
+      if (!csched_pool_end_(worker)) continue;
+      csched_pool_leave_(worker);
+      worker->has_left = true;
+    } else if (worker->is_surplus || !csched_pool_search_(worker)) {
+      set_nice(worker, 0);
+      worker->has_left = !csched_pool_sleep_(worker);
+    }
+  }
+}
+
+// MARK: threads
+
+void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]) {
+  char suffix[12] = "";
+  if (pool->name[0] != 0) snprintf(suffix, sizeof suffix, "-%u", number);
+  size_t most = CSCHED_POOL_NAME - 1 - strlen(suffix), end = strlen(pool->name);
+  if (end > most)
+    for (end = most; end > 0 && ((unsigned char)pool->name[end] & 0xC0) == 0x80;) end--; // not inside a UTF-8 character
+  memcpy(name, pool->name, end);
+  strlcpy(name + end, suffix, CSCHED_POOL_NAME - end);
+}
+
+static void body(void *context) {
+  csched_pool_worker *worker = context;
+  current = worker;
+  csched_store_relaxed(&worker->id, csched_os_thread_id_()); // hint: the keeper looks only at those that have one
+  char name[CSCHED_POOL_NAME];
+  csched_pool_name_(worker->pool, worker->number, name);
+  if (name[0] != 0) csched_os_thread_set_name_(name);
+  work(worker);
+}
+
+static void at_end(void *context);
+
+// pthread_exit inside a job. Another thread takes the place; when the system has none, this one goes on.
+static void replace(csched_pool_worker *worker) {
+  csched_job_restore_running_(NULL);
+  csched_target_restore_(NULL);
+  if (worker->blocking_depth > 0) {
+    worker->blocking_depth = 1;
+    csched_pool_blocking_end();
+  }
+  csched_pool_settle_(worker);
+  worker->class = NULL;
+  worker->helping_depth = 0;
+  worker->top = worker->bottom; // what was forked went with its frames
+  if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);
+}
+
+static void at_end(void *context) {
+  csched_pool_worker *worker = context;
+  if (current == NULL) return; // an inner one has done it
+  if (!worker->has_left) replace(worker);
+  if (current == NULL) return;
+  current = NULL;
+  csched_lock_lock(&worker->pool->slots_lock);
+  worker->life = ENDED;
+  csched_lock_unlock(&worker->pool->slots_lock);
+}
+
+static void thread_main(void *context) { csched_os_finally_(body, at_end, context); }
+
+static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool_worker *leaving) {
+  for (size_t i = 0; i < pool->most_threads; i++)
+    if (pool->slots[i].life != LIVE && &pool->slots[i] != leaving) return &pool->slots[i];
+  return NULL;
+}
+
+static int start_locked(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  if (worker->life == ENDED) csched_os_thread_join_(worker->os);
+  worker->life = VACANT;
+  worker->is_searching = true; // as its waker has counted it
+  worker->is_surplus = worker->has_left = false;
+  worker->blocking_depth = worker->helping_depth = 0;
+  worker->nice = 0;
+  csched_store_relaxed(&worker->id, 0u); // hint
+  uint32_t used = csched_load_relaxed(&pool->slots_used);
+  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // before it can fork
+  int error = csched_os_thread_start_(&worker->os, pool->stack_size, thread_main, worker);
+  if (error == 0) worker->life = LIVE;
+  return error;
+}
+
+void csched_pool_join_workers_(csched_pool *pool) {
+  for (size_t i = 0; i < pool->most_threads; i++) {
+    csched_lock_lock(&pool->slots_lock);
+    bool is_used = pool->slots[i].life != VACANT; // LIVE: about to end
+    csched_lock_unlock(&pool->slots_lock);
+    if (is_used) csched_os_thread_join_(pool->slots[i].os);
+  }
+}
+
+int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving) {
+  for (;;) {
+    csched_lock_lock(&pool->slots_lock);
+    csched_pool_worker *worker = find_slot_locked(pool, leaving);
+    int error = worker != NULL ? start_locked(worker) : EAGAIN;
+    csched_lock_unlock(&pool->slots_lock);
+    if (worker != NULL || leaving != NULL) return error;
+    csched_nap_(20000); // one has left the count and is about to give up its slot
+  }
+}

@@ -1,0 +1,68 @@
+internal import CScheduler
+
+/// A target made of a closure that takes work.
+final class CustomCore: TargetCore, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
+  private let name: String
+
+  init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
+    self.name = name
+    self.enqueue = enqueue
+    let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
+    target.initialize(to: csched_target(type: customType, owner: nil))
+    super.init(target)
+  }
+
+  deinit { target.deallocate() }
+
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { CustomScheduler(core: self, name: name) }
+
+  fileprivate func deliver(_ job: UnsafeMutablePointer<csched_job>) {
+    let delivery = Delivery(job, to: self)
+    enqueue { delivery.perform() }
+  }
+
+  fileprivate static func of(_ target: UnsafeMutablePointer<csched_target>?) -> CustomCore {
+    Unmanaged<CustomCore>.fromOpaque(target!.pointee.owner).takeUnretainedValue()
+  }
+}
+
+/// A job on its way to wherever the closure runs its work. If that is never called, the job is dropped with it.
+private final class Delivery: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable. `perform` is called once, as the closure's contract says; the lock is for those who
+  // do not keep to it.
+  private let lock = InlineLock()
+  @exclusivity(unchecked) private var job: UnsafeMutablePointer<csched_job>?
+  private let core: CustomCore
+
+  init(_ job: UnsafeMutablePointer<csched_job>, to core: CustomCore) {
+    self.job = job
+    self.core = core
+  }
+
+  deinit { if let job { csched_target_discard(job) } }
+
+  func perform() {
+    guard let job = lock.withLock({ job.take() }) else {
+      preconditionFailure("CustomScheduler: the closure called its work twice. Call it once.")
+    }
+    csched_target_perform(core.target, job)
+  }
+}
+
+private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = {
+  let memory = UnsafeMutablePointer<csched_target_type>.allocate(capacity: 1)
+  var type = csched_target_type()
+  type.deliver = { target, job in
+    CustomCore.of(target).deliver(job!)
+    return 0
+  }
+  // The time is kept by the pool's timers, which then deliver here.
+  type.deliver_at = { _, timer, deadline, leeway in
+    let keeper = PoolCore.shared(.high).target
+    return keeper.pointee.type.pointee.deliver_at(keeper, timer, deadline, leeway)
+  }
+  memory.initialize(to: type)
+  return UnsafePointer(memory)
+}()

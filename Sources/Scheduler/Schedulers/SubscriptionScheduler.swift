@@ -1,0 +1,54 @@
+/// Runs an action at once when some scheduler is current, because then its caller chose where it runs; otherwise on a private serial
+/// queue in the background.
+///
+/// It is where subscriptions begin (ReactiveCocoa's subscription scheduler): values are sent on a known scheduler from the first.
+/// Delayed and periodic actions go to the scheduler that is current when they are asked for, if that has timers; else to the private queue.
+public final class SubscriptionScheduler: SchedulerType {
+  /// The one that everybody shares.
+  public static let instance = SubscriptionScheduler()
+
+  private let background = SerialScheduler(name: "subscription")
+
+  /// Makes one with a background queue of its own.
+  public init() {}
+
+  /// Where delayed work goes.
+  private var timed: any SchedulerType {
+    guard let current = Schedulers.current, !(current is ImmediateScheduler) else { return background }
+    return current as? any SchedulerType ?? background
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    Schedulers.hasCurrent ? action(state) : background.schedule(state, action: action)
+  }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    guard Schedulers.hasCurrent else { return background.schedule(action) }
+    action()
+    return Disposables.create()
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { timed.schedule(state, after: delay, action: action) }
+
+  @discardableResult
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    timed.schedule(after: delay, action)
+  }
+
+  @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    timed.schedule(at: moment, action)
+  }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+    timed.schedulePeriodic(timing, action: action)
+  }
+}

@@ -1,0 +1,393 @@
+// pool.c, pool_idle.c, pool_keeper.c, fork_join.c. Small pools: as many threads as workers, so that there is no keeper, unless
+// the check is about it.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+enum { JOBS = 3 };
+
+static csched_pool *pool;
+static csched_job jobs[JOBS];
+static csched_timer timer, far_timer;
+static model_cell given[JOBS], last_words; // written before a submission, a stop
+static uint32_t ran, dropped, accepted, met;
+static csched_time due;
+
+static uint32_t count(const uint32_t *word) { return csched_load_relaxed(word); }
+
+static void note(csched_job *job) {
+  csched_fetch_add_relaxed(&ran, 1u);
+  if (job->context != NULL) model_assert(model_read(job->context) == 1); // visible
+}
+static void note_drop(csched_job *job) {
+  (void)job;
+  csched_fetch_add_relaxed(&dropped, 1u);
+}
+static const csched_job_type plain = {note, note_drop, NULL};
+
+static void reset(void) {
+  for (int i = 0; i < JOBS; i++) {
+    given[i] = (model_cell){0};
+    csched_job_init(&jobs[i], &plain, &given[i]);
+  }
+  csched_timer_init(&far_timer, &plain, NULL);
+  last_words = (model_cell){0};
+  ran = dropped = accepted = met = 0;
+  pool = NULL;
+}
+
+static void make(size_t workers, size_t most) {
+  csched_pool_options options = {.workers = workers, .most_threads = most, .idle_exit = CSCHED_FOREVER};
+  model_assert(csched_pool_create(&pool, &options) == 0);
+}
+static void submit(void *context) {
+  intptr_t i = (intptr_t)context;
+  model_write(&given[i], 1);
+  if (csched_pool_submit(pool, (csched_priority)i, &jobs[i]) == 0) csched_fetch_add_relaxed(&accepted, 1u);
+}
+static void end(csched_stop_policy policy) {
+  csched_pool_stop(pool, policy);
+  model_assert(csched_pool_join(pool) == 0);
+}
+static void destroy(void) {
+  model_assert(ran + dropped == JOBS);
+  csched_pool_destroy(pool);
+}
+static void wait_for(const uint32_t *word, uint32_t wanted) { // asleep, so that a lost wake is a deadlock
+  for (uint32_t seen; (seen = csched_load_acquire(word)) < wanted;)
+    csched_futex_wait_((uint32_t *)word, seen, CSCHED_FOREVER);
+}
+static void count_and_wake(uint32_t *word) {
+  csched_fetch_add_acq_rel(word, 1u);
+  csched_futex_wake_(word, INT32_MAX);
+}
+
+// MARK: submissions against going idle
+
+static void run_and_tell(csched_job *job) {
+  note(job);
+  count_and_wake(&met);
+}
+static const csched_job_type telling = {run_and_tell, note_drop, NULL};
+
+// Each job is waited for before the pool is stopped: a wake that is lost is a deadlock.
+static void submit_one_by_one(void *workers) {
+  make((size_t)(intptr_t)workers, (size_t)(intptr_t)workers);
+  for (intptr_t i = 0; i < JOBS; i++) {
+    jobs[i].type = &telling;
+    submit((void *)i);
+    wait_for(&met, (uint32_t)i + 1);
+  }
+  end(CSCHED_STOP_RUN);
+}
+static void one_worker(void) {
+  reset();
+  model_spawn(submit_one_by_one, (void *)1);
+}
+static void two_workers(void) {
+  reset();
+  model_spawn(submit_one_by_one, (void *)2);
+}
+static void submit_two_then_wait(void *unused) {
+  (void)unused;
+  make(1, 1);
+  for (int i = 0; i < 2; i++) jobs[i].type = &telling;
+  model_spawn(submit, (void *)1);
+  submit((void *)0);
+  wait_for(&met, 2);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void two_submitters(void) {
+  reset();
+  model_spawn(submit_two_then_wait, NULL);
+}
+
+// MARK: passing the search on
+
+// The two jobs end only when both have begun: so both workers are needed.
+static void meet(csched_job *job) {
+  note(job);
+  count_and_wake(&met);
+  wait_for(&met, 2);
+}
+static const csched_job_type meeting = {meet, note_drop, NULL};
+
+static void two_that_meet(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = jobs[1].type = &meeting;
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&met, 2);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void pass_on(void) {
+  reset();
+  model_spawn(two_that_meet, NULL);
+}
+static void two_from_two(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = jobs[1].type = &meeting;
+  model_spawn(submit, (void *)1);
+  submit((void *)0);
+  wait_for(&met, 2);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void pass_on_from_two(void) {
+  reset();
+  model_spawn(two_from_two, NULL);
+}
+static void batch_that_meets(void *unused) {
+  (void)unused;
+  make(2, 2);
+  csched_job *all[JOBS];
+  jobs[0].type = jobs[1].type = &meeting;
+  for (int i = 0; i < JOBS; i++) {
+    all[i] = &jobs[i];
+    model_write(&given[i], 1);
+  }
+  model_assert(csched_pool_submit_batch(pool, CSCHED_PRIORITY_DEFAULT, all, JOBS) == 0);
+  wait_for(&met, 2);
+  end(CSCHED_STOP_RUN);
+}
+static void batch(void) {
+  reset();
+  model_spawn(batch_that_meets, NULL);
+}
+
+// MARK: blocking
+
+static void block_for_other(csched_job *job) {
+  note(job);
+  csched_pool_blocking_begin();
+  wait_for(&met, 1);
+  csched_pool_blocking_end();
+}
+static const csched_job_type blocking = {block_for_other, note_drop, NULL};
+static void blocked_and_replaced(void *unused) {
+  (void)unused;
+  make(1, 2);
+  jobs[0].type = &blocking;
+  jobs[1].type = &telling;
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&met, 1);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void hinted(void) {
+  reset();
+  model_spawn(blocked_and_replaced, NULL);
+}
+static void block_silently(csched_job *job) {
+  note(job);
+  wait_for(&met, 1);
+}
+static const csched_job_type silent = {block_silently, note_drop, NULL};
+static void blocked_silently(void *unused) {
+  (void)unused;
+  make(1, 2);
+  jobs[0].type = &silent;
+  jobs[1].type = &telling;
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&met, 1);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void found_out(void) {
+  reset();
+  model_spawn(blocked_silently, NULL);
+}
+
+// MARK: the end
+
+static void stop_with(void *policy) {
+  model_write(&last_words, 1);
+  csched_pool_stop(pool, policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
+}
+static void submit_and_join(void *policy) {
+  make(2, 2);
+  model_spawn(stop_with, policy);
+  for (intptr_t i = 0; i < JOBS; i++) submit((void *)i);
+  model_assert(csched_pool_join(pool) == 0);
+}
+static void stopped_to_run(void) {
+  reset();
+  model_spawn(submit_and_join, NULL);
+}
+static void stopped_to_drop(void) {
+  reset();
+  model_spawn(submit_and_join, &pool);
+}
+static void all_accepted_ran(void) {
+  model_assert(ran == accepted);
+  destroy();
+}
+static void read_last_words(csched_job *job) {
+  note_drop(job);
+  model_assert(model_read(&last_words) == 1);
+}
+static const csched_job_type listening = {note, read_last_words, NULL};
+static void stopped_idle(void *unused) {
+  (void)unused;
+  make(1, 1);
+  for (int i = 0; i < JOBS; i++) jobs[i].type = &listening;
+  model_spawn(stop_with, &pool);
+  submit((void *)0);
+  submit((void *)1);
+  submit((void *)2);
+  model_assert(csched_pool_join(pool) == 0);
+}
+static void stop_against_idle(void) {
+  reset();
+  model_spawn(stopped_idle, NULL);
+}
+static void stop_inside(csched_job *job) {
+  note(job);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  model_assert(csched_pool_join(pool) == EDEADLK);
+}
+static const csched_job_type stopping = {stop_inside, note_drop, NULL};
+static void join(void *unused) {
+  (void)unused;
+  model_assert(csched_pool_join(pool) == 0);
+  csched_fetch_add_relaxed(&met, 1u);
+}
+static void stopped_by_its_own(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = &stopping;
+  model_spawn(join, NULL);
+  submit((void *)0);
+  submit((void *)1);
+  submit((void *)2);
+  join(NULL);
+}
+static void stopped_from_inside(void) {
+  reset();
+  model_spawn(stopped_by_its_own, NULL);
+}
+static void joined_by_both(void) {
+  model_assert(met == 2);
+  destroy();
+}
+
+// MARK: timers
+
+static void run_late(csched_job *job) {
+  model_assert(csched_now() >= due);
+  note(job);
+  count_and_wake(&met);
+}
+static const csched_job_type timed = {run_late, note_drop, NULL};
+static void keep_time(void *unused) {
+  (void)unused;
+  make(1, 1);
+  csched_timer_init(&timer, &timed, NULL);
+  due = csched_time_after(csched_now(), 50000);
+  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, due, 0) == 0);
+  wait_for(&met, 1);
+  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &far_timer, CSCHED_FOREVER, 0) == 0);
+  submit((void *)0);
+  end(CSCHED_STOP_RUN);
+}
+static void delayed(void) {
+  reset();
+  model_spawn(keep_time, NULL);
+}
+
+// MARK: fork and join
+
+static model_cell made;
+static void make_it(csched_job *job) {
+  note(job);
+  model_write(&made, 7);
+}
+static const csched_job_type maker = {make_it, note_drop, NULL};
+static void fork_and_wait(csched_job *job) {
+  note(job);
+  csched_fork fork;
+  jobs[1].type = &maker;
+  jobs[1].context = NULL;
+  csched_pool_fork(&fork, &jobs[1]);
+  csched_pool_wait(&fork);
+  model_assert(model_read(&made) == 7);
+  count_and_wake(&met);
+}
+static const csched_job_type forker = {fork_and_wait, note_drop, NULL};
+static void fork_one(void *unused) {
+  (void)unused;
+  make(2, 2);
+  made = (model_cell){0};
+  jobs[0].type = &forker;
+  submit((void *)0);
+  wait_for(&met, 1);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void forked(void) {
+  reset();
+  model_spawn(fork_one, NULL);
+}
+static void meet_a_fork(csched_job *job) { // parent and child meet: the child has to be stolen
+  note(job);
+  csched_fork fork;
+  jobs[1].type = &meeting;
+  jobs[1].context = NULL;
+  csched_pool_fork(&fork, &jobs[1]);
+  count_and_wake(&met);
+  wait_for(&met, 2);
+  csched_pool_wait(&fork);
+}
+static const csched_job_type meeter = {meet_a_fork, note_drop, NULL};
+static void fork_and_meet(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = &meeter;
+  submit((void *)0);
+  wait_for(&met, 2);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void stolen(void) {
+  reset();
+  model_spawn(fork_and_meet, NULL);
+}
+
+static void two_ran(void) {
+  model_assert(ran + dropped == 3 && csched_load_relaxed(&accepted) == 1);
+  csched_pool_destroy(pool);
+}
+static void all_three_ran(void) {
+  model_assert(ran == 3 && dropped == 0);
+  csched_pool_destroy(pool);
+}
+
+const model_check pool_checks[] = {
+    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},    // F1, F4, F5
+    {"pool: two workers: each submission against going idle", two_workers, all_three_ran},  // F1, F2, F4
+    {"pool: two submitters and one worker", two_submitters, all_three_ran},                 // F1, F3
+    {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran}, // F1, F2
+    {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},               // F1, F2
+    {"pool: a batch wakes as many as it needs", batch, all_three_ran},                      // F2, F4
+    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                      // F3, K3
+    {"pool: one that blocks without a word is found out", found_out, all_three_ran},        // F3, K1, K3
+    {"pool: stopped to run, against submissions: nothing is lost", stopped_to_run,
+     all_accepted_ran},                                                                        // E1, E2, E3, F5, F7
+    {"pool: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // E1, E2, F7
+    {"pool: what a stopper did is seen by a drop", stop_against_idle, destroy},                // E1, F5
+    {"pool: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // E2, E3
+    {"pool: a timer is delivered, a far one dropped", delayed, two_ran},                       // E1, K4
+    {"pool: a fork is run once, and seen by its wait", forked, all_three_ran},                 // D1, D3
+    {"pool: a fork finds a thief that slept", stolen, all_three_ran},                          // D2, D3, F1
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,110 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+@Suite struct CurrentTests {
+  @Test("there is no current scheduler outside of actions") func outside() {
+    #expect(Schedulers.current == nil)
+  }
+
+  @Test("the innermost scheduler is the current one, and the outer one is again after it") func nested() throws {
+    let outer = try ThreadScheduler(), inner = SerialScheduler(), seen = Log<Bool>(), done = Gate()
+    outer.schedule {
+      seen.add(Schedulers.current === outer)
+      inner.sync { seen.add(Schedulers.current === inner) }
+      ImmediateScheduler.instance.schedule { seen.add(Schedulers.current === ImmediateScheduler.instance) }
+      CurrentThreadScheduler.instance.schedule {
+        seen.add(Schedulers.current === CurrentThreadScheduler.instance)
+        CurrentThreadScheduler.instance.schedule {
+          seen.add(Schedulers.current === CurrentThreadScheduler.instance)
+          done.open()
+        }
+      }
+      seen.add(Schedulers.current === outer)
+    }
+    done.wait()
+    outer.drain()
+    #expect(seen.entries == [true, true, true, true, true, true])
+  }
+
+  @Test("a scheduler that was let go is still found as the current one by what it runs") func letGo() throws {
+    let seen = Log<Bool>(), done = Gate()
+    func start() throws {
+      let scheduler = SerialScheduler(name: "gone", target: try ThreadScheduler())
+      scheduler.schedule { usleep(20_000) }
+      scheduler.schedule {
+        let current = Schedulers.current as? SerialScheduler
+        seen.add(current?.name == "gone" && Schedulers.current === current)
+        current?.schedule { done.open() }
+      }
+    }
+    try start()
+    #expect(done.wait())
+    #expect(seen.entries == [true])
+  }
+
+  @Test("the subscription scheduler runs at once inside a scheduler, else in the background") func subscription() throws
+  {
+    let thread = try ThreadScheduler(), order = Log<String>(), done = Gate()
+    thread.schedule {
+      SubscriptionScheduler.instance.schedule {
+        order.add("inside")
+        #expect(Schedulers.current === thread)
+      }
+      order.add("after")
+      done.open()
+    }
+    done.wait()
+    #expect(order.entries == ["inside", "after"])
+    let here = pthread_self(), elsewhere = Gate()
+    SubscriptionScheduler.instance.schedule {
+      #expect(pthread_self() != here)
+      #expect(Schedulers.current is SerialScheduler)
+      elsewhere.open()
+    }
+    #expect(elsewhere.wait())
+  }
+
+  @Test("wrapping surrounds each action, and keeps the scheduler current") func wrapping() throws {
+    let base = SerialScheduler(), order = Log<String>(), done = Gate()
+    let wrapped = base.wrapping { run in
+      order.add("before")
+      run()
+      order.add("after")
+    }
+    wrapped.schedule { order.add("plain \(Schedulers.current === base)") }
+    wrapped.schedule(7) {
+      order.add("state \($0)")
+      return Disposables.create()
+    }
+    wrapped.schedule(after: .milliseconds(5)) { order.add("delayed") }
+    wrapped.schedule { order.add("never") }.dispose()
+    wrapped.schedule(after: .milliseconds(20)) { done.open() }
+    done.wait()
+    base.drain()
+    let wanted = ["before", "plain true", "after", "before", "state 7", "after"]
+    #expect(Array(order.entries.prefix(6)) == wanted)
+    #expect(order.entries.filter { $0 == "before" }.count == order.entries.filter { $0 == "after" }.count)
+  }
+
+  @Test("any scheduler hands everything on") func erased() throws {
+    let thread = try ThreadScheduler(), any = AnyScheduler(AnyScheduler(thread)), ran = Counter()
+    #expect(any.base as AnyObject === thread)
+    any.schedule { ran.increment() }
+    any.schedule(1) { ran.increment() + $0 == 0 ? Disposables.create() : Disposables.create() }
+    any.schedule(after: .milliseconds(1)) { ran.increment() }
+    let ticks = any.schedule(after: .zero, repeating: .milliseconds(1)) { ran.increment() }
+    #expect(eventually { ran.value > 5 })
+    ticks.dispose()
+  }
+
+  @Test("a custom scheduler that lets go of its work drops the action") func customDrops() {
+    let ends = Counter(), scheduler = CustomScheduler { _ in }
+    do {
+      let witness = Witness(ends)
+      scheduler.schedule { witness.touch() }
+    }
+    #expect(ends.value == 1)
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+@Suite struct SerialSchedulerTests {
+  @Test("sync returns the result, throws the error, and runs on this thread when the queue is idle") func sync() throws
+  {
+    struct Failure: Error {}
+    let queue = SerialScheduler(name: "sync"), here = pthread_self()
+    #expect(queue.sync { 42 } == 42)
+    #expect(queue.sync { pthread_self() } == here)
+    #expect(throws: Failure.self) { try queue.sync { throw Failure() } }
+    let thread = try ThreadScheduler(), bound = SerialScheduler(target: thread)
+    #expect(bound.sync { thread.isOnThread })
+  }
+
+  @Test("sync waits for its turn") func inLine() {
+    let queue = SerialScheduler(), log = Log<Int>()
+    for n in 0..<100 { queue.schedule { log.add(n) } }
+    #expect(queue.sync { log.entries.count } == 100)
+  }
+
+  @Test("sync excludes") func excludes() {
+    final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: the queue guards it
+    let queue = SerialScheduler(), plain = Plain()
+    onThreads(4) { _ in
+      for n in 0..<1_000 { n % 2 == 0 ? queue.sync { plain.value += 1 } : { queue.schedule { plain.value += 1 } }() }
+    }
+    #expect(queue.sync { plain.value } == 4_000)
+  }
+
+  @Test("a wait that could never end is an error") func deadlock() throws {
+    let queue = SerialScheduler(), other = SerialScheduler(target: queue)
+    let outcome: SerialScheduler.SyncError? = queue.sync {
+      do { try queue.trySync {} } catch { return error as? SerialScheduler.SyncError }
+      return nil
+    }
+    #expect(outcome == .deadlock)
+    let below: SerialScheduler.SyncError? = other.sync {
+      do { try queue.trySync {} } catch { return error as? SerialScheduler.SyncError }
+      return nil
+    }
+    #expect(below == .deadlock)
+  }
+
+  @Test("sync on itself stops the process with a message") func deadlockStops() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let queue = SerialScheduler()
+      queue.sync { queue.sync {} }
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("could never end"))
+  }
+
+  @Test("a stopped thread takes no more of a queue on it") func stopped() throws {
+    let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), ends = Counter()
+    thread.stop()
+    thread.join()
+    do {
+      let witness = Witness(ends)
+      queue.schedule { witness.touch() }
+    }
+    #expect(ends.value == 1)
+    #expect(throws: SerialScheduler.SyncError.stopped) { try queue.trySync {} }
+  }
+
+  @Test("a suspended queue begins nothing, and resumes where it was") func suspension() {
+    let queue = SerialScheduler(), log = Log<Int>()
+    queue.suspend()
+    queue.suspend()
+    for n in 0..<10 { queue.schedule { log.add(n) } }
+    queue.resume()
+    usleep(5_000)
+    #expect(log.entries.isEmpty)
+    queue.resume()
+    queue.drain()
+    #expect(log.entries == Array(0..<10))
+  }
+
+  @Test("a queue that was let go runs what it has, suspended or not") func letGo() {
+    let ran = Counter()
+    func start(suspended: Bool) {
+      let queue = SerialScheduler()
+      if suspended { queue.suspend() }
+      for _ in 0..<1_000 { queue.schedule { ran.increment() } }
+    }
+    start(suspended: false)
+    start(suspended: true)
+    #expect(eventually { ran.value == 2_000 })
+  }
+
+  @Test("names of any length are kept") func names() {
+    for length in [0, 15, 16, 4_096] {
+      #expect(SerialScheduler(name: String(repeating: "é", count: length)).name.count == length)
+    }
+  }
+
+  @Test("many queues share few threads") func many() {
+    let queues = (0..<1_000).map { SerialScheduler(name: "\($0)") }, ran = Counter()
+    for queue in queues { for _ in 0..<10 { queue.schedule { ran.increment() } } }
+    #expect(eventually { ran.value == 10_000 })
+    #expect(threadNames().filter { $0.hasPrefix("scheduler-") }.count < 100)
+  }
+}
