@@ -3,6 +3,6 @@
 #include "../engine/model.h"
 
 extern const model_check litmus_checks[], lock_checks[], queue_checks[], job_checks[], trampoline_checks[],
-    loop_checks[], thread_checks[];
-const model_check *const model_suites[] = {litmus_checks,     lock_checks, queue_checks,  job_checks,
-                                           trampoline_checks, loop_checks, thread_checks, NULL};
+    loop_checks[], loop_fd_checks[], thread_checks[];
+const model_check *const model_suites[] = {litmus_checks, lock_checks,    queue_checks,  job_checks, trampoline_checks,
+                                           loop_checks,   loop_fd_checks, thread_checks, NULL};
