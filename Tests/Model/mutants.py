@@ -7,7 +7,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
-    "loop": "loop|thread|timer", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
+    "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
     "pool": "pool", "pool_idle": "pool", "pool_worker": "pool", "pool_keeper": "pool", "fork_join": "pool",
 }
 
@@ -64,6 +64,18 @@ MUTANTS = [
     ("a wake is not written down", "core/loop.c", "  csched_store_relaxed(&loop->wake, 1u);", "  //"),
     ("a refused job is not dropped", "core/loop.c", "  csched_job_discard_(job); // P6\n  return ECANCELED;", "  return ECANCELED;"),
     ("close does not refuse what comes later", "core/loop.c", "  if (csched_mpsc_close(&loop->inbox)) wake(loop);", "  announce(loop);"),
+    ("a wake goes to the futex, whatever the loop sleeps on", "core/loop.c", "  if (csched_fds_wake_(&loop->fds)) return; // P2\n", ""),
+    ("a loop is left to its host without a park", "core/loop.c", "fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1", "fds->is_in_host = csched_mpsc_is_empty(&loop->inbox);"),
+    ("a loop is left to its host without another look", "core/loop.c", "? !has_work(loop, NULL, 0) :", "? true :"),
+    ("a run does not take its park in a host back", "core/loop.c", "  if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);\n", ""),
+    ("a nested run leaves the loop to its host", "core/loop.c", "if (--loop->depth == 0 && loop->fds.has_host)", "if (--loop->depth, loop->fds.has_host)"),
+    ("the host is not told of a close", "core/loop.c", ": fds->knows_close && csched", ": csched"),
+    # loop_fd.c
+    ("a loop left with work does not say so", "core/loop_fd.c", "  else csched_poller_wake_(&fds->poller); // E2\n", ""),
+    ("a host is not told when to come", "core/loop_fd.c", "  if (is_idle) csched_poller_arm_(&fds->poller, until); // E2\n  else csched", "  if (!is_idle) csched"),
+    ("a sleep on the poller sets no alarm", "core/loop_fd.c", "  csched_poller_arm_(&fds->poller, until); // E2\n  collect(fds, true);", "  collect(fds, true);"),
+    ("a loop that gets a host is not parked in it", "core/loop_fd.c", "    csched_loop_run_ready(loop, 0);", "    //"),
+    ("wakes that have come are not looked at", "core/loop_fd.c", "  if (is_open(fds)) collect(fds, false);\n", ""),
     ("a thread that is ready does not say so", "core/thread.c", "  csched_futex_wake_(&thread->phase, 1);\n", ""),
     ("a thread frees what the handle still owns", "core/thread.c", "  thread->owners = 2;", "  thread->owners = 1;"),
     ("a thread that ends keeps its part", "core/thread.c", "  if (thread->at_end != NULL) thread->at_end(thread->context);\n  give_up(thread);", ""),

@@ -1,4 +1,4 @@
-// 300 lines and more: the three ways in (queue, timers, stops) share the one way to sleep, and are read together.
+// 300 lines and more: the three ways in (queue, timers, stops) share the two ways to sleep, and are read together.
 //
 // States
 //   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
@@ -6,12 +6,14 @@
 //   closing    0 open, then 1 + the strictest policy asked for; it only grows
 //   stopping   1 from csched_loop_stop until a run has ended by it
 //   timers     see timer.c; `wake` of them says until when the loop may sleep
+//   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
 //
 // Obligations
 //   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
-//       thing pushes or pokes after adding it. So one of the two sees the other.
+//       thing pushes or pokes after adding it. So one of the two sees the other. To be left to a host is such a sleep, and what
+//       keeps the loop from it wakes the host.
 //   P2  The one whose push, poke or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
-//   P3  Turns: due timers first, then up to TURN jobs, then the clock again: neither kind starves the other.
+//   P3  Turns: due timers first, then sources, then up to TURN jobs, then the clock (and poller) again: no kind starves another.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
@@ -25,13 +27,16 @@
 //   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
 //   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
-//   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close".
-// Models: checks/loop.c; promela/loop.pml.
+//   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
+//   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise".
+// Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml.
 
 #include <CScheduler/loop.h>
+#include <CScheduler/loop_fd.h>
 
 #include "../platform/platform.h"
 #include "job_internal.h"
+#include "loop_fd_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
 #include "target_internal.h"
@@ -61,6 +66,9 @@ struct csched_loop {
   unsigned turn_jobs;
   bool turn_timers;
   csched_time spin_for;
+  unsigned depth; // of runs
+
+  CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
 };
 
 // MARK: whose
@@ -91,7 +99,8 @@ void csched_loop_unbind_(csched_loop *loop) {
 // MARK: waking
 
 static CSCHED_NOINLINE void wake(csched_loop *loop) {
-  csched_store_relaxed(&loop->wake, 1u); // P2: it carries nothing; what it announces is ordered by the inbox
+  if (csched_fds_wake_(&loop->fds)) return; // P2
+  csched_store_relaxed(&loop->wake, 1u);    // P2: it carries nothing; what it announces is ordered by the inbox
   csched_futex_wake_(&loop->wake, 1);
 }
 
@@ -206,12 +215,15 @@ static csched_job *next_ready(csched_loop *loop) {
     csched_timer *timer = loop->turn_timers ? pop_own_timer(loop) : NULL;
     if (timer != NULL) return &timer->job;
     loop->turn_timers = false;
-    csched_job *job = loop->turn_jobs > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
+    csched_job *job = csched_fds_next_(&loop->fds);
+    if (job != NULL) return job;
+    job = loop->turn_jobs > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
     if (job != NULL) {
       loop->turn_jobs--;
       return job;
     }
     if (looked) return NULL;
+    csched_fds_turn_(&loop->fds, loop->turn_jobs == 0);
     loop->turn_jobs = TURN;
     loop->turn_timers =
         csched_load_relaxed(&loop->timers.first) != CSCHED_FOREVER; // hint: looked at again before a sleep
@@ -222,6 +234,7 @@ static csched_job *next_ready(csched_loop *loop) {
 // Runs or drops what is outstanding, as the policy says at each moment, then drops what is left of the timers.
 void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
+  csched_fds_close_(&loop->fds);
   csched_job *job;
   while (!is_dropping(loop) && (job = next_ready(loop)) != NULL) csched_job_perform_(job);
   while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
@@ -231,6 +244,7 @@ void csched_loop_finish_(csched_loop *loop) {
 
 static bool has_work(const csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || is_stopped(loop, activation) || is_closing(loop) ||
+         !TAILQ_EMPTY(&loop->fds.ready) ||
          csched_load_relaxed(&loop->timers.wake) <= now; // P1: after a park, ordered by it
 }
 
@@ -256,16 +270,26 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
 
 // Sleeps until there is something to do, or `deadline`. It may return early.
 static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  if (spin(loop, activation, deadline)) return;
+  if (loop->fds.count == 0 && spin(loop, activation, deadline)) return; // a spin does not see sources
   csched_store_relaxed(&loop->wake, 0u);       // P2: before the park, which the waker's push has acquired
   if (!csched_mpsc_park(&loop->inbox)) return; // P1
   if (!has_work(loop, activation, 0)) {        // P1
     csched_time due = csched_load_relaxed(&loop->timers.wake); // P1
     csched_time until = due < deadline ? due : deadline;
-    while (csched_load_relaxed(&loop->wake) == 0 && // P2
-           csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
+    if (!csched_fds_wait_(&loop->fds, until))
+      while (csched_load_relaxed(&loop->wake) == 0 && // P2
+             csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
   }
   csched_mpsc_unpark(&loop->inbox);
+}
+
+// Leaves the sleeping to the host, or tells it to come again. A close is told once: the loop may be kept for long after it.
+static void park_in_host(csched_loop *loop) {
+  csched_fds *fds = &loop->fds;
+  fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1
+  bool is_idle = fds->is_in_host ? !has_work(loop, NULL, 0) : fds->knows_close && csched_mpsc_is_empty(&loop->inbox);
+  fds->knows_close = is_closing(loop);
+  csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // P1
 }
 
 typedef struct run_frame {
@@ -275,14 +299,18 @@ typedef struct run_frame {
 
 static void enter(run_frame *frame, csched_loop *loop, const char *function) {
   require_thread(loop, function);
+  if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);
+  loop->fds.is_in_host = false;
+  loop->depth++;
   csched_target_enter(&frame->inside, &loop->target);
   frame->outer = current;
   current = loop;
 }
 
-static void leave(const run_frame *frame) {
+static void leave(csched_loop *loop, const run_frame *frame) {
   current = frame->outer;
   csched_target_leave(&frame->inside);
+  if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
 }
 
 csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {
@@ -309,7 +337,7 @@ csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activatio
     if (job != NULL) csched_job_perform_(job);
     else wait_for_work(loop, activation, deadline);
   }
-  leave(&frame);
+  leave(loop, &frame);
   return result;
 }
 
@@ -321,9 +349,13 @@ csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline)
 
 // What may run without a run in progress: nothing once DROP was asked for, which then is done here.
 static csched_job *next_unless_dropping(csched_loop *loop) {
-  if (!is_dropping(loop)) return next_ready(loop);
-  csched_loop_finish_(loop); // P6
-  return NULL;
+  if (is_closing(loop)) csched_fds_close_(&loop->fds);
+  if (is_dropping(loop)) {
+    csched_loop_finish_(loop); // P6
+    return NULL;
+  }
+  csched_job *job = next_ready(loop);
+  return job != NULL ? job : csched_fds_look_(&loop->fds);
 }
 
 bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
@@ -338,7 +370,7 @@ bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
     wait_for_work(loop, NULL, deadline);
   }
   if (job != NULL) csched_job_perform_(job);
-  leave(&frame);
+  leave(loop, &frame);
   return job != NULL;
 }
 
@@ -347,8 +379,13 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
   enter(&frame, loop, "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
-  leave(&frame);
+  leave(loop, &frame);
   return count;
+}
+
+csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
+  require_thread(loop, function);
+  return &loop->fds;
 }
 
 // MARK: life
@@ -358,6 +395,7 @@ csched_loop *csched_loop_create_unbound_(void) {
   if (loop == NULL) return NULL;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
+  csched_fds_init_(&loop->fds);
   loop->target.type = &loop_type;
   loop->turn_jobs = TURN;
   loop->spin_for = SPIN_LEAST;
@@ -374,5 +412,6 @@ int csched_loop_create(csched_loop **loop) {
 void csched_loop_destroy(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
+  csched_fds_destroy_(&loop->fds);
   free(loop);
 }

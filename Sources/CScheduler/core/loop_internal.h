@@ -15,3 +15,6 @@ void csched_loop_unbind_(csched_loop *loop);
 
 /// Does: closes the loop and gives the outstanding work what the policy asks for. Thread: the loop's.
 void csched_loop_finish_(csched_loop *loop);
+
+/// Returns: the loop's sources. Requires: the calling thread is the loop's; if not, it stops the process.
+struct csched_fds *csched_loop_fds_(csched_loop *loop, const char *function);

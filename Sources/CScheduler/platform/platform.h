@@ -1,4 +1,4 @@
-// The port: everything the core asks of the system, in one page. linux.c and darwin.c implement it; a model checker may too.
+// The port: everything the core asks of the system, in one page. linux*.c and darwin*.c implement it; a model checker may too.
 // Depends on: base.h.
 #pragma once
 
@@ -17,6 +17,37 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
 
 /// Does: wakes up to `count` sleepers on `word`. The address may be stale: it is a name here, not memory to be read.
 void csched_futex_wake_(uint32_t *word, int count);
+
+/// What a loop sleeps on that has descriptors to wait for, or a host. The fields but `fd` are the port's.
+typedef struct csched_poller {
+  int fd; ///< can itself be waited for: readable when csched_poller_wait_ would not block
+  int wake, alarm;
+  csched_time armed;
+} csched_poller;
+
+enum { CSCHED_POLLER_READ = 1, CSCHED_POLLER_WRITE = 2, CSCHED_POLLER_EDGE = 4 };
+
+typedef struct csched_poller_event {
+  uint64_t tag;
+  unsigned events; ///< READ, WRITE; both after an error, asked for or not
+} csched_poller_event;
+
+/// Does: makes a poller. Returns: 0 or an errno value, with nothing left behind.
+int csched_poller_open_(csched_poller *poller);
+void csched_poller_close_(csched_poller *poller);
+
+/// Does: ends this wait, or the next. Once it has, it is over. Thread: any; no point of cancellation.
+void csched_poller_wake_(const csched_poller *poller);
+
+/// Does: lets the wait end at `deadline`, and no longer at an earlier one; CSCHED_FOREVER at none. Once it has, it is over.
+void csched_poller_arm_(csched_poller *poller, csched_time deadline);
+
+/// Does: waits for `events` of `fd` in place of `before`; 0 is not at all. Returns: 0 or an errno value.
+int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag);
+
+/// Does: waits, if `blocks`, for a wake, the alarm, or a descriptor. Returns: how many descriptors have events, `most` at the most.
+/// It may be 0, for a wake, the alarm, or nothing.
+int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks);
 
 /// Asymmetric fences: a light and a heavy one together order like two full fences. The light one costs nothing where the
 /// kernel lets the heavy one interrupt every other processor that runs this process (membarrier).

@@ -111,8 +111,10 @@ static void joined_by_two(void) {
 }
 static void destroy_handle(void) { csched_thread_destroy(thread); }
 
+static uint32_t submitted; // the call on the handle is over
 static void destroy_own(csched_job *job) {
   run(job);
+  while (csched_load_acquire(&submitted) == 0) csched_nap_(1000);
   model_assert(csched_thread_join(thread) == EDEADLK);
   csched_thread_destroy(thread);
 }
@@ -122,9 +124,11 @@ static void let_go(void *unused) {
   jobs[0].type = &destroying;
   model_assert(csched_thread_start(&thread, NULL) == 0);
   answer(csched_thread_submit(thread, &jobs[0]));
+  csched_store_release(&submitted, 1u);
 }
 static void destroyed_from_inside(void) {
   reset();
+  submitted = 0;
   model_spawn(let_go, NULL);
 }
 static void ran_once(void) { model_assert(ran == 1 && dropped == 0); }

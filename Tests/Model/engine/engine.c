@@ -186,6 +186,7 @@ void model_run(void) {
   model_log_clear();
   model_memory_reset();
   model_plain_reset();
+  model_reset_pollers();
   model_begin_run();
   model_start_thread(prepare, NULL);
   sem_post(&model_threads[0].turn);

@@ -63,6 +63,9 @@ void model_note_event(uint64_t event);            // tells executions apart, for
 csched_time model_clock_step(void);               // what a look at the clock takes
 void model_print_replay(void);
 
+// platform.c
+void model_reset_pollers(void);
+
 // log.c
 void model_log(const char *what, const void *address, uint64_t value, const char *file, int line);
 void model_log_clear(void);

@@ -14,6 +14,11 @@ void model_spawn(void (*body)(void *), void *context);
 /// As model_spawn, but the thread stops for good at one of its steps, and goes on only when all others have ended.
 void model_spawn_frozen(void (*body)(void *), void *context);
 
+/// Waits until the descriptor of a loop is readable, as poll(2) would; it may return early.
+void model_poll(int fd);
+/// How many wakes it has had since the loop looked.
+int model_wakes(int fd);
+
 /// Ends the calling thread here, as pthread_exit would: destructors of thread-specific data run.
 void model_exit(void) CSCHED_NORETURN;
 

@@ -41,6 +41,79 @@ void csched_futex_wake_(uint32_t *word, int count) {
   model_log("futex wake", word, (uint64_t)woken, __FILE__, __LINE__);
 }
 
+// MARK: pollers, without descriptors: a wake and an alarm stay until they are looked at
+
+enum { POLLERS = 4 };
+static csched_poller *pollers[POLLERS];
+
+void __tsan_read4(void *address);
+void __tsan_write4(void *address);
+
+int csched_poller_open_(csched_poller *poller) {
+  model_step(MODEL_ANYTHING, NULL, "poller open", __FILE__, __LINE__);
+  __tsan_write4(&poller->fd); // as the port would
+  poller->armed = CSCHED_FOREVER;
+  poller->wake = 0;
+  for (poller->fd = 0; pollers[poller->fd] != NULL; poller->fd++) {}
+  pollers[poller->fd] = poller;
+  return 0;
+}
+
+void csched_poller_close_(csched_poller *poller) { pollers[poller->fd] = NULL; }
+
+void model_reset_pollers(void) { memset(pollers, 0, sizeof pollers); }
+
+void csched_poller_wake_(const csched_poller *poller) {
+  model_step(MODEL_ANYTHING, NULL, "poller wake", __FILE__, __LINE__);
+  __tsan_read4((void *)&poller->fd);
+  model_fence_of(model_self);
+  ((csched_poller *)poller)->wake++;
+  for (int t = 0; t < model_thread_count; t++) {
+    model_thread *each = &model_threads[t];
+    if (each->status != MODEL_BLOCKED || each->waits_for != poller) continue;
+    each->status = MODEL_READY;
+    each->was_woken = true;
+  }
+  model_log("poller wake", &poller->wake, (uint64_t)poller->wake, __FILE__, __LINE__);
+}
+
+void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
+  model_step(MODEL_ANYTHING, NULL, "poller arm", __FILE__, __LINE__);
+  poller->armed = deadline;
+  model_log("poller arm", &poller->wake, deadline, __FILE__, __LINE__);
+}
+
+int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
+  (void)poller, (void)fd, (void)before, (void)events, (void)tag;
+  return 0;
+}
+
+static bool is_readable(const csched_poller *poller) { return poller->wake > 0 || poller->armed <= model_clock; }
+
+// Whoever waits returns once: by a wake, the alarm, or early.
+static void wait_for(csched_poller *poller) {
+  model_step(MODEL_ANYTHING, NULL, "poller wait", __FILE__, __LINE__);
+  if (is_readable(poller) || model_chance(16)) return;
+  model_log("poller sleeps", &poller->wake, 0, __FILE__, __LINE__);
+  model_block(poller, poller->armed);
+}
+
+int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
+  (void)events, (void)most;
+  if (blocks) wait_for(poller);
+  model_step(MODEL_ANYTHING, NULL, "poller look", __FILE__, __LINE__);
+  model_fence_of(model_self);
+  poller->wake = 0;
+  if (poller->armed <= model_clock) poller->armed = CSCHED_FOREVER;
+  return 0;
+}
+
+void model_poll(int fd) {
+  if (!is_readable(pollers[fd])) wait_for(pollers[fd]);
+}
+
+int model_wakes(int fd) { return pollers[fd]->wake; }
+
 void csched_fence_heavy_(void) {
   model_step(MODEL_ANYTHING, NULL, "heavy fence", __FILE__, __LINE__);
   model_fence_of(model_self);

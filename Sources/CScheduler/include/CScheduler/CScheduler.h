@@ -7,6 +7,7 @@
 #include <CScheduler/job.h>
 #include <CScheduler/lock.h>
 #include <CScheduler/loop.h>
+#include <CScheduler/loop_fd.h>
 #include <CScheduler/mpsc.h>
 #include <CScheduler/pool.h>
 #include <CScheduler/swift.h>

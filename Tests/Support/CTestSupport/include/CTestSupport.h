@@ -116,6 +116,31 @@ ctest_failure ctest_loop_close_races_submit(int submitters, int rounds, csched_s
 ctest_failure ctest_loop_destroy_drops(void);
 void ctest_die_run_on_other_thread(void);
 
+// MARK: descriptors of a loop
+
+ctest_failure ctest_fd_ready(void);
+ctest_failure ctest_fd_level_and_edge(void);
+ctest_failure ctest_fd_removed(void);
+ctest_failure ctest_fd_number_used_again(void);
+ctest_failure ctest_fd_errors(void);
+ctest_failure ctest_fd_nested(void);
+ctest_failure ctest_fd_many(int count, uint64_t seed);
+ctest_failure ctest_fd_thread_exits_inside(void);
+ctest_failure ctest_fd_fair(int milliseconds);
+ctest_failure ctest_fd_idle(int milliseconds);
+ctest_failure ctest_fd_wakes(int rounds, uint64_t seed);
+ctest_failure ctest_fd_timers(int timers, uint64_t seed);
+void ctest_die_add_fd_on_other_thread(void);
+
+// MARK: a loop in a host
+
+ctest_failure ctest_host_readable(void);
+ctest_failure ctest_host_of_sources(void);
+ctest_failure ctest_host_misses_nothing(int submitters, int jobs, uint64_t seed);
+ctest_failure ctest_host_timers(int timers, uint64_t seed);
+ctest_failure ctest_host_idle(int milliseconds);
+ctest_failure ctest_host_without_descriptors(void);
+
 // MARK: timers of a loop
 
 ctest_failure ctest_timer_order(int timers, bool busy, uint64_t seed);

@@ -1,0 +1,58 @@
+// What a loop does with its sources, and with the poller that it sleeps on because of them: the other half of loop_fd.h.
+// Depends on: loop_fd.h, platform.h, bsd.h.
+#pragma once
+
+#include <CScheduler/loop_fd.h>
+
+#include "../platform/platform.h"
+#include "bsd.h"
+
+TAILQ_HEAD(csched_fd_queue, csched_fd_source);
+
+/// The sources of one loop. All is the loop's own, but `is_open` and, where that is 1, what wakes the poller.
+typedef struct csched_fds {
+  uint32_t is_open; ///< 1 from the first use on
+  csched_poller poller;
+  bool is_closed;
+  bool has_host;            ///< a foreign loop sleeps for this one, between its runs;
+  bool is_in_host;          ///< it does so now, and the run queue is parked;
+  bool knows_close;         ///< and it has been told of the close
+  csched_fd_source **by_fd; ///< the one for each descriptor, or NULL
+  size_t size, count;
+  struct csched_fd_queue ready; ///< to be told
+  csched_job job;               ///< calls the handler of the first in `ready`
+  uint32_t last_serial;
+  unsigned turns; ///< since the poller was looked at
+} csched_fds;
+
+/// Does: makes `fds`, all zero, empty. Thread: before they are shared.
+void csched_fds_init_(csched_fds *fds);
+
+/// Does: opens the poller, unless it is open. Returns: 0 or an errno value. Thread: the loop's.
+int csched_fds_open_(csched_fds *fds);
+
+/// Does: wakes the poller, if it is what the loop sleeps on. Returns: whether it is. Thread: any.
+bool csched_fds_wake_(csched_fds *fds);
+
+/// Does: looks at the poller, if a turn has been long or there have been some. At the end of each turn. Thread: the loop's.
+void csched_fds_turn_(csched_fds *fds, bool is_long);
+
+/// Returns: a job that calls the handler of the next source that is ready, to be performed at once; NULL when there is none.
+/// Thread: the loop's.
+csched_job *csched_fds_next_(csched_fds *fds);
+
+/// Does: as csched_fds_next_, after a look at the poller, if it is open. Wakes and alarms that have come are over then.
+csched_job *csched_fds_look_(csched_fds *fds);
+
+/// Does: sleeps on the poller, if it is open, until a wake, a source, or `until`. It may return early. Returns: whether it is.
+/// Thread: the loop's.
+bool csched_fds_wait_(csched_fds *fds, csched_time until);
+
+/// Does: makes the poller's descriptor readable now, or, if the loop is idle, at `until`. Thread: the loop's.
+void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until);
+
+/// Does: removes all sources, and refuses later ones. Thread: the loop's, any number of times.
+void csched_fds_close_(csched_fds *fds);
+
+/// Does: closes, and gives back the poller and the memory.
+void csched_fds_destroy_(csched_fds *fds);

@@ -1,0 +1,92 @@
+#if defined(                                                                                                           \
+    __APPLE__) // The port to Darwin, pollers: see platform.h. Kept so that it can compile; Linux is where it is tested.
+#include "platform.h"
+
+#include <errno.h>
+#include <sys/event.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OWN = 1, BATCH = 64 }; // the ident of the wake and of the alarm, which are no descriptors
+
+static int change(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data, uint64_t tag) {
+  struct kevent64_s event;
+  EV_SET64(&event, ident, (int16_t)filter, (uint16_t)flags, notes, data, tag, 0, 0);
+  return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
+}
+
+int csched_poller_open_(csched_poller *poller) {
+  int saved = errno, error = 0;
+  poller->armed = CSCHED_FOREVER;
+  poller->wake = poller->alarm = -1;
+  poller->fd = kqueue();
+  if (poller->fd < 0) error = errno;
+  else error = change(poller->fd, OWN, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, 0);
+  if (error != 0 && poller->fd >= 0) close(poller->fd);
+  errno = saved;
+  return error;
+}
+
+void csched_poller_close_(csched_poller *poller) {
+  int saved = errno;
+  close(poller->fd);
+  errno = saved;
+}
+
+void csched_poller_wake_(const csched_poller *poller) {
+  int saved = errno;
+  change(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0);
+  errno = saved;
+}
+
+void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
+  if (deadline == poller->armed) return;
+  int saved = errno;
+  if (deadline == CSCHED_FOREVER) {
+    change(poller->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0, 0);
+  } else {
+    csched_time now = csched_now();
+    int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now);
+    change(poller->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_NSECONDS | NOTE_CRITICAL, span, 0);
+  }
+  errno = saved;
+  poller->armed = deadline;
+}
+
+// Reading and writing are two filters here.
+static int set_one(csched_poller *poller, int fd, int filter, unsigned mask, unsigned before, unsigned events,
+                   uint64_t tag) {
+  if (events & mask)
+    return change(poller->fd, (uintptr_t)fd, filter, EV_ADD | (events & CSCHED_POLLER_EDGE ? EV_CLEAR : 0), 0, 0, tag);
+  return before & mask ? change(poller->fd, (uintptr_t)fd, filter, EV_DELETE, 0, 0, tag) : 0;
+}
+
+int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
+  int saved = errno;
+  if ((before ^ events) & CSCHED_POLLER_EDGE && before != 0 && events != 0)
+    csched_poller_set_(poller, fd, before, 0, 0);
+  int error = set_one(poller, fd, EVFILT_READ, CSCHED_POLLER_READ, before, events, tag);
+  int other = error != 0 ? error : set_one(poller, fd, EVFILT_WRITE, CSCHED_POLLER_WRITE, before, events, tag);
+  if (error == 0 && other != 0 && before == 0) set_one(poller, fd, EVFILT_READ, CSCHED_POLLER_READ, events, 0, tag);
+  errno = saved;
+  return other;
+}
+
+int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
+  int saved = errno, count = 0;
+  struct kevent64_s found[BATCH];
+  struct timespec none = {0, 0};
+  if (most > BATCH) most = BATCH;
+  int all = kevent64(poller->fd, NULL, 0, found, most, 0, blocks ? NULL : &none);
+  errno = saved; // EINTR: nothing came
+  for (int i = 0; i < all; i++) {
+    if (found[i].filter == EVFILT_TIMER) poller->armed = CSCHED_FOREVER;
+    else if (found[i].filter == EVFILT_READ)
+      events[count++] = (csched_poller_event){found[i].udata, CSCHED_POLLER_READ};
+    else if (found[i].filter == EVFILT_WRITE)
+      events[count++] = (csched_poller_event){found[i].udata, CSCHED_POLLER_WRITE};
+  }
+  return count;
+}
+#endif

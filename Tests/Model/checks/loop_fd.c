@@ -1,0 +1,216 @@
+// loop_fd.c: E1 and E2, and what loop.c owes a host. The host is a thread of the check that waits for the loop's descriptor.
+
+#include "../engine/model.h"
+
+enum { JOBS = 3 };
+
+static csched_loop *loop;
+static csched_job jobs[JOBS];
+static csched_timer timer;
+static csched_time due;
+static csched_fd_source source;
+static model_cell last_words; // of whoever stops or closes
+static int ran, dropped;
+
+static void count(csched_job *job) {
+  (void)job;
+  ran++;
+}
+static void drop(csched_job *job) {
+  (void)job;
+  dropped++;
+}
+static void count_due(csched_job *job) {
+  model_assert(csched_now() >= due); // never early
+  count(job);
+}
+static const csched_job_type plain = {count, drop, NULL}, timed = {count_due, drop, NULL};
+
+static void begin(void (*body)(void *), void *context) {
+  for (int i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &plain, NULL);
+  csched_timer_init(&timer, &timed, NULL);
+  last_words = (model_cell){0};
+  ran = dropped = 0;
+  model_spawn(body, context);
+}
+static void create(void) { model_assert(csched_loop_create(&loop) == 0); }
+static void destroy(void) {
+  csched_loop_destroy(loop);
+  model_assert(ran + dropped <= JOBS);
+}
+
+static void submit_job(void *context) { csched_loop_submit(loop, &jobs[(intptr_t)context]); }
+static void submit_soon(void *unused) {
+  (void)unused;
+  due = csched_time_after(csched_now(), 100000);
+  csched_loop_submit_at(loop, &timer, due);
+}
+static void stop(void *unused) {
+  (void)unused;
+  model_write(&last_words, 1);
+  csched_loop_stop(loop);
+}
+static void close_run(void *unused) {
+  (void)unused;
+  model_write(&last_words, 1);
+  csched_loop_close(loop, CSCHED_STOP_RUN);
+}
+
+// MARK: a host
+
+// Runs what is ready, `max` at a time, until so many have run. A host that nobody wakes is a deadlock.
+static int host(int until, size_t max) {
+  int fd = csched_loop_fd(loop), rounds = 0;
+  model_assert(fd >= 0);
+  for (; ran < until; rounds++) {
+    model_poll(fd);
+    csched_loop_run_ready(loop, max);
+  }
+  return rounds;
+}
+
+static void host_two(void *max) {
+  create();
+  model_spawn(submit_job, (void *)0);
+  model_spawn(submit_job, (void *)1);
+  host(2, max != NULL ? 1 : SIZE_MAX);
+}
+static void hosted(void) { begin(host_two, NULL); }
+static void hosted_one_by_one(void) { begin(host_two, &jobs); }
+
+// The loop gets its host inside of a run, and another run inside of that ends before it.
+static void take_fd(csched_job *job) {
+  model_assert(csched_loop_fd(loop) >= 0);
+  csched_loop_submit(loop, &jobs[2]);
+  csched_loop_run_ready(loop, SIZE_MAX); // leaves nothing, and the loop where it is
+  count(job);
+}
+static const csched_job_type taking = {take_fd, drop, NULL};
+static void host_inside(void *unused) {
+  (void)unused;
+  create();
+  csched_job_init(&jobs[0], &taking, NULL);
+  csched_loop_submit(loop, &jobs[0]);
+  model_spawn(submit_job, (void *)1);
+  csched_loop_run_ready(loop, SIZE_MAX);
+  host(3, 1);
+}
+static void hosted_from_inside(void) { begin(host_inside, NULL); }
+
+static void host_timer(void *unused) {
+  (void)unused;
+  create();
+  model_spawn(submit_soon, NULL);
+  host(1, 1);
+}
+static void hosted_timer(void) { begin(host_timer, NULL); }
+
+static void host_until(csched_run_result wanted) {
+  int fd = csched_loop_fd(loop);
+  while (csched_loop_run_until(loop, 0) != wanted) {
+    model_poll(fd);
+    csched_loop_run_ready(loop, SIZE_MAX);
+  }
+  model_assert(model_read(&last_words) == 1);
+}
+static void host_until_stopped(void *unused) {
+  (void)unused;
+  create();
+  model_spawn(stop, NULL);
+  model_spawn(submit_job, (void *)0);
+  host_until(CSCHED_RUN_STOPPED);
+}
+static void hosted_stop(void) { begin(host_until_stopped, NULL); }
+static void host_until_closed(void *unused) {
+  (void)unused;
+  create();
+  csched_loop_submit(loop, &jobs[1]);
+  model_spawn(close_run, NULL);
+  model_spawn(submit_job, (void *)0);
+  host_until(CSCHED_RUN_CLOSED);
+}
+static void hosted_close(void) { begin(host_until_closed, NULL); }
+static void none_lost(void) {
+  model_assert(ran + dropped == 2 && ran >= 1);
+  destroy();
+}
+
+// A wake is over when the loop has run; then two that submit to a loop that is parked in its host wake it once.
+static int readable;
+static void park_and_look(void *unused) {
+  (void)unused;
+  create();
+  readable = csched_loop_fd(loop);
+  model_assert(model_wakes(readable) == 0);
+  csched_loop_submit(loop, &jobs[2]);
+  model_assert(model_wakes(readable) == 1);
+  model_assert(csched_loop_run_ready(loop, SIZE_MAX) == 1 && model_wakes(readable) == 0);
+  model_spawn(submit_job, (void *)0);
+  model_spawn(submit_job, (void *)1);
+}
+static void woken_once(void) { begin(park_and_look, NULL); }
+static void one_wake(void) {
+  model_assert(model_wakes(readable) == 1);
+  destroy();
+}
+
+// MARK: own runs on the poller
+
+static void add_source(void) {
+  csched_fd_source_init(&source, 0, CSCHED_FD_READ, NULL, NULL);
+  model_assert(csched_loop_add_fd(loop, &source) == 0);
+}
+static void run_two(void *unused) {
+  (void)unused;
+  create();
+  model_spawn(submit_job, (void *)0);
+  add_source(); // while one may be in the middle of a wake
+  model_spawn(submit_job, (void *)1);
+  while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
+}
+static void on_poller(void) { begin(run_two, NULL); }
+
+static void run_timer(void *unused) {
+  (void)unused;
+  create();
+  add_source();
+  model_spawn(submit_soon, NULL);
+  model_assert(csched_loop_run_once(loop, CSCHED_FOREVER) && ran == 1);
+}
+static void timer_on_poller(void) { begin(run_timer, NULL); }
+
+static void run_until_stopped(void *unused) {
+  (void)unused;
+  create();
+  add_source();
+  model_spawn(stop, NULL);
+  model_assert(csched_loop_run(loop) == CSCHED_RUN_STOPPED && model_read(&last_words) == 1);
+}
+static void stop_on_poller(void) { begin(run_until_stopped, NULL); }
+
+// Its first sleep is on the futex, and ends by time; whoever pushed meanwhile may come late with the wake.
+static void sleep_then_open(void *unused) {
+  (void)unused;
+  create();
+  model_spawn(submit_job, (void *)0);
+  csched_loop_run_until(loop, csched_time_after(csched_now(), 60000));
+  add_source();
+  model_spawn(submit_job, (void *)1);
+  while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
+}
+static void opened_late(void) { begin(sleep_then_open, NULL); }
+
+const model_check loop_fd_checks[] = {
+    {"host: submissions against the park in a host", hosted, destroy},              // E1, E2, P1, P2
+    {"host: one job at a time, the rest is announced", hosted_one_by_one, destroy}, // P1
+    {"host: handed over inside of a run", hosted_from_inside, destroy},             // P1
+    {"host: a first timer from outside", hosted_timer, destroy},                    // E2, P1
+    {"host: stop against submit and the park in a host", hosted_stop, destroy},     // P1, P5
+    {"host: a close is told, and nothing is lost", hosted_close, none_lost},        // P1, P6
+    {"host: one wake for a park", woken_once, one_wake},                            // P2
+    {"poller: submissions against the poller", on_poller, destroy},                 // E1, E2
+    {"poller: a timer from outside ends the sleep", timer_on_poller, destroy},      // E2
+    {"poller: a stop ends the sleep", stop_on_poller, destroy},                     // E2
+    {"poller: opened while a wake is under way", opened_late, destroy},             // E1
+    {NULL, NULL, NULL},
+};
