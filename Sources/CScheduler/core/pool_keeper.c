@@ -140,6 +140,7 @@ void csched_pool_watch_(csched_pool *pool) {
 
 void csched_pool_settle_(csched_pool_worker *worker) {
   if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) { // hint: its own, or found later
+    worker->blocking_depth = 0; // a job that forgot to say the end
     if (csched_exchange_acquire(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
   } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // hint

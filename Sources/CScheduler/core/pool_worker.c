@@ -145,6 +145,7 @@ static void at_end(void *context) {
   if (!worker->has_left) replace(worker);
   if (current == NULL) return;
   current = NULL;
+  csched_pool_stand_(worker, true); // the keeper leaves it alone from here on
   csched_lock_lock(&worker->pool->slots_lock);
   worker->life = ENDED;
   csched_lock_unlock(&worker->pool->slots_lock);
@@ -166,6 +167,7 @@ static int start_locked(csched_pool_worker *worker) {
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
+  csched_pool_stand_(worker, false);
   csched_store_relaxed(&worker->id, 0u); // hint
   uint32_t used = csched_load_relaxed(&pool->slots_used);
   if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // before it can fork
