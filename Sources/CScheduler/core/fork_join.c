@@ -76,6 +76,12 @@ static csched_fork *steal(csched_pool_worker *from) {
   return fork;
 }
 
+void csched_pool_forget_forks_(csched_pool_worker *worker) {
+  csched_lock_lock(&worker->deque_lock); // D1
+  csched_store_relaxed(&worker->top, worker->bottom); // D2
+  csched_lock_unlock(&worker->deque_lock);
+}
+
 // MARK: running
 
 static void finish(csched_pool_worker *worker, csched_fork *fork) {

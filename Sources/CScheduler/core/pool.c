@@ -12,7 +12,7 @@
 //   E4  create leaves nothing behind when it fails.
 // Orderings
 //   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: →2 release, pairs
-//   with acquire, carries the closing of the inboxes · over: release, pairs with join's acquire
+//   with acquire, carries the closing of the inboxes · over: relaxed, the join of each thread carries what it did
 // Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
@@ -116,7 +116,7 @@ bool csched_pool_must_end_(csched_pool *pool) {
 bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
-  if (csched_cas_acquire(&pool->ending, &ending, 1u)) { // E2
+  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // E2: its value is all
     csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
     csched_pool_join_keeper_(pool);                     // E1
     for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // E1
@@ -128,7 +128,7 @@ bool csched_pool_end_(csched_pool_worker *worker) {
 }
 
 void csched_pool_over_(csched_pool *pool) {
-  csched_store_release(&pool->over, 1u); // E3: pairs with join's acquire
+  csched_store_relaxed(&pool->over, 1u); // E3: it carries nothing: the join of each thread does
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
 
@@ -139,7 +139,7 @@ static bool is_own_thread(csched_pool *pool) {
 
 int csched_pool_join(csched_pool *pool) {
   if (is_own_thread(pool)) return EDEADLK;
-  while (csched_load_acquire(&pool->over) == 0) csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER); // E3
+  while (csched_load_relaxed(&pool->over) == 0) csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER); // E3
   csched_lock_lock(&pool->join_lock);                                                               // E3
   if (!pool->is_joined) csched_pool_join_workers_(pool);
   pool->is_joined = true;
