@@ -59,7 +59,7 @@ int csched_pool_start_first_(csched_pool *pool) {
 bool csched_pool_hint_(csched_pool *pool) {
   for (int i = 0; i < CSCHED_PRIORITIES; i++) {
     csched_pool_class *class = &pool->classes[i];
-    if (csched_load_relaxed(&class->more) != 0 || csched_load_relaxed(&class->inbox.head) != NULL) return true; // hint
+    if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_news(&class->inbox)) return true; // hint
   }
   return csched_pool_is_forked_(pool);
 }
