@@ -44,7 +44,8 @@ extension CoreTests {
     @Test(
       "a pool's threads are numbered, and their name is cut before the number",
       arguments: [
-        ("", nil), ("short", "short-1"), ("exactly-fifteen", "exactly-fifte-1"), ("sixteen-bytes-xx", "sixteen-bytes-1"),
+        ("", nil), ("short", "short-1"), ("exactly-fifteen", "exactly-fifte-1"),
+        ("sixteen-bytes-xx", "sixteen-bytes-1"),
         ("twelve-bytesé", "twelve-bytes-1"), (String(repeating: "x", count: 4_096), "xxxxxxxxxxxxx-1"),
       ] as [(String, String?)])
     func named(name: String, shown: String?) {

@@ -1,14 +1,19 @@
 """Faults to be seeded into the real source, one at a time. Each must be killed by a check.
 
 MUTANTS: (name, file below Sources/CScheduler, text, what it becomes). orders.py adds each weakened ordering.
-CHECKS: for each file the names, as a pattern, of the checks that are to kill what is wrong in it.
+CHECKS: for each file, or for one mutant, the names, as a pattern, of the checks that are to kill what is wrong in it.
 EQUIVALENT: mutants that change nothing that anyone could see, each with the proof.
 """
 
 CHECKS = {
     "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
     "loop": "loop|thread", "timer": "timer|loop|thread", "thread": "thread",
-    "pool": "pool", "pool_idle": "pool", "pool_worker": "pool", "pool_keeper": "pool", "fork_join": "pool",
+    "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
+    "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork",
+    # These take one departure at one certain step: all of the time for the one check.
+    "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
+    "pool: workers leave what is queued": "pool end: two idle workers",
+    "pool: the keeper is not closed before it is joined": "pool end: a first timer",
 }
 
 EQUIVALENT = {

@@ -30,7 +30,7 @@ enum { HELPING_MOST = 32 }; // levels of others' jobs on one stack
 // MARK: the deque
 
 static uint32_t size_of(const csched_pool_worker *worker) {
-  uint32_t top = csched_load_relaxed(&worker->top); // D2: before bottom, or it could seem beyond it
+  uint32_t top = csched_load_relaxed(&worker->top);           // D2: before bottom, or it could seem beyond it
   uint32_t size = csched_load_relaxed(&worker->bottom) - top; // D2
   return size > CSCHED_DEQUE_SLOTS ? 0 : size;
 }
@@ -77,7 +77,7 @@ static csched_fork *steal(csched_pool_worker *from) {
 }
 
 void csched_pool_forget_forks_(csched_pool_worker *worker) {
-  csched_lock_lock(&worker->deque_lock); // D1
+  csched_lock_lock(&worker->deque_lock);              // D1
   csched_store_relaxed(&worker->top, worker->bottom); // D2
   csched_lock_unlock(&worker->deque_lock);
 }
@@ -107,14 +107,15 @@ void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_current_();
   *fork = (csched_fork){.job = job, .phase = PENDING};
   csched_job_submitted_(job, "csched_pool_fork");
-  if (worker != NULL) {
+  bool is_in_a_job = worker != NULL && worker->class != NULL; // not in a drop
+  if (is_in_a_job) {
     fork->target = &worker->class->target;
     if (push(worker, fork)) {
       csched_pool_announce_(worker->pool, 1); // F1
       return;
     }
   }
-  if (worker != NULL) csched_pool_perform_(worker, worker->class, job);
+  if (is_in_a_job) csched_pool_perform_(worker, worker->class, job);
   else csched_job_perform_(job);
   csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread
 }

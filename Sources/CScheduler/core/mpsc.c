@@ -47,7 +47,7 @@ csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest,
     if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6
     oldest->next = head == PARKED ? NULL : head;
   } while (CSCHED_UNLIKELY(
-      !csched_cas_acq_rel(&queue->head, &head, newest)));       // Q1, Q2: release; pairs with take; carries the job
+      !csched_cas_acq_rel(&queue->head, &head, newest)));     // Q1, Q2: release; pairs with take; carries the job
   return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED; // Q3, Q4
 }
 

@@ -100,7 +100,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // hint
-  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // E1: pairs with the acquire of all others
+  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // E1: pairs with all others' acquire
   csched_pool_close_keeper_(pool, policy);
   csched_pool_wake_all_(pool); // E2
 }
@@ -118,7 +118,7 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   uint32_t ending = 0;
   if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // E2: its value is all
     csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
-    csched_pool_join_keeper_(pool);                     // E1
+    csched_pool_join_keeper_(pool);                                                         // E1
     for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // E1
     csched_store_release(&pool->ending, 2u); // E2: pairs with ending_of; carries the closing
     csched_pool_wake_all_(pool);             // E2
@@ -149,7 +149,8 @@ int csched_pool_join(csched_pool *pool) {
 
 void csched_pool_destroy(csched_pool *pool) {
   if (is_own_thread(pool))
-    csched_panic_("csched_pool_destroy", "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
+    csched_panic_("csched_pool_destroy",
+                  "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
                   (void *)pool);
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);

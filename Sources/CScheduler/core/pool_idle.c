@@ -150,7 +150,7 @@ bool csched_pool_stop_search_(csched_pool_worker *worker) {
   if (!worker->is_searching) return false;
   worker->is_searching = false;
   if (count_of(change(worker->pool, -SEARCHING), SEARCHING) > 1) return false; // F2: another one searches
-  csched_fence_full();                                                          // F1: before the look for more
+  csched_fence_full();                                                         // F1: before the look for more
   return true;
 }
 

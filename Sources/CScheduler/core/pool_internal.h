@@ -62,7 +62,7 @@ struct csched_pool {
   bool has_nice;
   char name[CSCHED_POOL_NAME];
 
-  CSCHED_CACHE_ALIGNED uint64_t crowd; ///< see pool_idle.c
+  CSCHED_CACHE_ALIGNED uint64_t crowd;   ///< see pool_idle.c
   CSCHED_CACHE_ALIGNED csched_lock pick; ///< the consumer's side of the inboxes
   CSCHED_CACHE_ALIGNED csched_lock idle_lock;
   struct csched_worker_queue idle;
@@ -79,32 +79,33 @@ struct csched_pool {
 };
 
 // pool_idle.c: who runs, searches, sleeps.
-void csched_pool_announce_(csched_pool *pool, size_t count);  ///< after work was added: wakes up to `count`
+void csched_pool_announce_(csched_pool *pool, size_t count);   ///< after work was added: wakes up to `count`
 bool csched_pool_wake_(csched_pool *pool, bool beside_others); ///< returns: whether it did
 void csched_pool_wake_all_(csched_pool *pool);
 bool csched_pool_hint_(csched_pool *pool);     ///< whether there seems to be work
 bool csched_pool_has_work_(csched_pool *pool); ///< whether there is, for sure after a fence
-bool csched_pool_may_grow_(csched_pool *pool); ///< whether work waits for a worker that is counted as running, but may be blocked
+bool csched_pool_may_grow_(
+    csched_pool *pool); ///< whether work waits for a worker that is counted as running, but may be blocked
 bool csched_pool_stop_search_(csched_pool_worker *worker); ///< returns: whether the caller has to look and wake another
 bool csched_pool_search_(csched_pool_worker *worker);      ///< spins; returns: whether there seems to be work
-bool csched_pool_sleep_(csched_pool_worker *worker); ///< returns: false when the worker has left the pool's count
+bool csched_pool_sleep_(csched_pool_worker *worker);       ///< returns: false when the worker has left the pool's count
 void csched_pool_leave_(csched_pool_worker *worker);
 void csched_pool_start_failed_(csched_pool *pool);
-void csched_pool_blocked_(csched_pool *pool);           ///< one more is blocked
-bool csched_pool_unblocked_(csched_pool *pool);         ///< returns: whether there are too many now
-bool csched_pool_is_surplus_(const csched_pool *pool);  ///< whether more are running than need be
+void csched_pool_blocked_(csched_pool *pool);          ///< one more is blocked
+bool csched_pool_unblocked_(csched_pool *pool);        ///< returns: whether there are too many now
+bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more are running than need be
 
 // pool_worker.c
 int csched_pool_start_first_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving); ///< which is counted already
-void csched_pool_join_workers_(csched_pool *pool); ///< when it is over
+void csched_pool_join_workers_(csched_pool *pool);                                   ///< when it is over
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 csched_pool_worker *csched_pool_current_(void);
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
 
 // pool.c
-bool csched_pool_must_end_(csched_pool *pool); ///< whether a worker without work has something to do about the end
+bool csched_pool_must_end_(csched_pool *pool);     ///< whether a worker without work has something to do about the end
 bool csched_pool_end_(csched_pool_worker *worker); ///< does it; returns: whether the worker may leave
 bool csched_pool_is_closing_(const csched_pool *pool);
 bool csched_pool_is_dropping_(const csched_pool *pool);
@@ -112,14 +113,15 @@ void csched_pool_over_(csched_pool *pool);
 
 // pool_keeper.c
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
-void csched_pool_watch_(csched_pool *pool);                               ///< looks for blocked workers from now on
+void csched_pool_watch_(csched_pool *pool); ///< looks for blocked workers from now on
 void csched_pool_close_keeper_(csched_pool *pool, csched_stop_policy policy);
 void csched_pool_join_keeper_(csched_pool *pool);
-bool csched_pool_is_keeper_(csched_pool *pool); ///< whether the calling thread is
-void csched_pool_settle_(csched_pool_worker *worker); ///< after a job: it is not stalled any more
+bool csched_pool_is_keeper_(csched_pool *pool);                    ///< whether the calling thread is
+void csched_pool_settle_(csched_pool_worker *worker);              ///< after a job: it is not stalled any more
 void csched_pool_stand_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep
 
 // fork_join.c
 bool csched_pool_is_forked_(csched_pool *pool);
 void csched_pool_forget_forks_(csched_pool_worker *worker); ///< that went with their frames
-bool csched_pool_help_(csched_pool_worker *worker); ///< runs a forked job of another worker; returns: whether there was one
+bool csched_pool_help_(
+    csched_pool_worker *worker); ///< runs a forked job of another worker; returns: whether there was one

@@ -81,7 +81,7 @@ bool csched_pool_is_keeper_(csched_pool *pool) {
 
 // Looks at each worker. At the first time it only notes how far they are.
 static void look_at(csched_pool *pool, csched_pool_worker *worker) {
-  uint32_t id = csched_load_relaxed(&worker->id);            // hint
+  uint32_t id = csched_load_relaxed(&worker->id);             // hint
   uint32_t standing = csched_load_relaxed(&worker->standing); // hint
   if (id == 0 || standing == BLOCKED || standing == IDLE) {
     worker->id_seen = 0;
@@ -139,18 +139,19 @@ void csched_pool_watch_(csched_pool *pool) {
 // MARK: blocking
 
 void csched_pool_settle_(csched_pool_worker *worker) {
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) { // hint: its own, or found later
-    worker->blocking_depth = 0; // a job that forgot to say the end
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) {       // hint: its own, or found later
+    worker->blocking_depth = 0;                                                   // a job that forgot to say the end
     if (csched_exchange_relaxed(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
   } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // hint
-    worker->is_surplus = csched_pool_is_surplus_(worker->pool); // one that was STALLED has gone on
+    worker->is_surplus = csched_pool_is_surplus_(worker->pool);                    // one that was STALLED has gone on
   }
 }
 
 void csched_pool_stand_(csched_pool_worker *worker, bool is_idle) {
   if (!is_idle) csched_store_relaxed(&worker->standing, (uint32_t)RUNNING); // K3: nobody else changes IDLE
-  else if (csched_exchange_relaxed(&worker->standing, (uint32_t)IDLE) == STALLED) csched_pool_unblocked_(worker->pool); // K3
+  else if (csched_exchange_relaxed(&worker->standing, (uint32_t)IDLE) == STALLED)
+    csched_pool_unblocked_(worker->pool); // K3
 }
 
 void csched_pool_blocking_begin(void) {

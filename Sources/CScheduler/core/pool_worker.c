@@ -28,7 +28,7 @@
 #include <string.h>
 
 enum { VACANT = 0, LIVE = 1, ENDED = 2 };
-enum { PATIENCE = 16 };                   // how often the next lower priority is passed over, at the most
+enum { PATIENCE = 16 }; // how often the next lower priority is passed over, at the most
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *current;
 
@@ -59,7 +59,7 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // C1
 static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   if (!csched_pool_hint_(pool)) return NULL; // looked at again before a sleep
-  csched_lock_lock(&pool->pick); // C1
+  csched_lock_lock(&pool->pick);             // C1
   csched_pool_class *class = choose_locked(pool);
   csched_job *job = class != NULL ? csched_mpsc_pop(&class->inbox) : NULL;
   bool more = false;
@@ -88,6 +88,7 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   set_nice(worker, class->nice);
   csched_target_perform(&class->target, job);
   worker->class = outer;
+  if (outer != NULL) set_nice(worker, outer->nice); // helping in a wait
 }
 
 static bool run_one(csched_pool_worker *worker) {
@@ -185,8 +186,8 @@ static int start_locked(csched_pool_worker *worker) {
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
   csched_pool_stand_(worker, false);
-  csched_store_relaxed(&worker->id, 0u); // hint
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // C2: under the lock
+  csched_store_relaxed(&worker->id, 0u);                                              // hint
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // C2: under the lock
   if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // C2: before it can fork
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, thread_main, worker);
   if (error == 0) worker->life = LIVE;

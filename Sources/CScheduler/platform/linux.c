@@ -153,7 +153,8 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
 }
 
 csched_time csched_os_thread_processor_time_(uint32_t id) {
-  clockid_t clock = (clockid_t)(~id << 3 | 6); // the kernel's name for a thread's clock, as pthread_getcpuclockid makes it
+  clockid_t clock =
+      (clockid_t)(~id << 3 | 6); // the kernel's name for a thread's clock, as pthread_getcpuclockid makes it
   struct timespec used;
   if (clock_gettime(clock, &used) != 0) return 0;
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;

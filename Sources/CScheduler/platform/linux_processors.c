@@ -33,7 +33,8 @@ static unsigned quota_of_v2(const char *group, unsigned most) {
   for (;;) {
     long long quota, period;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", above);
-    if (read_text(path, text) && sscanf(text, "%lld %lld", &quota, &period) == 2) most = rounded_up(quota, period, most);
+    if (read_text(path, text) && sscanf(text, "%lld %lld", &quota, &period) == 2)
+      most = rounded_up(quota, period, most);
     char *last = strrchr(above, '/');
     if (last == NULL) return most;
     *last = 0;

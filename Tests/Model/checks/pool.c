@@ -357,15 +357,66 @@ static void one_ran_of_all(void) {
   model_assert(ran == 1 && accepted == JOBS);
   destroy();
 }
+// Both workers are there already; none of them may leave before the last two have met.
+static csched_job last_two[2];
+static void meet_again(csched_job *job) {
+  (void)job;
+  count_and_wake(&begun);
+  wait_for(&begun, 2);
+}
+static const csched_job_type meeting_again = {meet_again, note_drop, NULL};
+static void stop_two_idle(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = jobs[1].type = &meeting;
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&met, 2);
+  for (int i = 0; i < 2; i++) {
+    csched_job_init(&last_two[i], &meeting_again, NULL);
+    model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, &last_two[i]) == 0);
+  }
+  end(CSCHED_STOP_RUN);
+  submit((void *)2); // refused
+}
+static void stopped_two_idle(void) {
+  reset();
+  model_spawn(stop_two_idle, NULL);
+}
+static void run_due(csched_job *job) {
+  model_assert(csched_now() >= due);
+  note(job);
+}
+static const csched_job_type due_type = {run_due, note_drop, NULL};
+static void stop_with_one_due(void *unused) {
+  (void)unused;
+  make(1, 1);
+  csched_timer_init(&timer, &due_type, NULL);
+  due = csched_time_after(csched_now(), 50000);
+  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, due, 0) == 0);
+  csched_nap_(60000);
+  end(CSCHED_STOP_RUN);
+}
+static void due_at_stop(void) {
+  reset();
+  model_spawn(stop_with_one_due, NULL);
+}
+static void only_one_ran(void) {
+  model_assert(ran == 1 && dropped == 0);
+  csched_pool_destroy(pool);
+}
 static void submit_timer(void *unused) {
   (void)unused;
   csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, CSCHED_FOREVER, 0);
+  csched_fetch_add_acq_rel(&met, 1u);
 }
 static void stop_against_timer(void *unused) {
   (void)unused;
   make(1, 1);
   model_spawn(submit_timer, NULL);
-  end(CSCHED_STOP_RUN);
+  model_spawn(stop_with, NULL);
+  model_assert(csched_pool_join(pool) == 0);
+  if (csched_load_acquire(&met) == 1) model_assert(count(&dropped) == 1); // the keeper has ended, too
 }
 static void timer_refused(void) {
   reset();
@@ -504,26 +555,29 @@ static void all_three_ran(void) {
 }
 
 const model_check pool_checks[] = {
-    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},             // F1, F4, F5, C1
-    {"pool: two workers: each submission against going idle", two_workers, all_three_ran},           // F1, F2, F4
-    {"pool: two submitters and one worker", two_submitters, all_three_ran},                          // F1, F3
-    {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},          // F1, F2
-    {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},                        // F1, F2
-    {"pool: a batch wakes as many as it needs", batch, all_three_ran},                               // F2, F4
-    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                               // F3, K3, C3
-    {"pool: one that blocks without a word is found out", found_out, all_three_ran},                 // F3, K1, K3
-    {"pool: stopped to run, against submissions: nothing is lost", stopped_to_run, all_accepted_ran}, // E1, E2, E3, F5, F7
-    {"pool: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy},       // E1, E2, F7
-    {"pool: what a stopper did is seen by a drop", stop_against_idle, destroy},                      // E1, F5
-    {"pool: stopped from inside, joined by two", stopped_from_inside, joined_by_both},               // E2, E3
-    {"pool: a timer is delivered, a far one dropped", delayed, two_ran},                             // E1, K4
-    {"pool: a fork is run once, and seen by its wait", forked, all_three_ran},                       // D1, D3
-    {"pool: a fork finds a thief that slept", stolen, all_three_ran},                                // D2, D3, F1, C2
-    {"pool: two forks find two thieves", two_thieves, all_three_ran},                                // F2, D1, D2
-    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, all_three_ran},  // F1, C1
-    {"pool: jobs that need both workers, beside a stop", stopped_with_two, joined_two},             // E2
-    {"pool: a submission after stop is refused", refused, one_ran},                                  // E1
-    {"pool: what waits behind a job is dropped", dropped_behind, one_ran_of_all},                   // E1
-    {"pool: a first timer against stop", timer_refused, one_dropped},                                // E1, K4
+    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},    // F1, F4, F5, C1
+    {"pool: two workers: each submission against going idle", two_workers, all_three_ran},  // F1, F2, F4
+    {"pool: two submitters and one worker", two_submitters, all_three_ran},                 // F1, F3
+    {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran}, // F1, F2
+    {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},               // F1, F2
+    {"pool: a batch wakes as many as it needs", batch, all_three_ran},                      // F2, F4
+    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                      // F3, K3, C3
+    {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran}, // F3, K1, K3
+    {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
+     all_accepted_ran},                                                                            // E1, E2, E3, F5, F7
+    {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // E1, E2, F7
+    {"pool end: what a stopper did is seen by a drop", stop_against_idle, destroy},                // E1, F5
+    {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // E2, E3
+    {"pool keeper: a timer is delivered, a far one dropped", delayed, two_ran},                    // E1, K4
+    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                // D1, D3
+    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                         // D2, D3, F1, C2
+    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                         // F2, D1, D2
+    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, all_three_ran}, // F1, C1
+    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},         // E2
+    {"pool end: a submission after stop is refused", refused, one_ran},                             // E1
+    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},               // E1
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                           // E1, K4
+    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},      // E2
+    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                              // E1, K4
     {NULL, NULL, NULL},
 };

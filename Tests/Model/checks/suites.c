@@ -4,5 +4,5 @@
 
 extern const model_check litmus_checks[], lock_checks[], queue_checks[], job_checks[], trampoline_checks[],
     loop_checks[], thread_checks[], pool_checks[];
-const model_check *const model_suites[] = {litmus_checks,     lock_checks, queue_checks,  job_checks,
-                                           trampoline_checks, loop_checks, thread_checks, pool_checks,  NULL};
+const model_check *const model_suites[] = {litmus_checks, lock_checks,   queue_checks, job_checks, trampoline_checks,
+                                           loop_checks,   thread_checks, pool_checks,  NULL};

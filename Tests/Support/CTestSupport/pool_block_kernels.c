@@ -149,7 +149,8 @@ ctest_failure ctest_pool_idle_exit(void) {
     pool_gate_open(&gate);
     CHECK_SOON(csched_pool_thread_count(pool) == 1);
     CHECK_SOON(ctest_threads_named("leaving-1") + ctest_threads_named("leaving-2") + ctest_threads_named("leaving-3") +
-                   ctest_threads_named("leaving-4") == 1);
+                   ctest_threads_named("leaving-4") ==
+               1);
     nap(40 * MS);
     CHECK_EQUAL(csched_pool_thread_count(pool), 1); // it stays
   }

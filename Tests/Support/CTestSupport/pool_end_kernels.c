@@ -62,7 +62,8 @@ static void submit_or_stop(int index, void *context) {
   }
   for (int i = 0; i < 32; i++) {
     probe *each = &test->probes[index][i];
-    int result = i % 8 == 3 ? csched_pool_submit_at(test->pool, (csched_priority)(i % 4), &each->timer, csched_now() + 20 * US, 0)
+    int result = i % 8 == 3 ? csched_pool_submit_at(test->pool, (csched_priority)(i % 4), &each->timer,
+                                                    csched_now() + 20 * US, 0)
                             : csched_pool_submit(test->pool, (csched_priority)(i % 4), job_of(each));
     if (result != 0) atomic_fetch_add(&test->refused, 1);
   }

@@ -213,11 +213,15 @@ ctest_failure ctest_pool_timers(int count, uint64_t seed) {
     probe_init(&probes[i], check_target, pool);
     probes[i].id = i;
     due[i] = csched_now() + chance_below(&seed, 30000) * US;
-    CHECK_EQUAL(csched_pool_submit_at(pool, (csched_priority)(i % 4), &probes[i].timer, due[i], chance_below(&seed, 2) * MS), 0);
+    CHECK_EQUAL(
+        csched_pool_submit_at(pool, (csched_priority)(i % 4), &probes[i].timer, due[i], chance_below(&seed, 2) * MS),
+        0);
     if (i % 8 == 7) csched_timer_cancel(&probes[i].timer);
   }
   probe_init(&far, NULL, NULL);
-  CHECK_EQUAL(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &far.timer, csched_now() + 60000 * MS, 0), 0);
+  CHECK_EQUAL(
+      csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &far.timer, csched_now() + 60000 * MS, 0),
+      0);
   for (int i = 0; i < count; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
   end_pool(pool, CSCHED_STOP_RUN);
   for (int i = 0; i < count; i++) {

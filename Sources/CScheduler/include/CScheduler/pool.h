@@ -22,8 +22,8 @@ typedef enum csched_priority {
 
 /// How to make a pool. All zero is the default.
 typedef struct csched_pool_options {
-  const char *name;      ///< the workers are "name-1", "name-2" …; cut so that the number fits into 15 bytes; NULL: unnamed
-  size_t workers;        ///< how many run at a time; 0: as many as there are processors that this process may use
+  const char *name; ///< the workers are "name-1", "name-2" …; cut so that the number fits into 15 bytes; NULL: unnamed
+  size_t workers;   ///< how many run at a time; 0: as many as there are processors that this process may use
   size_t most_threads;   ///< never more threads than these, whatever is blocked; 0: 64 more than workers
   size_t stack_size;     ///< bytes, as in thread.h
   csched_time idle_exit; ///< a worker with nothing to do ends after so long, all but one; 0: 10 s
