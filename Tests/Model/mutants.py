@@ -90,7 +90,7 @@ MUTANTS = [
     ("pool: an old signal stays", "core/pool_idle.c", "  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find it\n", ""),
     ("pool: a worker is taken while it stays in the list", "core/pool_idle.c", "  TAILQ_REMOVE(&pool->idle, worker, link);\n  worker->is_idle = false;\n  return worker;", "  return worker;"),
     ("pool: nobody is woken to end it", "core/pool.c", "  csched_pool_wake_all_(pool); // E2\n}", "}"),
-    ("pool: nobody is woken to leave", "core/pool.c", "carries the closing\n    csched_pool_wake_all_(pool);", "\n"),
+    ("pool: nobody is woken to leave", "core/pool.c", "    csched_lock_unlock(&pool->pick);\n    csched_pool_wake_all_(pool);", "    csched_lock_unlock(&pool->pick);\n"),
     ("pool: the last one leaves without a word", "core/pool_idle.c", "csched_pool_over_(pool); // F7", ";"),
     ("pool: a search that is over while others wait is kept to oneself", "core/pool_worker.c", "  if (more) csched_pool_wake_(pool, false);\n", ""),
     ("pool: a thief does not pass the search on", "core/fork_join.c", "  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);\n", "  csched_pool_stop_search_(worker);\n"),

@@ -11,8 +11,8 @@
 //   E3  join returns when no thread of the pool is left; each is joined once, however many wait.
 //   E4  create leaves nothing behind when it fails.
 // Orderings
-//   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: →2 release, pairs
-//   with acquire, carries the closing of the inboxes · over: relaxed, the join of each thread carries what it did
+//   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under `pick`, which carries
+//   what was pushed to those who then look for work · over: relaxed, the join of each thread carries what it did
 // Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
@@ -106,7 +106,7 @@ void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
 }
 
 static uint32_t ending_of(const csched_pool *pool) {
-  return csched_load_acquire(&pool->ending); // E2: pairs with →2; carries the closing of the inboxes
+  return csched_load_relaxed(&pool->ending); // E2: a look for work comes after, under `pick`
 }
 
 bool csched_pool_must_end_(csched_pool *pool) {
@@ -118,10 +118,12 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   uint32_t ending = 0;
   if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // E2: its value is all
     csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
-    csched_pool_join_keeper_(pool);                                                         // E1
+    csched_pool_join_keeper_(pool); // E1
+    csched_lock_lock(&pool->pick);
     for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // E1
-    csched_store_release(&pool->ending, 2u); // E2: pairs with ending_of; carries the closing
-    csched_pool_wake_all_(pool);             // E2
+    csched_store_relaxed(&pool->ending, 2u); // E2: under the lock: who reads it takes that, and sees what was pushed
+    csched_lock_unlock(&pool->pick);
+    csched_pool_wake_all_(pool); // E2
     return false;
   }
   return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // E1, E2

@@ -365,6 +365,12 @@ static void meet_again(csched_job *job) {
   wait_for(&begun, 2);
 }
 static const csched_job_type meeting_again = {meet_again, note_drop, NULL};
+static uint32_t submitted;
+static void submit_last(void *job) {
+  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, job) == 0);
+  csched_fetch_add_relaxed(&submitted, 1u);
+  csched_futex_wake_(&submitted, INT32_MAX);
+}
 static void stop_two_idle(void *unused) {
   (void)unused;
   make(2, 2);
@@ -372,15 +378,17 @@ static void stop_two_idle(void *unused) {
   submit((void *)0);
   submit((void *)1);
   wait_for(&met, 2);
-  for (int i = 0; i < 2; i++) {
-    csched_job_init(&last_two[i], &meeting_again, NULL);
-    model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, &last_two[i]) == 0);
-  }
-  end(CSCHED_STOP_RUN);
-  submit((void *)2); // refused
+  for (int i = 0; i < 2; i++) csched_job_init(&last_two[i], &meeting_again, NULL);
+  model_spawn(submit_last, &last_two[1]);
+  submit_last(&last_two[0]);
+  for (uint32_t seen; (seen = csched_load_relaxed(&submitted)) < 2;)
+    csched_futex_wait_(&submitted, seen, CSCHED_FOREVER);
+  end(CSCHED_STOP_RUN); // which does not carry what the other submitter wrote
+  submit((void *)2);    // refused
 }
 static void stopped_two_idle(void) {
   reset();
+  submitted = 0;
   model_spawn(stop_two_idle, NULL);
 }
 static void run_due(csched_job *job) {
