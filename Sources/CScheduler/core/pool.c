@@ -11,8 +11,8 @@
 //   E3  join returns when no thread of the pool is left; each is joined once, however many wait.
 //   E4  create leaves nothing behind when it fails.
 // Orderings
-//   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under `pick`, which carries
-//   what was pushed to those who then look for work · over: relaxed, the join of each thread carries what it did
+//   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under
+//   `pick`, which carries what was pushed to those who then look for work · over: relaxed, the join of each thread carries what it did
 // Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
