@@ -1,17 +1,27 @@
 """Faults to be seeded into the real source, one at a time. Each must be killed by a check.
 
 MUTANTS: (name, file below Sources/CScheduler, text, what it becomes). orders.py adds each weakened ordering.
-CHECKS: for each file the names, as a pattern, of the checks that are to kill what is wrong in it.
+CHECKS: for each file, or for one mutant, the names, as a pattern, of the checks that are to kill what is wrong in it.
 EQUIVALENT: mutants that change nothing that anyone could see, each with the proof.
 """
 
 CHECKS = {
     "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
-    "pool": "pool", "pool_idle": "pool", "pool_worker": "pool", "pool_keeper": "pool", "fork_join": "pool",
+    "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
+    "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork",
+    # These take one departure at one certain step: all of the time for the one check.
+    "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
+    "pool: workers leave what is queued": "pool end: two idle workers",
+    "pool: the keeper is not closed before it is joined": "pool end: a first timer",
 }
 
-EQUIVALENT = {}
+EQUIVALENT = {
+    # F1 on the way into blocking saves time only: whoever skips a wake because enough are running, and others could (F3), has the
+    # keeper watch; it finds the work that waits, and the worker that is counted as blocked, at its first look.
+    "pool: one that blocks gives its place to nobody": "the keeper does the same at its first look",
+    "pool_idle.c: csched_pool_blocked_: fence_full becomes fence_compiler": "the keeper does the same at its first look",
+}
 
 MUTANTS = [
     # lock.c and lock.h
@@ -39,7 +49,7 @@ MUTANTS = [
     ("a bucket's sleeper is not woken", "core/parking.c", "    csched_futex_wake_(&bucket->lock, 1);\n", "    ;\n"),
     ("whoever slept on a bucket takes it as if alone", "core/parking.c", "csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE", "csched_exchange_acquire(&bucket->lock, (uint32_t)TAKEN) != FREE"),
     # mpsc.c
-    ("a push publishes nothing", "core/mpsc.c", "csched_cas_acq_rel(&queue->head, &head, job)", "csched_cas_relaxed(&queue->head, &head, job)"),
+    ("a push publishes nothing", "core/mpsc.c", "csched_cas_acq_rel(&queue->head, &head, newest)", "csched_cas_relaxed(&queue->head, &head, newest)"),
     ("a push that unparks owes no wake", "core/mpsc.c", "return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED;", "return CSCHED_PUSHED;"),
     ("what was pushed is not turned round", "core/mpsc.c", "    job->next = first;\n    first = job;\n    job = older;", "    if (first == NULL) first = job;\n    job = older;"),
     ("a poke only looks", "core/mpsc.c", "  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {", "  if (head != PARKED) return false;\n  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {"),
@@ -81,6 +91,42 @@ MUTANTS = [
     ("a thread that ends keeps its part", "core/thread.c", "  if (thread->at_end != NULL) thread->at_end(thread->context);\n  give_up(thread);", ""),
     ("a second join joins again", "core/thread.c", "  thread->is_joined = true;\n", ""),
     ("what a thread leaves is not dropped", "core/thread.c", "  csched_loop_finish_(thread->loop);\n  csched_loop_unbind_", "  csched_loop_unbind_"),
+    # pool.c and its parts
+    ("pool: the last searcher does not look for more", "core/pool_idle.c", "before the look for more\n  return true;", "\n  return false;"),
+    ("pool: no look again before a sleep", "core/pool_idle.c", "  if (must_go_on(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return true;\n", ""),
+    ("pool: the look before a sleep is a hint", "core/pool_idle.c", "(running(crowd_of(pool)) < pool->workers && csched_pool_has_work_(pool))", "(running(crowd_of(pool)) < pool->workers && csched_pool_hint_(pool))"),
+    ("pool: one who goes to sleep is still counted as searching", "core/pool_idle.c", "worker->is_searching ? IDLE - SEARCHING : IDLE", "IDLE"),
+    ("pool: one who is woken is not counted as searching", "core/pool_idle.c", "? SEARCHING - IDLE : SEARCHING + THREADS;", "? 0 - IDLE : SEARCHING + THREADS;"),
+    ("pool: a waker does not signal", "core/pool_idle.c", "  if (idle != NULL) signal(idle);", "  if (idle != NULL) ;"),
+    ("pool: a signal is not written down", "core/pool_idle.c", "  csched_store_relaxed(&worker->signal, 1u); // F4: it carries nothing\n", ""),
+    ("pool: a signal wakes nobody", "core/pool_idle.c", "  csched_futex_wake_(&worker->signal, 1);\n", ""),
+    ("pool: an old signal stays", "core/pool_idle.c", "  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find it\n", ""),
+    ("pool: a worker is taken while it stays in the list", "core/pool_idle.c", "  TAILQ_REMOVE(&pool->idle, worker, link);\n  worker->is_idle = false;\n  return worker;", "  return worker;"),
+    ("pool: nobody is woken to end it", "core/pool.c", "  csched_pool_wake_all_(pool); // X2\n}", "}"),
+    ("pool: nobody is woken to leave", "core/pool.c", "    csched_lock_unlock(&pool->pick);\n    csched_pool_wake_all_(pool);", "    csched_lock_unlock(&pool->pick);\n"),
+    ("pool: the last one leaves without a word", "core/pool_idle.c", "csched_pool_over_(pool); // F7", ";"),
+    ("pool: a search that is over while others wait is kept to oneself", "core/pool_worker.c", "  if (more) csched_pool_wake_(pool, false);\n", ""),
+    ("pool: a thief does not pass the search on", "core/fork_join.c", "  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);\n", "  csched_pool_stop_search_(worker);\n"),
+    ("pool: one that blocks gives its place to nobody", "core/pool_idle.c", "  if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);\n}", "}"),
+    ("pool: nobody watches the busy", "core/pool_idle.c", "    if (CSCHED_UNLIKELY(may_grow(pool, crowd))) csched_pool_watch_(pool); // F3\n", ""),
+    ("pool: the keeper looks only once", "core/pool_keeper.c", "  csched_loop_submit_at(csched_loop_current(), &pool->tick, csched_time_after(csched_now(), TICK));\n", ""),
+    ("pool: a stalled worker is not counted", "core/pool_keeper.c", "  else csched_pool_blocked_(pool); // K2: which wakes another", "  ;"),
+    ("pool: a blocked worker is counted for good", "core/pool_keeper.c", "    csched_pool_blocked_(worker->pool);\n}", "    csched_pool_blocked_(worker->pool), csched_pool_blocked_(worker->pool);\n}"),
+    ("pool: the keeper ends after the inboxes", "core/pool.c", "    csched_pool_join_keeper_(pool);                     // X1\n", ""),
+    ("pool: the keeper is not closed before it is joined", "core/pool.c", "    csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);\n", ""),
+    ("pool: the inboxes stay open", "core/pool.c", "    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1\n", ""),
+    ("pool: workers leave what is queued", "core/pool.c", "ending_of(pool) == 2 && !csched_pool_has_work_(pool);", "ending_of(pool) == 2;"),
+    ("pool: a stop refuses nobody", "core/pool.c", "return csched_pool_is_closing_(pool) && !csched_pool_is_keeper_(pool); }", "return false; }"),
+    ("pool: a refused job is not dropped", "core/pool.c", "  csched_target_discard(job);\n  return ECANCELED;", "  return ECANCELED;"),
+    ("pool: a second join joins again", "core/pool.c", "  pool->is_joined = true;\n", ""),
+    ("pool: a thread may join itself", "core/pool.c", "  if (is_own_thread(pool)) return EDEADLK;\n", ""),
+    ("pool: what is dropped is run", "core/pool_worker.c", "  if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job);\n  else", "  "),
+    ("pool: a batch is announced as one job", "core/pool.c", "  csched_pool_announce_(pool, count);", "  ;"),
+    ("pool: a fork is not announced", "core/fork_join.c", "      csched_pool_announce_(worker->pool, 1); // F1\n", ""),
+    ("pool: a stolen fork stays in the deque", "core/fork_join.c", "    csched_store_relaxed(&from->top, from->top + 1); // D2\n", ""),
+    ("pool: a fork that was taken back stays in the deque", "core/fork_join.c", "    csched_store_relaxed(&worker->bottom, worker->bottom - 1); // D2\n    fork = worker->deque[worker->bottom % CSCHED_DEQUE_SLOTS];", "    fork = worker->deque[(worker->bottom - 1) % CSCHED_DEQUE_SLOTS];"),
+    ("pool: the end of a fork wakes nobody", "core/fork_join.c", "    csched_futex_wake_(phase, 1); ", "    ; "),
+    ("pool: who waits for a fork does not say so", "core/fork_join.c", "  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // D3\n  while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);", "  while (!is_done(fork)) csched_futex_wait_(&fork->phase, PENDING, CSCHED_FOREVER);"),
     # misuse
     ("relock is not noticed", "core/lock.c",
      "  if (is_owner(lock)) panic_owner(lock, \"csched_lock_lock\", \"The lock is not recursive: unlock it first.\");\n", ""),

@@ -76,6 +76,12 @@ static csched_fork *steal(csched_pool_worker *from) {
   return fork;
 }
 
+void csched_pool_forget_forks_(csched_pool_worker *worker) {
+  csched_lock_lock(&worker->deque_lock);              // D1
+  csched_store_relaxed(&worker->top, worker->bottom); // D2
+  csched_lock_unlock(&worker->deque_lock);
+}
+
 // MARK: running
 
 static void finish(csched_pool_worker *worker, csched_fork *fork) {
@@ -101,14 +107,15 @@ void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_current_();
   *fork = (csched_fork){.job = job, .phase = PENDING};
   csched_job_submitted_(job, "csched_pool_fork");
-  if (worker != NULL) {
+  bool is_in_a_job = worker != NULL && worker->class != NULL; // not in a drop
+  if (is_in_a_job) {
     fork->target = &worker->class->target;
     if (push(worker, fork)) {
       csched_pool_announce_(worker->pool, 1); // F1
       return;
     }
   }
-  if (worker != NULL) csched_pool_perform_(worker, worker->class, job);
+  if (is_in_a_job) csched_pool_perform_(worker, worker->class, job);
   else csched_job_perform_(job);
   csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread
 }

@@ -79,10 +79,12 @@ csched_job *csched_mpsc_pop(csched_mpsc *queue) {
   return job;
 }
 
-bool csched_mpsc_is_empty(const csched_mpsc *queue) {
+bool csched_mpsc_has_news(const csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // hint
-  return queue->first == NULL && (head == PARKED || without_closed_bit(head) == NULL);
+  return head != PARKED && without_closed_bit(head) != NULL;
 }
+
+bool csched_mpsc_is_empty(const csched_mpsc *queue) { return queue->first == NULL && !csched_mpsc_has_news(queue); }
 
 bool csched_mpsc_park(csched_mpsc *queue) {
   csched_job *head = NULL;

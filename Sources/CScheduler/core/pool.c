@@ -4,20 +4,20 @@
 //   over       futex: 0, then 1 when the last worker has left
 //
 // Obligations
-//   E1  After stop has returned, no submission is accepted; one that was accepted is run or dropped. The keeper may deliver until it
+//   X1  After stop has returned, no submission is accepted; one that was accepted is run or dropped. The keeper may deliver until it
 //       has ended, and the inboxes are closed after that; each push is then refused, or popped by a worker before the last leaves.
-//   E2  Somebody ends the pool: whoever stops it wakes all that sleep; one of the workers, when it has nothing to do, closes the
+//   X2  Somebody ends the pool: whoever stops it wakes all that sleep; one of the workers, when it has nothing to do, closes the
 //       inboxes and wakes all again. A worker leaves when they are closed and empty.
-//   E3  join returns when no thread of the pool is left; each is joined once, however many wait.
-//   E4  create leaves nothing behind when it fails.
+//   X3  join returns when no thread of the pool is left; each is joined once, however many wait.
+//   X4  create leaves nothing behind when it fails.
 // Orderings
-//   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: →2 release, pairs
-//   with acquire, carries the closing of the inboxes · over: release, pairs with join's acquire
+//   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under
+//   `pick`, which carries what was pushed to those who then look for work · over: relaxed, the join of each thread carries what it did
 // Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
 //   "a pool that cannot have a thread is an error", "join on a pool's own thread is refused".
-// Models: checks/pool.c. Not modelled: E4.
+// Models: checks/pool.c. Not modelled: X4.
 
 #include "pool_internal.h"
 
@@ -33,17 +33,17 @@ enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
 // MARK: submitting
 
 static int refuse(csched_mpsc *inbox, csched_job *job) {
-  (void)csched_mpsc_is_closed(inbox); // E1: acquires what the stopper did, if that was how it was refused
+  (void)csched_mpsc_is_closed(inbox); // X1: acquires what the stopper did, if that was how it was refused
   csched_target_discard(job);
   return ECANCELED;
 }
 
 bool csched_pool_is_closing_(const csched_pool *pool) {
-  return csched_load_acquire(&pool->closing) != 0; // E1: pairs with stop; carries what the stopper did
+  return csched_load_acquire(&pool->closing) != 0; // X1: pairs with stop; carries what the stopper did
 }
 
 bool csched_pool_is_dropping_(const csched_pool *pool) {
-  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // E1: the same
+  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: the same
 }
 
 // Returns: whether what comes now is refused: the keeper goes on delivering while it ends.
@@ -54,7 +54,7 @@ static int deliver(csched_target *target, csched_job *job) {
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
   if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED))
-    return refuse(&class->inbox, job); // E1
+    return refuse(&class->inbox, job); // X1
   csched_pool_announce_(pool, 1);
   return 0;
 }
@@ -92,7 +92,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
   for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
   csched_mpsc *inbox = &pool->classes[priority].inbox;
-  if (is_refusing(pool) || csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // E1
+  if (is_refusing(pool) || csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1
     for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
     return ECANCELED;
   }
@@ -104,36 +104,37 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // hint
-  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {
-  } // E1: pairs with the acquire of all others
+  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with all others' acquire
   csched_pool_close_keeper_(pool, policy);
-  csched_pool_wake_all_(pool); // E2
+  csched_pool_wake_all_(pool); // X2
 }
 
 static uint32_t ending_of(const csched_pool *pool) {
-  return csched_load_acquire(&pool->ending); // E2: pairs with →2; carries the closing of the inboxes
+  return csched_load_relaxed(&pool->ending); // X2: a look for work comes after, under `pick`
 }
 
 bool csched_pool_must_end_(csched_pool *pool) {
-  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // E2
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2
 }
 
 bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
-  if (csched_cas_acquire(&pool->ending, &ending, 1u)) { // E2
+  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: its value is all
     csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
-    csched_pool_join_keeper_(pool);                                                         // E1
-    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // E1
-    csched_store_release(&pool->ending, 2u); // E2: pairs with ending_of; carries the closing
-    csched_pool_wake_all_(pool);             // E2
+    csched_pool_join_keeper_(pool); // X1
+    csched_lock_lock(&pool->pick);
+    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1
+    csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: who reads it takes that, and sees what was pushed
+    csched_lock_unlock(&pool->pick);
+    csched_pool_wake_all_(pool); // X2
     return false;
   }
-  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // E1, E2
+  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2
 }
 
 void csched_pool_over_(csched_pool *pool) {
-  csched_store_release(&pool->over, 1u); // E3: pairs with join's acquire
+  csched_store_relaxed(&pool->over, 1u); // X3: it carries nothing: the join of each thread does
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
 
@@ -144,8 +145,8 @@ static bool is_own_thread(csched_pool *pool) {
 
 int csched_pool_join(csched_pool *pool) {
   if (is_own_thread(pool)) return EDEADLK;
-  while (csched_load_acquire(&pool->over) == 0) csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER); // E3
-  csched_lock_lock(&pool->join_lock);                                                               // E3
+  while (csched_load_relaxed(&pool->over) == 0) csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER); // X3
+  csched_lock_lock(&pool->join_lock);                                                               // X3
   if (!pool->is_joined) csched_pool_join_workers_(pool);
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);
@@ -203,7 +204,7 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   init(pool, options, workers, most);
   int error = csched_pool_start_first_(pool);
   if (error == 0) *result = pool;
-  else free(pool); // E4
+  else free(pool); // X4
   return error;
 }
 

@@ -13,8 +13,8 @@
 //   F3  Skip the wake: enough are running, or there is nobody to wake and no thread to start. Each of them looks when it
 //       stops running. Those that block without a word are the keeper's (pool_keeper.c).
 //   F4  One signal for each worker that is taken out of `idle`: by a waker, who then counts it as searching, or by itself.
-//   F5  A worker that sleeps has looked, after it was counted as idle, for work and for the end of the pool; who ends the pool
-//       writes that down, then wakes all that are in `idle`.
+//   F5  A worker that sleeps has looked, after it came into `idle`, for work and for the end of the pool; who ends the pool writes
+//       that down, then wakes all that are in `idle`. Its lock orders the two.
 //   F6  One worker stays, asleep without a deadline; the others leave when they have been idle for long.
 //   F7  The last one that leaves says so. After that, nobody starts a thread.
 // Orderings
@@ -59,7 +59,7 @@ int csched_pool_start_first_(csched_pool *pool) {
 bool csched_pool_hint_(csched_pool *pool) {
   for (int i = 0; i < CSCHED_PRIORITIES; i++) {
     csched_pool_class *class = &pool->classes[i];
-    if (csched_load_relaxed(&class->more) != 0 || csched_load_relaxed(&class->inbox.head) != NULL) return true; // hint
+    if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_news(&class->inbox)) return true; // hint
   }
   return csched_pool_is_forked_(pool);
 }
@@ -134,7 +134,6 @@ void csched_pool_announce_(csched_pool *pool, size_t count) {
 }
 
 void csched_pool_wake_all_(csched_pool *pool) {
-  csched_fence_full(); // F5: between what ends the pool and the look at who is idle
   for (csched_pool_worker *worker;;) {
     csched_lock_lock(&pool->idle_lock);
     worker = take_idle_locked(pool);
@@ -198,7 +197,7 @@ static bool be_idle(csched_pool_worker *worker) {
   change(pool, worker->is_searching ? IDLE - SEARCHING : IDLE);
   csched_lock_unlock(&pool->idle_lock);
   worker->is_searching = worker->is_surplus = false;
-  csched_fence_full(); // F1, F5: between being idle and the look
+  csched_fence_full(); // F1: between being idle and the look
   if (must_go_on(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return true;
   csched_time deadline = csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   while (csched_load_relaxed(&worker->signal) == 0) { // F4

@@ -1,4 +1,4 @@
-// What the files of the pool share: its structure, and each one's half.
+// What the files of the pool share: its structure, and each one's half. More than 120 lines: it is one structure.
 // Depends on: pool.h, thread.h, lock.h, platform.h, bsd.h.
 #pragma once
 
@@ -122,5 +122,6 @@ void csched_pool_stand_(csched_pool_worker *worker, bool is_idle); ///< before a
 
 // fork_join.c
 bool csched_pool_is_forked_(csched_pool *pool);
+void csched_pool_forget_forks_(csched_pool_worker *worker); ///< that went with their frames
 bool csched_pool_help_(
     csched_pool_worker *worker); ///< runs a forked job of another worker; returns: whether there was one

@@ -129,7 +129,7 @@ void csched_pool_watch_(csched_pool *pool) {
   int error;
   csched_thread *keeper = keeper_of(pool, &error);
   if (keeper == NULL) {
-    csched_store_release(&pool->watching, 0u); // K1: as release_tick; the next that skips a wake tries again
+    csched_store_relaxed(&pool->watching, 0u); // K1: the next that skips a wake tries again
     return;
   }
   csched_timer_init(&pool->tick, &tick_type, pool);
@@ -140,7 +140,8 @@ void csched_pool_watch_(csched_pool *pool) {
 
 void csched_pool_settle_(csched_pool_worker *worker) {
   if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) {       // hint: its own, or found later
-    if (csched_exchange_acquire(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
+    worker->blocking_depth = 0;                                                   // a job that forgot to say the end
+    if (csched_exchange_relaxed(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
   } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // hint
     worker->is_surplus = csched_pool_is_surplus_(worker->pool);                    // one that was STALLED has gone on
@@ -149,14 +150,14 @@ void csched_pool_settle_(csched_pool_worker *worker) {
 
 void csched_pool_stand_(csched_pool_worker *worker, bool is_idle) {
   if (!is_idle) csched_store_relaxed(&worker->standing, (uint32_t)RUNNING); // K3: nobody else changes IDLE
-  else if (csched_exchange_acquire(&worker->standing, (uint32_t)IDLE) == STALLED)
+  else if (csched_exchange_relaxed(&worker->standing, (uint32_t)IDLE) == STALLED)
     csched_pool_unblocked_(worker->pool); // K3
 }
 
 void csched_pool_blocking_begin(void) {
   csched_pool_worker *worker = csched_pool_current_();
   if (worker == NULL || worker->blocking_depth++ > 0) return;
-  if (csched_exchange_acquire(&worker->standing, (uint32_t)BLOCKED) == RUNNING) // K3
+  if (csched_exchange_relaxed(&worker->standing, (uint32_t)BLOCKED) == RUNNING) // K3
     csched_pool_blocked_(worker->pool);
 }
 

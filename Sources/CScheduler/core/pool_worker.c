@@ -1,5 +1,22 @@
-// A worker: picks, runs, sleeps, ends. What is picked first, and the life of its thread. No protocol of its own: pool_idle.c says
-// who runs and who sleeps.
+// States
+//   life       of a slot: VACANT; LIVE, its thread runs; ENDED, its thread is still to be joined; under `slots_lock`
+//   passed     of a priority: how often a higher one was picked while it had work; under `pick`
+//   more, id   hints: whether the consumer's half of an inbox has any; a slot's thread, 0 while that starts
+//
+// Obligations
+//   C1  Each job is picked once, the oldest of its priority: the inboxes' consumer is whoever holds `pick`. The highest priority
+//       comes first, but one that is lower by n steps is passed over 8 << n times at the most.
+//   C2  A thief that looks at all slots up to `slots_used` misses none that can have forked: it is raised before the thread starts.
+//   C3  Each thread is joined once: by the next one in its slot, or by the pool's join. A slot is taken by one thread at a time.
+//   C4  A worker whose job ends the thread (pthread_exit) is replaced; when the system has no thread to give, it goes on
+//       working at its end. Nothing that it was counted as is left behind.
+// Orderings
+//   slots_used: relaxed, ordered by the thread's start and by F1's fences
+// Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread leaves no fork behind (pool.h).
+// Source: aging by counting is that of many schedulers of disks and processes.
+// Checked by: "a higher priority runs first", "a lower priority is not starved", "every job runs once, whoever submits",
+//   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker".
+// Models: checks/pool.c. Not modelled: C4.
 
 #include "pool_internal.h"
 
@@ -10,8 +27,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VACANT = 0, LIVE = 1, ENDED = 2 }; // of a slot; ENDED: its thread is still to be joined
-enum { PATIENCE = 16 };                   // how often the next lower priority is passed over, at the most
+enum { VACANT = 0, LIVE = 1, ENDED = 2 };
+enum { PATIENCE = 16 }; // how often the next lower priority is passed over, at the most
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *current;
 
@@ -26,7 +43,7 @@ bool csched_pool_is_queued_locked_(csched_pool *pool) {
 }
 
 // The highest priority that has work; a lower one that was passed over often enough comes first.
-static csched_pool_class *choose_locked(csched_pool *pool) {
+static csched_pool_class *choose_locked(csched_pool *pool) { // C1
   csched_pool_class *best = NULL;
   unsigned patience = PATIENCE;
   for (int i = 0; i < CSCHED_PRIORITIES; i++) {
@@ -42,7 +59,7 @@ static csched_pool_class *choose_locked(csched_pool *pool) {
 static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   if (!csched_pool_hint_(pool)) return NULL; // looked at again before a sleep
-  csched_lock_lock(&pool->pick);
+  csched_lock_lock(&pool->pick);             // C1
   csched_pool_class *class = choose_locked(pool);
   csched_job *job = class != NULL ? csched_mpsc_pop(&class->inbox) : NULL;
   bool more = false;
@@ -71,6 +88,7 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   set_nice(worker, class->nice);
   csched_target_perform(&class->target, job);
   worker->class = outer;
+  if (outer != NULL) set_nice(worker, outer->nice); // helping in a wait
 }
 
 static bool run_one(csched_pool_worker *worker) {
@@ -125,7 +143,7 @@ static void body(void *context) {
 static void at_end(void *context);
 
 // pthread_exit inside a job. Another thread takes the place; when the system has none, this one goes on.
-static void replace(csched_pool_worker *worker) {
+static void replace(csched_pool_worker *worker) { // C4
   csched_job_restore_running_(NULL);
   csched_target_restore_(NULL);
   if (worker->blocking_depth > 0) {
@@ -135,7 +153,7 @@ static void replace(csched_pool_worker *worker) {
   csched_pool_settle_(worker);
   worker->class = NULL;
   worker->helping_depth = 0;
-  worker->top = worker->bottom; // what was forked went with its frames
+  csched_pool_forget_forks_(worker);
   if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);
 }
 
@@ -145,6 +163,7 @@ static void at_end(void *context) {
   if (!worker->has_left) replace(worker);
   if (current == NULL) return;
   current = NULL;
+  csched_pool_stand_(worker, true); // the keeper leaves it alone from here on
   csched_lock_lock(&worker->pool->slots_lock);
   worker->life = ENDED;
   csched_lock_unlock(&worker->pool->slots_lock);
@@ -160,15 +179,16 @@ static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool
 
 static int start_locked(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  if (worker->life == ENDED) csched_os_thread_join_(worker->os);
+  if (worker->life == ENDED) csched_os_thread_join_(worker->os); // C3
   worker->life = VACANT;
   worker->is_searching = true; // as its waker has counted it
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
-  csched_store_relaxed(&worker->id, 0u); // hint
-  uint32_t used = csched_load_relaxed(&pool->slots_used);
-  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // before it can fork
+  csched_pool_stand_(worker, false);
+  csched_store_relaxed(&worker->id, 0u);                                              // hint
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // C2: under the lock
+  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // C2: before it can fork
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, thread_main, worker);
   if (error == 0) worker->life = LIVE;
   return error;
@@ -179,7 +199,7 @@ void csched_pool_join_workers_(csched_pool *pool) {
     csched_lock_lock(&pool->slots_lock);
     bool is_used = pool->slots[i].life != VACANT; // LIVE: about to end
     csched_lock_unlock(&pool->slots_lock);
-    if (is_used) csched_os_thread_join_(pool->slots[i].os);
+    if (is_used) csched_os_thread_join_(pool->slots[i].os); // C3
   }
 }
 

@@ -14,7 +14,7 @@ static csched_pool *pool;
 static csched_job jobs[JOBS];
 static csched_timer timer, far_timer;
 static model_cell given[JOBS], last_words; // written before a submission, a stop
-static uint32_t ran, dropped, accepted, met;
+static uint32_t ran, dropped, accepted, met, begun;
 static csched_time due;
 
 static uint32_t count(const uint32_t *word) { return csched_load_relaxed(word); }
@@ -36,7 +36,7 @@ static void reset(void) {
   }
   csched_timer_init(&far_timer, &plain, NULL);
   last_words = (model_cell){0};
-  ran = dropped = accepted = met = 0;
+  ran = dropped = accepted = met = begun = 0;
   pool = NULL;
 }
 
@@ -163,6 +163,24 @@ static void batch(void) {
   model_spawn(batch_that_meets, NULL);
 }
 
+// A worker that comes from another job takes both at once, and runs the first; the second is for whoever goes to sleep just then.
+static void batch_for_a_busy_one(void *unused) {
+  (void)unused;
+  make(2, 2);
+  csched_job *pair[] = {&jobs[1], &jobs[2]};
+  jobs[1].type = jobs[2].type = &meeting;
+  submit((void *)0);
+  model_write(&given[1], 1);
+  model_write(&given[2], 1);
+  model_assert(csched_pool_submit_batch(pool, CSCHED_PRIORITY_LOW, pair, 2) == 0);
+  wait_for(&met, 2);
+  end(CSCHED_STOP_RUN);
+}
+static void batch_after_one(void) {
+  reset();
+  model_spawn(batch_for_a_busy_one, NULL);
+}
+
 // MARK: blocking
 
 static void block_for_other(csched_job *job) {
@@ -189,15 +207,23 @@ static void hinted(void) {
 }
 static void block_silently(csched_job *job) {
   note(job);
+  count_and_wake(&begun);
   wait_for(&met, 1);
 }
 static const csched_job_type silent = {block_silently, note_drop, NULL};
+static void run_after_a_tick(csched_job *job) {
+  model_assert(csched_now() >= due); // until then the other may only have been slow
+  run_and_tell(job);
+}
+static const csched_job_type late = {run_after_a_tick, note_drop, NULL};
 static void blocked_silently(void *unused) {
   (void)unused;
   make(1, 2);
   jobs[0].type = &silent;
-  jobs[1].type = &telling;
+  jobs[1].type = &late;
   submit((void *)0);
+  wait_for(&begun, 1);
+  due = csched_time_after(csched_now(), 4500000);
   submit((void *)1);
   wait_for(&met, 1);
   submit((void *)2);
@@ -279,6 +305,135 @@ static void stopped_from_inside(void) {
 static void joined_by_both(void) {
   model_assert(met == 2);
   destroy();
+}
+
+static void stop_two_that_meet(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = jobs[1].type = &meeting;
+  submit((void *)0);
+  submit((void *)1);
+  end(CSCHED_STOP_RUN);
+  submit((void *)2); // refused
+}
+static void stopped_with_two(void) {
+  reset();
+  model_spawn(stop_two_that_meet, NULL);
+}
+static void submit_after_stop(void *unused) {
+  (void)unused;
+  make(1, 1);
+  submit((void *)0);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  submit((void *)1);
+  submit((void *)2);
+  model_assert(csched_pool_join(pool) == 0);
+}
+static void refused(void) {
+  reset();
+  model_spawn(submit_after_stop, NULL);
+}
+static void one_ran(void) {
+  model_assert(ran == 1 && accepted == 1);
+  destroy();
+}
+static void drop_behind_one(void *unused) {
+  (void)unused;
+  make(1, 1);
+  jobs[0].type = &silent;
+  submit((void *)0);
+  wait_for(&begun, 1);
+  submit((void *)1);
+  submit((void *)2);
+  csched_pool_stop(pool, CSCHED_STOP_DROP);
+  count_and_wake(&met);
+  model_assert(csched_pool_join(pool) == 0);
+}
+static void dropped_behind(void) {
+  reset();
+  model_spawn(drop_behind_one, NULL);
+}
+static void one_ran_of_all(void) {
+  model_assert(ran == 1 && accepted == JOBS);
+  destroy();
+}
+// Both workers are there already; none of them may leave before the last two have met.
+static csched_job last_two[2];
+static void meet_again(csched_job *job) {
+  (void)job;
+  count_and_wake(&begun);
+  wait_for(&begun, 2);
+}
+static const csched_job_type meeting_again = {meet_again, note_drop, NULL};
+static uint32_t submitted;
+static void submit_last(void *job) {
+  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, job) == 0);
+  csched_fetch_add_relaxed(&submitted, 1u);
+  csched_futex_wake_(&submitted, INT32_MAX);
+}
+static void stop_two_idle(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = jobs[1].type = &meeting;
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&met, 2);
+  for (int i = 0; i < 2; i++) csched_job_init(&last_two[i], &meeting_again, NULL);
+  model_spawn(submit_last, &last_two[1]);
+  submit_last(&last_two[0]);
+  for (uint32_t seen; (seen = csched_load_relaxed(&submitted)) < 2;)
+    csched_futex_wait_(&submitted, seen, CSCHED_FOREVER);
+  end(CSCHED_STOP_RUN); // which does not carry what the other submitter wrote
+  submit((void *)2);    // refused
+}
+static void stopped_two_idle(void) {
+  reset();
+  submitted = 0;
+  model_spawn(stop_two_idle, NULL);
+}
+static void run_due(csched_job *job) {
+  model_assert(csched_now() >= due);
+  note(job);
+}
+static const csched_job_type due_type = {run_due, note_drop, NULL};
+static void stop_with_one_due(void *unused) {
+  (void)unused;
+  make(1, 1);
+  csched_timer_init(&timer, &due_type, NULL);
+  due = csched_time_after(csched_now(), 50000);
+  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, due, 0) == 0);
+  csched_nap_(60000);
+  end(CSCHED_STOP_RUN);
+}
+static void due_at_stop(void) {
+  reset();
+  model_spawn(stop_with_one_due, NULL);
+}
+static void only_one_ran(void) {
+  model_assert(ran == 1 && dropped == 0);
+  csched_pool_destroy(pool);
+}
+static void submit_timer(void *unused) {
+  (void)unused;
+  csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, CSCHED_FOREVER, 0);
+  csched_fetch_add_acq_rel(&met, 1u);
+}
+static void stop_against_timer(void *unused) {
+  (void)unused;
+  make(1, 1);
+  model_spawn(submit_timer, NULL);
+  model_spawn(stop_with, NULL);
+  model_assert(csched_pool_join(pool) == 0);
+  if (csched_load_acquire(&met) == 1) model_assert(count(&dropped) == 1); // the keeper has ended, too
+}
+static void timer_refused(void) {
+  reset();
+  csched_timer_init(&timer, &plain, NULL);
+  model_spawn(stop_against_timer, NULL);
+}
+static void one_dropped(void) {
+  model_assert(ran == 0 && dropped == 1);
+  csched_pool_destroy(pool);
 }
 
 // MARK: timers
@@ -363,8 +518,43 @@ static void stolen(void) {
   model_spawn(fork_and_meet, NULL);
 }
 
+enum { ALL = 3 };
+static void meet_all(csched_job *job) {
+  note(job);
+  count_and_wake(&met);
+  wait_for(&met, ALL);
+}
+static const csched_job_type meeting_all = {meet_all, note_drop, NULL};
+static void fork_two(csched_job *job) { // both have to be stolen, each by another
+  csched_fork forks[2];
+  for (int i = 0; i < 2; i++) {
+    jobs[1 + i].type = &meeting_all;
+    jobs[1 + i].context = NULL;
+    csched_pool_fork(&forks[i], &jobs[1 + i]);
+  }
+  meet_all(job);
+  for (int i = 1; i >= 0; i--) csched_pool_wait(&forks[i]);
+}
+static const csched_job_type two_forks = {fork_two, note_drop, NULL};
+static void fork_for_two_thieves(void *unused) {
+  (void)unused;
+  make(ALL, ALL);
+  jobs[0].type = &two_forks;
+  submit((void *)0);
+  wait_for(&met, ALL);
+  end(CSCHED_STOP_RUN);
+}
+static void two_thieves(void) {
+  reset();
+  model_spawn(fork_for_two_thieves, NULL);
+}
+
 static void two_ran(void) {
   model_assert(ran + dropped == 3 && csched_load_relaxed(&accepted) == 1);
+  csched_pool_destroy(pool);
+}
+static void joined_two(void) {
+  model_assert(ran == 2 && dropped == 1);
   csched_pool_destroy(pool);
 }
 static void all_three_ran(void) {
@@ -373,21 +563,29 @@ static void all_three_ran(void) {
 }
 
 const model_check pool_checks[] = {
-    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},    // F1, F4, F5
+    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},    // F1, F4, F5, C1
     {"pool: two workers: each submission against going idle", two_workers, all_three_ran},  // F1, F2, F4
     {"pool: two submitters and one worker", two_submitters, all_three_ran},                 // F1, F3
     {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran}, // F1, F2
     {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},               // F1, F2
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                      // F2, F4
-    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                      // F3, K3
-    {"pool: one that blocks without a word is found out", found_out, all_three_ran},        // F3, K1, K3
-    {"pool: stopped to run, against submissions: nothing is lost", stopped_to_run,
-     all_accepted_ran},                                                                        // E1, E2, E3, F5, F7
-    {"pool: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // E1, E2, F7
-    {"pool: what a stopper did is seen by a drop", stop_against_idle, destroy},                // E1, F5
-    {"pool: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // E2, E3
-    {"pool: a timer is delivered, a far one dropped", delayed, two_ran},                       // E1, K4
-    {"pool: a fork is run once, and seen by its wait", forked, all_three_ran},                 // D1, D3
-    {"pool: a fork finds a thief that slept", stolen, all_three_ran},                          // D2, D3, F1
+    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                      // F3, K3, C3
+    {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran}, // F3, K1, K3
+    {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
+     all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
+    {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7
+    {"pool end: what a stopper did is seen by a drop", stop_against_idle, destroy},                // X1, F5
+    {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
+    {"pool keeper: a timer is delivered, a far one dropped", delayed, two_ran},                    // X1, K4
+    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                // D1, D3
+    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                         // D2, D3, F1, C2
+    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                         // F2, D1, D2
+    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, all_three_ran}, // F1, C1
+    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},         // X2
+    {"pool end: a submission after stop is refused", refused, one_ran},                             // X1
+    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},               // X1
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                           // X1, K4
+    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},      // X2
+    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                              // X1, K4
     {NULL, NULL, NULL},
 };

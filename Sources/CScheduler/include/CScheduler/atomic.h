@@ -16,6 +16,7 @@
 #define csched_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define csched_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
+#define csched_exchange_relaxed(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELAXED)
 #define csched_exchange_acquire(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
 #define csched_exchange_release(p, v) __atomic_exchange_n((p), (v), __ATOMIC_RELEASE)
 

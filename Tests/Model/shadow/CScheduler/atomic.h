@@ -31,6 +31,7 @@ CSCHED_END_DECLS
 #define csched_store_relaxed(p, v) MODEL_STORE(p, v, MODEL_RELAXED)
 #define csched_store_release(p, v) MODEL_STORE(p, v, MODEL_RELEASE)
 
+#define csched_exchange_relaxed(p, v) MODEL_RMW(p, MODEL_EXCHANGE, v, MODEL_RELAXED)
 #define csched_exchange_acquire(p, v) MODEL_RMW(p, MODEL_EXCHANGE, v, MODEL_ACQUIRE)
 #define csched_exchange_release(p, v) MODEL_RMW(p, MODEL_EXCHANGE, v, MODEL_RELEASE)
 
@@ -46,7 +47,6 @@ CSCHED_END_DECLS
 #define csched_cas_acq_rel(p, e, v) MODEL_CAS(p, e, v, MODEL_ACQ_REL)
 
 // Weaker than any that the core uses: for mutants only.
-#define csched_exchange_relaxed(p, v)  MODEL_RMW(p, MODEL_EXCHANGE, v, MODEL_RELAXED)
 #define csched_fetch_add_acquire(p, v) MODEL_RMW(p, MODEL_ADD, v, MODEL_ACQUIRE)
 
 #define csched_fence_compiler() ((void)0)

@@ -197,6 +197,33 @@ ctest_failure ctest_serial_sync_deadlocks(void);
 ctest_failure ctest_serial_base_gone(int jobs);
 ctest_failure ctest_serial_let_go(int rounds);
 void ctest_die_resume(void);
+// MARK: pool
+
+ctest_failure ctest_pool_once(int submitters, int jobs, int workers);
+ctest_failure ctest_pool_wakes(int rounds, uint64_t seed);
+ctest_failure ctest_pool_on_one_processor(void);
+ctest_failure ctest_pool_batch(int batches);
+ctest_failure ctest_pool_priorities(void);
+ctest_failure ctest_pool_aging(void);
+ctest_failure ctest_pool_nice(void);
+ctest_failure ctest_pool_timers(int count, uint64_t seed);
+ctest_failure ctest_pool_blocking_hint(int rounds);
+ctest_failure ctest_pool_stall(int workers, int rounds, int limit_ms);
+ctest_failure ctest_pool_cap(void);
+ctest_failure ctest_pool_idle(int milliseconds);
+ctest_failure ctest_pool_idle_exit(void);
+ctest_failure ctest_pool_idle_exit_races(int rounds, uint64_t seed);
+ctest_failure ctest_pool_ends(void);
+ctest_failure ctest_pool_stop_races(int rounds, csched_stop_policy policy);
+ctest_failure ctest_pool_exits_inside(int rounds);
+ctest_failure ctest_pool_named(const char *name, const char *shown);
+ctest_failure ctest_pool_absurd_stacks(void);
+ctest_failure ctest_pool_fib(int n, int jobs, int workers);
+ctest_failure ctest_pool_fib_on_one_processor(void);
+ctest_failure ctest_pool_wait_sleeps(void);
+ctest_failure ctest_pool_fork_many(void);
+void ctest_die_pool_destroyed_inside(void);
+void ctest_exit_pool_without_threads(void);
 
 CSCHED_END_DECLS
 

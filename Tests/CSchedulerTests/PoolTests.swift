@@ -1,0 +1,132 @@
+import CScheduler
+import CTestSupport
+import TestSupport
+import Testing
+
+extension CoreTests {
+  @Suite struct PoolTests {
+    @Test("every job runs once, whoever submits", arguments: [Int32(0), 1, 5])
+    func once(workers: Int32) {
+      #expect(failure(of: ctest_pool_once(4, Scale.count(10_000), workers)) == nil)
+    }
+
+    @Test("a submission wakes a sleeping worker") func wakes() {
+      let seed = freshSeed("a submission wakes a sleeping worker")
+      #expect(failure(of: ctest_pool_wakes(Scale.count(10_000), seed)) == nil)
+    }
+
+    @Test("one processor runs everything") func oneProcessor() {
+      #expect(failure(of: ctest_pool_on_one_processor()) == nil)
+      #expect(failure(of: ctest_pool_fib_on_one_processor()) == nil)
+    }
+
+    @Test("a batch is taken whole and in order, or not at all") func batch() {
+      #expect(failure(of: ctest_pool_batch(Scale.count(200))) == nil)
+    }
+
+    @Test("a higher priority runs first") func priorities() {
+      #expect(failure(of: ctest_pool_priorities()) == nil)
+    }
+
+    @Test("a lower priority is not starved") func aging() {
+      #expect(failure(of: ctest_pool_aging()) == nil)
+    }
+
+    @Test("low priorities run at a higher nice value, where that can be undone") func nice() {
+      #expect(failure(of: ctest_pool_nice()) == nil)
+    }
+
+    @Test("delayed jobs of a pool run, never early") func timers() {
+      let seed = freshSeed("delayed jobs of a pool")
+      #expect(failure(of: ctest_pool_timers(400, seed)) == nil)
+    }
+
+    @Test(
+      "a pool's threads are numbered, and their name is cut before the number",
+      arguments: [
+        ("", nil), ("short", "short-1"), ("exactly-fifteen", "exactly-fifte-1"),
+        ("sixteen-bytes-xx", "sixteen-bytes-1"),
+        ("twelve-bytesé", "twelve-bytes-1"), (String(repeating: "x", count: 4_096), "xxxxxxxxxxxxx-1"),
+      ] as [(String, String?)])
+    func named(name: String, shown: String?) {
+      let result =
+        if let shown { ctest_pool_named(name, shown) } else { ctest_pool_named(name, nil) }
+      #expect(failure(of: result) == nil)
+    }
+  }
+
+  @Suite struct PoolBlockingTests {
+    @Test("a worker that says that it blocks is replaced") func hint() {
+      #expect(failure(of: ctest_pool_blocking_hint(Scale.count(20))) == nil)
+    }
+
+    @Test("blocked workers are found out without a word", arguments: [Int32(1), 2, 4])
+    func stall(workers: Int32) {
+      let limit: Int32 = Scale.sanitizer == .none ? 15 : 100
+      #expect(failure(of: ctest_pool_stall(workers, 5, limit)) == nil)
+    }
+
+    @Test("there are never more threads than the cap") func cap() {
+      #expect(failure(of: ctest_pool_cap()) == nil)
+    }
+
+    @Test("an idle pool does not wake up") func idle() {
+      #expect(failure(of: ctest_pool_idle(300)) == nil)
+    }
+
+    @Test("idle workers leave, all but one") func idleExit() {
+      let seed = freshSeed("idle workers leave, all but one")
+      #expect(failure(of: ctest_pool_idle_exit()) == nil)
+      #expect(failure(of: ctest_pool_idle_exit_races(Scale.count(1_000), seed)) == nil)
+    }
+  }
+
+  @Suite struct PoolEndTests {
+    @Test("a pool ends by stop from outside, from inside, twice") func ends() {
+      #expect(failure(of: ctest_pool_ends()) == nil)
+    }
+
+    @Test(
+      "nothing submitted is lost across a pool's stop",
+      arguments: [CSCHED_STOP_RUN.rawValue, CSCHED_STOP_DROP.rawValue])
+    func stopRaces(policy: UInt32) {
+      #expect(failure(of: ctest_pool_stop_races(Scale.count(300), csched_stop_policy(policy))) == nil)
+    }
+
+    @Test("pthread_exit inside a job does not cost the pool a worker") func exitsInside() {
+      #expect(failure(of: ctest_pool_exits_inside(100)) == nil)
+    }
+
+    @Test("a pool that cannot have a thread is an error") func withoutThreads() async {
+      #expect(Scale.sanitizer != .none || failure(of: ctest_pool_absurd_stacks()) == nil)
+      let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        ctest_exit_pool_without_threads()
+      }
+      expectMessage(result)
+    }
+
+    @Test("join on a pool's own thread is refused") func joinItself() async {
+      #expect(failure(of: ctest_pool_ends()) == nil)
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        ctest_die_pool_destroyed_inside()
+      }
+      expectMessage(result, "csched_pool_destroy:", "destroy it elsewhere")
+    }
+  }
+
+  @Suite struct ForkJoinTests {
+    @Test("forked jobs compute what plain calls do") func fib() {
+      #expect(failure(of: ctest_pool_fib(16, 4, 0)) == nil)
+      #expect(failure(of: ctest_pool_fork_many()) == nil)
+    }
+
+    @Test("forks nested in forks do not deadlock", arguments: [Int32(1), 2, 6])
+    func nested(workers: Int32) {
+      #expect(failure(of: ctest_pool_fib(14, 16, workers)) == nil)
+    }
+
+    @Test("a wait sleeps until the thief has done") func waitSleeps() {
+      #expect(failure(of: ctest_pool_wait_sleeps()) == nil)
+    }
+  }
+}

@@ -1,0 +1,183 @@
+#include "pool_kernel.h"
+
+// MARK: blocking
+
+typedef struct standing {
+  csched_pool *pool;
+  atomic_int reached, open, inside, most_inside;
+  bool says_so;
+} standing;
+
+static void block(probe *probe) {
+  standing *test = probe->context;
+  if (test->says_so) csched_pool_blocking_begin();
+  if (test->says_so) csched_pool_blocking_begin(); // nested
+  if (test->says_so) csched_pool_blocking_end();
+  atomic_fetch_add(&test->reached, 1);
+  while (!atomic_load(&test->open)) nap(30 * MS); // no processor time meanwhile
+  if (test->says_so) csched_pool_blocking_end();
+}
+
+static void enter(probe *probe) {
+  standing *test = probe->context;
+  int inside = atomic_fetch_add(&test->inside, 1) + 1, most = atomic_load(&test->most_inside);
+  while (inside > most && !atomic_compare_exchange_weak(&test->most_inside, &most, inside)) {}
+  burn(300 * US);
+  atomic_fetch_sub(&test->inside, 1);
+}
+
+// All workers block; what is submitted then runs all the same. Returns how long the first took, in ns.
+static csched_time run_beside_blocked(csched_pool *pool, standing *test, int workers) {
+  probe blockers[8], next, crowd[64];
+  for (int i = 0; i < workers; i++) {
+    probe_init(&blockers[i], block, test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &blockers[i]);
+  }
+  CHECK_SOON(atomic_load(&test->reached) == workers);
+  probe_init(&next, NULL, NULL);
+  csched_time start = csched_now();
+  post(pool, CSCHED_PRIORITY_DEFAULT, &next);
+  CHECK_SOON(atomic_load(&next.releases) == 1);
+  csched_time took = next.ran_at - start;
+  atomic_store(&test->open, 1);
+  for (int i = 0; i < workers; i++) CHECK_SOON(atomic_load(&blockers[i].releases) == 1);
+  nap(2 * MS);
+  for (int i = 0; i < 64; i++) { // those that were blocked are back: no more run at a time than before
+    probe_init(&crowd[i], enter, test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &crowd[i]);
+  }
+  for (int i = 0; i < 64; i++) CHECK_SOON(atomic_load(&crowd[i].releases) == 1);
+  return took;
+}
+
+ctest_failure ctest_pool_blocking_hint(int rounds) {
+  KERNEL();
+  csched_pool_blocking_begin(); // no worker: nothing happens
+  csched_pool_blocking_end();
+  csched_pool_blocking_end();
+  int least = 4; // of several rounds: in the others a worker may have had no processor, and have been replaced
+  for (int i = 0; i < rounds; i++) {
+    csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .most_threads = 4});
+    standing test = {.pool = pool, .says_so = true};
+    run_beside_blocked(pool, &test, 2);
+    CHECK(csched_pool_thread_count(pool) <= 4);
+    if (atomic_load(&test.most_inside) < least) least = atomic_load(&test.most_inside);
+    end_pool(pool, CSCHED_STOP_RUN);
+  }
+  CHECK(least <= 2);
+  return kernel_result();
+}
+
+// Without the hint. The best of several rounds is within the limit: the others may have had no processor.
+ctest_failure ctest_pool_stall(int workers, int rounds, int limit_ms) {
+  KERNEL();
+  csched_time best = CSCHED_FOREVER;
+  for (int i = 0; i < rounds; i++) {
+    csched_pool *pool = make_pool(&(csched_pool_options){.workers = (size_t)workers});
+    standing test = {.pool = pool};
+    csched_time took = run_beside_blocked(pool, &test, workers);
+    if (took < best) best = took;
+    end_pool(pool, CSCHED_STOP_RUN);
+  }
+  if (best > (csched_time)limit_ms * MS) CHECK_EQUAL(best / US, limit_ms * 1000);
+  return kernel_result();
+}
+
+ctest_failure ctest_pool_cap(void) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "capped", .workers = 2, .most_threads = 3});
+  standing test = {.pool = pool};
+  probe blockers[8];
+  for (int i = 0; i < 8; i++) {
+    probe_init(&blockers[i], block, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &blockers[i]);
+  }
+  CHECK_SOON(atomic_load(&test.reached) == 3);
+  nap(40 * MS);
+  CHECK_EQUAL(atomic_load(&test.reached), 3);
+  CHECK_EQUAL(csched_pool_thread_count(pool), 3);
+  atomic_store(&test.open, 1);
+  end_pool(pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < 8; i++) CHECK_PROBE(&blockers[i], 1, 0);
+  return kernel_result();
+}
+
+// MARK: idle
+
+static void remember_thread(probe *probe) {
+  pool_gate *gate = probe->context;
+  atomic_fetch_add(&gate->reached, 1);
+  while (!atomic_load(&gate->open)) nap(20 * US);
+}
+
+static int64_t switches_of(const uint32_t *threads, int count) {
+  int64_t sum = 0;
+  for (int i = 0; i < count; i++) sum += ctest_thread_voluntary_switches(threads[i]);
+  return sum;
+}
+
+// Nobody wakes up: neither the workers nor the keeper, which a timer and a stall have started.
+ctest_failure ctest_pool_idle(int milliseconds) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .idle_exit = CSCHED_FOREVER});
+  standing test = {.pool = pool};
+  run_beside_blocked(pool, &test, 2);
+  pool_gate gate = {.count = 2};
+  uint32_t threads[2];
+  for (int i = 0; i < 2; i++) {
+    probe_init(&gate.probes[i], remember_thread, &gate);
+    post(pool, CSCHED_PRIORITY_HIGH, &gate.probes[i]);
+  }
+  CHECK_SOON(atomic_load(&gate.reached) == 2);
+  pool_gate_open(&gate);
+  for (int i = 0; i < 2; i++) threads[i] = gate.probes[i].thread;
+  nap(50 * MS);
+  int64_t before = switches_of(threads, 2);
+  int64_t used = ctest_thread_processor_time(threads[0]) + ctest_thread_processor_time(threads[1]);
+  nap((csched_time)milliseconds * MS);
+  CHECK_EQUAL(switches_of(threads, 2) - before, 0);
+  CHECK_EQUAL(ctest_thread_processor_time(threads[0]) + ctest_thread_processor_time(threads[1]) - used, 0);
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+ctest_failure ctest_pool_idle_exit(void) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "leaving", .workers = 4, .idle_exit = 20 * MS});
+  for (int round = 0; round < 3; round++) {
+    pool_gate gate;
+    pool_gate_close(&gate, pool, 4);
+    CHECK_EQUAL(csched_pool_thread_count(pool), 4);
+    pool_gate_open(&gate);
+    CHECK_SOON(csched_pool_thread_count(pool) == 1);
+    CHECK_SOON(ctest_threads_named("leaving-1") + ctest_threads_named("leaving-2") + ctest_threads_named("leaving-3") +
+                   ctest_threads_named("leaving-4") ==
+               1);
+    nap(40 * MS);
+    CHECK_EQUAL(csched_pool_thread_count(pool), 1); // it stays
+  }
+  probe last;
+  probe_init(&last, NULL, NULL);
+  post(pool, CSCHED_PRIORITY_LOW, &last);
+  end_pool(pool, CSCHED_STOP_RUN);
+  CHECK_PROBE(&last, 1, 0);
+  CHECK_EQUAL(ctest_threads_named("leaving-1"), 0);
+  return kernel_result();
+}
+
+// Submissions at about the time at which workers leave.
+ctest_failure ctest_pool_idle_exit_races(int rounds, uint64_t seed) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 3, .idle_exit = 200 * US});
+  for (int i = 0; i < rounds; i++) {
+    probe probes[3];
+    for (int j = 0; j < 3; j++) {
+      probe_init(&probes[j], NULL, NULL);
+      post(pool, CSCHED_PRIORITY_DEFAULT, &probes[j]);
+    }
+    for (int j = 0; j < 3; j++) CHECK_SOON(atomic_load(&probes[j].releases) == 1);
+    nap(chance_below(&seed, 400) * US);
+  }
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}

@@ -1,0 +1,237 @@
+#include "pool_kernel.h"
+
+csched_pool *make_pool(const csched_pool_options *options) {
+  csched_pool *pool = NULL;
+  if (csched_pool_create(&pool, options) != 0) abort();
+  return pool;
+}
+
+void end_pool(csched_pool *pool, csched_stop_policy policy) {
+  csched_pool_stop(pool, policy);
+  CHECK_EQUAL(csched_pool_join(pool), 0);
+  csched_pool_destroy(pool);
+}
+
+void post(csched_pool *pool, csched_priority priority, probe *probe) {
+  CHECK_EQUAL(csched_pool_submit(pool, priority, job_of(probe)), 0);
+}
+
+static void stand(probe *probe) {
+  pool_gate *gate = probe->context;
+  atomic_fetch_add(&gate->reached, 1);
+  while (!atomic_load(&gate->open)) nap(20 * US);
+}
+
+void pool_gate_close(pool_gate *gate, csched_pool *pool, int workers) {
+  memset(gate, 0, sizeof *gate);
+  gate->count = workers;
+  for (int i = 0; i < workers; i++) {
+    probe_init(&gate->probes[i], stand, gate);
+    post(pool, CSCHED_PRIORITY_HIGH, &gate->probes[i]);
+  }
+  CHECK_SOON(atomic_load(&gate->reached) == workers);
+}
+
+void pool_gate_open(pool_gate *gate) {
+  atomic_store(&gate->open, 1);
+  for (int i = 0; i < gate->count; i++) CHECK_SOON(atomic_load(&gate->probes[i].releases) == 1);
+}
+
+// MARK: every job once
+
+typedef struct storm {
+  csched_pool *pool;
+  probe *probes;
+  int jobs;
+} storm;
+
+static void check_target(probe *probe) {
+  csched_pool *pool = probe->context;
+  CHECK(csched_target_current() == csched_pool_target(pool, (csched_priority)(probe->id % 4)));
+}
+
+static void submit_many(int index, void *context) {
+  storm *test = context;
+  for (int i = 0; i < test->jobs; i++) {
+    probe *each = &test->probes[index * test->jobs + i];
+    probe_init(each, check_target, test->pool);
+    each->id = i;
+    post(test->pool, (csched_priority)(i % 4), each);
+    if (i % 64 == 0) nap(10 * US); // so that the workers go to sleep now and then
+  }
+}
+
+ctest_failure ctest_pool_once(int submitters, int jobs, int workers) {
+  KERNEL();
+  storm test = {make_pool(&(csched_pool_options){.workers = (size_t)workers}), NULL, jobs};
+  test.probes = calloc((size_t)(submitters * jobs), sizeof *test.probes);
+  crew_run(submitters, submit_many, &test);
+  end_pool(test.pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < submitters * jobs; i++) CHECK_PROBE(&test.probes[i], 1, 0);
+  free(test.probes);
+  return kernel_result();
+}
+
+// One job at a time, each waited for: a wake that is lost is a hang.
+ctest_failure ctest_pool_wakes(int rounds, uint64_t seed) {
+  KERNEL();
+  csched_pool *pool = make_pool(NULL);
+  for (int i = 0; i < rounds; i++) {
+    probe probe;
+    probe_init(&probe, NULL, NULL);
+    burn(chance_below(&seed, 60) * US); // about as long as a worker searches
+    post(pool, (csched_priority)(i % 4), &probe);
+    while (atomic_load(&probe.releases) == 0) sched_yield();
+  }
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+static void run_all(void *result) { *(ctest_failure *)result = ctest_pool_once(3, 2000, 0); }
+
+ctest_failure ctest_pool_on_one_processor(void) {
+  ctest_failure result = NULL;
+  ctest_on_one_processor(run_all, &result);
+  return result;
+}
+
+ctest_failure ctest_pool_batch(int batches) {
+  KERNEL();
+  enum { SIZE = 50 };
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  probe probes[SIZE];
+  csched_job *jobs[SIZE];
+  for (int round = 0; round < batches; round++) {
+    journal journal = {0};
+    for (int i = 0; i < SIZE; i++) {
+      probe_init(&probes[i], note, &journal);
+      probes[i].id = i;
+      jobs[i] = job_of(&probes[i]);
+    }
+    CHECK_EQUAL(csched_pool_submit_batch(pool, CSCHED_PRIORITY_LOW, jobs, (size_t)(1 + round % SIZE)), 0);
+    for (int i = 0; i <= round % SIZE; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
+    for (int i = 0; i <= round % SIZE; i++) CHECK_EQUAL(journal.ids[i], i); // one worker: in order
+  }
+  CHECK_EQUAL(csched_pool_submit_batch(pool, CSCHED_PRIORITY_LOW, NULL, 0), 0);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < SIZE; i++) probe_init(&probes[i], NULL, NULL);
+  CHECK_EQUAL(csched_pool_submit_batch(pool, CSCHED_PRIORITY_LOW, jobs, SIZE), ECANCELED);
+  for (int i = 0; i < SIZE; i++) CHECK_PROBE(&probes[i], 0, 1);
+  csched_pool_destroy(pool);
+  return kernel_result();
+}
+
+// MARK: priorities
+
+ctest_failure ctest_pool_priorities(void) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  pool_gate gate;
+  pool_gate_close(&gate, pool, 1);
+  journal journal = {0};
+  probe probes[8];
+  for (int i = 7; i >= 0; i--) {
+    probe_init(&probes[i], note, &journal);
+    probes[i].id = i;
+    post(pool, (csched_priority)(i / 2), &probes[i]);
+  }
+  pool_gate_open(&gate);
+  end_pool(pool, CSCHED_STOP_RUN);
+  CHECK_JOURNAL(&journal, "1,0,3,2,5,4,7,6");
+  return kernel_result();
+}
+
+typedef struct flood {
+  csched_pool *pool;
+  probe high[2], low[3];
+  atomic_int rounds, is_over;
+  int passed[3];
+} flood;
+
+static void again(probe *probe) {
+  flood *test = probe->context;
+  atomic_fetch_add(&test->rounds, 1);
+  if (!atomic_load(&test->is_over)) csched_pool_submit(test->pool, CSCHED_PRIORITY_HIGH, job_of(probe));
+}
+
+static void note_rounds(probe *probe) {
+  flood *test = probe->context;
+  test->passed[probe->id] = atomic_load(&test->rounds);
+}
+
+// There is always a job of high priority. The others come all the same, and the lower the later.
+ctest_failure ctest_pool_aging(void) {
+  KERNEL();
+  flood test = {.pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1})};
+  pool_gate gate;
+  pool_gate_close(&gate, test.pool, 1);
+  for (int i = 0; i < 3; i++) {
+    probe_init(&test.low[i], note_rounds, &test);
+    test.low[i].id = i;
+    post(test.pool, (csched_priority)(1 + i), &test.low[i]);
+  }
+  for (int i = 0; i < 2; i++) {
+    probe_init(&test.high[i], again, &test);
+    post(test.pool, CSCHED_PRIORITY_HIGH, &test.high[i]);
+  }
+  pool_gate_open(&gate);
+  for (int i = 0; i < 3; i++) CHECK_SOON(atomic_load(&test.low[i].releases) == 1);
+  atomic_store(&test.is_over, 1);
+  end_pool(test.pool, CSCHED_STOP_RUN);
+  CHECK(test.passed[0] >= 10 && test.passed[0] <= 20);
+  CHECK(test.passed[1] > test.passed[0] && test.passed[1] <= 40);
+  CHECK(test.passed[2] > test.passed[1] && test.passed[2] <= 80);
+  return kernel_result();
+}
+
+static void read_nice(probe *probe) { probe->id = getpriority(PRIO_PROCESS, ctest_thread_id()); }
+
+ctest_failure ctest_pool_nice(void) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  int base = getpriority(PRIO_PROCESS, ctest_thread_id());
+  static const int above[] = {0, 0, 5, 10, 0};
+  for (int i = 0; i < 5; i++) {
+    probe probe;
+    probe_init(&probe, read_nice, NULL);
+    post(pool, (csched_priority)(i % 4), &probe);
+    CHECK_SOON(atomic_load(&probe.releases) == 1);
+    CHECK_EQUAL(probe.id - base, csched_pool_has_nice(pool) ? above[i] : 0);
+  }
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// MARK: timers
+
+ctest_failure ctest_pool_timers(int count, uint64_t seed) {
+  KERNEL();
+  csched_pool *pool = make_pool(NULL);
+  probe *probes = calloc((size_t)count, sizeof *probes), far;
+  csched_time *due = calloc((size_t)count, sizeof *due);
+  for (int i = 0; i < count; i++) {
+    probe_init(&probes[i], check_target, pool);
+    probes[i].id = i;
+    due[i] = csched_now() + chance_below(&seed, 30000) * US;
+    CHECK_EQUAL(
+        csched_pool_submit_at(pool, (csched_priority)(i % 4), &probes[i].timer, due[i], chance_below(&seed, 2) * MS),
+        0);
+    if (i % 8 == 7) csched_timer_cancel(&probes[i].timer);
+  }
+  probe_init(&far, NULL, NULL);
+  CHECK_EQUAL(
+      csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &far.timer, csched_now() + 60000 * MS, 0),
+      0);
+  for (int i = 0; i < count; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
+  end_pool(pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < count; i++) {
+    int drops = atomic_load(&probes[i].drops);
+    CHECK_PROBE(&probes[i], 1 - drops, drops);
+    CHECK(drops == (i % 8 == 7) || due[i] < csched_now() - 30 * MS); // a cancel may come too late
+    CHECK(drops == 1 || probes[i].ran_at >= due[i]);
+  }
+  CHECK_PROBE(&far, 0, 1);
+  free(due);
+  free(probes);
+  return kernel_result();
+}
