@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct PeriodicLawTests {
+@Suite(.serialized) struct PeriodicLawTests {
   @Test("ticks thread their state, and never overlap", arguments: SchedulerUnderTest.queued)
   func state(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), seen = Log<Int>()
