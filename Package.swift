@@ -6,6 +6,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Scheduler", targets: ["Scheduler"]),
+    .library(name: "SchedulerMainLoop", targets: ["SchedulerMainLoop"]),
     .library(name: "CScheduler", targets: ["CScheduler"]),
   ],
   targets: [
@@ -14,6 +15,8 @@ let package = Package(
 
     .target(name: "CScheduler", dependencies: [.target(name: "CBSD", condition: .when(platforms: [.linux]))]),
     .target(name: "Scheduler", dependencies: ["CScheduler"]),
+    // Apart from Scheduler, because it brings Dispatch along.
+    .target(name: "SchedulerMainLoop", dependencies: ["Scheduler"]),
 
     .target(name: "CTestSupport", dependencies: ["CScheduler"], path: "Tests/Support/CTestSupport"),
     .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/Support/TestSupport"),

@@ -115,6 +115,8 @@ void csched_os_thread_set_name_(const char *name) { pthread_setname_np(name); }
 
 uint32_t csched_os_thread_id_(void) { return pthread_mach_thread_np(pthread_self()); }
 
+bool csched_os_is_main_thread_(void) { return pthread_main_np() != 0; }
+
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   pthread_t thread = pthread_from_mach_thread_np(id);
   if (thread == NULL || pthread_getname_np(thread, name, size) != 0 || name[0] == 0) strlcpy(name, "?", size);

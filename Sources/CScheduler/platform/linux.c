@@ -138,6 +138,8 @@ void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_s
 
 uint32_t csched_os_thread_id_(void) { return (uint32_t)syscall(SYS_gettid); }
 
+bool csched_os_is_main_thread_(void) { return csched_os_thread_id_() == (uint32_t)getpid(); }
+
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%u/comm", (unsigned)id);

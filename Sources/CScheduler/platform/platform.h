@@ -91,6 +91,9 @@ bool csched_os_thread_has_nice_(int *nice);
 /// Does: sets the calling thread's nice value.
 void csched_os_thread_set_nice_(int nice);
 
+/// Returns: whether the calling thread is the one that the process began with.
+bool csched_os_is_main_thread_(void);
+
 /// Does: writes the name of thread `id` of this process into `name`, "?" when it is gone.
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size);
 

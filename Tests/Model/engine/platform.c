@@ -169,6 +169,8 @@ bool csched_os_thread_has_nice_(int *nice) {
 
 void csched_os_thread_set_nice_(int nice) { (void)nice; }
 
+bool csched_os_is_main_thread_(void) { return model_self == 0; }
+
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   snprintf(name, size, "model %u", (unsigned)id);
 }

@@ -8,6 +8,7 @@
 #include <CScheduler/lock.h>
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
+#include <CScheduler/main_loop.h>
 #include <CScheduler/mpsc.h>
 #include <CScheduler/pool.h>
 #include <CScheduler/swift.h>

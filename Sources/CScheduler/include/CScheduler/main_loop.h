@@ -1,0 +1,20 @@
+// The loop of the main thread.
+// Depends on: loop.h.
+#ifndef CSCHED_MAIN_LOOP_H
+#define CSCHED_MAIN_LOOP_H
+
+#include <CScheduler/loop.h>
+
+CSCHED_BEGIN_DECLS
+
+/// Returns: the one loop of the main thread, made at its first use; it lives as long as the process. NULL when there is no memory for
+/// it. It runs when the main thread runs it (csched_loop_run), or the host to which the main thread has given it (loop_fd.h); to be
+/// told apart from other threads it must have been asked for on the main thread once. Thread: any.
+csched_loop *csched_main_loop(void);
+
+/// Returns: whether the caller is the thread that the process began with. Thread: any.
+bool csched_is_main_thread(void);
+
+CSCHED_END_DECLS
+
+#endif

@@ -1,0 +1,16 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+  name: "MainLoopOfDispatch",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "Scheduler", path: "../../..")],
+  targets: [
+    .executableTarget(
+      name: "MainLoopOfDispatch",
+      dependencies: [
+        .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerMainLoop", package: "Scheduler"),
+      ])
+  ],
+  swiftLanguageModes: [.v6]
+)

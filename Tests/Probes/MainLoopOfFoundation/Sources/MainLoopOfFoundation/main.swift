@@ -1,0 +1,44 @@
+// The main scheduler in a program that sits in RunLoop.main.run(): nothing polls, nothing is lost.
+import Foundation
+import Scheduler
+import SchedulerMainLoop
+
+MainScheduler.instance.schedule { precondition(Thread.isMainThread) }  // before there is a host
+MainScheduler.asyncInstance.schedule {}  // waits for it
+MainScheduler.useDispatchMain()
+MainScheduler.useDispatchMain()  // a second time does nothing
+
+/// Voluntary context switches of the main thread, which are its sleeps.
+func sleeps() -> Int {
+  let status = (try? String(contentsOfFile: "/proc/self/task/\(getpid())/status", encoding: .utf8)) ?? ""
+  let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches") } ?? ""
+  return Int(line.filter(\.isNumber)) ?? 0
+}
+
+let count = Protected(0), jobs = 20_000
+Thread.detachNewThread {
+  for n in 0..<jobs {
+    MainScheduler.instance.schedule {
+      precondition(Thread.isMainThread)
+      count.withLock {
+        precondition($0 == n, "out of order")
+        $0 += 1
+      }
+    }
+  }
+  MainScheduler.instance.schedule(after: .milliseconds(10)) {
+    precondition(count.withLock { $0 } == jobs)
+    // Then silence: the host does not wake up.
+    Thread.detachNewThread {
+      usleep(50_000)
+      let before = sleeps()
+      usleep(300_000)
+      precondition(sleeps() - before <= 1, "the main thread woke up \(sleeps() - before) times for nothing")
+      MainScheduler.instance.schedule {
+        print("the main scheduler in RunLoop.main.run(): \(jobs) actions in order, then silence")
+        exit(0)
+      }
+    }
+  }
+}
+RunLoop.main.run()
