@@ -42,4 +42,12 @@ extension SchedulerType {
   public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(after: max(.zero, now.duration(to: moment)), action)
   }
+
+  /// RxSwift's spelling of ``schedule(_:after:action:)``.
+  @discardableResult
+  public func scheduleRelative<State: Sendable>(
+    _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    schedule(state, after: dueTime, action: action)
+  }
 }
