@@ -144,12 +144,33 @@ static void destroyed_at_once(void) {
   model_spawn(start_and_destroy, NULL);
 }
 
+// What is left is dropped before a join returns, not only when the handle goes.
+static void leave_thread(csched_job *job) {
+  run(job);
+  model_exit();
+}
+static const csched_job_type leaving = {leave_thread, drop, NULL};
+static void join_after_exit(void *unused) {
+  (void)unused;
+  jobs[0].type = &leaving;
+  model_assert(csched_thread_start(&thread, NULL) == 0);
+  for (int i = 0; i < JOBS; i++) answer(csched_thread_submit(thread, &jobs[i]));
+  answer(csched_thread_submit_at(thread, &timer, CSCHED_FOREVER));
+  model_assert(csched_thread_join(thread) == 0);
+  model_assert(ran == 1 && dropped == JOBS);
+}
+static void left_by_a_job(void) {
+  reset();
+  model_spawn(join_after_exit, NULL);
+}
+
 const model_check thread_checks[] = {
-    {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run}, // H1, H3
-    {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},       // H3
-    {"thread: a timer against its cancel: one of run and drop", timed, once},                       // P4, H3
-    {"thread: two join, one of them stops", joined_by_two, destroy_handle},                         // H4
-    {"thread: destroyed by its own job", destroyed_from_inside, ran_once},                          // H2, H4
-    {"thread: destroyed with work outstanding, which is run", destroyed_at_once, ran_once},         // H2, H3
+    {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run},           // H1, H3
+    {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},                 // H3
+    {"thread: a timer against its cancel: one of run and drop", timed, once},                                 // P4, H3
+    {"thread: two join, one of them stops", joined_by_two, destroy_handle},                                   // H4
+    {"thread: destroyed by its own job", destroyed_from_inside, ran_once},                                    // H2, H4
+    {"thread: destroyed with work outstanding, which is run", destroyed_at_once, ran_once},                   // H2, H3
+    {"thread: ended by its own job, the rest is dropped before join returns", left_by_a_job, destroy_handle}, // H3
     {NULL, NULL, NULL},
 };

@@ -7,7 +7,6 @@
 #include "internal.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,6 @@ const model_check *model_current;
 static unsigned steps;
 static sem_t all_ended;
 static pthread_t ids[MODEL_THREADS];
-static jmp_buf exits[MODEL_THREADS];
 static const char *expected_panic;
 static int panics;
 
@@ -124,13 +122,15 @@ void model_block(const void *waits_for, csched_time deadline) {
 
 // MARK: threads
 
-void model_exit(void) { longjmp(exits[model_self], 1); }
+void model_exit(void) { longjmp(*model_threads[model_self].exit_to, 1); }
 
 static void *thread_main(void *argument) {
   int self = (int)(intptr_t)argument;
   model_thread *me = &model_threads[self];
   while (sem_wait(&me->turn) != 0) {}
-  if (setjmp(exits[self]) == 0) me->body(me->context);
+  jmp_buf end;
+  me->exit_to = &end;
+  if (setjmp(end) == 0) me->body(me->context);
   for (int i = 0; i < 8; i++) {
     void *value = me->specific[i].value;
     me->specific[i].value = NULL;

@@ -4,6 +4,7 @@
 #include "model.h"
 
 #include <semaphore.h>
+#include <setjmp.h>
 
 enum { MODEL_THREADS = 8, MODEL_LOCATIONS = 96, MODEL_MESSAGES = 512, MODEL_LOG = 4096 };
 
@@ -36,6 +37,7 @@ typedef struct model_thread {
     void *value;
     void (*destructor)(void *);
   } specific[8];
+  jmp_buf *exit_to; // where model_exit goes on
   sem_t turn;
 } model_thread;
 

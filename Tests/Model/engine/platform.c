@@ -152,8 +152,13 @@ void csched_os_thread_detach_(csched_os_thread thread) {
 }
 
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
-  body(context);
+  jmp_buf here, *outer = model_threads[model_self].exit_to;
+  model_threads[model_self].exit_to = &here;
+  volatile bool has_left = setjmp(here) != 0;
+  if (!has_left) body(context);
+  model_threads[model_self].exit_to = outer;
   finally(context);
+  if (has_left) model_exit();
 }
 
 void csched_os_thread_set_name_(const char *name) { (void)name; }
