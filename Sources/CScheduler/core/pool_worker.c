@@ -7,7 +7,8 @@
 //   C1  Each job is picked once, the oldest of its priority: the inboxes' consumer is whoever holds `pick`. The highest priority
 //       comes first, but one that is lower by n steps is passed over 8 << n times at the most.
 //   C2  A thief that looks at all slots up to `slots_used` misses none that can have forked: it is raised before the thread starts.
-//   C3  Each thread is joined once: by the next one in its slot, or by the pool's join. A slot is taken by one thread at a time.
+//   C3  Each thread is let go of once: it detaches itself when it leaves an open pool; it is joined by the next one in its slot, or by
+//       the pool's join, when that is closing. A slot is taken by one thread at a time.
 //   C4  A worker whose job ends the thread (pthread_exit) is replaced; when the system has no thread to give, it goes on
 //       working at its end. Nothing that it was counted as is left behind.
 // Orderings
@@ -164,9 +165,15 @@ static void at_end(void *context) {
   if (current == NULL) return;
   current = NULL;
   csched_pool_stand_(worker, true); // the keeper leaves it alone from here on
-  csched_lock_lock(&worker->pool->slots_lock);
-  worker->life = ENDED;
-  csched_lock_unlock(&worker->pool->slots_lock);
+  csched_pool *pool = worker->pool;
+  csched_lock_lock(&pool->slots_lock);
+  if (csched_pool_is_closing_(pool)) {
+    worker->life = ENDED; // to be joined
+  } else {
+    worker->life = VACANT;
+    csched_os_thread_detach_(worker->os); // C3: nobody may come to join it for long
+  }
+  csched_lock_unlock(&pool->slots_lock); // the last look at the pool
 }
 
 static void thread_main(void *context) { csched_os_finally_(body, at_end, context); }
