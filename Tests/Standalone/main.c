@@ -1,7 +1,8 @@
 // All kernels of the C core's tests as a program of its own, for tools that need the whole process to be C.
+// (300 lines and more: most of it is one list.)
 //
 //   --list             names the kernels
-//   --only PREFIX      runs those whose names begin so
+//   --only PREFIX      runs those whose names begin so; --without PREFIX: all but those
 //   --scale N          does N times the rounds; 1/N: one in so many
 //   --seed N           repeats a run's chances
 //   --under TOOL       sanitizer, valgrind or helgrind: leaves out what makes no sense there, and says why
@@ -18,7 +19,7 @@ typedef enum tool { NO_TOOL = 0, SANITIZER = 1, VALGRIND = 2, HELGRIND = 4 } too
 
 static struct {
   bool lists;
-  const char *prefix;
+  const char *prefix, *without;
   int scale, divisor;
   uint64_t seed;
   int under;
@@ -35,6 +36,7 @@ static uint64_t seed(void) { return options.seed; }
 // Whether the kernel of this text, a call of ctest_*, is to be run.
 static bool wants(const char *name, int tools, const char *reason) {
   if (strncmp(name, options.prefix, strlen(options.prefix)) != 0) return false;
+  if (options.without != NULL && strncmp(name, options.without, strlen(options.without)) == 0) return false;
   if (options.lists) {
     printf("%s\n", name);
     return false;
@@ -184,6 +186,40 @@ static void run_timer(void) {
   RUN(ctest_wheel_gaps());
 }
 
+static void run_fd(void) {
+  RUN(ctest_fd_ready());
+  RUN(ctest_fd_level_and_edge());
+  RUN(ctest_fd_removed());
+  RUN(ctest_fd_number_used_again());
+  RUN(ctest_fd_errors());
+  RUN(ctest_fd_nested());
+  RUN(ctest_fd_many(50, seed()));
+  RUN(ctest_fd_wakes(times(100), seed()));
+  RUN(ctest_fd_timers(times(20), seed()));
+  RUN(ctest_host_readable());
+  RUN(ctest_host_of_sources());
+  RUN(ctest_host_misses_nothing(3, times(100), seed()));
+  RUN(ctest_host_timers(times(20), seed()));
+}
+
+static void run_pool(void) {
+  RUN(ctest_pool_once(4, times(100), 0));
+  RUN(ctest_pool_wakes(times(100), seed()));
+  RUN(ctest_pool_on_one_processor());
+  RUN(ctest_pool_batch(times(10)));
+  RUN(ctest_pool_priorities());
+  RUN(ctest_pool_aging());
+  RUN(ctest_pool_timers(50, seed()));
+  RUN(ctest_pool_cap());
+  RUN(ctest_pool_idle_exit_races(times(20), seed()));
+  RUN(ctest_pool_ends());
+  RUN(ctest_pool_stop_races(times(10), CSCHED_STOP_RUN));
+  RUN(ctest_pool_stop_races(times(10), CSCHED_STOP_DROP));
+  RUN(ctest_pool_fib(12, 4, 2));
+  RUN(ctest_pool_fork_many());
+  RUN(ctest_pool_wait_sleeps());
+}
+
 static void run_serial(void) {
   RUN(ctest_serial_order(4, times(200)));
   RUN(ctest_serial_timers(50));
@@ -239,6 +275,7 @@ static void read_arguments(int count, char **arguments) {
     }
     bool is_known = value != NULL;
     if (is_known && strcmp(each, "--only") == 0) options.prefix = value;
+    else if (is_known && strcmp(each, "--without") == 0) options.without = value;
     else if (is_known && strcmp(each, "--scale") == 0) read_scale(value);
     else if (is_known && strcmp(each, "--seed") == 0) options.seed = strtoull(value, NULL, 0);
     else if (is_known && strcmp(each, "--under") == 0 && strcmp(value, "sanitizer") == 0) options.under = SANITIZER;
@@ -265,7 +302,9 @@ int main(int count, char **arguments) {
   run_trampoline();
   run_loop();
   run_timer();
+  run_fd();
   run_serial();
+  run_pool();
   run_thread();
   if (options.lists) return 0;
   printf("%d passed, %d failed\n", options.passed, options.failed);

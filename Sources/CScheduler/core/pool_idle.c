@@ -173,7 +173,9 @@ bool csched_pool_search_(csched_pool_worker *worker) {
 static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->idle_lock);
-  bool by_me = worker->is_idle && (claim != -IDLE - THREADS || count_of(crowd_of(pool), THREADS) > 1); // F6
+  uint64_t crowd = crowd_of(pool); // F6: one who searches may be a thread that is yet to start, and fails to
+  bool by_me =
+      worker->is_idle && (claim != -IDLE - THREADS || count_of(crowd, THREADS) > 1 + count_of(crowd, SEARCHING)); // F6
   if (by_me) {
     TAILQ_REMOVE(&pool->idle, worker, link);
     worker->is_idle = false;
@@ -203,7 +205,8 @@ static bool be_idle(csched_pool_worker *worker) {
   while (csched_load_relaxed(&worker->signal) == 0) { // F4
     if (csched_futex_wait_(&worker->signal, 0, deadline) != CSCHED_FUTEX_TIMED_OUT) continue;
     if (stop_being_idle(worker, -IDLE - THREADS)) return false; // F6
-    deadline = CSCHED_FOREVER;
+    bool is_last = count_of(crowd_of(pool), THREADS) <= 1;
+    deadline = is_last ? CSCHED_FOREVER : csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   }
   return true; // taken by a waker
 }
@@ -229,7 +232,9 @@ void csched_pool_leave_(csched_pool_worker *worker) {
 
 void csched_pool_start_failed_(csched_pool *pool) {
   leave(pool, THREADS + SEARCHING);
-  csched_pool_watch_(pool); // F3: the keeper tries again
+  csched_fence_full(); // F1: a wake may have been left to the one who was to start; and one may have gone to sleep meanwhile
+  if (count_of(crowd_of(pool), IDLE) > 0 && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
+  else csched_pool_watch_(pool); // F3: the keeper tries again
 }
 
 // MARK: blocking

@@ -35,7 +35,7 @@ static csched_thread *keeper_of(csched_pool *pool, int *error) {
   csched_lock_lock(&pool->keeper_lock);
   *error = pool->is_keeper_closed ? ECANCELED : 0;
   if (*error == 0 && pool->keeper == NULL) {
-    char name[CSCHED_POOL_NAME];
+    char name[CSCHED_POOL_NAME] = "";
     csched_pool_name_(pool, 0, name);
     *error = csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   }

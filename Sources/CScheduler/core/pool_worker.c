@@ -135,7 +135,7 @@ static void body(void *context) {
   csched_pool_worker *worker = context;
   current = worker;
   csched_store_relaxed(&worker->id, csched_os_thread_id_()); // hint: the keeper looks only at those that have one
-  char name[CSCHED_POOL_NAME];
+  char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
   if (name[0] != 0) csched_os_thread_set_name_(name);
   work(worker);

@@ -85,7 +85,7 @@ static unsigned events_from(uint32_t bits) {
 
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
   int saved = errno, count = 0;
-  struct epoll_event found[BATCH];
+  struct epoll_event found[BATCH] = {0}; // the system call is raw: MemorySanitizer does not see it write
   if (most > BATCH) most = BATCH;
   // Not epoll_wait(), which is a point of cancellation.
   long all = syscall(SYS_epoll_pwait, poller->fd, found, most, blocks ? -1 : 0, NULL, SIGNAL_SET_SIZE);

@@ -25,6 +25,7 @@
 #define csched_store_relaxed(p, v) SHADOW_STORE(p, v, SHADOW_RELAXED, __ATOMIC_RELAXED)
 #define csched_store_release(p, v) SHADOW_STORE(p, v, SHADOW_RELEASE, __ATOMIC_RELEASE)
 
+#define csched_exchange_relaxed(p, v) SHADOW_CHANGE(p, __atomic_exchange_n, v, SHADOW_RELAXED, __ATOMIC_RELAXED)
 #define csched_exchange_acquire(p, v) SHADOW_CHANGE(p, __atomic_exchange_n, v, SHADOW_ACQUIRE, __ATOMIC_ACQUIRE)
 #define csched_exchange_release(p, v) SHADOW_CHANGE(p, __atomic_exchange_n, v, SHADOW_RELEASE, __ATOMIC_RELEASE)
 
