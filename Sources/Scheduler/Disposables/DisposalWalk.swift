@@ -74,6 +74,16 @@ struct DisposalWalk {
     }
   }
 
+  /// Runs `body`, which may run user code, for the `deinit` of a node, which a walk may be releasing: what is released inside
+  /// is gone when `body` returns, instead of waiting for that walk.
+  static func outsideOfRelease(_ body: () -> Void) {
+    let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
+    let active = slot.pointee
+    slot.pointee = nil
+    body()
+    slot.pointee = active
+  }
+
   /// Adds the only child of a container.
   mutating func push(_ child: any Disposable) {
     next = child
