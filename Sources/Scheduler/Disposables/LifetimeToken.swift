@@ -10,7 +10,7 @@ extension Lifetime {
 
     deinit {
       guard !observers.isDisposed else { return }
-      DisposalWalk.outsideOfRelease { observers.dispose() }
+      DisposalWalk.disposeOnRelease { observers.detachChildren(into: &$0) }
     }
 
     /// Tells whether the lifetime has ended.

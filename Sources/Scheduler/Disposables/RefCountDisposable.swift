@@ -111,15 +111,15 @@ private final class DependentDisposable: DisposalNode {
   }
 
   func dispose() {
-    if let underlying = leave() { DisposalWalk.disposeChild(underlying) }
+    DisposalWalk.dispose(self)
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    if let underlying = leave() { walk.push(underlying) }
-  }
-
-  private func leave() -> (any Disposable)? {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return nil }  // Q3
-    return parent.take()?.leaveDependent()
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing), let parent = parent.take() else { return }  // Q3
+    if let underlying = parent.leaveDependent() {
+      walk.push(underlying)
+    } else {
+      walk.push(released: parent)  // it may be the last reference: then what it holds is released by the walk, too
+    }
   }
 }

@@ -32,7 +32,7 @@ public final class ScopedDisposable: DisposalNode {
 
   deinit {
     guard inner != nil else { return }
-    DisposalWalk.outsideOfRelease { dispose() }
+    DisposalWalk.disposeOnRelease { detachChildren(into: &$0) }
   }
 
   /// Tells whether it has been disposed.

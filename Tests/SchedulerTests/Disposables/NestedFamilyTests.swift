@@ -4,12 +4,12 @@ import Testing
 
 /// Another way to put one disposable into another.
 private enum FamilyLink: String, CaseIterable, CustomTestStringConvertible {
-  case refCount, dependent, scoped, any, scheduled, token, mixed
+  case refCount, dependent, scoped, any, scheduled, token, mixed, orphans
 
   var testDescription: String { rawValue }
 
   /// Whether a release disposes what is inside.
-  var disposesOnRelease: Bool { self == .scoped || self == .token || self == .mixed }
+  var disposesOnRelease: Bool { self == .scoped || self == .token || self == .mixed || self == .orphans }
 
   func wrap(_ child: any Disposable, level: Int) -> any Cancelable {
     switch self {
@@ -26,6 +26,12 @@ private enum FamilyLink: String, CaseIterable, CustomTestStringConvertible {
       let (lifetime, token) = Lifetime.make()
       lifetime += child
       return token
+    case .orphans:
+      // A dependent whose primary nobody disposes, a primary whose dependent nobody disposes: neither ever disposes, and what they
+      // let go of is scoped, and disposes.
+      let shared = RefCountDisposable(disposable: ScopedDisposable(child))
+      let dependent = shared.retain()
+      return ScopedDisposable(level % 2 == 0 ? shared : dependent)
     case .mixed:
       return level % 2 == 0
         ? Self.allCases[level / 2 % 6].wrap(child, level: level) : DisposalLink.mixed.wrap(child, level: level / 2)
