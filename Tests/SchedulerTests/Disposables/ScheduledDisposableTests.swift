@@ -56,13 +56,35 @@ struct ScheduledDisposableTests {
     }
     token.dispose()
     #expect(weakly != nil)
-    let work = works.withLock { $0.take() }
-    handOver(work)
-    withExtendedLifetime(token) {}
+    handOver(works.withLock { $0.take() })
+    #expect(weakly == nil)
+    #expect(token.isDisposed)
     #expect(runs.value == 0)
   }
 
   private func handOver(_: consuming (@Sendable () -> Void)?) {}
+
+  @Test("a scheduler that was stopped disposes nothing, and what it would have disposed is released")
+  func stopped() throws {
+    let scheduler = try ThreadScheduler(name: "stopped")
+    scheduler.stop()
+    scheduler.join()
+    let runs = DisposalCounter()
+    weak var weakly: Capture?
+    let token: ScheduledDisposable
+    do {
+      let capture = Capture()
+      weakly = capture
+      token = AnyDisposable {
+        capture.touch()
+        runs.dispose()
+      }.disposed(on: scheduler)
+    }
+    #expect(weakly != nil)
+    token.dispose()
+    #expect(weakly == nil)
+    #expect(runs.value == 0)
+  }
 
   @Test("a context disposable is a scheduled one")
   func context() {
