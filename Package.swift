@@ -19,9 +19,10 @@ let package = Package(
     .target(name: "SchedulerMainLoop", dependencies: ["Scheduler"]),
 
     .target(name: "CTestSupport", dependencies: ["CScheduler"], path: "Tests/Support/CTestSupport"),
+    .target(name: "CTestAllocations", path: "Tests/Support/CTestAllocations"),
     .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/Support/TestSupport"),
     .testTarget(name: "CSchedulerTests", dependencies: ["CScheduler", "TestSupport"]),
-    .testTarget(name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport"]),
+    .testTarget(name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

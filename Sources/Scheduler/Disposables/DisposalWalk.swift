@@ -13,21 +13,32 @@ internal import CScheduler
 /// user code can notice that a release was put off. (Asking `isKnownUniquelyReferenced` and emptying the node instead
 /// would race with a thread that turns a weak reference into a strong one.)
 ///
+/// *Both.* One walk does both, because each leads to the other: what is scoped turns a release into a disposal, and a dependent
+/// that is disposed may be the last to hold what is then merely released.
+///
 /// Allocates only when a container that has younger siblings holds a container.
 struct DisposalWalk {
   /// What is left of one container's children: `one`, then `rest`.
   private struct Frame {
     var one: (any Disposable)?
     var rest = ChildList()
+    var disposes = false
 
     var isEmpty: Bool { one == nil && rest.isEmpty }
   }
 
+  /// What is left to do.
+  private enum Step {
+    case next, over
+    case release(Unmanaged<AnyObject>)
+  }
+
   private var next: (any Disposable)?
+  private var nextDisposes = false
   private var frame = Frame()
   private var outer: [Frame] = []
-
-  private init() {}
+  /// Whether what is pushed now is to be disposed, or else released.
+  private var disposes: Bool
 
   /// Disposes `root` and all that is below it.
   static func dispose(_ root: some DisposalNode) {
@@ -45,45 +56,75 @@ struct DisposalWalk {
 
   /// Disposes what `fill` pushes and all that is below it.
   static func dispose(_ fill: (inout DisposalWalk) -> Void) {
-    var walk = DisposalWalk()
-    fill(&walk)
-    while let child = walk.pop() {
-      if let node = node(child) {
-        node.detachChildren(into: &walk)
-      } else {
-        child.dispose()
-      }
-    }
+    run(disposing: true, csched_swift_drain_slot_(), fill)
   }
 
   /// Releases what `fill` pushes, undisposed: for the `deinit` of a node.
   static func release(_ fill: (inout DisposalWalk) -> Void) {
+    join(disposing: false, fill)
+  }
+
+  /// Disposes what `fill` pushes: for the `deinit` of a node that disposes when it is released.
+  static func disposeOnRelease(_ fill: (inout DisposalWalk) -> Void) {
+    join(disposing: true, fill)
+  }
+
+  /// Leaves what `fill` pushes to the walk that is releasing the caller, if there is one.
+  private static func join(disposing: Bool, _ fill: (inout DisposalWalk) -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
-    if let active = slot.pointee {
-      fill(&active.assumingMemoryBound(to: DisposalWalk.self).pointee)
-      return
+    guard let active = slot.pointee?.assumingMemoryBound(to: DisposalWalk.self) else {
+      return run(disposing: disposing, slot, fill)
     }
-    var walk = DisposalWalk()
+    active.pointee.disposes = disposing
+    fill(&active.pointee)
+  }
+
+  private static func run(
+    disposing: Bool, _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>, _ fill: (inout DisposalWalk) -> Void
+  ) {
+    var walk = DisposalWalk(disposes: disposing)
     fill(&walk)
     withUnsafeMutablePointer(to: &walk) { walk in
-      while let reference = walk.pointee.popForRelease() {
-        slot.pointee = UnsafeMutableRawPointer(walk)
-        reference.release()  // its deinit, if this was the last reference, pushes to `walk`
-        slot.pointee = nil
+      while true {
+        switch walk.pointee.step() {
+        case .next: break
+        case .over: return
+        case .release(let reference):
+          slot.pointee = UnsafeMutableRawPointer(walk)
+          reference.release()  // its deinit, if this was the last reference, pushes to `walk`
+          slot.pointee = nil
+        }
       }
     }
+  }
+
+  /// Runs `body`, which may run user code, for the `deinit` of a node, which a walk may be releasing: what is released inside
+  /// is gone when `body` returns, instead of waiting for that walk.
+  static func outsideOfRelease(_ body: () -> Void) {
+    let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
+    let active = slot.pointee
+    slot.pointee = nil
+    body()
+    slot.pointee = active
   }
 
   /// Adds the only child of a container.
   mutating func push(_ child: any Disposable) {
     next = child
+    nextDisposes = disposes
+  }
+
+  /// Leaves `node` to be released, undisposed, by a disposal: as the only child of a container.
+  mutating func push(released node: some DisposalNode) {
+    disposes = false
+    push(node)
   }
 
   /// Adds the two children of a container.
   mutating func push(_ first: any Disposable, _ second: any Disposable) {
     save()
     frame.one = second
-    next = first
+    push(first)
   }
 
   /// Adds the children of a container. The caller keeps no copy: a shared list would be copied, and its children would
@@ -95,27 +136,32 @@ struct DisposalWalk {
   }
 
   private mutating func save() {
-    guard !frame.isEmpty else { return }
-    outer.append(frame)
-    frame = Frame()
+    if !frame.isEmpty { outer.append(frame) }
+    frame = Frame(disposes: disposes)
   }
 
-  private mutating func pop() -> (any Disposable)? {
-    if let child = next.take() { return child }
+  private mutating func pop() -> (child: any Disposable, disposes: Bool)? {
+    if let child = next.take() { return (child, nextDisposes) }
     while true {
-      if let child = frame.one.take() { return child }
-      if let child = frame.rest.popFirst() { return child }
+      if let child = frame.one.take() { return (child, frame.disposes) }
+      if let child = frame.rest.popFirst() { return (child, frame.disposes) }
       guard let parent = outer.popLast() else { return nil }
       frame = parent
     }
   }
 
-  /// Releases children until one is a node, and returns the reference that was held to that one.
-  private mutating func popForRelease() -> Unmanaged<AnyObject>? {
-    while let child = pop() {
-      if let node = Self.node(child) { return .passRetained(node) }
+  /// Disposes or releases the next child; but the last reference to a node is left to the caller.
+  private mutating func step() -> Step {
+    guard let (child, isToDispose) = pop() else { return .over }
+    guard let node = Self.node(child) else {
+      if isToDispose { child.dispose() }
+      return .next
     }
-    return nil
+    if isToDispose {
+      disposes = true
+      node.detachChildren(into: &self)
+    }
+    return .release(.passRetained(node))
   }
 
   /// Returns `child` as a node, if it is one.

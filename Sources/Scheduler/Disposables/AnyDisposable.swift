@@ -1,0 +1,79 @@
+// States of `disposed`, obligations, orderings: as in AnonymousDisposable, with a closure or a disposable.
+// Checked by: "a cancel closure runs once, by 8 threads at once".
+
+internal import Synchronization
+
+/// A cancel closure as a disposable, or any disposable under one type.
+///
+/// ```swift
+/// let token = AnyDisposable { request.cancel() }  // from a cancel closure
+/// let cancel = token.asCancelClosure              // and back
+/// ```
+///
+/// The closure runs once; it and its captures are released before the winning ``dispose()`` returns. One allocation, beside the
+/// closure's own context. ``isDisposed`` tells of this disposable, not of the one that it stands for.
+///
+/// Unlike Combine's `AnyCancellable` it does not cancel when it is released: ``ScopedDisposable`` does. The idea is that of
+/// ReactiveSwift.
+public final class AnyDisposable: DisposalNode {
+  private let disposed: Atomic<Bool>
+  // Touched by the thread that won `disposed`, and by init and deinit, alone.
+  nonisolated(unsafe) private var action: (@Sendable () -> Void)?
+  // As `action`; at most one of the two is there.
+  nonisolated(unsafe) private var child: (any Disposable)?
+
+  /// Creates one that does nothing but remember that it was disposed.
+  public init() {
+    disposed = Atomic(false)
+  }
+
+  /// Creates one that runs `cancel` at the first disposal.
+  public init(_ cancel: @escaping @Sendable () -> Void) {
+    disposed = Atomic(false)
+    action = cancel
+  }
+
+  /// Creates one that disposes `disposable`.
+  public init(_ disposable: any Disposable) {
+    disposed = Atomic(false)
+    child = disposable
+  }
+
+  deinit {
+    if action != nil { DisposalWalk.outsideOfRelease { action = nil } }
+    guard child != nil else { return }
+    DisposalWalk.release { walk in
+      if let child = child.take() { walk.push(child) }
+    }
+  }
+
+  /// Tells whether it has been disposed.
+  public var isDisposed: Bool {
+    disposed.load(ordering: .acquiring)  // acquire; pairs with dispose and detachChildren
+  }
+
+  /// Runs the closure, or disposes the other disposable.
+  public func dispose() {
+    if let child = detach() { DisposalWalk.disposeChild(child) }
+  }
+
+  func detachChildren(into walk: inout DisposalWalk) {
+    if let child = detach() { walk.push(child) }
+  }
+
+  /// Runs the closure, or returns the other disposable.
+  private func detach() -> (any Disposable)? {
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
+    guard let action else { return child.take() }
+    self.action = nil  // not by take(), whose generic code would allocate for the closure
+    action()
+    return nil
+  }
+}
+
+extension Disposable {
+  /// This disposable as a closure that disposes it, for what wants to be given a cancel closure.
+  public var asCancelClosure: @Sendable () -> Void {
+    { self.dispose() }
+  }
+}

@@ -1,0 +1,37 @@
+extension Disposables {
+  /// Returns a disposable that cancels `task` once, and lets go of it. As with every task, cancelling asks and does not wait.
+  ///
+  /// Releasing it undisposed does not cancel the task.
+  public static func create<Success, Failure: Error>(_ task: Task<Success, Failure>) -> any Cancelable {
+    AnonymousDisposable { task.cancel() }
+  }
+}
+
+extension Task {
+  /// A disposable that cancels this task: see ``Disposables/create(_:)-(Task<Success,Failure>)``.
+  public var asDisposable: any Cancelable {
+    Disposables.create(self)
+  }
+}
+
+/// Calls `operation`, and disposes `disposable` if the surrounding task is cancelled meanwhile, or has been before.
+///
+/// ```swift
+/// let token = SingleAssignmentDisposable()
+/// let answer = await withTaskCancellationHandler(disposing: token) {
+///   await withCheckedContinuation { done in
+///     token.setDisposable(request.begin { done.resume(returning: $0) })
+///   }
+/// }
+/// ```
+///
+/// 1. A task that is cancelled already disposes before `operation` begins; otherwise the thread that cancels disposes.
+/// 2. When `operation` has returned, or thrown, nothing is disposed any more: `disposable` stays as it is.
+/// 3. The disposal runs inside of `Task.cancel()`: what it takes as locks must not be held by whoever cancels.
+public func withTaskCancellationHandler<Value>(
+  disposing disposable: any Disposable, isolation: isolated (any Actor)? = #isolation,
+  operation: () async throws -> Value
+) async rethrows -> Value {
+  try await withTaskCancellationHandler(
+    operation: operation, onCancel: { disposable.dispose() }, isolation: isolation)
+}

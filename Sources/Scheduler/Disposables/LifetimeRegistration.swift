@@ -1,0 +1,30 @@
+// States of `disposed`
+//   false  `observers` waits; nobody touches it but init and deinit
+//   true   `observers` belongs to the one thread that turned the flag
+// Obligations, orderings: as in AnonymousDisposable; that the observer is called or revoked, and not both, is the composite's to
+//   decide.
+// Checked by: "an observer that is revoked while the lifetime ends is called or revoked".
+
+internal import Synchronization
+
+/// Takes one observer out of a lifetime, uncalled.
+final class LifetimeRegistration: Cancelable {
+  private let disposed = Atomic(false)
+  private let key: DisposeKey
+  // Touched by the thread that won `disposed`, and by init and deinit, alone. No cycle: a lifetime does not hold its registrations.
+  nonisolated(unsafe) private var observers: CompositeDisposable?
+
+  init(key: DisposeKey, in observers: CompositeDisposable) {
+    self.key = key
+    self.observers = observers
+  }
+
+  var isDisposed: Bool {
+    disposed.load(ordering: .acquiring)  // acquire; pairs with dispose
+  }
+
+  func dispose() {
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    observers.take()?.take(for: key)
+  }
+}

@@ -1,0 +1,14 @@
+// Counts the allocations of each thread, by standing before the C library's functions in the tests' executable.
+// Depends on: glibc. A target of its own, because valgrind, which runs the C tests, stands in the same place.
+#ifndef CTEST_ALLOCATIONS_H
+#define CTEST_ALLOCATIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Whether anything is counted: not under a sanitizer, nor without glibc.
+bool ctest_counts_allocations(void);
+/// How many blocks the calling thread has allocated so far, or moved by realloc.
+uint64_t ctest_allocations(void);
+
+#endif
