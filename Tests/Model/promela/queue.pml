@@ -11,8 +11,8 @@ Abstracted: poke, close and take are their last, successful round; what only the
   mutants only.
 Bounds: PRODUCERS producers push PUSHES jobs each, with LAST_ONCE the last of them one only; one poker pokes once, one
   closer closes: at any moment, or (chosen at the start) not before all jobs and the poke have been seen, so that its
-  wake cannot stand in for a lost one. In the run `again` a producer has one job only, which it pushes again when it has been popped: the head has one value
-  twice.
+  wake cannot stand in for a lost one. In the run `again` a producer has one job only, which it pushes again when it has
+  been popped: the head has one value twice.
 Checks: Q1 Q3 Q4 Q5 Q6; Q2 in that a producer may stop before and after each step while all others go on. A lost wake
   is a deadlock. Every wake owed is counted when PARKED is left. Of loop.c: P1 P2.
 
@@ -97,15 +97,13 @@ proctype producer(byte p) {
 
   do
   :: count < PUSHES_OF(p) ->
-#ifdef AGAIN
-    job = p + 1;
-#else
-    job = p * PUSHES + count + 1;
-#endif
     d_step {
 #ifdef AGAIN
-      idle[job] ->
+      idle[p + 1] ->
+      job = p + 1;
       idle[job] = false;
+#else
+      job = p * PUSHES + count + 1;
 #endif
       count++;
       found = head
@@ -138,8 +136,7 @@ proctype producer(byte p) {
         fi
       }
       if
-      :: done[p] ->
-        done[p] = false;
+      :: d_step { done[p] -> done[p] = false }
         if
 #ifndef MUTANT_PUSH_OWES_NO_WAKE
         :: found == PARKED -> wake_consumer() /* Q3, Q4 */
@@ -147,7 +144,7 @@ proctype producer(byte p) {
         :: else
         fi;
         break
-      :: else
+      :: !done[p]
       fi
     od;
     found = 0
