@@ -22,7 +22,7 @@
 // Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended queue begins nothing",
 //   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a long queue lets others in between",
 //   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has".
-// Models: checks/serial.c. Not modelled: S4.
+// Models: checks/serial.c; promela/serial.pml. Not modelled: S4.
 
 #include <CScheduler/serial.h>
 

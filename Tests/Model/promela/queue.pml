@@ -9,20 +9,26 @@ Abstracted: poke, close and take are their last, successful round; what only the
   push stores before it publishes is stored with it, because nobody can look earlier; a futex does not return without
   reason; the memory is TSO, where each read-modify-write is a full fence: orders weaker than that are tried by
   mutants only.
-Bounds: PRODUCERS producers push PUSHES jobs each, one poker pokes once, one closer closes: at any moment, or (chosen
-  at the start) not before all jobs and the poke have been seen, so that its wake cannot stand in for a lost one. In
-  the run `again` a producer has one job only, which it pushes again when it has been popped: the head has one value
-  twice.
+Bounds: PRODUCERS producers push PUSHES jobs each, with LAST_ONCE the last of them one only; one poker pokes once, one
+  closer closes: at any moment, or (chosen at the start) not before all jobs and the poke have been seen, so that its
+  wake cannot stand in for a lost one. In the run `again` a producer has one job only, which it pushes again when it has
+  been popped: the head has one value twice.
 Checks: Q1 Q3 Q4 Q5 Q6; Q2 in that a producer may stop before and after each step while all others go on. A lost wake
   is a deadlock. Every wake owed is counted when PARKED is left. Of loop.c: P1 P2.
 
 RUN one: -DPRODUCERS=1 -DPUSHES=2
-RUN pushes: -DPRODUCERS=2 -DPUSHES=2
+RUN pushes: -DPRODUCERS=2 -DPUSHES=2 -DLAST_ONCE
 RUN again: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN -DNO_POKER
+DEEP pushes-twice: -DPRODUCERS=2 -DPUSHES=2
 DEEP again-poked: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN
 DEEP three: -DPRODUCERS=2 -DPUSHES=3
 */
 
+#ifdef LAST_ONCE
+#define PUSHES_OF(p) (p == PRODUCERS - 1 -> 1 : PUSHES)
+#else
+#define PUSHES_OF(p) PUSHES
+#endif
 #define P PRODUCERS
 #define JOBS (P * PUSHES + 1) /* jobs are numbered from 1; 0 is NULL */
 #define PARKED 15
@@ -50,7 +56,7 @@ bool done[P];         /* the push in progress has won */
 byte wakes_owed;      /* for this park */
 byte finished;
 
-#define all_popped (popped[0] == PUSHES && popped[P - 1] == PUSHES)
+#define all_popped (popped[0] == PUSHES_OF(0) && popped[P - 1] == PUSHES_OF(P - 1))
 
 inline drain_job(p) {
   if
@@ -90,16 +96,14 @@ proctype producer(byte p) {
   byte count, job, found;
 
   do
-  :: count < PUSHES ->
-#ifdef AGAIN
-    job = p + 1;
-#else
-    job = p * PUSHES + count + 1;
-#endif
+  :: count < PUSHES_OF(p) ->
     d_step {
 #ifdef AGAIN
-      idle[job] ->
+      idle[p + 1] ->
+      job = p + 1;
       idle[job] = false;
+#else
+      job = p * PUSHES + count + 1;
 #endif
       count++;
       found = head
@@ -132,8 +136,7 @@ proctype producer(byte p) {
         fi
       }
       if
-      :: done[p] ->
-        done[p] = false;
+      :: d_step { done[p] -> done[p] = false }
         if
 #ifndef MUTANT_PUSH_OWES_NO_WAKE
         :: found == PARKED -> wake_consumer() /* Q3, Q4 */
@@ -141,7 +144,7 @@ proctype producer(byte p) {
         :: else
         fi;
         break
-      :: else
+      :: !done[p]
       fi
     od;
     found = 0
@@ -369,7 +372,7 @@ init {
   assert(head == CLOSED); /* Q6 */
   i = 0;
   do
-  :: i < P -> assert(popped[i] == pushed[i] && (early || pushed[i] == PUSHES)); i++ /* Q1 */
+  :: i < P -> assert(popped[i] == pushed[i] && (early || pushed[i] == PUSHES_OF(i))); i++ /* Q1 */
   :: else -> break
   od
 }
