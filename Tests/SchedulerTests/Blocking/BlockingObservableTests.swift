@@ -167,6 +167,31 @@ import Testing
     }
   }
 
+  @Test("the disposal is over when the call returns, though an event and not the timeout began it") func slowDisposal()
+    throws
+  {
+    final class Slow: EventSource {
+      let disposed = Counter()
+      func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+        Thread.detachNewThread {
+          usleep(1_000)
+          handler(.next(1))
+        }
+        return Disposables.create { [disposed] in
+          usleep(50_000)
+          disposed.increment()
+        }
+      }
+    }
+    let source = Slow()
+    let result = source.toBlocking(timeout: .milliseconds(20)).materialize()
+    #expect(source.disposed.value == 1)
+    guard case .failed([1], _) = result else { return }
+    let first = try? source.toBlocking(timeout: .milliseconds(20)).first()
+    #expect(source.disposed.value == 2)
+    #expect(first == nil || first == 1)
+  }
+
   @Test("a wait inside of a source that is waited for") func nested() throws {
     let thread = try ThreadScheduler()
     let inner = Source<Int> { handler in

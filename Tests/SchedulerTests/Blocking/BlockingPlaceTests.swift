@@ -184,6 +184,44 @@ import Testing
     #expect(seen.entries == [true, true, true, true])
   }
 
+  @Test("a flood of actions on the thread does not put the timeout off") func flood() throws {
+    let thread = try ThreadScheduler(), log = Log<String>()
+    let flood = thread.scheduleRecursive { again in again() }
+    thread.schedule { log.add(outcome(RunLoopLock(timeout: .milliseconds(10)))) }
+    #expect(eventually { log.entries == ["timeout"] })
+    flood.dispose()
+  }
+
+  @Test("in an action of a serial queue its thread is served, and the queue itself is held up") func serialOnThread()
+    throws
+  {
+    let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), log = Log<String>()
+    queue.schedule {
+      let lock = RunLoopLock(timeout: .milliseconds(20))
+      queue.schedule { log.add("queue") }
+      thread.schedule { log.add("thread") }
+      log.add(outcome(lock))
+    }
+    #expect(eventually { log.entries == ["thread", "timeout", "queue"] })
+  }
+
+  @Test("waits at random, on threads that serve each other, all end") func random() throws {
+    var random = SeededGenerator(for: "waits at random")
+    let threads = try (0..<3).map { _ in try ThreadScheduler() }, pool = ConcurrentScheduler(), ended = Counter()
+    let rounds = Scale.count(300)
+    for round in 0..<rounds {
+      let lock = RunLoopLock(timeout: .seconds(20)), span = Int.random(in: 0..<300, using: &random)
+      let stopper = threads[(round + 1) % 3]
+      let wait: @Sendable () -> Void = {
+        stopper.schedule(after: .microseconds(span)) { lock.stop() }
+        if outcome(lock) == "stopped" { ended.increment() }
+      }
+      if round % 4 == 0 { pool.schedule(wait) } else { threads[round % 3].schedule(wait) }
+      if round % 8 == 0 { usleep(UInt32.random(in: 0..<500, using: &random)) }
+    }
+    #expect(eventually { ended.value == rounds })
+  }
+
   @Test("a wait on a bare thread sleeps") func sleeps() {
     let used: Int? = onBareThread {
       let before = System.processorTime(ofThread: System.threadID) ?? 0
