@@ -32,6 +32,10 @@ extension CoreTests {
       #expect(failure(of: ctest_trampoline_nested()) == nil)
     }
 
+    @Test("work beside a trampoline set aside runs at once, and the outer jobs wait") func aside() {
+      #expect(failure(of: ctest_trampoline_aside()) == nil)
+    }
+
     @Test("frames nest three deep") func threeDeep() {
       #expect(failure(of: ctest_trampoline_three_deep()) == nil)
     }

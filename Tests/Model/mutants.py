@@ -138,6 +138,8 @@ MUTANTS = [
     # trampoline.c
     ("a nested frame takes the outer jobs", "core/trampoline.c", "  mine->start = mine->last; // T2\n", ""),
     ("a popped frame keeps its place", "core/trampoline.c", "  mine->start = frame->outer_start;\n", ""),
+    ("what is set aside runs beside the wait", "core/trampoline.c", "  mine->base = mine->last; // T2\n", ""),
+    ("what is put back keeps its place", "core/trampoline.c", "  mine->start = aside->start;\n", ""),
     ("the last link is forgotten", "core/trampoline.c",
      "    if (trampoline->last == &job->next) trampoline->last = trampoline->start;\n", ""),
     ("a thread's end drops nothing", "core/trampoline.c", "    csched_job_discard_(job);\n", ""),

@@ -4,7 +4,8 @@
 //
 // Obligations
 //   T1  Jobs of a level run in the order of their submission, one after the other, none inside another.
-//   T2  A nested level runs its own jobs only; those below keep their place.
+//   T2  A nested level runs its own jobs only; those below keep their place. So does one that is opened anew after the trampoline
+//       was set aside: it begins at `base`, the end of the list at that time.
 //   T3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
 //   T4  A thread that ends inside an action drops what waits (the key's destructor), and frees its trampoline.
 //   T5  An action that is left by an exception of C++ closes the trampoline, because run is inline in the caller, with a
@@ -12,7 +13,8 @@
 //       the stack is shorter by then, and opens the trampoline again.
 // No atomics: the list belongs to its thread. (Jobs are cancelled by other threads through their state only.)
 // Source: RxSwift's CurrentThreadScheduler, for what it promises; the representation is ours.
-// Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "a chain of ten million hops",
+// Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "work beside a trampoline set
+//   aside runs at once, and the outer jobs wait", "a chain of ten million hops",
 //   "the key's destructor drops what is left", "an unwound action leaves the trampoline usable".
 
 #include <CScheduler/trampoline.h>
@@ -27,6 +29,7 @@ struct csched_trampoline {
   csched_job *first;
   csched_job **last;  // the link to set next
   csched_job **start; // where the innermost level begins
+  csched_job **base;  // where the next outermost one begins
   void *running;      // what ran on this thread when it was opened
   const char *floor;  // the stack frame of the run that opened it: calls from inside it have lower addresses
 };
@@ -41,7 +44,7 @@ static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // what the 
 static void destroy(void *value) { // T4
   csched_trampoline *trampoline = value;
   csched_job_restore_running_(NULL);
-  trampoline->start = &trampoline->first;
+  trampoline->start = trampoline->base = &trampoline->first;
   trampoline->floor = NEVER_LEFT;
   csched_trampoline_active_ = trampoline; // what a drop submits waits here too, and is dropped
   while (trampoline->first != NULL) {
@@ -61,14 +64,15 @@ static csched_trampoline *make(const char *function) {
   if (trampoline == NULL || csched_tsd_set_(&key, trampoline, destroy) != 0)
     csched_panic_(function,
                   "no memory for this thread's trampoline. Use the trampoline once on the thread while there is some.");
-  *trampoline = (csched_trampoline){.last = &trampoline->first, .start = &trampoline->first};
+  *trampoline =
+      (csched_trampoline){.last = &trampoline->first, .start = &trampoline->first, .base = &trampoline->first};
   return mine = trampoline;
 }
 
 static void open(const char *function, const void *floor) {
   csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make(function);
   if (CSCHED_UNLIKELY(csched_trampoline_active_ != NULL)) csched_job_restore_running_(trampoline->running); // T5
-  trampoline->start = &trampoline->first;
+  trampoline->start = trampoline->base;                                                                     // T2
   trampoline->running = csched_job_running_();
   trampoline->floor = floor;
   csched_trampoline_active_ = trampoline;
@@ -143,4 +147,24 @@ void csched_trampoline_pop(csched_trampoline_frame *frame) {
   csched_trampoline_drain();
   mine->start = frame->outer_start;
   if (!frame->was_active) csched_trampoline_leave();
+}
+
+void csched_trampoline_set_aside(csched_trampoline_aside *aside) {
+  *aside = (csched_trampoline_aside){.was_active = is_open(__builtin_frame_address(0))};
+  if (!aside->was_active) return;
+  aside->start = mine->start;
+  aside->base = mine->base;
+  aside->running = mine->running;
+  aside->floor = mine->floor;
+  mine->base = mine->last; // T2
+  csched_trampoline_active_ = NULL;
+}
+
+void csched_trampoline_put_back(const csched_trampoline_aside *aside) {
+  if (!aside->was_active) return;
+  mine->start = aside->start;
+  mine->base = aside->base;
+  mine->running = aside->running;
+  mine->floor = aside->floor;
+  csched_trampoline_active_ = mine;
 }

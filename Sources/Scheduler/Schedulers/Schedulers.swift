@@ -16,5 +16,5 @@ public enum Schedulers {
   }
 
   /// Whether some scheduler is current: cheaper than ``current``.
-  static var hasCurrent: Bool { csched_target_current() != nil }
+  static var hasCurrent: Bool { csched_target_current()?.pointee.owner != nil }
 }

@@ -61,6 +61,47 @@ static void run_or_dropped(void) {
   model_assert(ran + dropped[1] == 4 && released == 4 && order[0] == 0 && order[1] == 2);
 }
 
+// Job 0 submits 1, then 2 with the trampoline set aside, which submits 3.
+static csched_trampoline_aside aside;
+static void submit_last(csched_job *job) {
+  note(job);
+  csched_trampoline_run(&jobs[3]);
+  model_assert(ran == 2);
+}
+static const csched_job_type submitting = {submit_last, drop, release};
+static void run_beside(csched_job *job) {
+  note(job);
+  csched_trampoline_run(&jobs[1]);
+  csched_trampoline_set_aside(&aside);
+  model_assert(csched_trampoline_is_required());
+  csched_trampoline_run(&jobs[2]);
+  model_assert(ran == 3 && csched_trampoline_is_required());
+  csched_trampoline_put_back(&aside);
+  model_assert(!csched_trampoline_is_required());
+}
+static const csched_job_type besides = {run_beside, drop, release};
+static void run_aside_once(void *unused) {
+  (void)unused;
+  jobs[0].type = &besides;
+  jobs[2].type = &submitting;
+  csched_trampoline_run(&jobs[0]);
+}
+static void set_aside(void) {
+  reset();
+  model_spawn(run_aside_once, NULL);
+}
+static void beside_first(void) {
+  model_assert(ran == 4 && order[0] == 0 && order[1] == 2 && order[2] == 3 && order[3] == 1 && released == 4);
+}
+static void set_aside_and_cancelled(void) {
+  reset();
+  model_spawn(run_aside_once, NULL);
+  model_spawn(cancel_second, NULL);
+}
+static void beside_and_dropped(void) {
+  model_assert(ran + dropped[1] == 4 && released == 4 && order[0] == 0 && order[1] == 2 && order[2] == 3);
+}
+
 static void leave_thread(csched_job *job) {
   note(job);
   csched_trampoline_run(&jobs[1]);
@@ -83,6 +124,8 @@ static void rest_dropped(void) { model_assert(ran == 1 && dropped[1] == 1 && dro
 const model_check trampoline_checks[] = {
     {"trampoline: a nested frame runs its own jobs first", nested, nested_order},
     {"trampoline: a nested frame, and a cancel from outside", nested_and_cancelled, run_or_dropped},
+    {"trampoline: beside one that is set aside, jobs run at once", set_aside, beside_first},
+    {"trampoline: one that is set aside, and a cancel from outside", set_aside_and_cancelled, beside_and_dropped},
     {"trampoline: a thread that ends inside an action drops what waits", left, rest_dropped},
     {NULL, NULL, NULL},
 };

@@ -170,6 +170,36 @@ ctest_failure ctest_trampoline_nested(void) {
   return kernel_result();
 }
 
+static void wait_beside(probe *probe) {
+  actions *test = probe->context;
+  csched_trampoline_aside aside;
+  log_it(probe);
+  submit(test, 2, log_it);
+  csched_trampoline_set_aside(&aside);
+  CHECK(csched_trampoline_is_required());
+  submit(test, 4, submit_fifth); // at once, with what it submits
+  CHECK(csched_trampoline_is_required());
+  csched_trampoline_put_back(&aside);
+  CHECK(!csched_trampoline_is_required());
+  journal_add(&test->journal, 7);
+  submit(test, 8, log_it);
+}
+
+ctest_failure ctest_trampoline_aside(void) {
+  KERNEL();
+  actions test = {0};
+  csched_trampoline_aside aside;
+  for (int i = 0; i < 2; i++) { // and again: nothing is left over
+    test.journal = (journal){0};
+    submit(&test, 1, wait_beside);
+    CHECK_JOURNAL(&test.journal, "1,4,5,7,2,8");
+    CHECK(csched_trampoline_is_required());
+    csched_trampoline_set_aside(&aside); // outside of any action there is nothing to set aside
+    csched_trampoline_put_back(&aside);
+  }
+  return kernel_result();
+}
+
 static void go_deeper(probe *probe) {
   actions *test = probe->context;
   int depth = probe->id;

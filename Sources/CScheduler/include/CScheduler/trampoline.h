@@ -19,6 +19,14 @@ typedef struct csched_trampoline_frame {
   bool was_active;
 } csched_trampoline_frame;
 
+/// A thread's trampoline that has been set aside; the memory is the caller's. The fields are private.
+typedef struct csched_trampoline_aside {
+  csched_job **start, **base;
+  void *running;
+  const char *floor;
+  bool was_active;
+} csched_trampoline_aside;
+
 /// This thread's trampoline while it is active, otherwise NULL. Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
 
@@ -59,6 +67,15 @@ size_t csched_trampoline_drain(void);
 
 /// Does: drains the top frame and takes it off. Requires: `frame` is the top. Thread: the one that pushed it.
 void csched_trampoline_pop(csched_trampoline_frame *frame);
+
+/// Does: sets this thread's trampoline aside, with all that waits in it, so that a blocking wait inside a job can run other work as it
+/// would run outside: the next job runs at once, and what it submits when its turn comes. Nothing that waits below runs meanwhile.
+/// Requires: `aside` stays valid until csched_trampoline_put_back. Thread: any.
+void csched_trampoline_set_aside(csched_trampoline_aside *aside);
+
+/// Does: takes back what was set aside. Requires: `aside` is the last one, and nothing runs on the trampoline. Thread: the one that set
+/// it aside.
+void csched_trampoline_put_back(const csched_trampoline_aside *aside);
 
 CSCHED_END_DECLS
 

@@ -6,7 +6,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   let serial: OpaquePointer
   let name: String
   /// What the queue stands on.
-  private let base: TargetCore
+  let base: TargetCore
   /// Its scheduler, which may end what it stands for when it goes.
   private let baseScheduler: AnyObject?
 

@@ -89,6 +89,7 @@ ctest_failure ctest_trampoline_chain(int64_t hops);
 ctest_failure ctest_trampoline_two_threads(int rounds);
 ctest_failure ctest_trampoline_thread_exit(bool inside_action);
 ctest_failure ctest_trampoline_nested(void);
+ctest_failure ctest_trampoline_aside(void);
 ctest_failure ctest_trampoline_three_deep(void);
 ctest_failure ctest_trampoline_push_outside(void);
 ctest_failure ctest_trampoline_unwound(int first_depth, int then_depth);

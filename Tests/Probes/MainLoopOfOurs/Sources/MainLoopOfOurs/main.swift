@@ -83,4 +83,6 @@ check(log.take() == ["queue true"], "a queue on the main thread")
 main.scheduleRecursive(0) { n, again in if n < 100_000 { again(n + 1) } else { log.add("deep") } }
 MainScheduler.runUntilIdle()
 check(log.take() == ["deep"], "recursion")
+
+try checkBlocking()
 print("the main scheduler on its own: all as it should be")

@@ -1,0 +1,96 @@
+internal import CScheduler
+
+/// A source whose results are waited for: each call subscribes, blocks the calling thread as ``RunLoopLock`` does, and has disposed the
+/// subscription before it returns or throws.
+///
+/// | RxBlocking | here |
+/// |---|---|
+/// | `toBlocking(timeout:)` | ``EventSource/toBlocking(timeout:needing:)``, in a `Duration`; for an `AsyncSequence` too |
+/// | `toArray()`, `first()`, `last()`, `single()`, `materialize()` | the same |
+/// | `single(_:)` | ``single(where:)`` |
+/// | `RxError.timeout`, `.noElements`, `.moreThanOneElement` | ``BlockingError`` |
+/// | `RunLoopLock` | ``RunLoopLock`` |
+///
+/// The timeout counts from the call. `nil` is for ever, as is more than the clock can hold. With zero and less, what comes during the
+/// subscription counts, and what ``CurrentThreadScheduler`` runs there; then the time is over.
+public struct BlockingObservable<Element: Sendable> {
+  let timeout: Duration?
+  let needed: (any SchedulerTarget)?
+  let subscribe: (BlockingSink<Element>) -> any Disposable
+
+  /// Returns all elements when the source has completed. Throws its error, or ``BlockingError/timeout``.
+  public func toArray() throws -> [Element] { try elements(.all) }
+
+  /// Returns the first element, and disposes the source as soon as it has come; `nil` if the source completes without one. Throws its
+  /// error, or ``BlockingError/timeout``.
+  public func first() throws -> Element? { try elements(.first(1)).first }
+
+  /// Returns the last element when the source has completed, `nil` if there was none. Throws its error, or ``BlockingError/timeout``.
+  public func last() throws -> Element? { try elements(.last).last }
+
+  /// Returns the only element when the source has completed. Throws ``BlockingError/noElements``; ``BlockingError/moreThanOneElement`` as
+  /// soon as a second one comes; its error; ``BlockingError/timeout``.
+  public func single() throws -> Element { try only(elements(.first(2))) }
+
+  /// Returns the only element for which `predicate` is true; otherwise as ``single()``.
+  ///
+  /// The predicate is called once for each element, on the thread that it comes on, until the second one is found; what it throws ends
+  /// the wait and is thrown.
+  public func single(where predicate: @escaping @Sendable (Element) throws -> Bool) throws -> Element {
+    try only(elements(.first(2), where: predicate))
+  }
+
+  /// Returns what has come and how it ended, ``BlockingError/timeout`` included.
+  public func materialize() -> MaterializedSequenceResult<Element> { gather(.all) }
+
+  private func only(_ elements: [Element]) throws -> Element {
+    guard let first = elements.first else { throw BlockingError.noElements }
+    guard elements.count == 1 else { throw BlockingError.moreThanOneElement }
+    return first
+  }
+
+  private func elements(
+    _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
+  ) throws -> [Element] {
+    switch gather(wanted, where: predicate) {
+    case .completed(let elements): return elements
+    case .failed(_, let error): throw error
+    }
+  }
+
+  private func gather(
+    _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
+  ) -> MaterializedSequenceResult<Element> {
+    if let needed, isHeldUp(needed) { return .failed(elements: [], error: BlockingError.deadlock) }
+    let lock = RunLoopLock(timeout: timeout), sink = BlockingSink(wanted, where: predicate, waking: lock)
+    _ = lock.wait(
+      beginningWith: { sink.subscription.setDisposable(subscribe(sink)) }, givesUp: { sink.giveUp() })
+    sink.subscription.dispose()
+    return sink.takeResult()
+  }
+}
+
+/// Whether work of `scheduler` cannot go on while the caller waits: it is a serial queue whose action is on this thread's stack, or stands
+/// on one.
+private func isHeldUp(_ scheduler: any SchedulerTarget) -> Bool {
+  var next = core(of: scheduler)
+  while let serial = next as? SerialCore {
+    if csched_target_is_inside(serial.target) { return true }
+    next = serial.base
+  }
+  return false
+}
+
+extension EventSource {
+  /// Returns this source as one to wait for, from synchronous code.
+  ///
+  /// - Parameters:
+  ///   - timeout: how long each wait may take: see ``BlockingObservable``.
+  ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
+  ///     fails at once with ``BlockingError/deadlock``; otherwise nobody can see it.
+  public func toBlocking(timeout: Duration? = nil, needing scheduler: (any SchedulerTarget)? = nil)
+    -> BlockingObservable<Element>
+  {
+    BlockingObservable(timeout: timeout, needed: scheduler) { sink in subscribe { sink.on($0) } }
+  }
+}

@@ -1,0 +1,108 @@
+/// Takes a source's events until it has what is wanted, then disposes the source and wakes whoever waits.
+///
+/// Who sets `outcome`, under the lock, has the say: an event, or the timeout. What comes later changes nothing and is not kept.
+final class BlockingSink<Element: Sendable>: Sendable {
+  typealias Predicate = @Sendable (Element) throws -> Bool
+
+  /// Which elements are kept.
+  enum Wanted: Equatable {
+    case all
+    /// The first ones; the source is disposed as soon as there are so many.
+    case first(Int)
+    /// The last one.
+    case last
+  }
+
+  private enum Outcome {
+    case completed
+    case failed(any Error)
+  }
+
+  private struct State {
+    var elements: [Element] = []
+    var outcome: Outcome?
+    var predicate: Predicate?
+  }
+
+  let subscription = SingleAssignmentDisposable()
+  private let lock: RunLoopLock
+  private let wanted: Wanted
+  private let state: Protected<State>
+
+  init(_ wanted: Wanted, where predicate: Predicate?, waking lock: RunLoopLock) {
+    self.wanted = wanted
+    self.lock = lock
+    state = Protected(State(predicate: predicate))
+  }
+
+  /// Takes an event. Returns whether more are wanted.
+  @discardableResult
+  func on(_ event: Event<Element>) -> Bool {
+    switch event {
+    case .next(let element): return take(element)
+    case .error(let error): end(.failed(error))
+    case .completed: end(.completed)
+    }
+    return false
+  }
+
+  private func take(_ element: Element) -> Bool {
+    let (isOver, predicate) = state.withLock { ($0.outcome != nil, $0.predicate) }
+    if isOver { return false }
+    do {
+      if let predicate, try !predicate(element) { return true }
+    } catch {
+      end(.failed(error))
+      return false
+    }
+    var replaced: [Element] = [], over: Predicate?  // they end outside of the lock
+    let (isWanted, isEnough) = state.withLock { state in
+      guard state.outcome == nil else { return (false, false) }
+      if wanted == .last { swap(&replaced, &state.elements) }
+      state.elements.append(element)
+      guard case .first(state.elements.count) = wanted else { return (true, false) }
+      state.outcome = .completed
+      swap(&over, &state.predicate)
+      return (false, true)
+    }
+    (replaced, over) = ([], nil)
+    if isEnough { finish() }
+    return isWanted
+  }
+
+  private func end(_ outcome: Outcome) {
+    if settle(outcome) { finish() }
+  }
+
+  private func finish() {
+    subscription.dispose()
+    lock.stop()
+  }
+
+  /// Makes the timeout the outcome, unless there is one already; the wait then goes on until the source has been disposed.
+  func giveUp() -> Bool { settle(.failed(BlockingError.timeout)) }
+
+  private func settle(_ outcome: Outcome) -> Bool {
+    var predicate: Predicate?  // it ends outside of the lock
+    let isFirst = state.withLock { state in
+      guard state.outcome == nil else { return false }
+      state.outcome = outcome
+      swap(&predicate, &state.predicate)
+      return true
+    }
+    return isFirst
+  }
+
+  /// What has come, which is then not kept here any more.
+  func takeResult() -> MaterializedSequenceResult<Element> {
+    state.withLock { state in
+      var elements: [Element] = []
+      swap(&elements, &state.elements)
+      switch state.outcome {
+      case .completed: return .completed(elements: elements)
+      case .failed(let error): return .failed(elements: elements, error: error)
+      case nil: preconditionFailure("BlockingSink: asked before the end")
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+internal import CScheduler
+
+extension AsyncSequence where Self: Sendable, Element: Sendable {
+  /// Returns this sequence as one to wait for, from synchronous code.
+  ///
+  /// Each wait iterates it in a task, which is cancelled when the wait ends. The task runs on the pool's threads, not on those of Swift's
+  /// own executor, so that a wait on one of those does not keep its own task from running.
+  ///
+  /// - Parameters:
+  ///   - timeout: how long each wait may take: see ``BlockingObservable``.
+  ///   - scheduler: what the sequence needs in order to end, if you know it. A wait that would keep that very queue from going on then
+  ///     fails at once with ``BlockingError/deadlock``; otherwise nobody can see it.
+  public func toBlocking(timeout: Duration? = nil, needing scheduler: (any SchedulerTarget)? = nil)
+    -> BlockingObservable<Element>
+  {
+    BlockingObservable(timeout: timeout, needed: scheduler) { sink in
+      inBlockingTask {
+        do {
+          for try await element in self where !sink.on(.next(element)) { return }
+          sink.on(.completed)
+        } catch {
+          sink.on(.error(error))
+        }
+      }
+    }
+  }
+}
+
+/// Calls an async function from synchronous code, waits for it as ``RunLoopLock`` does, and returns its value or throws its error.
+///
+/// ```swift
+/// let page = try blocking(timeout: .seconds(5)) { await download(url) }
+/// ```
+///
+/// It runs in a task on the pool's threads, as do actors that have no executor of their own; so the wait may be on any thread, those of
+/// Swift's own executor and of the pool included. The task is cancelled when the time is over.
+///
+/// What could only deadlock is refused with ``BlockingError/deadlock``: an operation of the main actor, on the main thread; one that
+/// needs a serial queue, in an action of that queue, if `scheduler` says so. What cannot be seen, and ends by the timeout only: an
+/// operation that goes to the main actor later, or to an actor whose method is waiting here; and one that starts an unstructured task
+/// while all threads of Swift's own executor are blocked.
+///
+/// - Parameters:
+///   - timeout: how long to wait; `nil` is for ever. With zero and less it throws ``BlockingError/timeout`` at once.
+///   - scheduler: what the operation needs in order to end, if you know it.
+public func blocking<Value: Sendable>(
+  timeout: Duration? = nil, needing scheduler: (any SchedulerTarget)? = nil,
+  _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+) throws -> Value {
+  if csched_is_main_thread(), operation.isolation === MainActor.shared { throw BlockingError.deadlock }
+  let source = BlockingObservable<Value>(timeout: timeout, needed: scheduler) { sink in
+    inBlockingTask {
+      do { sink.on(.next(try await operation())) } catch { sink.on(.error(error)) }
+    }
+  }
+  return try source.first()!  // it never completes without one
+}
+
+/// Starts a task on the pool's threads. Returns what cancels it.
+private func inBlockingTask(_ body: @escaping @Sendable () async -> Void) -> any Disposable {
+  let task = Task(executorPreference: PoolTaskExecutor.shared) { await body() }
+  return Disposables.create { task.cancel() }
+}
+
+/// Runs tasks on the pool that everybody shares: when its threads block, others take their place.
+private final class PoolTaskExecutor: TaskExecutor {
+  static let shared = PoolTaskExecutor()
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let priority: SchedulerPriority =
+      switch TaskPriority(job.priority) ?? .medium {
+      case .high...: .high
+      case .medium...: .default
+      case .low...: .low
+      default: .background
+      }
+    let job = UnownedJob(job)
+    _ = PoolCore.shared(priority).submit {
+      job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor())
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/// What a source says: any number of elements, then at most one end.
+public enum Event<Element: Sendable>: Sendable {
+  /// Here is an element.
+  case next(Element)
+  /// It has failed; nothing follows.
+  case error(any Error)
+  /// It is over; nothing follows.
+  case completed
+}
+
+/// What can be waited for with ``EventSource/toBlocking(timeout:needing:)``: an observable, a signal, a publisher of yours.
+///
+/// ```swift
+/// struct Countdown: EventSource {
+///   func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+///     for n in [3, 2, 1] { handler(.next(n)) }
+///     handler(.completed)
+///     return Disposables.create()
+///   }
+/// }
+/// try Countdown().toBlocking().toArray()   // [3, 2, 1]
+/// ```
+public protocol EventSource<Element> {
+  associatedtype Element: Sendable
+
+  /// Begins, and calls `handler` with each event: on any thread, one at a time, already before this returns if it likes.
+  /// Returns what ends the subscription early. Events that come after that, or after an end, are ignored.
+  func subscribe(_ handler: @escaping @Sendable (Event<Element>) -> Void) -> any Disposable
+}

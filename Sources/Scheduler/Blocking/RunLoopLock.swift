@@ -1,0 +1,191 @@
+internal import CScheduler
+
+/// Blocks the thread that runs it until it is stopped, and meanwhile does the thread's other work.
+///
+/// ```swift
+/// let lock = RunLoopLock(timeout: .seconds(1))
+/// lock.dispatch { download { lock.stop() } }
+/// try lock.run()   // BlockingError.timeout after a second
+/// ```
+///
+/// 1. On the main thread it runs what ``MainScheduler`` is given, on a ``ThreadScheduler``'s thread that thread's actions and timers. It
+///    does not run Dispatch's main queue, nor a `RunLoop`, nor jobs of the main actor.
+/// 2. On a thread of the pool another one takes its place. On any other thread there is nothing to run but what is dispatched here.
+/// 3. Waits nest, on one thread and across threads. One that is stopped while another runs inside it returns when that has ended;
+///    a stop ends its own wait and no other, however late it comes.
+/// 4. Inside of an action of ``CurrentThreadScheduler`` it sets the trampoline aside: what is scheduled there meanwhile runs at once, as it
+///    does outside; what waited before the wait runs after it.
+/// 5. An action of a ``SerialScheduler`` that waits holds its queue up: work of that queue cannot end the wait.
+public final class RunLoopLock: Sendable {
+  private let timeout: Duration?
+  private let state = Protected(State())
+
+  // Unchecked, because of the pointers: they are used under the lock only, and are gone before what they point to.
+  private struct State: @unchecked Sendable {
+    var hasBegun = false
+    var isStopped = false
+    var isClosed = false
+    var loop: OpaquePointer?
+    var activation: UnsafeMutablePointer<csched_activation>?
+    private var actions: [(@Sendable () -> Void)?] = []
+    private var next = 0
+
+    var count: Int { actions.count - next }
+
+    mutating func add(_ action: @escaping @Sendable () -> Void) { actions.append(action) }
+
+    mutating func takeFirst() -> (@Sendable () -> Void)? {
+      guard next < actions.count else { return nil }
+      let first = actions[next].take()
+      next += 1
+      if next == actions.count { (actions, next) = ([], 0) }
+      return first
+    }
+  }
+
+  /// Makes one for one wait.
+  ///
+  /// - Parameter timeout: how long ``run()`` waits at the most, from its beginning. `nil` is for ever, as is more than the clock can hold;
+  ///   zero and less do what was dispatched before, and do not wait.
+  public init(timeout: Duration? = nil) { self.timeout = timeout }
+
+  /// Has the thread in ``run()`` perform `action`, before that returns, in the order of the calls. Any thread; before the run, or during
+  /// it. As in an action of ``CurrentThreadScheduler``, what it schedules there runs after it.
+  ///
+  /// Returns whether it was taken: after the wait has ended it is not, and `action` is released unrun.
+  @discardableResult
+  public func dispatch(_ action: @escaping @Sendable () -> Void) -> Bool {
+    let wake = PlainAction { self.performNext() }
+    return state.withLock { state in
+      if state.isClosed { return false }
+      state.add(action)
+      if let loop = state.loop { wake.submit { _ = csched_loop_submit(loop, $0) } }
+      return true
+    }
+  }
+
+  /// Ends the wait; what was dispatched before is performed first. Any thread, any number of times: before the run it ends that as soon as
+  /// it begins, afterwards it does nothing.
+  public func stop() {
+    state.withLock { state in
+      state.isStopped = true
+      if let activation = state.activation { csched_activation_stop(activation) }
+    }
+  }
+
+  /// Waits for ``stop()``. Throws ``BlockingError/timeout`` if that has not come in time.
+  ///
+  /// Once: a second run stops the process with a message.
+  public func run() throws(BlockingError) {
+    if !wait() { throw .timeout }
+  }
+
+  // MARK: waiting
+
+  /// Calls `first` as if dispatched, and waits. When the time is over, `givesUp` says whether the wait is to end; if not, it goes on until
+  /// the stop. Returns whether it was stopped.
+  func wait(beginningWith first: () -> Void = {}, givesUp: () -> Bool = { true }) -> Bool {
+    let isSecond = state.withLock { state in
+      defer { state.hasBegun = true }
+      return state.hasBegun
+    }
+    if isSecond { fatalError("RunLoopLock.run: called a second time. Make a RunLoopLock for each wait.") }
+    let deadline = timeout?.deadline ?? csched_time.max
+    var aside = csched_trampoline_aside()
+    csched_trampoline_set_aside(&aside)
+    defer { csched_trampoline_put_back(&aside) }
+    inTrampoline(first)
+    var isOver = false
+    if let loop = Self.loopHere() { isOver = serve(loop, until: deadline, givesUp: givesUp) }
+    if !isOver { serveAlone(until: deadline, givesUp: givesUp) }
+    state.withLock { $0.isClosed = true }
+    while performNext() {}
+    return isStopped
+  }
+
+  /// The loop that this thread can run, if it has one.
+  private static func loopHere() -> OpaquePointer? {
+    guard csched_is_main_thread() else { return csched_loop_current() }
+    MainCore.shared.requireMain("run")
+    return MainCore.shared.loop
+  }
+
+  private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  /// Runs the loop until the wait is over, or the loop is closed. Returns whether it is over.
+  private func serve(_ loop: OpaquePointer, until deadline: csched_time, givesUp: () -> Bool) -> Bool {
+    var activation = csched_activation()
+    return withUnsafeMutablePointer(to: &activation) { activation in
+      csched_activation_init(activation, loop)
+      let dispatched = state.withLock { state in
+        (state.loop, state.activation) = (loop, activation)
+        if state.isStopped { csched_activation_stop(activation) }
+        return state.count
+      }
+      defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }
+      for _ in 0..<dispatched { perform(on: loop) }
+      return run(loop, activation, until: deadline, givesUp: givesUp)
+    }
+  }
+
+  private func run(
+    _ loop: OpaquePointer, _ activation: UnsafeMutablePointer<csched_activation>, until deadline: csched_time,
+    givesUp: () -> Bool
+  ) -> Bool {
+    var deadline = deadline
+    var isForAnother = false
+    csched_pool_blocking_begin()
+    defer {
+      csched_pool_blocking_end()
+      if isForAnother { csched_loop_stop(loop) }
+    }
+    while true {
+      switch csched_loop_run_activation(loop, activation, deadline) {
+      case CSCHED_RUN_STOPPED:
+        if isStopped { return true }
+        isForAnother = true  // a stop of the loop is for the run outside of this wait
+      case CSCHED_RUN_TIMED_OUT:
+        if isStopped || givesUp() { return true }
+        deadline = csched_time.max
+      default: return false
+      }
+    }
+  }
+
+  /// Waits on a loop of its own, which nobody else submits to.
+  private func serveAlone(until deadline: csched_time, givesUp: () -> Bool) {
+    var created: OpaquePointer?
+    guard csched_loop_create(&created) == 0, let loop = created else {
+      fatalError("RunLoopLock.run: no memory for a loop")
+    }
+    defer { csched_loop_destroy(loop) }
+    // What runs there is part of what the caller is inside of.
+    csched_loop_target(loop).pointee.owner = csched_target_current()?.pointee.owner
+    _ = serve(loop, until: deadline, givesUp: givesUp)
+  }
+
+  // MARK: performing
+
+  /// Performs the next one so that waits inside of it find the loop, and serve it.
+  private func perform(on loop: OpaquePointer) {
+    if loop == Self.loopHere() {
+      performNext()
+    } else {
+      PlainAction { self.performNext() }.submit { _ = csched_loop_submit(loop, $0) }
+      csched_loop_run_ready(loop, 1)
+    }
+  }
+
+  @discardableResult
+  private func performNext() -> Bool {
+    guard let action = state.withLock({ $0.takeFirst() }) else { return false }
+    inTrampoline(action)
+    return true
+  }
+
+  private func inTrampoline(_ body: () -> Void) {
+    let isOutermost = csched_trampoline_enter()
+    defer { if isOutermost { csched_trampoline_leave() } }
+    body()
+  }
+}

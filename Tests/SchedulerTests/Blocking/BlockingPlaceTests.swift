@@ -1,0 +1,233 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+@Suite struct BlockingPlaceTests {
+  @Test("a ThreadScheduler's thread keeps serving its actions and timers while it waits") func onItsThread() throws {
+    let thread = try ThreadScheduler(), log = Log<String>(), done = Gate()
+    let ticks = Counter(), token = thread.schedule(after: .zero, repeating: .milliseconds(1)) { ticks.increment() }
+    thread.schedule {
+      let lock = RunLoopLock(timeout: .seconds(10))
+      thread.schedule { log.add("action") }
+      thread.schedule(after: .milliseconds(5)) { log.add("timer") }
+      thread.schedule(after: .milliseconds(20)) { lock.stop() }
+      log.add(outcome(lock))
+      #expect(Schedulers.current === thread)
+      done.open()
+    }
+    #expect(done.wait())
+    token.dispose()
+    #expect(log.entries == ["action", "timer", "stopped"])
+    #expect(ticks.value > 2)
+  }
+
+  @Test("waits nest three deep, the outer ones end first, and each returns when those inside it have")
+  func threeDeep() throws {
+    func nest(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> [String] {
+      let locks = (0..<3).map { _ in RunLoopLock(timeout: .seconds(10)) }, log = Log<String>(), done = Gate()
+      schedule {
+        locks[0].dispatch {
+          locks[1].dispatch {
+            locks[2].dispatch {
+              Thread.detachNewThread {
+                for n in 0..<3 {
+                  locks[n].stop()
+                  usleep(5_000)
+                  log.add("stopped \(n)")
+                }
+              }
+            }
+            log.add("2 \(outcome(locks[2]))")
+          }
+          log.add("1 \(outcome(locks[1]))")
+        }
+        log.add("0 \(outcome(locks[0]))")
+        done.open()
+      }
+      done.wait()
+      return log.entries.filter { $0 != "stopped 2" }
+    }
+    let thread = try ThreadScheduler(), pool = ConcurrentScheduler()
+    let wanted = ["stopped 0", "stopped 1", "2 stopped", "1 stopped", "0 stopped"]
+    #expect(nest { thread.schedule($0) } == wanted)
+    #expect(nest { pool.schedule($0) } == wanted)
+    #expect(nest { body in Thread.detachNewThread { body() } } == wanted)
+  }
+
+  @Test("what is dispatched to the outer wait runs while an inner one is waiting") func outerDispatch() throws {
+    let thread = try ThreadScheduler()
+    for start in [{ thread.schedule($0) }, { body in Thread.detachNewThread { body() } }]
+      as [(@escaping @Sendable () -> Void) -> Void]
+    {
+      let outer = RunLoopLock(timeout: .seconds(10)), inner = RunLoopLock(timeout: .seconds(10)), log = Log<String>()
+      let done = Gate()
+      start {
+        outer.dispatch {
+          Thread.detachNewThread { outer.dispatch { inner.stop() } }
+          log.add(outcome(inner))
+          outer.stop()
+        }
+        log.add(outcome(outer))
+        done.open()
+      }
+      #expect(done.wait())
+      #expect(log.entries == ["stopped", "stopped"])
+    }
+  }
+
+  @Test("workers of the pool that all wait are replaced") func pool() {
+    let pool = ConcurrentScheduler(), many = 3 * ProcessInfo.processInfo.activeProcessorCount + 2, ended = Counter()
+    let locks = (0..<many).map { _ in RunLoopLock(timeout: .seconds(10)) }, waiting = Counter()
+    for lock in locks {
+      pool.schedule {
+        lock.dispatch { waiting.increment() }
+        #expect(outcome(lock) == "stopped")
+        #expect(Schedulers.current === pool)
+        ended.increment()
+      }
+    }
+    #expect(eventually { waiting.value == many })
+    let done = Gate()
+    pool.schedule {
+      for lock in locks { lock.stop() }
+      done.open()
+    }
+    #expect(done.wait())
+    #expect(eventually { ended.value == many })
+  }
+
+  @Test("inside of a trampolined action, what is scheduled while waiting runs, and what waited before runs after it")
+  func trampolined() throws {
+    @Sendable func check(_ log: Log<String>) {
+      let scheduler = CurrentThreadScheduler.instance
+      scheduler.schedule {
+        scheduler.schedule { log.add("waited") }
+        let lock = RunLoopLock(timeout: .seconds(10))
+        lock.dispatch {
+          scheduler.schedule { lock.stop() }
+          log.add("dispatched")
+        }
+        log.add(outcome(lock))
+        log.add("required \(CurrentThreadScheduler.isScheduleRequired)")
+        scheduler.schedule { log.add("last") }
+      }
+    }
+    let wanted = ["dispatched", "stopped", "required false", "waited", "last"]
+    let bare = Log<String>(), served = Log<String>(), thread = try ThreadScheduler()
+    onBareThread { check(bare) }
+    thread.schedule { check(served) }
+    thread.drain()
+    #expect(bare.entries == wanted)
+    #expect(served.entries == wanted)
+  }
+
+  @Test("a served action runs its trampolined work at once, as it does outside of a wait") func servedTrampoline()
+    throws
+  {
+    let thread = try ThreadScheduler(), log = Log<String>(), done = Gate()
+    thread.schedule {
+      CurrentThreadScheduler.instance.schedule {
+        let lock = RunLoopLock(timeout: .seconds(10))
+        thread.schedule {
+          CurrentThreadScheduler.instance.schedule { log.add("1") }
+          log.add("2")
+          lock.stop()
+        }
+        log.add(outcome(lock))
+        done.open()
+      }
+    }
+    #expect(done.wait())
+    #expect(log.entries == ["1", "2", "stopped"])
+  }
+
+  @Test(
+    "a wait on a thread that is stopped meanwhile, or was before, goes on to its own end", arguments: [true, false])
+  func stoppedThread(before: Bool) throws {
+    let thread = try ThreadScheduler(), log = Log<String>()
+    thread.schedule {
+      let lock = RunLoopLock(timeout: .seconds(10))
+      if before { thread.stop() }
+      Thread.detachNewThread {
+        usleep(5_000)
+        thread.stop()
+        usleep(5_000)
+        lock.dispatch { log.add("dispatched") }
+        lock.stop()
+      }
+      log.add(outcome(lock))
+    }
+    #expect(eventually { log.entries == ["dispatched", "stopped"] })
+    thread.join()
+  }
+
+  @Test("the current scheduler is the caller's, and there is none where there was none") func current() {
+    let queue = SerialScheduler(), seen = Log<Bool>()
+    @Sendable func look(_ isRight: @escaping @Sendable () -> Bool) {
+      let lock = RunLoopLock(timeout: .seconds(10))
+      lock.dispatch {
+        seen.add(isRight())
+        Thread.detachNewThread {
+          usleep(2_000)
+          lock.dispatch {
+            seen.add(isRight())
+            lock.stop()
+          }
+        }
+      }
+      #expect(outcome(lock) == "stopped")
+    }
+    queue.schedule { look { Schedulers.current === queue } }
+    queue.drain()
+    onBareThread { look { Schedulers.current == nil } }
+    #expect(seen.entries == [true, true, true, true])
+  }
+
+  @Test("a flood of actions on the thread does not put the timeout off") func flood() throws {
+    let thread = try ThreadScheduler(), log = Log<String>()
+    let flood = thread.scheduleRecursive { again in again() }
+    thread.schedule { log.add(outcome(RunLoopLock(timeout: .milliseconds(10)))) }
+    #expect(eventually { log.entries == ["timeout"] })
+    flood.dispose()
+  }
+
+  @Test("in an action of a serial queue its thread is served, and the queue itself is held up") func serialOnThread()
+    throws
+  {
+    let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), log = Log<String>()
+    queue.schedule {
+      let lock = RunLoopLock(timeout: .milliseconds(20))
+      queue.schedule { log.add("queue") }
+      thread.schedule { log.add("thread") }
+      log.add(outcome(lock))
+    }
+    #expect(eventually { log.entries == ["thread", "timeout", "queue"] })
+  }
+
+  @Test("waits at random, on threads that serve each other, all end") func random() throws {
+    var random = SeededGenerator(for: "waits at random")
+    let threads = try (0..<3).map { _ in try ThreadScheduler() }, pool = ConcurrentScheduler(), ended = Counter()
+    let rounds = Scale.count(300)
+    for round in 0..<rounds {
+      let lock = RunLoopLock(timeout: .seconds(20)), span = Int.random(in: 0..<300, using: &random)
+      let stopper = threads[(round + 1) % 3]
+      let wait: @Sendable () -> Void = {
+        stopper.schedule(after: .microseconds(span)) { lock.stop() }
+        if outcome(lock) == "stopped" { ended.increment() }
+      }
+      if round % 4 == 0 { pool.schedule(wait) } else { threads[round % 3].schedule(wait) }
+      if round % 8 == 0 { usleep(UInt32.random(in: 0..<500, using: &random)) }
+    }
+    #expect(eventually { ended.value == rounds })
+  }
+
+  @Test("a wait on a bare thread sleeps") func sleeps() {
+    let used: Int? = onBareThread {
+      let before = System.processorTime(ofThread: System.threadID) ?? 0
+      _ = outcome(RunLoopLock(timeout: .milliseconds(300)))
+      return (System.processorTime(ofThread: System.threadID) ?? 0) - before
+    }
+    #expect((used ?? .max) < 100_000_000)
+  }
+}
