@@ -44,7 +44,11 @@ struct Bench: ParsableCommand {
   }
 
   func run() throws {
-    if let alone { return print(Aside.here(alone) ?? .nan) }
+    if let alone {
+      print(Aside.here(alone) ?? .nan)
+      fflush(nil)
+      _exit(0)  // what waits is not worth taking down
+    }
     let rows = chosenRows()
     if list {
       for row in rows { print("\(row.id)  \(row.work): \(row.contenders.map(\.name).joined(separator: ", "))") }
