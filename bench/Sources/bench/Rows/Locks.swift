@@ -60,7 +60,7 @@ private func alone(_ lock: cbench_lock) -> @Sendable (Int) -> Double {
 
 /// The same in a fresh process, which has one thread: glibc then leaves the lock prefix out.
 private func single(_ name: String, _ role: Contender.Role, _ lock: cbench_lock) -> Contender {
-  Contender(name: name, role: role, measure: .aside { cbench_lock_alone(lock, 2_000_000) / 2_000_000 })
+  Contender(name: name, role: role, measure: .aside(rounds: 12) { cbench_lock_alone(lock, 2_000_000) / 2_000_000 })
 }
 
 private func contended(_ id: String, _ work: String, _ threads: Int, inside: Int, outside: Int, _ targets: [Target])
