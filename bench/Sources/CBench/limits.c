@@ -11,7 +11,7 @@
 
 static double since(csched_time start) { return (double)(csched_now() - start); }
 
-static void pin(int processor) {
+void cbench_pin(int processor) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(processor, &set);
@@ -62,7 +62,7 @@ typedef struct pair {
 
 static void *return_ball(void *context) {
   pair *pair = context;
-  pin(1);
+  cbench_pin(1);
   for (long i = 0; i < pair->count; i++) {
     while (atomic_load_explicit(&pair->ball, memory_order_acquire) != 2 * i + 1) {}
     atomic_store_explicit(&pair->ball, 2 * i + 2, memory_order_release);
@@ -73,7 +73,7 @@ static void *return_ball(void *context) {
 // In a thread of its own, so that the caller's affinity stays as it is.
 static void *throw_ball(void *context) {
   pair *pair = context;
-  pin(0);
+  cbench_pin(0);
   for (long i = 0; i < pair->count; i++) {
     atomic_store_explicit(&pair->ball, 2 * i + 1, memory_order_release);
     while (atomic_load_explicit(&pair->ball, memory_order_acquire) != 2 * i + 2) {}

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CBench
 import Foundation
 
 @main
@@ -26,9 +25,9 @@ struct Bench: ParsableCommand {
   @Flag(help: "List the rows, and measure nothing.")
   var list = false
 
-  /// In a process of its own, which has one thread: glibc then leaves the lock prefix out.
+  /// One contender by its name, in this process: see `Aside`.
   @Option(help: .hidden)
-  var alone: Int?
+  var alone: String?
 
   func validate() throws {
     if let rounds, !(1...1000).contains(rounds) {
@@ -45,7 +44,11 @@ struct Bench: ParsableCommand {
   }
 
   func run() throws {
-    if let alone { return print(cbench_lock_alone(cbench_lock(UInt32(alone)), 2_000_000) / 2_000_000) }
+    if let alone {
+      print(Aside.here(alone) ?? .nan)
+      fflush(nil)
+      _exit(0)  // what waits is not worth taking down
+    }
     let rows = chosenRows()
     if list {
       for row in rows { print("\(row.id)  \(row.work): \(row.contenders.map(\.name).joined(separator: ", "))") }
@@ -108,4 +111,6 @@ struct Bench: ParsableCommand {
   }
 }
 
-let allRows = limitRows + lockRows + trampolineRows + queueRows + hopRows + idleRows
+let allRows =
+  limitRows + lockRows + trampolineRows + queueRows + hopRows + timerRows + punctualityRows + poolRows + serialRows
+  + idleRows

@@ -6,8 +6,10 @@ enum Measure: Sendable {
   case operations(@Sendable (Int) -> Double)
   /// The nanoseconds of each of so many operations; a sample is their median.
   case latencies(count: Int, @Sendable (Int) -> [UInt64])
-  /// One figure, not a time for an operation; taken in the first round only.
-  case figure(@Sendable () -> Double)
+  /// One figure, not a time for an operation; taken in the first rounds only.
+  case figure(rounds: Int = 1, @Sendable () -> Double)
+  /// The same, in a process of its own: for what a process's other threads, or a heap that it filled, would change.
+  case aside(rounds: Int = 1, @Sendable () -> Double)
 }
 
 /// One way to do a row's work.
@@ -29,7 +31,7 @@ struct Contender: Sendable {
   }
 }
 
-/// What ours is held against: met, if ours is not more than `factor` times the base plus `plus`.
+/// What ours is held against: met, if ours is not more than `factor` times the base plus `plus`; or not less, of what should be much.
 struct Target: Sendable {
   enum Base: Sendable {
     case limit(String)
@@ -42,6 +44,7 @@ struct Target: Sendable {
   let base: Base
   var factor = 1.0
   var plus = 0.0
+  var isLeast = false
 
   static func limit(_ id: String, _ factor: Double, plus: Double = 0) -> Target {
     let text = "≤\(factor.short) × \(id)" + (plus > 0 ? " + \(plus.short) ns" : "")
@@ -52,6 +55,9 @@ struct Target: Sendable {
   }
   static func best(_ factor: Double) -> Target {
     Target(text: "≤\(factor.short) × the best peer", base: .bestPeer, factor: factor)
+  }
+  static func atLeast(_ factor: Double, of base: Base, _ name: String) -> Target {
+    Target(text: "≥\(factor.short) × \(name)", base: base, factor: factor, isLeast: true)
   }
   static func fixed(_ value: Double, _ text: String) -> Target { Target(text: text, base: .fixed, plus: value) }
 }
@@ -113,6 +119,7 @@ extension Target {
     }
     guard let base else { return nil }
     let bound = base * factor + plus
+    if isLeast { return ours >= bound ? .met : ours * 1.15 >= bound ? .near : .missed }
     return ours <= bound ? .met : ours <= bound * 1.15 ? .near : .missed
   }
 }

@@ -32,8 +32,10 @@ struct Runner {
             }
             results[r].results[c].samples.append(Double(histogram.valueAtPercentile(50)))
             results[r].results[c].percentile99 = latencies[key].map { Double($0.valueAtPercentile(99)) }
-          case .figure(let body):
-            if round == 1 { results[r].results[c].samples.append(body()) }
+          case .figure(let rounds, let body):
+            if round <= rounds { results[r].results[c].samples.append(body()) }
+          case .aside(let rounds, _):
+            if round <= rounds { results[r].results[c].samples.append(Aside(row, contender).run()) }
           }
         }
       }
@@ -45,7 +47,7 @@ struct Runner {
   private func calibrate(_ measure: Measure) -> Int {
     switch measure {
     case .latencies(let count, _): return count
-    case .figure: return 1
+    case .figure, .aside: return 1
     case .operations(let body):
       var count = 64
       while true {

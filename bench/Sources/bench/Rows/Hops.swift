@@ -1,3 +1,4 @@
+import CBench
 import Dispatch
 import Foundation
 import NIOCore
@@ -50,4 +51,7 @@ let hopRows = [
       .dispatch("serial async", hot { serial.async(execute: $0) }),
       .peer("NIO execute", hot { nioLoop.execute($0) }),
     ], targets: [.limit("L1", 8), .peer("serial async", 0.1)]),
+  Row(
+    id: "H3", work: "round trip between two loops, each in a host that waits for its descriptor, on one processor",
+    contenders: [.ours("csched_loop_fd") { cbench_hosted_round_trip($0) }], targets: [.limit("L4", 1.15)]),
 ]

@@ -1,4 +1,5 @@
 import CBench
+import Foundation
 
 private func limit(_ id: String, _ work: String, _ body: @escaping @Sendable (Int) -> Double) -> Row {
   Row(id: id, work: work, contenders: [Contender(name: id, role: .limit, measure: .operations(body))])
@@ -12,6 +13,29 @@ let limitRows = [
   limit("L1", "a cache line goes from one processor to another") { cbench_line_transfer($0) },
   limit("L2", "fetch_add on one line by two threads, each operation") { cbench_shared_add(2, $0) },
   limit("L3", "futex wait and wake, a round trip") { cbench_futex_round_trip($0) },
+  limit("L4", "eventfd and epoll, a round trip, both threads on one processor") { cbench_epoll_round_trip($0) },
+  Row(
+    id: "L5", work: "lateness of an absolute sleep of 1 ms, slack 1 ns, p50",
+    contenders: [
+      Contender(
+        name: "L5", role: .limit,
+        measure: .latencies(count: 40) { count in
+          var late = [UInt64](repeating: 0, count: count)
+          cbench_sleep_lateness(count, 1_000_000, &late)
+          return late
+        })
+    ]),
+  limit("L6", "into a list of a million nodes at random, and out") { cbench_list($0) },
   limit("L7c", "an indirect call") { cbench_indirect_call($0) },
   limit("L7", "an indirect call, malloc and free") { cbench_indirect_call($0) + cbench_malloc_free($0) },
+  Row(
+    id: "L8", work: "speed-up of raw threads, one for each processor", unit: "×",
+    contenders: [
+      Contender(
+        name: "L8", role: .limit,
+        measure: .figure(rounds: 12) {
+          let all = ProcessInfo.processInfo.activeProcessorCount
+          return Double(all) * cbench_threads(1, 32) / cbench_threads(Int32(all), 32)
+        })
+    ]),
 ]

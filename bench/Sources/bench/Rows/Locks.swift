@@ -58,21 +58,9 @@ private func alone(_ lock: cbench_lock) -> @Sendable (Int) -> Double {
   }
 }
 
-/// The same in a fresh process, which has one thread.
+/// The same in a fresh process, which has one thread: glibc then leaves the lock prefix out.
 private func single(_ name: String, _ role: Contender.Role, _ lock: cbench_lock) -> Contender {
-  let number = lock.rawValue
-  return Contender(
-    name: name, role: role,
-    measure: .figure {
-      let process = Process(), pipe = Pipe()
-      process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      process.arguments = ["--alone", String(number)]
-      process.standardOutput = pipe
-      guard (try? process.run()) != nil else { return .nan }
-      let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
-      return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
-    })
+  Contender(name: name, role: role, measure: .aside(rounds: 12) { cbench_lock_alone(lock, 2_000_000) / 2_000_000 })
 }
 
 private func contended(_ id: String, _ work: String, _ threads: Int, inside: Int, outside: Int, _ targets: [Target])
