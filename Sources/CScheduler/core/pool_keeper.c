@@ -92,6 +92,8 @@ static void look_at(csched_pool *pool, csched_pool_worker *worker) {
   worker->time_seen = used;
   worker->id_seen = id;
   if (has_moved == (standing == RUNNING)) return;
+  if (!has_moved && csched_os_thread_is_ready_(id))
+    return; // it waits for a processor, which another worker would only take
   if (!csched_cas_relaxed(&worker->standing, &standing, (uint32_t)(has_moved ? RUNNING : STALLED))) return; // K3
   if (has_moved) csched_pool_unblocked_(pool);
   else csched_pool_blocked_(pool); // K2: which wakes another

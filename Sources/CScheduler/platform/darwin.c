@@ -122,6 +122,11 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   if (thread == NULL || pthread_getname_np(thread, name, size) != 0 || name[0] == 0) strlcpy(name, "?", size);
 }
 
+bool csched_os_thread_is_ready_(uint32_t id) {
+  (void)id;
+  return false;
+}
+
 csched_time csched_os_thread_processor_time_(uint32_t id) {
   thread_basic_info_data_t info;
   mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;

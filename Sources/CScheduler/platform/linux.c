@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +98,7 @@ typedef struct start_info {
 static void *thread_main(void *argument) {
   start_info info = *(start_info *)argument;
   free(argument);
+  prctl(PR_SET_TIMERSLACK, 1UL); // ns; else the kernel may be 50 µs late. Who can wait says so, by a leeway
   info.body(info.context);
   return NULL;
 }
@@ -160,6 +162,18 @@ csched_time csched_os_thread_processor_time_(uint32_t id) {
   struct timespec used;
   if (clock_gettime(clock, &used) != 0) return 0;
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
+}
+
+bool csched_os_thread_is_ready_(uint32_t id) {
+  char path[64], text[128];
+  snprintf(path, sizeof path, "/proc/self/task/%u/stat", (unsigned)id);
+  int saved = errno, file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+  if (file >= 0) close(file);
+  errno = saved;
+  text[length > 0 ? length : 0] = 0;
+  const char *name_end = strrchr(text, ')'); // then the state: R, or how it sleeps
+  return name_end != NULL && strncmp(name_end, ") R", 3) == 0;
 }
 
 bool csched_os_thread_has_nice_(int *nice) {

@@ -86,6 +86,9 @@ uint32_t csched_os_thread_id_(void);
 /// Returns: the processor time that thread `id` of this process has used, in nanoseconds; 0 when it is gone.
 csched_time csched_os_thread_processor_time_(uint32_t id);
 
+/// Returns: whether thread `id` of this process runs, or would if it had a processor; false where the system does not say.
+bool csched_os_thread_is_ready_(uint32_t id);
+
 /// Does: writes the calling thread's nice value. Returns: whether a thread may raise its value and lower it again.
 bool csched_os_thread_has_nice_(int *nice);
 /// Does: sets the calling thread's nice value.

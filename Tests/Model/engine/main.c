@@ -1,5 +1,5 @@
 // model [--check NAME] [--seconds S] [--first SEED] | --check NAME --seed N | --check NAME --bound B --trail T
-//       | --exhaustive S [--check NAME]
+//       | --exhaustive S [--check NAME]; with --memory strong each load reads the newest value, else as C11 allows
 //
 // Runs each check for so long: by lot, or exhaustively with ever more departures from the plain course. A failure prints how to replay it.
 
@@ -66,6 +66,8 @@ static options parse(int argc, char **argv) {
     if (strcmp(argv[i], "--seconds") == 0) o.budget = atof(value);
     else if (strcmp(argv[i], "--exhaustive") == 0) o.exhaustive = atof(value);
     else if (strcmp(argv[i], "--check") == 0) o.check = value;
+    else if (strcmp(argv[i], "--memory") == 0 && strcmp(value, "strong") == 0) model_memory_is_strong = true;
+    else if (strcmp(argv[i], "--memory") == 0 && strcmp(value, "weak") == 0) model_memory_is_strong = false;
     else if (strcmp(argv[i], "--trail") == 0) o.trail = value;
     else if (strcmp(argv[i], "--bound") == 0) o.bound = atoi(value);
     else if (strcmp(argv[i], "--seed") == 0) o.seed = strtoull(value, NULL, 10);
@@ -74,7 +76,7 @@ static options parse(int argc, char **argv) {
   }
   return o;
 usage:
-  fprintf(stderr, "usage: model [--check NAME] [--seconds S] [--exhaustive S] [--first SEED]\n"
+  fprintf(stderr, "usage: model [--check NAME] [--seconds S] [--exhaustive S] [--first SEED] [--memory strong|weak]\n"
                   "       model --check NAME (--seed N | --bound B --trail T)\n");
   exit(64);
 }

@@ -40,6 +40,9 @@ typedef struct model_cell {
 long model_read(model_cell *cell);
 void model_write(model_cell *cell, long value);
 
+/// Whether memory is strong in this process: each load reads the newest value (--memory strong).
+extern bool model_memory_is_strong;
+
 /// A check: `prepare` runs alone and spawns the threads; `inspect` runs when all have ended.
 typedef struct model_check {
   const char *name;

@@ -165,6 +165,8 @@ void csched_os_thread_set_name_(const char *name) { (void)name; }
 
 uint32_t csched_os_thread_id_(void) { return (uint32_t)model_self + 1; }
 
+bool csched_os_thread_is_ready_(uint32_t id) { return (void)id, false; }
+
 csched_time csched_os_thread_processor_time_(uint32_t id) { return model_threads[id - 1].steps; }
 
 bool csched_os_thread_has_nice_(int *nice) {

@@ -11,6 +11,7 @@
 enum { CHANGES = 3, TRAIL = 20000, UNFAIR = 64 };
 
 long model_total_steps, model_distinct;
+bool model_memory_is_strong;
 
 static uint64_t seed, state, fingerprint;
 static bool exhaustive, by_priority;
@@ -155,7 +156,7 @@ bool model_chance(unsigned one_in) {
 }
 
 int model_choose_message(int oldest, int newest) {
-  if (oldest == newest) return newest;
+  if (oldest == newest || model_memory_is_strong) return newest;
   if (exhaustive) {
     int older = may_depart() ? (int)decide((unsigned)(newest - oldest + 1)) : 0;
     departures += older > 0;
