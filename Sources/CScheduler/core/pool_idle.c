@@ -218,11 +218,14 @@ bool csched_pool_sleep_(csched_pool_worker *worker) {
   return true;
 }
 
+static void leave_locked(csched_pool *pool, uint64_t parts) {
+  if (count_of(change(pool, -parts), THREADS) == 1 && csched_pool_is_closing_(pool)) csched_pool_over_(pool); // F7
+}
+
 static void leave(csched_pool *pool, uint64_t parts) {
   csched_lock_lock(&pool->idle_lock); // F6: or two could leave that each take the other for the one who stays
-  uint64_t before = change(pool, -parts);
+  leave_locked(pool, parts);
   csched_lock_unlock(&pool->idle_lock);
-  if (count_of(before, THREADS) == 1 && csched_pool_is_closing_(pool)) csched_pool_over_(pool); // F7
 }
 
 void csched_pool_leave_(csched_pool_worker *worker) {
@@ -230,11 +233,15 @@ void csched_pool_leave_(csched_pool_worker *worker) {
   worker->is_searching = false;
 }
 
+// The thread that was to start has been counted as a searcher, and others may have left their wakes to it: an idle worker takes
+// over, and looks for itself. Without one, all who run look before they sleep.
 void csched_pool_start_failed_(csched_pool *pool) {
-  leave(pool, THREADS + SEARCHING);
-  csched_fence_full(); // F1: a wake may have been left to the one who was to start; and one may have gone to sleep meanwhile
-  if (count_of(crowd_of(pool), IDLE) > 0 && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
-  else csched_pool_watch_(pool); // F3: the keeper tries again
+  csched_lock_lock(&pool->idle_lock);
+  csched_pool_worker *worker = take_idle_locked(pool);
+  leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the taking
+  csched_lock_unlock(&pool->idle_lock);
+  if (worker != NULL) signal(worker); // F4
+  else csched_pool_watch_(pool);      // F3: the keeper tries again
 }
 
 // MARK: blocking

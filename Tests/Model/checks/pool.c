@@ -107,6 +107,25 @@ static void two_submitters(void) {
   model_spawn(submit_two_then_wait, NULL);
 }
 
+// A start that fails has been counted as a searcher, to whom another submission may have left its wake.
+static void submit_without_threads(void *unused) {
+  (void)unused;
+  make(2, 2);
+  model_refuse_threads(true);
+  for (int i = 0; i < JOBS; i++) jobs[i].type = &telling;
+  model_spawn(submit, (void *)1);
+  model_spawn(submit, (void *)2);
+  submit((void *)0);
+  wait_for(&met, 3);
+  model_refuse_threads(false);
+  end(CSCHED_STOP_RUN);
+}
+static void without_threads(void) {
+  model_refuse_threads(false);
+  reset();
+  model_spawn(submit_without_threads, NULL);
+}
+
 // MARK: passing the search on
 
 // The two jobs end only when both have begun: so both workers are needed.
@@ -563,14 +582,15 @@ static void all_three_ran(void) {
 }
 
 const model_check pool_checks[] = {
-    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},    // F1, F4, F5, C1
-    {"pool: two workers: each submission against going idle", two_workers, all_three_ran},  // F1, F2, F4
-    {"pool: two submitters and one worker", two_submitters, all_three_ran},                 // F1, F3
-    {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran}, // F1, F2
-    {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},               // F1, F2
-    {"pool: a batch wakes as many as it needs", batch, all_three_ran},                      // F2, F4
-    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                      // F3, K3, C3
-    {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran}, // F3, K1, K3
+    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},             // F1, F4, F5, C1
+    {"pool: two workers: each submission against going idle", two_workers, all_three_ran},           // F1, F2, F4
+    {"pool: two submitters and one worker", two_submitters, all_three_ran},                          // F1, F3
+    {"pool: the system has no second thread: nothing waits for it", without_threads, all_three_ran}, // F1, F2
+    {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},          // F1, F2
+    {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},                        // F1, F2
+    {"pool: a batch wakes as many as it needs", batch, all_three_ran},                               // F2, F4
+    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                               // F3, K3, C3
+    {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran},          // F3, K1, K3
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7

@@ -22,6 +22,9 @@ int model_wakes(int fd);
 /// Ends the calling thread here, as pthread_exit would: destructors of thread-specific data run.
 void model_exit(void) CSCHED_NORETURN;
 
+/// From now on the system has no thread for the core, or has them again.
+void model_refuse_threads(bool refuses);
+
 /// A panic whose text contains `part` is what the check wants: it ends its thread, and is counted.
 void model_expect_panic(const char *part);
 int model_panics(void);

@@ -4,6 +4,7 @@
 
 #include "../../../Sources/CScheduler/platform/platform.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,9 +132,14 @@ void csched_nap_(csched_time span) {
   model_block(NULL, model_clock + span);
 }
 
+static bool refuses_threads;
+
+void model_refuse_threads(bool refuses) { refuses_threads = refuses; }
+
 int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
   (void)stack_size;
   model_step(MODEL_ANYTHING, NULL, "thread start", __FILE__, __LINE__);
+  if (refuses_threads) return EAGAIN;
   thread->handle = (uintptr_t)model_start_thread(body, context);
   model_threads[thread->handle].is_cores = true;
   return 0;
