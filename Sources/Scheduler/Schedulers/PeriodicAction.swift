@@ -12,14 +12,17 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   private let disposed = Atomic(false)
   private let timing: PeriodicTiming
   private let core: TargetCore
+  private let place: TargetCore?
   @exclusivity(unchecked) private var work: (@Sendable () -> Void)?
   @exclusivity(unchecked) private var due: csched_time
   /// Keeps the scheduler going while there are ticks to come.
   @exclusivity(unchecked) private var scheduler: AnyObject?
 
   init(
-    _ timing: PeriodicTiming, on core: TargetCore, keeping scheduler: AnyObject, _ work: @escaping @Sendable () -> Void
+    _ timing: PeriodicTiming, inside place: TargetCore?, on core: TargetCore, keeping scheduler: AnyObject,
+    _ work: @escaping @Sendable () -> Void
   ) {
+    self.place = place
     self.timing = timing
     self.core = core
     self.scheduler = scheduler
@@ -40,7 +43,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   }
 
   func run() {
-    work!()
+    if let place { place.run(work!) } else { work!() }
     guard !disposed.load(ordering: .acquiring), let next = timing.next(after: due, endedAt: csched_now()) else {
       work = nil
       return

@@ -30,6 +30,8 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   private let disposed = Atomic(false)  // written under the lock
   @exclusivity(unchecked) private var body: Body?
   @exclusivity(unchecked) private var links = Links()
+  /// What the body runs inside of, besides what it is submitted to.
+  private let place: TargetCore?
 
   /// Keeps the scheduler going while a delayed action is pending. Written before the submission, and by the job's release.
   @exclusivity(unchecked) private var scheduler: AnyObject?
@@ -37,8 +39,12 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   private let core: TargetCore?
 
   /// Makes one that runs `body`; with a `core`, one that may be delayed, and that keeps `scheduler` until it is over.
-  init(_ body: consuming Body, delayedOn core: TargetCore? = nil, keeping scheduler: AnyObject? = nil) {
+  init(
+    _ body: consuming Body, inside place: TargetCore? = nil, delayedOn core: TargetCore? = nil,
+    keeping scheduler: AnyObject? = nil
+  ) {
     self.body = body
+    self.place = place
     self.scheduler = scheduler
     self.core = core
     scheduledJobType.attach(storage.timer, to: self)
@@ -68,10 +74,10 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   func run() {
     switch body.take()! {
     case .plain(let work):
-      work()
+      if let place { place.run(work) } else { work() }
       settle(nil)
     case .disposing(let work):
-      let returned = work()
+      let returned = place?.run(work) ?? work()
       settle(type(of: returned) == NopDisposable.self ? nil : returned)
     }
   }

@@ -14,8 +14,9 @@ internal import Synchronization
 /// 2. Without work it costs nothing, and it has no thread of its own: make as many as you like.
 /// 3. What has been submitted runs, also when the last reference to the scheduler is gone.
 /// 4. No queue starves another one on the same target: after 64 actions it lines up again.
-public final class SerialScheduler: SchedulerTarget, CoreOwner {
-  let core: SerialCore
+public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let queue: SerialCore
   private let suspensions = Atomic<Int>(0)
 
   /// Makes a queue on `target`, which stays as long as the queue has work.
@@ -23,63 +24,26 @@ public final class SerialScheduler: SchedulerTarget, CoreOwner {
   /// - Parameters:
   ///   - name: for ``name``, any length.
   ///   - target: a thread, the main thread, another queue. A concurrent target's order stays serial here.
-  public convenience init(name: String = "", target: any SchedulerTarget) {
-    self.init(core: SerialCore(name: name, on: target))
-    core.face(self)
+  public convenience init(name: String = "", target: SchedulerTarget) {
+    self.init(core: SerialCore(name: name, on: target.core, keeping: target))
   }
 
   /// Makes a queue on the pool that everybody shares, with that priority.
   public convenience init(name: String = "", priority: SchedulerPriority = .default) {
     self.init(core: SerialCore(name: name, on: PoolCore.shared(priority)))
-    core.face(self)
   }
 
-  init(core: SerialCore) { self.core = core }
+  init(core: SerialCore) {
+    queue = core
+    super.init(core: core)
+  }
 
   deinit {
-    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(core.serial) }  // what it has still runs
+    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }  // what it has still runs
   }
 
   /// What it was called.
-  public var name: String { core.name }
-
-  // MARK: scheduling
-
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { core.submit(state, action) }
-
-  @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { core.submit(action).action }
-
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { core.submit(.disposing { action(state) }, after: delay, keeping: self) }
-
-  @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(.plain(action), after: delay, keeping: self)
-  }
-
-  @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(.plain(action), at: moment.nanoseconds, keeping: self)
-  }
-
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(timing, keeping: self, action)
-  }
-
-  /// Schedules `action` for `delay` from now, or up to `leeway` later, so that fewer wakeups serve more timers.
-  @discardableResult
-  public func schedule(
-    after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
-    core.submit(.plain(action), after: delay, leeway: leeway, keeping: self)
-  }
+  public var name: String { queue.name }
 
   // MARK: waiting
 
@@ -130,7 +94,7 @@ public final class SerialScheduler: SchedulerTarget, CoreOwner {
     let code = withoutActuallyEscaping(body) { body in
       var call = body
       return withUnsafeMutablePointer(to: &call) { call in
-        csched_serial_sync(core.serial, { $0!.assumingMemoryBound(to: (() -> Void).self).pointee() }, call)
+        csched_serial_sync(queue.serial, { $0!.assumingMemoryBound(to: (() -> Void).self).pointee() }, call)
       }
     }
     return code == 0 ? nil : csched_swift_is_deadlock_(code) ? .deadlock : .stopped
@@ -141,7 +105,7 @@ public final class SerialScheduler: SchedulerTarget, CoreOwner {
   /// Keeps the queue from beginning another action, until as many calls of ``resume()``. One that has begun runs to its end.
   public func suspend() {
     suspensions.add(1, ordering: .relaxed)
-    csched_serial_suspend(core.serial)
+    csched_serial_suspend(queue.serial)
   }
 
   /// Takes one ``suspend()`` back. Without one it stops the process with a message.
@@ -149,7 +113,7 @@ public final class SerialScheduler: SchedulerTarget, CoreOwner {
     precondition(
       suspensions.subtract(1, ordering: .relaxed).newValue >= 0,
       "SerialScheduler.resume: the queue is not suspended. Resume once for each suspend.")
-    csched_serial_resume(core.serial)
+    csched_serial_resume(queue.serial)
   }
 
   /// Whether the caller is an action of this queue, or of one that stands on it.
