@@ -4,7 +4,8 @@ import Scheduler
 import SchedulerMainLoop
 
 let host = CommandLine.arguments[1]
-let staysOnMain = host == "RunLoop.main.run()"  // Dispatch runs its main queue on another thread, once the main one has gone
+// Dispatch runs its main queue on another thread, once the main one has gone.
+let staysOnMain = host == "RunLoop.main.run()"
 
 MainScheduler.instance.schedule { precondition(Thread.isMainThread) }  // before there is a host
 MainScheduler.asyncInstance.schedule {}  // waits for it
