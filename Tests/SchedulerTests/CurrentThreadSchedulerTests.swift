@@ -146,14 +146,12 @@ import Testing
 
   @Test("a recursive action of ten million turns, in flat memory and constant stack")
   func longRecursion() async {
-    await #expect(processExitsWith: .success) {
-      let before = residentKilobytes(), turns = Counter()
-      CurrentThreadScheduler.instance.scheduleRecursive(1) { n, again in
-        if turns.increment() < hops { again(n + 1) }
-      }
-      precondition(turns.value == hops, "a turn is missing")
-      precondition(residentKilobytes() - before < 60_000, "the memory is not flat")
-    }
+    await #expect(processExitsWith: .success) { recurse(on: CurrentThreadScheduler.instance) }
+  }
+
+  @Test("the same on the immediate scheduler")
+  func longImmediateRecursion() async {
+    await #expect(processExitsWith: .success) { recurse(on: ImmediateScheduler.instance) }
   }
 
   @Test("a recursive action that is disposed from inside takes no further turn")
@@ -183,12 +181,22 @@ import Testing
   }
 }
 
-// Ten million in an optimised build; a sanitizer or a debug build takes its time for each.
+// Ten million in an optimised build; a sanitizer or a debug build takes its time for each. As many as SCHEDULER_TEST_DEPTH says, else.
+private let hops = ProcessInfo.processInfo.environment["SCHEDULER_TEST_DEPTH"].flatMap(Int.init) ?? usualHops
 #if DEBUG
-  private let hops = 1_000_000
+  private let usualHops = 1_000_000
 #else
-  private let hops = 10_000_000
+  private let usualHops = 10_000_000
 #endif
+
+private func recurse(on scheduler: some ImmediateSchedulerType) {
+  let before = residentKilobytes(), turns = Counter()
+  scheduler.scheduleRecursive(1) { n, again in
+    if turns.increment() < hops { again(n + 1) }
+  }
+  precondition(turns.value == hops, "a turn is missing")
+  precondition(residentKilobytes() - before < 60_000, "the memory is not flat")
+}
 
 private let deepest = Counter()
 

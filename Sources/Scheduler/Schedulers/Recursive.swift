@@ -18,8 +18,8 @@ extension ImmediateSchedulerType {
   public func scheduleRecursive<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   ) -> any Cancelable {
-    let recursion = Recursion(scheduler: self, action: action)
-    recursion.schedule(state)
+    let recursion = Recursion(scheduler: self, body: RecursiveBody(action))
+    recursion.schedule(turn(state, of: recursion))
     return recursion
   }
 
@@ -32,23 +32,38 @@ extension ImmediateSchedulerType {
   }
 }
 
+/// The action of a recursion, apart from it, so that the recursion itself is of one type: what is generic over the state is looked up
+/// by the runtime again in each turn, since the caller's module cannot specialise it (1 µs of 1.4).
+private final class RecursiveBody<State: Sendable>: Sendable {
+  let action: @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
+  init(_ action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void) { self.action = action }
+}
+
+/// A turn with its state, to be given the recursion's body.
+private func turn<State: Sendable>(_ state: State, of recursion: Recursion) -> Recursion.Turn {
+  { body in
+    unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { recursion.schedule(turn($0, of: recursion)) }
+  }
+}
+
 /// The turns of one recursive action: those that are scheduled and have not begun.
-private final class Recursion<State: Sendable>: Cancelable {
-  private typealias Action = @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
+private final class Recursion: Cancelable {
+  typealias Body = AnyObject & Sendable
+  typealias Turn = @Sendable (any Body) -> Void
 
   /// A thread that is in a turn, and what the turn has asked for that would have run inside it.
-  private struct Turn {
+  private struct Inside {
     let thread: UInt
-    var next: [State] = []
+    var next: [Turn] = []
   }
 
   private struct Turns {
     /// What cancels each pending turn, by its number; `nil` until `schedule` has returned it.
     var pending: [UInt64: (any Disposable)?] = [:]
     var last: UInt64 = 0
-    var inside: [Turn] = []
+    var inside: [Inside] = []
     var isDisposed = false
-    var action: Action?
+    var body: (any Body)?
   }
 
   private let scheduler: any ImmediateSchedulerType
@@ -56,21 +71,18 @@ private final class Recursion<State: Sendable>: Cancelable {
   private let isImmediate: Bool
   private let turns: Protected<Turns>
 
-  init(
-    scheduler: any ImmediateSchedulerType,
-    action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
-  ) {
+  init(scheduler: any ImmediateSchedulerType, body: any Body) {
     self.scheduler = scheduler
     isImmediate = scheduler is ImmediateScheduler
-    turns = Protected(Turns(action: action))
+    turns = Protected(Turns(body: body))
   }
 
-  @Sendable func schedule(_ state: State) {
+  func schedule(_ turn: @escaping Turn) {
     let thread = csched_swift_thread_()
     let number: UInt64? = turns.withLock {
       guard !$0.isDisposed else { return nil }
-      if isImmediate, let turn = $0.inside.firstIndex(where: { $0.thread == thread }) {
-        $0.inside[turn].next.append(state)
+      if isImmediate, let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
+        $0.inside[here].next.append(turn)
         return nil
       }
       $0.last += 1
@@ -78,7 +90,7 @@ private final class Recursion<State: Sendable>: Cancelable {
       return $0.last
     }
     guard let number else { return }
-    let token = scheduler.schedule { [self] in begin(number, state) }
+    let token = scheduler.schedule { [self] in begin(number, turn) }
     let isLate = turns.withLock {
       if $0.pending[number] != nil { $0.pending[number] = token }
       return $0.isDisposed
@@ -87,29 +99,29 @@ private final class Recursion<State: Sendable>: Cancelable {
   }
 
   /// Takes the turn, and then those that would have run inside it.
-  private func begin(_ number: UInt64, _ state: State) {
+  private func begin(_ number: UInt64, _ turn: @escaping Turn) {
     let thread = csched_swift_thread_()
     let isOutermost = turns.withLock {
       _ = $0.pending.removeValue(forKey: number)
-      if let turn = $0.inside.firstIndex(where: { $0.thread == thread }) {
-        $0.inside[turn].next.append(state)
+      if let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
+        $0.inside[here].next.append(turn)
         return false
       }
-      $0.inside.append(Turn(thread: thread))
+      $0.inside.append(Inside(thread: thread))
       return true
     }
     guard isOutermost else { return }
-    var due = [state]
+    var due = [turn]
     while !due.isEmpty {
-      for state in due {
-        guard let action = turns.withLock({ $0.isDisposed ? nil : $0.action }) else { break }
-        action(state, schedule)
+      for turn in due {
+        guard let body = turns.withLock({ $0.body }) else { break }
+        turn(body)
       }
       due.removeAll(keepingCapacity: true)
       turns.withLock {
-        let turn = $0.inside.firstIndex { $0.thread == thread }!
-        swap(&due, &$0.inside[turn].next)
-        if due.isEmpty { $0.inside.remove(at: turn) }
+        let here = $0.inside.firstIndex { $0.thread == thread }!
+        swap(&due, &$0.inside[here].next)
+        if due.isEmpty { $0.inside.remove(at: here) }
       }
     }
   }
@@ -117,13 +129,13 @@ private final class Recursion<State: Sendable>: Cancelable {
   var isDisposed: Bool { turns.withLock { $0.isDisposed } }
 
   func dispose() {
-    let (tokens, action) = turns.withLock {
+    let (tokens, body) = turns.withLock {
       $0.isDisposed = true
       let pending = $0.pending
       $0.pending = [:]
-      return (pending, $0.action.take())
+      return (pending, $0.body.take())
     }
     for (_, token) in tokens.sorted(by: { $0.key < $1.key }) { token?.dispose() }
-    _ = consume action
+    _ = consume body
   }
 }
