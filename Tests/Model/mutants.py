@@ -11,6 +11,7 @@ CHECKS = {
     "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
     "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork",
     # These take one departure at one certain step: all of the time for the one check.
+    "a timer that comes in cancelled hides its wake": "timer: beside a husk",
     "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
     "pool: workers leave what is queued": "pool end: two idle workers",
     "pool: the keeper is not closed before it is joined": "pool end: a first timer",
@@ -149,6 +150,13 @@ MUTANTS = [
     ("a timer is taken from whatever owner", "core/timer.c", "waits && csched_load_relaxed(&timer->owner) != timers;", "false;"),
     ("a cancelled timer stays", "core/timer.c", "    if (is_here) {", "    if (false) {"),
     ("a timer is popped and stays", "core/timer.c", "    leave(timers, timer); // W5\n    settle(timers);\n  } else {", "  } else {"),
+    ("a timer that comes in cancelled stays", "core/timer.c", "is_husk = csched_job_is_husk_(&timer->job);", "is_husk = false;"),
+    ("a timer that comes in cancelled is not released", "core/timer.c", "if (CSCHED_UNLIKELY(is_husk)) csched_job_discard_(&timer->job);", ""),
+    ("a timer that comes in cancelled hides its wake", "core/timer.c", "      leave(timers, timer); // W5 settle(timers); } } csched_lock_unlock", "leave(timers, timer); settle(timers); added = CSCHED_TIMER_ADDED; } } csched_lock_unlock"),
+    ("a canceller does not look for the timer again", "core/timer.c", "if (!is_out) { // due", "if (false) { // due"),
+    ("a canceller looks again when the timer may be another's", "core/timer.c",
+     "csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence is_out = withdraw(timer); } csched_job_end_cancel_(&timer->job);",
+     "csched_job_end_cancel_(&timer->job); csched_fence_heavy_(); is_out = withdraw(timer); } else csched_job_end_cancel_(&timer->job);"),
     # serial.c
     ("a queue that is let go parks whatever it has", "core/serial.c", "    submit_drain(serial);                  // S2\n", ""),
     ("a suspended queue is let go without a mark", "core/serial.c", "  if (stall(serial)) return;", "  if (is_suspended(serial)) return;"),
