@@ -36,7 +36,7 @@
 //   "one wake serves all that is due", "timers with leeway wake a loop a hundred times a second at the most",
 //   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled",
 //   "a timer cancelled before it waits is released at once".
-// Models: checks/timer.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
+// Models: checks/timer.c; promela/timer.pml. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
 
