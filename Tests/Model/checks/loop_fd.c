@@ -144,7 +144,11 @@ static void park_and_look(void *unused) {
   model_assert(model_wakes(readable) == 0);
   csched_loop_submit(loop, &jobs[2]);
   model_assert(model_wakes(readable) == 1);
-  model_assert(csched_loop_run_ready(loop, SIZE_MAX) == 1 && model_wakes(readable) == 0);
+  model_assert(csched_loop_run_ready(loop, 1) == 1 && model_wakes(readable) == 0); // it has not looked for more
+  csched_loop_stop(loop);
+  model_assert(csched_loop_run_ready(loop, SIZE_MAX) == 0 &&
+               model_wakes(readable) == 1); // the stop is still to be taken
+  model_assert(csched_loop_run_until(loop, 0) == CSCHED_RUN_STOPPED && model_wakes(readable) == 0);
   model_spawn(submit_job, (void *)0);
   model_spawn(submit_job, (void *)1);
 }
