@@ -18,6 +18,8 @@ CHECKS = {
 }
 
 EQUIVALENT = {
+    # To the checker, whose pollers have no descriptors; that sources are found is tested with real ones (LoopFdTests).
+    "wakes that have come are not looked at": "what has come is looked at before each park in a host, and by each sleep on the poller",
     # F1 on the way into blocking saves time only: whoever skips a wake because enough are running, and others could (F3), has the
     # keeper watch; it finds the work that waits, and the worker that is counted as blocked, at its first look.
     "pool: one that blocks gives its place to nobody": "the keeper does the same at its first look",
