@@ -16,6 +16,10 @@ extension CoreTests {
       #expect(failure(of: ctest_timer_overdue_keeps_its_place()) == nil)
     }
 
+    @Test("a timer cancelled before it waits is released at once") func cancelOnItsWay() {
+      #expect(failure(of: ctest_timer_cancel_on_its_way()) == nil)
+    }
+
     @Test("a timer cancelled while it waits is released at once") func cancel() {
       #expect(failure(of: ctest_timer_cancel_outside()) == nil)
       #expect(failure(of: ctest_timer_cancel_inside()) == nil)

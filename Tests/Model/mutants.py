@@ -11,12 +11,15 @@ CHECKS = {
     "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
     "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork",
     # These take one departure at one certain step: all of the time for the one check.
+    "a timer that comes in cancelled hides its wake": "timer: beside a husk",
     "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
     "pool: workers leave what is queued": "pool end: two idle workers",
     "pool: the keeper is not closed before it is joined": "pool end: a first timer",
 }
 
 EQUIVALENT = {
+    # To the checker, whose pollers have no descriptors; that sources are found is tested with real ones (LoopFdTests).
+    "wakes that have come are not looked at": "what has come is looked at before each park in a host, and by each sleep on the poller",
     # F1 on the way into blocking saves time only: whoever skips a wake because enough are running, and others could (F3), has the
     # keeper watch; it finds the work that waits, and the worker that is counted as blocked, at its first look.
     "pool: one that blocks gives its place to nobody": "the keeper does the same at its first look",
@@ -82,6 +85,10 @@ MUTANTS = [
     ("the host is not told of a close", "core/loop.c", ": fds->knows_close && csched", ": csched"),
     # loop_fd.c
     ("a loop left with work does not say so", "core/loop_fd.c", "  else csched_poller_wake_(&fds->poller); // E2\n", ""),
+    ("a wake that was served stays with the host", "core/loop_fd.c", "  if (fds->is_stale) collect(fds, false); // E2: what they were for was there before\n", ""),
+    ("a wake is taken for one that was served", "core/loop.c",
+     "csched_fds_settle_(fds); // E2: before the park, or it could take a wake for this one fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1",
+     "fds->is_in_host = csched_mpsc_park(&loop->inbox); fds->is_stale = true; csched_fds_settle_(fds);"),
     ("a host is not told when to come", "core/loop_fd.c", "  if (is_idle) csched_poller_arm_(&fds->poller, until); // E2\n  else csched", "  if (!is_idle) csched"),
     ("a sleep on the poller sets no alarm", "core/loop_fd.c", "  csched_poller_arm_(&fds->poller, until); // E2\n  collect(fds, true);", "  collect(fds, true);"),
     ("a loop that gets a host is not parked in it", "core/loop_fd.c", "    csched_loop_run_ready(loop, 0);", "    //"),
@@ -127,6 +134,14 @@ MUTANTS = [
     ("pool: a fork that was taken back stays in the deque", "core/fork_join.c", "    csched_store_relaxed(&worker->bottom, worker->bottom - 1); // D2\n    fork = worker->deque[worker->bottom % CSCHED_DEQUE_SLOTS];", "    fork = worker->deque[(worker->bottom - 1) % CSCHED_DEQUE_SLOTS];"),
     ("pool: the end of a fork wakes nobody", "core/fork_join.c", "    csched_futex_wake_(phase, 1); ", "    ; "),
     ("pool: who waits for a fork does not say so", "core/fork_join.c", "  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // D3\n  while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);", "  while (!is_done(fork)) csched_futex_wait_(&fork->phase, PENDING, CSCHED_FOREVER);"),
+    ("pool: the last one leaves when it has been idle for long", "core/pool_idle.c", "(claim != -IDLE - THREADS || count_of(crowd, THREADS) > 1 + count_of(crowd, SEARCHING));", "true;"),
+    ("pool: nobody leaves", "core/pool_idle.c", "if (stop_being_idle(worker, -IDLE - THREADS)) return false; // F6", ""),
+    ("pool: a start that fails stays counted", "core/pool_idle.c", "leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the taking", ""),
+    ("pool: a start that fails forgets to signal", "core/pool_idle.c", "if (worker != NULL) signal(worker); // F4 else", "if (worker == NULL)"),
+    ("pool: a job that ends its thread costs a worker", "core/pool_worker.c", "  if (!worker->has_left) replace(worker);\n", ""),
+    ("pool: a successor is counted as searching", "core/pool_worker.c", "worker->is_searching = leaving == NULL || leaving->is_searching;", "worker->is_searching = true;"),
+    ("pool: a worker without a successor does not go on", "core/pool_worker.c", "if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);", "csched_pool_start_worker_(worker->pool, worker);"),
+    ("pool: one that cannot begin stays in memory", "core/pool.c", "  else free(pool); // X4\n", ""),
     # misuse
     ("relock is not noticed", "core/lock.c",
      "  if (is_owner(lock)) panic_owner(lock, \"csched_lock_lock\", \"The lock is not recursive: unlock it first.\");\n", ""),
@@ -149,6 +164,13 @@ MUTANTS = [
     ("a timer is taken from whatever owner", "core/timer.c", "waits && csched_load_relaxed(&timer->owner) != timers;", "false;"),
     ("a cancelled timer stays", "core/timer.c", "    if (is_here) {", "    if (false) {"),
     ("a timer is popped and stays", "core/timer.c", "    leave(timers, timer); // W5\n    settle(timers);\n  } else {", "  } else {"),
+    ("a timer that comes in cancelled stays", "core/timer.c", "is_husk = csched_job_is_husk_(&timer->job);", "is_husk = false;"),
+    ("a timer that comes in cancelled is not released", "core/timer.c", "if (CSCHED_UNLIKELY(is_husk)) csched_job_discard_(&timer->job);", ""),
+    ("a timer that comes in cancelled hides its wake", "core/timer.c", "      leave(timers, timer); // W5 settle(timers); } } csched_lock_unlock", "leave(timers, timer); settle(timers); added = CSCHED_TIMER_ADDED; } } csched_lock_unlock"),
+    ("a canceller does not look for the timer again", "core/timer.c", "if (!is_out) { // due", "if (false) { // due"),
+    ("a canceller looks again when the timer may be another's", "core/timer.c",
+     "csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence is_out = withdraw(timer); } csched_job_end_cancel_(&timer->job);",
+     "csched_job_end_cancel_(&timer->job); csched_fence_heavy_(); is_out = withdraw(timer); } else csched_job_end_cancel_(&timer->job);"),
     # serial.c
     ("a queue that is let go parks whatever it has", "core/serial.c", "    submit_drain(serial);                  // S2\n", ""),
     ("a suspended queue is let go without a mark", "core/serial.c", "  if (stall(serial)) return;", "  if (is_suspended(serial)) return;"),

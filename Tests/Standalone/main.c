@@ -170,6 +170,7 @@ static void run_timer(void) {
   RUN(ctest_timer_equal_deadlines());
   RUN(ctest_timer_overdue_keeps_its_place());
   RUN(ctest_timer_cancel_outside());
+  RUN(ctest_timer_cancel_on_its_way());
   RUN(ctest_timer_cancel_inside());
   RUN(ctest_timer_cancel_races(times(20), seed()));
   RUN(ctest_timer_rearmed_and_cancelled(times(20)));

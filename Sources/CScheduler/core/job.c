@@ -122,19 +122,30 @@ void *csched_job_running_(void) { return innermost; }
 
 void csched_job_restore_running_(void *running) { innermost = running; }
 
-csched_cancel_result csched_job_cancel(csched_job *job) {
+csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
   uint32_t found = QUEUED;
-  if (csched_cas_acquire(&job->state, &found, (uint32_t)DROPPING)) { // J1: acquire; pairs with submitted
-    job->type->drop(job);                                            // J2
-    found = DROPPING;
-    if (!csched_cas_release(&job->state, &found, (uint32_t)CANCELLED)) { // J3: PASSED, the queue was quicker
-      (void)csched_load_acquire(&job->state); // J3: pairs with the passing; the queue has done with the memory
-      csched_store_release(&job->state, (uint32_t)IDLE); // J5: the same
-      release(job);
-    }
-    return CSCHED_CANCEL_DROPPED;
-  }
-  return found == RUNNING ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
+  if (!csched_cas_acquire(&job->state, &found, (uint32_t)DROPPING)) // J1: acquire; pairs with submitted
+    return found == RUNNING ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
+  job->type->drop(job); // J2
+  return CSCHED_CANCEL_DROPPED;
+}
+
+void csched_job_end_cancel_(csched_job *job) {
+  uint32_t found = DROPPING;
+  if (csched_cas_release(&job->state, &found, (uint32_t)CANCELLED)) return; // J3: the queue comes later
+  (void)csched_load_acquire(&job->state);            // J3: pairs with the passing; the queue has done with the memory
+  csched_store_release(&job->state, (uint32_t)IDLE); // J5: the same
+  release(job);
+}
+
+csched_cancel_result csched_job_cancel(csched_job *job) {
+  csched_cancel_result result = csched_job_begin_cancel_(job);
+  if (result == CSCHED_CANCEL_DROPPED) csched_job_end_cancel_(job);
+  return result;
+}
+
+bool csched_job_is_husk_(const csched_job *job) {
+  return csched_load_relaxed(&job->state) >= CANCELLED; // J1: it stays so until it is discarded
 }
 
 csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {

@@ -13,6 +13,15 @@ void csched_job_perform_(csched_job *job);
 /// Does: drops `job` unless it was cancelled, then releases it. Requires: it has been unlinked.
 void csched_job_discard_(csched_job *job);
 
+/// Does: the first half of csched_job_cancel. If it returns DROPPED, the job is not released before the second half has begun.
+csched_cancel_result csched_job_begin_cancel_(csched_job *job);
+
+/// Does: the second half. Nothing of the canceller's looks at the job afterwards, unless it has unlinked it.
+void csched_job_end_cancel_(csched_job *job);
+
+/// Returns: whether `job` has been cancelled, or is being so. Requires: it is submitted, and the caller is to unlink it.
+bool csched_job_is_husk_(const csched_job *job);
+
 /// Returns: which jobs are running on this thread, for csched_job_restore_running_. NULL: none.
 void *csched_job_running_(void);
 

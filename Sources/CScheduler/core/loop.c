@@ -29,7 +29,7 @@
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
 //   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
 //   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise".
-// Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml.
+// Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
@@ -286,6 +286,7 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
 // Leaves the sleeping to the host, or tells it to come again. A close is told once: the loop may be kept for long after it.
 static void park_in_host(csched_loop *loop) {
   csched_fds *fds = &loop->fds;
+  csched_fds_settle_(fds);                          // E2: before the park, or it could take a wake for this one
   fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1
   bool is_idle = fds->is_in_host ? !has_work(loop, NULL, 0) : fds->knows_close && csched_mpsc_is_empty(&loop->inbox);
   fds->knows_close = is_closing(loop);
@@ -300,6 +301,7 @@ typedef struct run_frame {
 static void enter(run_frame *frame, csched_loop *loop, const char *function) {
   require_thread(loop, function);
   if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);
+  if (loop->fds.is_in_host) loop->fds.is_stale = true;
   loop->fds.is_in_host = false;
   loop->depth++;
   csched_target_enter(&frame->inside, &loop->target);

@@ -22,7 +22,7 @@
 //   handler is not called again", "a descriptor's number used again brings no stale event", "a thousand sources",
 //   "jobs, timers and sources do not starve each other", "a loop with sources does not wake up while idle",
 //   "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources are never early".
-// Models: checks/loop_fd.c. Not modelled: E3, E4, E5, which concern one thread and the system's descriptors.
+// Models: checks/loop_fd.c; promela/loop_fd.pml, also for E3 and E4. Not modelled: E3, E4, E5, which concern one thread and the system's descriptors.
 
 #include "loop_fd_internal.h"
 
@@ -79,6 +79,7 @@ static void collect(csched_fds *fds, bool blocks) {
   csched_poller_event events[BATCH]; // E5
   int count = csched_poller_wait_(&fds->poller, events, BATCH, blocks);
   fds->turns = 0;
+  fds->is_stale = false;
   for (int i = 0; i < count; i++) {
     size_t fd = (uint32_t)events[i].tag;
     csched_fd_source *source = fd < fds->size ? fds->by_fd[fd] : NULL;
@@ -113,7 +114,12 @@ bool csched_fds_wait_(csched_fds *fds, csched_time until) {
   return true;
 }
 
+void csched_fds_settle_(csched_fds *fds) {
+  if (fds->is_stale) collect(fds, false); // E2: what they were for was there before
+}
+
 void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
+  fds->is_stale = !is_idle;
   if (is_idle) csched_poller_arm_(&fds->poller, until); // E2
   else csched_poller_wake_(&fds->poller);               // E2
 }

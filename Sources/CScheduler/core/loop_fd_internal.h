@@ -17,6 +17,7 @@ typedef struct csched_fds {
   bool has_host;            ///< a foreign loop sleeps for this one, between its runs;
   bool is_in_host;          ///< it does so now, and the run queue is parked;
   bool knows_close;         ///< and it has been told of the close
+  bool is_stale;            ///< a wake or alarm may have come for what has been done since
   csched_fd_source **by_fd; ///< the one for each descriptor, or NULL
   size_t size, count;
   struct csched_fd_queue ready; ///< to be told
@@ -47,6 +48,10 @@ csched_job *csched_fds_look_(csched_fds *fds);
 /// Does: sleeps on the poller, if it is open, until a wake, a source, or `until`. It may return early. Returns: whether it is.
 /// Thread: the loop's.
 bool csched_fds_wait_(csched_fds *fds, csched_time until);
+
+/// Does: ends wakes and alarms that have come, if any may have, and queues the sources that are ready. The caller then looks at
+/// all that there is to do. Thread: the loop's, with a host.
+void csched_fds_settle_(csched_fds *fds);
 
 /// Does: makes the poller's descriptor readable now, or, if the loop is idle, at `until`. Thread: the loop's.
 void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until);

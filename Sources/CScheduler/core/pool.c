@@ -17,7 +17,7 @@
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
 //   "a pool that cannot have a thread is an error", "join on a pool's own thread is refused".
-// Models: checks/pool.c. Not modelled: X4.
+// Models: checks/pool.c.
 
 #include "pool_internal.h"
 

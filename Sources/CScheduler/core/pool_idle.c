@@ -25,7 +25,7 @@
 //   instead were rejected: who leaves SEARCHING would need the heavy one, for each job that was found by spinning.
 // Checked by: "every job runs once, whoever submits", "an idle pool does not wake up", "idle workers leave, all but one",
 //   "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop".
-// Models: checks/pool.c; promela/pool.pml. Not modelled: F6.
+// Models: checks/pool.c; promela/pool.pml.
 
 #include "pool_internal.h"
 

@@ -18,7 +18,7 @@
 // Source: the tick over blocked threads is that of Go's sysmon; it looks at processor time in place of system calls.
 // Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced",
 //   "an idle pool does not wake up", "delayed jobs of a pool run, never early".
-// Models: checks/pool.c. Not modelled: K2.
+// Models: checks/pool.c. Not modelled: K2, which is a bound on time: the checker may hold any thread up for as long as it likes.
 
 #include "pool_internal.h"
 

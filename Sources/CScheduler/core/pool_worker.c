@@ -17,7 +17,7 @@
 // Source: aging by counting is that of many schedulers of disks and processes.
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "every job runs once, whoever submits",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker".
-// Models: checks/pool.c. Not modelled: C4.
+// Models: checks/pool.c.
 
 #include "pool_internal.h"
 
@@ -184,11 +184,11 @@ static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool
   return NULL;
 }
 
-static int start_locked(csched_pool_worker *worker) {
+static int start_locked(csched_pool_worker *worker, const csched_pool_worker *leaving) {
   csched_pool *pool = worker->pool;
   if (worker->life == ENDED) csched_os_thread_join_(worker->os); // C3
   worker->life = VACANT;
-  worker->is_searching = true; // as its waker has counted it
+  worker->is_searching = leaving == NULL || leaving->is_searching; // C4: as it is counted, by its waker or before
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
@@ -214,7 +214,7 @@ int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leavi
   for (;;) {
     csched_lock_lock(&pool->slots_lock);
     csched_pool_worker *worker = find_slot_locked(pool, leaving);
-    int error = worker != NULL ? start_locked(worker) : EAGAIN;
+    int error = worker != NULL ? start_locked(worker, leaving) : EAGAIN;
     csched_lock_unlock(&pool->slots_lock);
     if (worker != NULL || leaving != NULL) return error;
     csched_nap_(20000); // one has left the count and is about to give up its slot

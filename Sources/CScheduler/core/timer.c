@@ -19,6 +19,8 @@
 //   W6  A timer may be submitted to another owner each time. Its owner is written before its place, and read after it, by one who
 //       holds the lock of the owner as read before: so all three belong together, or it is tried again.
 //   W7  After close nothing is added.
+//   W8  A timer that is cancelled before it has come in does not stay until its deadline. Whoever adds it: place, light fence, look at
+//       the job; against: the job's DROPPING, heavy fence, look at the place. So one of the two takes it out at once.
 // Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number; a timer sinks 7 times at the most, in truth
 //   once or twice; gaps are crossed by the bitmaps.
 // Leeway: what is due is popped at each wake, and nothing wakes before the least deadline + leeway. That is the fewest wakes there
@@ -32,11 +34,13 @@
 // Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at
 //   both ends", "adding and leaving look at nothing else, whatever the number", "long gaps are not walked",
 //   "one wake serves all that is due", "timers with leeway wake a loop a hundred times a second at the most",
-//   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled".
-// Models: checks/timer.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
+//   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled",
+//   "a timer cancelled before it waits is released at once".
+// Models: checks/timer.c; promela/timer.pml. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
 
+#include "../platform/platform.h"
 #include "job_internal.h"
 
 enum { TICK_BITS = 22, DIGIT_BITS = 6 };
@@ -199,13 +203,21 @@ void csched_timers_init_(csched_timers *timers) {
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
                                       csched_time leeway) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
+  bool is_husk = false;
   csched_lock_lock(&timers->lock);
   if (!timers->is_closed) {                      // W7
     csched_store_relaxed(&timer->owner, timers); // W6: before the place
     timer->leeway = leeway;
-    added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
+    added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED; // W4: told, husk or not
+    csched_fence_light_();                                                                  // W8: light side
+    is_husk = csched_job_is_husk_(&timer->job);
+    if (CSCHED_UNLIKELY(is_husk)) {
+      leave(timers, timer); // W5
+      settle(timers);
+    }
   }
   csched_lock_unlock(&timers->lock);
+  if (CSCHED_UNLIKELY(is_husk)) csched_job_discard_(&timer->job); // W8: which only releases
   return added;
 }
 
@@ -272,8 +284,15 @@ static bool withdraw(csched_timer *timer) {
 }
 
 csched_cancel_result csched_timer_cancel(csched_timer *timer) {
-  bool was_waiting = withdraw(timer);
-  csched_cancel_result result = csched_job_cancel(&timer->job);
-  if (was_waiting) csched_job_discard_(&timer->job); // W5: cancelled by now, so this only releases
+  bool is_out = withdraw(timer);
+  csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
+  if (result == CSCHED_CANCEL_DROPPED) {
+    if (!is_out) {           // due and on its way, or not there yet
+      csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence
+      is_out = withdraw(timer);
+    }
+    csched_job_end_cancel_(&timer->job);
+  }
+  if (is_out) csched_job_discard_(&timer->job); // W5: cancelled by now, so this only releases
   return result;
 }

@@ -105,6 +105,22 @@ static void host_timer(void *unused) {
 }
 static void hosted_timer(void) { begin(host_timer, NULL); }
 
+// An announcement of nothing that the loop looks at, and a submission behind it: the first wake may stand for both.
+static csched_activation elsewhere;
+static void stop_and_submit(void *unused) {
+  (void)unused;
+  csched_activation_stop(&elsewhere);
+  csched_loop_submit(loop, &jobs[0]);
+}
+static void host_one(void *unused) {
+  (void)unused;
+  create();
+  csched_activation_init(&elsewhere, loop);
+  model_spawn(stop_and_submit, NULL);
+  host(1, SIZE_MAX);
+}
+static void hosted_behind_another(void) { begin(host_one, NULL); }
+
 static void host_until(csched_run_result wanted) {
   int fd = csched_loop_fd(loop);
   while (csched_loop_run_until(loop, 0) != wanted) {
@@ -144,7 +160,11 @@ static void park_and_look(void *unused) {
   model_assert(model_wakes(readable) == 0);
   csched_loop_submit(loop, &jobs[2]);
   model_assert(model_wakes(readable) == 1);
-  model_assert(csched_loop_run_ready(loop, SIZE_MAX) == 1 && model_wakes(readable) == 0);
+  model_assert(csched_loop_run_ready(loop, 1) == 1 && model_wakes(readable) == 0); // it has not looked for more
+  csched_loop_stop(loop);
+  model_assert(csched_loop_run_ready(loop, SIZE_MAX) == 0 &&
+               model_wakes(readable) == 1); // the stop is still to be taken
+  model_assert(csched_loop_run_until(loop, 0) == CSCHED_RUN_STOPPED && model_wakes(readable) == 0);
   model_spawn(submit_job, (void *)0);
   model_spawn(submit_job, (void *)1);
 }
@@ -201,16 +221,17 @@ static void sleep_then_open(void *unused) {
 static void opened_late(void) { begin(sleep_then_open, NULL); }
 
 const model_check loop_fd_checks[] = {
-    {"host: submissions against the park in a host", hosted, destroy},              // E1, E2, P1, P2
-    {"host: one job at a time, the rest is announced", hosted_one_by_one, destroy}, // P1
-    {"host: handed over inside of a run", hosted_from_inside, destroy},             // P1
-    {"host: a first timer from outside", hosted_timer, destroy},                    // E2, P1
-    {"host: stop against submit and the park in a host", hosted_stop, destroy},     // P1, P5
-    {"host: a close is told, and nothing is lost", hosted_close, none_lost},        // P1, P6
-    {"host: one wake for a park", woken_once, one_wake},                            // P2
-    {"poller: submissions against the poller", on_poller, destroy},                 // E1, E2
-    {"poller: a timer from outside ends the sleep", timer_on_poller, destroy},      // E2
-    {"poller: a stop ends the sleep", stop_on_poller, destroy},                     // E2
-    {"poller: opened while a wake is under way", opened_late, destroy},             // E1
+    {"host: submissions against the park in a host", hosted, destroy},                    // E1, E2, P1, P2
+    {"host: one job at a time, the rest is announced", hosted_one_by_one, destroy},       // P1
+    {"host: handed over inside of a run", hosted_from_inside, destroy},                   // P1
+    {"host: a submission behind another's announcement", hosted_behind_another, destroy}, // E2, P1
+    {"host: a first timer from outside", hosted_timer, destroy},                          // E2, P1
+    {"host: stop against submit and the park in a host", hosted_stop, destroy},           // P1, P5
+    {"host: a close is told, and nothing is lost", hosted_close, none_lost},              // P1, P6
+    {"host: one wake for a park", woken_once, one_wake},                                  // P2
+    {"poller: submissions against the poller", on_poller, destroy},                       // E1, E2
+    {"poller: a timer from outside ends the sleep", timer_on_poller, destroy},            // E2
+    {"poller: a stop ends the sleep", stop_on_poller, destroy},                           // E2
+    {"poller: opened while a wake is under way", opened_late, destroy},                   // E1
     {NULL, NULL, NULL},
 };

@@ -40,10 +40,11 @@ static void reset(void) {
   pool = NULL;
 }
 
-static void make(size_t workers, size_t most) {
-  csched_pool_options options = {.workers = workers, .most_threads = most, .idle_exit = CSCHED_FOREVER};
+static void make_leaving(size_t workers, size_t most, csched_time idle_exit) {
+  csched_pool_options options = {.workers = workers, .most_threads = most, .idle_exit = idle_exit};
   model_assert(csched_pool_create(&pool, &options) == 0);
 }
+static void make(size_t workers, size_t most) { make_leaving(workers, most, CSCHED_FOREVER); }
 static void submit(void *context) {
   intptr_t i = (intptr_t)context;
   model_write(&given[i], 1);
@@ -126,7 +127,26 @@ static void without_threads(void) {
   model_spawn(submit_without_threads, NULL);
 }
 
-// MARK: passing the search on
+// The same with workers that leave: the one who stays must not take the thread that fails to start for another.
+static void leave_without_threads(void *unused) {
+  (void)unused;
+  make_leaving(2, 2, 30000);
+  model_refuse_threads(true);
+  for (int i = 0; i < JOBS; i++) jobs[i].type = &telling;
+  model_spawn(submit, (void *)1);
+  submit((void *)0);
+  wait_for(&met, 2);
+  csched_nap_(100000);
+  submit((void *)2);
+  wait_for(&met, 3);
+  model_refuse_threads(false);
+  end(CSCHED_STOP_RUN);
+}
+static void leaving_without_threads(void) {
+  model_refuse_threads(false);
+  reset();
+  model_spawn(leave_without_threads, NULL);
+}
 
 // The two jobs end only when both have begun: so both workers are needed.
 static void meet(csched_job *job) {
@@ -135,6 +155,70 @@ static void meet(csched_job *job) {
   wait_for(&met, 2);
 }
 static const csched_job_type meeting = {meet, note_drop, NULL};
+
+// Of two that are idle for long one stays.
+static void leave_but_one(void *unused) {
+  (void)unused;
+  make_leaving(2, 2, 30000);
+  jobs[0].type = jobs[1].type = &meeting;
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&met, 2);
+  while (csched_pool_thread_count(pool) > 1) csched_nap_(40000);
+  csched_nap_(100000);
+  model_assert(csched_pool_thread_count(pool) == 1);
+  jobs[2].type = &telling;
+  submit((void *)2);
+  wait_for(&met, 3);
+  end(CSCHED_STOP_RUN);
+}
+static void all_but_one_leave(void) {
+  reset();
+  model_spawn(leave_but_one, NULL);
+}
+
+// MARK: threads that end, or never begin
+
+static void exit_thread(csched_job *job) {
+  note(job);
+  model_exit();
+}
+static const csched_job_type exiting = {exit_thread, note_drop, NULL};
+static void exit_and_go_on(void *most) {
+  make(1, (size_t)(intptr_t)most);
+  jobs[0].type = &exiting;
+  jobs[1].type = jobs[2].type = &telling;
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&met, 1);
+  submit((void *)2);
+  wait_for(&met, 2);
+  model_assert(csched_pool_thread_count(pool) == 1);
+  end(CSCHED_STOP_RUN);
+}
+static void replaced_at_exit(void) {
+  reset();
+  model_spawn(exit_and_go_on, (void *)2);
+}
+static void goes_on_at_exit(void) {
+  reset();
+  model_spawn(exit_and_go_on, (void *)1);
+}
+static void fail_to_create(void *unused) {
+  (void)unused;
+  model_refuse_threads(true);
+  csched_pool_options options = {.workers = 2, .most_threads = 2};
+  model_assert(csched_pool_create(&pool, &options) == EAGAIN && pool == NULL);
+  model_refuse_threads(false);
+}
+static void not_created(void) {
+  model_refuse_threads(false);
+  reset();
+  model_spawn(fail_to_create, NULL);
+}
+static void nothing_ran(void) { model_assert(ran == 0 && dropped == 0); }
+
+// MARK: passing the search on
 
 static void two_that_meet(void *unused) {
   (void)unused;
@@ -586,11 +670,16 @@ const model_check pool_checks[] = {
     {"pool: two workers: each submission against going idle", two_workers, all_three_ran},           // F1, F2, F4
     {"pool: two submitters and one worker", two_submitters, all_three_ran},                          // F1, F3
     {"pool: the system has no second thread: nothing waits for it", without_threads, all_three_ran}, // F1, F2
-    {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},          // F1, F2
-    {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},                        // F1, F2
-    {"pool: a batch wakes as many as it needs", batch, all_three_ran},                               // F2, F4
-    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                               // F3, K3, C3
-    {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran},          // F3, K1, K3
+    {"pool: idle for long: all leave but one", all_but_one_leave, all_three_ran},                    // F6
+    {"pool: idle for long, and the system has no second thread", leaving_without_threads, all_three_ran}, // F2, F6
+    {"pool: a job ends its thread, which is replaced", replaced_at_exit, all_three_ran},                  // C3, C4
+    {"pool: a job ends its thread, which goes on at its end", goes_on_at_exit, all_three_ran},            // C4
+    {"pool end: one that cannot begin leaves nothing behind", not_created, nothing_ran},                  // X4
+    {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},               // F1, F2
+    {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},                             // F1, F2
+    {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
+    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                                    // F3, K3, C3
+    {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran},               // F3, K1, K3
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7

@@ -1,4 +1,4 @@
-// timer.c: W1, W4 to W7, by itself and under a loop.
+// timer.c: W1, W4 to W8, by itself and under a loop.
 
 #include "../engine/model.h"
 
@@ -129,10 +129,83 @@ static void left_once(void) {
   model_assert(dropped == 1 && released == 1);
 }
 
+// Cancelled before it has come in, or after: it does not stay either way, though its deadline is far.
+static const csched_job_type counted = {run, drop, release};
+static int results;
+static void submit_far(void *far) {
+  csched_job_submitted_(&timer.job, "submit_far");
+  results += csched_timers_add_(&owners[0], &timer, far != NULL ? CSCHED_FOREVER : 20, 0) != CSCHED_TIMER_REFUSED;
+}
+static void cancel_until_dropped(void *unused) {
+  (void)unused;
+  while (csched_timer_cancel(&timer) != CSCHED_CANCEL_DROPPED) csched_nap_(1000);
+}
+static void begin(void (*submit)(void *), void *context) {
+  reset();
+  released = results = 0;
+  csched_timer_init(&timer, &counted, NULL);
+  memset(&owners[0], 0, sizeof owners[0]);
+  csched_timers_init_(&owners[0]);
+  model_spawn(submit, context);
+}
+static void enter_against_cancel(void (*submit)(void *), void *context) {
+  begin(submit, context);
+  model_spawn(cancel_until_dropped, NULL);
+}
+static void cancelled_near(void) { enter_against_cancel(submit_far, NULL); }
+static void cancelled_far(void) { enter_against_cancel(submit_far, &timer); }
+static void submit_again(void *unused) {
+  submit_far(unused);
+  while (!csched_job_is_idle(&timer.job)) csched_nap_(1000);
+  submit_far(unused);
+}
+static void enter_again(void) { enter_against_cancel(submit_again, NULL); }
+static void second_stays(void) {
+  model_assert(results == 2 && ran == 0 && dropped == 1 && released == 1 && owners[0].pending == 1);
+}
+static void gone(void) {
+  model_assert(results == 1 && ran == 0 && dropped == 1 && released == 1);
+  model_assert(owners[0].pending == 0 && csched_timers_pop_(&owners[0], CSCHED_FOREVER) == NULL);
+}
+
+// A husk that has made the wake earlier, and another timer between that and the old one: whoever sleeps is told of one of the two.
+static csched_timer husk, far_one;
+static void cancel_husk(void *unused) {
+  (void)unused;
+  csched_timer_cancel(&husk);
+}
+static csched_time told(csched_timer *each, csched_time deadline, csched_time until) {
+  csched_job_submitted_(&each->job, "told");
+  csched_timer_added added = csched_timers_add_(&owners[0], each, deadline, 0);
+  return added == CSCHED_TIMER_ADDED_FIRST ? csched_load_relaxed(&owners[0].wake) : until;
+}
+static void add_beside_a_husk(void *unused) {
+  (void)unused;
+  csched_time until = told(&far_one, 1000, CSCHED_FOREVER);
+  until = told(&husk, 20, until);
+  until = told(&timer, 40, until);
+  model_assert(until <= 40);
+}
+static void beside_a_husk(void) {
+  begin(add_beside_a_husk, NULL);
+  csched_timer_init(&husk, &counted, NULL);
+  csched_timer_init(&far_one, &counted, NULL);
+  model_spawn(cancel_husk, NULL);
+}
+static void all_given_back(void) {
+  for (csched_timer *left; (left = csched_timers_pop_(&owners[0], CSCHED_FOREVER)) != NULL;)
+    csched_job_discard_(&left->job);
+  model_assert(ran == 0 && dropped == 3 && released == 3);
+}
+
 const model_check timer_checks[] = {
-    {"timer: moved to now from never: one run", moved_near, moved_once},                     // W4, W5
-    {"timer: moved while it comes due: one run", moved_while_due, once},                     // W1, W5
-    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                  // W7
-    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once}, // W5, W6
+    {"timer: moved to now from never: one run", moved_near, moved_once},                         // W4, W5
+    {"timer: moved while it comes due: one run", moved_while_due, once},                         // W1, W5
+    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                      // W7
+    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once},     // W5, W6
+    {"timer: cancelled on its way in: it does not stay", cancelled_near, gone},                  // W5, W8
+    {"timer: cancelled on its way to the end of time: it does not stay", cancelled_far, gone},   // W5, W8
+    {"timer: cancelled once, submitted again: the second one stays", enter_again, second_stays}, // W5, W8
+    {"timer: beside a husk that came first: its wake is told", beside_a_husk, all_given_back},   // W4, W8
     {NULL, NULL, NULL},
 };

@@ -95,9 +95,9 @@ static void exit_thread(probe *probe) {
   pthread_exit(NULL);
 }
 
-ctest_failure ctest_pool_exits_inside(int rounds) {
-  KERNEL();
-  csched_pool *pool = make_pool(&(csched_pool_options){.name = "exits", .workers = 2, .most_threads = 2});
+// With as many threads as workers the one that exits may have to go on; with more another takes its place.
+static void exit_inside(int rounds, size_t most) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "exits", .workers = 2, .most_threads = most});
   static probe exiting[200];
   if (rounds > 200) rounds = 200;
   for (int i = 0; i < rounds; i++) {
@@ -115,6 +115,11 @@ ctest_failure ctest_pool_exits_inside(int rounds) {
   pool_gate_open(&gate);
   end_pool(pool, CSCHED_STOP_RUN);
   CHECK_EQUAL(ctest_threads_named("exits-1") + ctest_threads_named("exits-2"), 0);
+}
+
+ctest_failure ctest_pool_exits_inside(int rounds) {
+  KERNEL();
+  for (size_t most = 2; most <= 4; most += 2) exit_inside(rounds, most);
   return kernel_result();
 }
 

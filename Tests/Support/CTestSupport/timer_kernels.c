@@ -130,6 +130,35 @@ ctest_failure ctest_timer_cancel_outside(void) {
   return kernel_result();
 }
 
+// A target that is slow: what is submitted to it is cancelled before it reaches the loop below.
+typedef struct slow_target {
+  csched_target target;
+  csched_target *base;
+} slow_target;
+
+static int cancel_then_deliver_at(csched_target *target, csched_timer *timer, csched_time deadline,
+                                  csched_time leeway) {
+  csched_target *base = ((slow_target *)target)->base;
+  CHECK_EQUAL(csched_timer_cancel(timer), CSCHED_CANCEL_DROPPED);
+  return base->type->deliver_at(base, timer, deadline, leeway);
+}
+
+ctest_failure ctest_timer_cancel_on_its_way(void) {
+  KERNEL();
+  static const csched_target_type slow_type = {.deliver_at = cancel_then_deliver_at};
+  csched_thread *thread = start_thread("timers");
+  slow_target slow = {{.type = &slow_type}, csched_loop_target(csched_thread_loop(thread))};
+  csched_time deadlines[] = {csched_now() + 60000 * MS, CSCHED_FOREVER};
+  for (int i = 0; i < 2; i++) {
+    probe probe;
+    probe_init(&probe, NULL, NULL);
+    csched_target_submit_at(&slow.target, &probe.timer, deadlines[i], 0);
+    CHECK_PROBE(&probe, 0, 1); // and released
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
 static void cancel_other(probe *probe) {
   struct probe *other = probe->context;
   CHECK_EQUAL(csched_timer_cancel(&other->timer), CSCHED_CANCEL_DROPPED);

@@ -45,8 +45,8 @@ CSCHED_INLINE void csched_timer_init(csched_timer *timer, const csched_job_type 
   timer->node.place = 0;
 }
 
-/// Does: as csched_job_cancel on the timer's job, and takes the timer out of where it waits at once, so that `release` follows
-/// without waiting for the deadline. Requires: the timer, and what it was submitted to, stay valid during the call. Thread: any.
+/// Does: as csched_job_cancel on the timer's job, and takes the timer out of where it waits, or is about to, at once, so that
+/// `release` follows without waiting for the deadline. Requires: the timer, and what it was submitted to, stay valid during the call. Thread: any.
 csched_cancel_result csched_timer_cancel(csched_timer *timer);
 
 CSCHED_END_DECLS

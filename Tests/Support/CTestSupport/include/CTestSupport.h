@@ -151,6 +151,7 @@ ctest_failure ctest_timer_order(int timers, bool busy, uint64_t seed);
 ctest_failure ctest_timer_equal_deadlines(void);
 ctest_failure ctest_timer_overdue_keeps_its_place(void);
 ctest_failure ctest_timer_cancel_outside(void);
+ctest_failure ctest_timer_cancel_on_its_way(void);
 ctest_failure ctest_timer_cancel_inside(void);
 ctest_failure ctest_timer_cancel_races(int rounds, uint64_t seed);
 ctest_failure ctest_timer_rearmed_and_cancelled(int rounds);
