@@ -186,6 +186,19 @@ static void run_timer(void) {
   RUN(ctest_wheel_gaps());
 }
 
+static void run_clock(void) {
+  RUN(ctest_wheel_set_back(times(20000), seed()));
+  RUN(ctest_clock_order(CSCHED_CLOCK_BOOT, 50, 0, seed()));
+  RUN(ctest_clock_order(CSCHED_CLOCK_WALL, 50, 0, seed()));
+  RUN(ctest_clock_order(CSCHED_CLOCK_WALL, 50, 1, seed()));
+  RUN(ctest_clock_order(CSCHED_CLOCK_BOOT, 50, 2, seed()));
+  RUN(ctest_clock_late_keep_their_place(times(20)));
+  RUN(ctest_clock_cancel());
+  RUN(ctest_clock_cancel_races(times(20), seed()));
+  RUN(ctest_clock_edges());
+  RUN(ctest_clock_refused());
+}
+
 static void run_fd(void) {
   RUN(ctest_fd_ready());
   RUN(ctest_fd_level_and_edge());
@@ -302,6 +315,7 @@ int main(int count, char **arguments) {
   run_trampoline();
   run_loop();
   run_timer();
+  run_clock();
   run_fd();
   run_serial();
   run_pool();
