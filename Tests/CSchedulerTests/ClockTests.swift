@@ -39,8 +39,15 @@ extension CoreTests {
       #expect(failure(of: ctest_clock_refused()) == nil)
     }
 
-    @Test("clocks do not wake up for nothing") func idle() {
-      #expect(failure(of: ctest_clock_idle(300)) == nil)
+    @Test("a thread that ends with its last timer is freed after the delivery") func lastOwner() {
+      #expect(failure(of: ctest_clock_last_owner(Scale.count(500))) == nil)
+    }
+
+    @Test("clocks do not wake up for nothing") func idle() async {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        ctest_exit_clock_alone(300)
+      }
+      expectMessage(result)
     }
 
     @Test("a clock that cannot be waited for is an error") func withoutDescriptors() async {

@@ -9,8 +9,9 @@ CHECKS = {
     "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
     "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
-    "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork", "clock": "clock",
+    "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork", "clock": "clock", "delivery": "delivery",
     # These take one departure at one certain step: all of the time for the one check.
+    "delivery: a loop is freed under a delivery": "delivery: a loop",
     "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
     "pool: workers leave what is queued": "pool end: two idle workers",
     "pool: the keeper is not closed before it is joined": "pool end: a first timer",
@@ -110,6 +111,13 @@ MUTANTS = [
      "  csched_store_relaxed(&queue->is_telling, 1u);\n  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL)",
      "  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL && (csched_store_relaxed(&queue->is_telling, 1u), true))"),
     ("clock: what waits at the end is not dropped", "core/clock.c", "      csched_job_discard_(&timer->job); // A5", "      ;"),
+    # delivery.c
+    ("delivery: a loop is freed under a delivery", "core/loop.c", "  csched_delivery_settle_();", "  ;"),
+    ("delivery: its end wakes nobody", "core/delivery.c", "    csched_futex_wake_(&word, INT32_MAX);", "    ;"),
+    ("delivery: who waits does not say so", "core/delivery.c",
+     "    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED))\n      csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);",
+     "    csched_futex_wait_(&word, seen, CSCHED_FOREVER);"),
+    ("delivery: it begins after the push", "core/delivery.c", "  csched_store_relaxed(&word, begun + MAKING); // G1: before the push\n", ""),
     # pool.c and its parts
     ("pool: the last searcher does not look for more", "core/pool_idle.c", "before the look for more\n  return true;", "\n  return false;"),
     ("pool: no look again before a sleep", "core/pool_idle.c", "  if (must_go_on(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return true;\n", ""),

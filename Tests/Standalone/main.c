@@ -197,6 +197,8 @@ static void run_clock(void) {
   RUN(ctest_clock_cancel_races(times(20), seed()));
   RUN(ctest_clock_edges());
   RUN(ctest_clock_refused());
+  RUN(ctest_clock_last_owner(times(50)));
+  RUN(ctest_clock_idle(50));
 }
 
 static void run_fd(void) {
@@ -309,6 +311,7 @@ static void read_arguments(int count, char **arguments) {
 int main(int count, char **arguments) {
   read_arguments(count, arguments);
   ctest_has_watchdog = (options.under & VALGRIND) == 0;
+  ctest_is_alone = true;
   if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
   run_lock();
   run_job();

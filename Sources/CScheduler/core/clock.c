@@ -34,6 +34,7 @@
 #include "../platform/platform.h"
 #include "../platform/platform_clocks.h"
 #include "clock_internal.h"
+#include "delivery_internal.h"
 #include "job_internal.h"
 #include "panic.h"
 #include "timer_internal.h"
@@ -85,7 +86,7 @@ static void look_at(clock_queue *queue) {
   csched_timer *timer;
   csched_store_relaxed(&queue->is_telling, 1u); // A6: before the queue's lock
   while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL) // A1
-    timer->target->type->deliver(timer->target, &timer->job);                                            // A5
+    csched_delivery_make_(timer);                                                                        // A5
   csched_store_relaxed(&queue->is_telling, 0u); // A6: after the queue's lock
   set_alarm(queue);                             // A2
 }

@@ -1,9 +1,11 @@
-// clock.c: A1, A2, A4 to A6. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
+// clock.c: A1, A2, A4 to A6; delivery.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
 // the clocks' thread, too; what is overslept is a deadlock, or comes an age too late.
 
 #include "../engine/model.h"
 
 #include "../../../Sources/CScheduler/core/clock_internal.h"
+#include "../../../Sources/CScheduler/core/delivery_internal.h"
+#include "../../../Sources/CScheduler/core/job_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
@@ -18,6 +20,7 @@ static csched_clock clocks[TIMERS];
 static csched_time due[TIMERS];
 static csched_time submitted[TIMERS]; // when that had been done, by the monotonic clock
 static csched_thread *thread;
+static csched_loop *loop;
 static uint32_t ran, released, order[TIMERS];
 static uint32_t ended;  // how many threads have done what they do
 static uint32_t events; // futex: the sum of both
@@ -88,7 +91,7 @@ static void spawn(void (*body)(void *), void *context) {
   model_spawn(be_other, &other_bodies[others++]);
 }
 
-static void begin(int wants, csched_time late) {
+static void reset(int wants, csched_time late) {
   direct = (csched_target){.type = &performing};
   for (int i = 0; i < TIMERS; i++) {
     csched_timer_init(&timers[i], &type, NULL);
@@ -102,6 +105,9 @@ static void begin(int wants, csched_time late) {
   cancelled = CSCHED_CANCEL_FINISHED;
   wanted = wants;
   overdue = late;
+}
+static void begin(int wants, csched_time late) {
+  reset(wants, late);
   model_spawn(wait_and_end, NULL);
 }
 
@@ -245,14 +251,71 @@ static void own_a_thread(void *unused) {
   csched_target_submit_at_clock(csched_loop_target(csched_thread_loop(thread)), CSCHED_CLOCK_WALL, &timers[0], due[0],
                                 0);
   csched_thread_join(thread);
+  csched_thread_destroy(thread); // the clocks' thread may be in the middle of the delivery
 }
 static void on_a_loop(void) {
   begin(1, AGE);
   spawn(own_a_thread, NULL);
 }
-static void loop_ran(void) {
-  all_ran();
-  csched_thread_destroy(thread);
+
+// MARK: deliveries: whoever is free to free the target waits for their ends
+
+static model_cell touched[2]; // by the delivery, after the push
+static uint32_t pushed;       // futex
+
+static int push_and_touch(csched_target *target, csched_job *job) {
+  (void)target;
+  csched_target_discard(job);
+  csched_store_release(&pushed, 1u);
+  csched_futex_wake_(&pushed, 2);
+  for (int i = 0; i < 2; i++) model_write(&touched[i], 1);
+  return 0;
+}
+static const csched_target_type touching = {.deliver = push_and_touch};
+
+static void make(void *unused) {
+  (void)unused;
+  csched_job_submitted_(&timers[0].job, "make");
+  csched_delivery_make_(&timers[0]);
+}
+static void wait_and_touch(void *cell) {
+  while (csched_load_acquire(&pushed) == 0) csched_futex_wait_(&pushed, 0, CSCHED_FOREVER);
+  csched_delivery_settle_();
+  model_assert(model_read(cell) == 1);
+}
+static void reset_deliveries(const csched_target_type *kind) {
+  reset(1, CSCHED_FOREVER);
+  direct.type = kind;
+  timers[0].target = &direct;
+  pushed = 0;
+  for (int i = 0; i < 2; i++) touched[i] = (model_cell){0};
+  model_spawn(make, NULL);
+}
+static void one_end(void) {
+  reset_deliveries(&touching);
+  model_spawn(wait_and_touch, &touched[0]);
+}
+static void two_ends(void) {
+  one_end();
+  model_spawn(wait_and_touch, &touched[1]);
+}
+
+static void own_a_loop(void *unused) {
+  (void)unused;
+  while (csched_load_acquire(&ran) == 0) csched_loop_run_until(loop, csched_time_after(csched_now(), 100000));
+  csched_loop_destroy(loop);
+}
+static void start_loop(void *unused) {
+  (void)unused;
+  model_assert(csched_loop_create(&loop) == 0);
+  timers[0].target = csched_loop_target(loop);
+  model_spawn(make, NULL);
+  own_a_loop(NULL);
+}
+static void loop_end(void) {
+  reset(1, CSCHED_FOREVER);
+  due[0] = 0;
+  model_spawn(start_loop, NULL);
 }
 
 const model_check clock_checks[] = {
@@ -267,6 +330,9 @@ const model_check clock_checks[] = {
     {"clock: cancelled far from its moment: gone at once", cancel_far, one_dropped},       // A5
     {"clock: the target refuses: dropped", target_refuses, one_dropped},                   // A5
     {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},        // A4
-    {"clock: delivered to a loop of another thread", on_a_loop, loop_ran},                 // A2, A5
+    {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran},  // A2, A5, G1, G2
+    {"delivery: what it touches after the push is freed after it", one_end, NULL},         // G1, G2
+    {"delivery: two wait for its end", two_ends, NULL},                                    // G1, G2
+    {"delivery: a loop is freed after it", loop_end, NULL},                                // G1
     {NULL, NULL, NULL},
 };

@@ -11,6 +11,13 @@
 
 static const csched_clock both[] = {CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL};
 
+bool ctest_is_alone;
+
+// Other tests of the same process may have timers there, which would be dropped.
+static void end_clocks(void) {
+  if (ctest_is_alone) csched_clocks_end_();
+}
+
 static csched_target *target_of(csched_thread *thread) { return csched_loop_target(csched_thread_loop(thread)); }
 
 // MARK: order
@@ -66,7 +73,7 @@ ctest_failure ctest_clock_order(csched_clock clock, int timers, int place, uint6
   for (int i = 0; i < timers; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
   CHECK_EQUAL(test.count, timers);
   check_order(&test);
-  csched_clocks_end_();
+  end_clocks();
   if (serial != NULL) csched_serial_destroy(serial);
   if (pool != NULL) csched_pool_destroy(pool);
   stop_and_join(thread, CSCHED_STOP_RUN);
@@ -93,7 +100,7 @@ ctest_failure ctest_clock_late_keep_their_place(int rounds) {
     CHECK_EQUAL(test.count, 8);
     check_order(&test);
   }
-  csched_clocks_end_();
+  end_clocks();
   stop_and_join(thread, CSCHED_STOP_RUN);
   return kernel_result();
 }
@@ -121,7 +128,7 @@ ctest_failure ctest_clock_cancel(void) {
     CHECK_SOON(atomic_load(&later.releases) == 2);
     CHECK_EQUAL(atomic_load(&later.runs), 1);
   }
-  csched_clocks_end_();
+  end_clocks();
   stop_and_join(thread, CSCHED_STOP_RUN);
   return kernel_result();
 }
@@ -169,9 +176,9 @@ ctest_failure ctest_clock_cancel_races(int rounds, uint64_t seed) {
       CHECK_PROBE(probe, 1 - atomic_load(&probe->drops), atomic_load(&probe->drops));
     }
     CHECK_EQUAL(atomic_load(&test->won), drops);
-    if (round % 16 == 0) csched_clocks_end_(); // so that some submissions are first ones
+    if (round % 16 == 0) end_clocks(); // so that some submissions are first ones
   }
-  csched_clocks_end_();
+  end_clocks();
   stop_and_join(test->thread, CSCHED_STOP_RUN);
   free(test);
   return kernel_result();
@@ -200,7 +207,7 @@ ctest_failure ctest_clock_edges(void) {
     for (int i = 5; i < 7; i++) CHECK_EQUAL(csched_timer_cancel(&probes[i].timer), CSCHED_CANCEL_DROPPED);
     CHECK_EQUAL(csched_timer_cancel(&leeway.timer), CSCHED_CANCEL_DROPPED);
   }
-  csched_clocks_end_();
+  end_clocks();
   stop_and_join(thread, CSCHED_STOP_RUN);
   return kernel_result();
 }
@@ -223,9 +230,29 @@ ctest_failure ctest_clock_refused(void) {
   probe_init(&soon, NULL, NULL);
   CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &soon.timer, now, 0), ECANCELED);
   CHECK_PROBE(&soon, 0, 1);
-  csched_clocks_end_();
+  end_clocks();
+  CHECK_EQUAL(csched_timer_cancel(&far.timer), ctest_is_alone ? CSCHED_CANCEL_FINISHED : CSCHED_CANCEL_DROPPED);
   CHECK_PROBE(&far, 0, 1);
   csched_thread_destroy(thread);
+  return kernel_result();
+}
+
+static void stop_own_thread(probe *probe) { csched_thread_stop(probe->context, CSCHED_STOP_RUN); }
+
+// The timer is the last that keeps the thread: when it has run, the loop is freed, while the delivery may still be at its wake.
+ctest_failure ctest_clock_last_owner(int rounds) {
+  KERNEL();
+  for (int i = 0; i < rounds; i++) {
+    csched_thread *thread = start_thread("timers");
+    probe probe;
+    probe_init(&probe, stop_own_thread, thread);
+    csched_time soon = csched_clock_now(CSCHED_CLOCK_WALL) + 20 * US;
+    CHECK_EQUAL(csched_target_submit_at_clock(target_of(thread), CSCHED_CLOCK_WALL, &probe.timer, soon, 0), 0);
+    CHECK_EQUAL(csched_thread_join(thread), 0);
+    csched_thread_destroy(thread);
+    CHECK_PROBE(&probe, 1, 0);
+  }
+  end_clocks();
   return kernel_result();
 }
 
@@ -243,6 +270,7 @@ static int note_thread(csched_target *target, csched_job *job) {
 }
 static const csched_target_type teller_type = {.deliver = note_thread};
 
+// Alone in its process: who else has a moment to wait for would wake the thread.
 ctest_failure ctest_clock_idle(int milliseconds) {
   KERNEL();
   teller teller = {.target.type = &teller_type};
@@ -266,11 +294,21 @@ ctest_failure ctest_clock_idle(int milliseconds) {
   int64_t before = ctest_thread_voluntary_switches(atomic_load(&teller.thread));
   nap((csched_time)milliseconds * MS);
   CHECK_EQUAL(ctest_thread_voluntary_switches(atomic_load(&teller.thread)), before);
-  csched_clocks_end_();
+  end_clocks();
   CHECK_SOON(ctest_threads_named("csched-clock") == 0);
   CHECK_PROBE(&far, 0, 1);
   CHECK_PROBE(&never, 0, 1);
   return kernel_result();
+}
+
+// In a process of its own, and so alone.
+void ctest_exit_clock_alone(int milliseconds) {
+  ctest_is_alone = true;
+  ctest_failure failure = ctest_clock_idle(milliseconds);
+  for (int i = 0; i < 2 && failure == NULL; i++) failure = ctest_clock_order(both[i], 50, 2, 1);
+  if (failure == NULL) failure = ctest_clock_cancel_races(100, 1);
+  if (failure != NULL) fprintf(stderr, "%s\n", failure);
+  _Exit(failure == NULL ? 0 : 1);
 }
 
 // In a process of its own: it takes the descriptors away.
