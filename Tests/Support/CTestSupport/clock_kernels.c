@@ -71,9 +71,10 @@ ctest_failure ctest_clock_order(csched_clock clock, int timers, int place, uint6
     test.deadlines[i] = start + chance_below(&seed, 50) * 200 * US; // many are equal
     CHECK_EQUAL(csched_target_submit_at_clock(target, clock, &probes[i].timer, test.deadlines[i], 0), 0);
   }
+  bool in_time = csched_clock_now(clock) < start; // else some were late when they were submitted, as under valgrind
   for (int i = 0; i < timers; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
   CHECK_EQUAL(test.count, timers);
-  check_order(&test);
+  if (in_time) check_order(&test);
   end_clocks();
   if (serial != NULL) csched_serial_destroy(serial);
   if (pool != NULL) csched_pool_destroy(pool);
