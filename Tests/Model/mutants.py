@@ -12,6 +12,7 @@ CHECKS = {
     "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork", "clock": "clock", "delivery": "delivery",
     # These take one departure at one certain step: all of the time for the one check.
     "delivery: a loop is freed under a delivery": "delivery: a loop",
+    "delivery: a pool is freed under a delivery": "delivery: a pool",
     "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
     "pool: workers leave what is queued": "pool end: two idle workers",
     "pool: the keeper is not closed before it is joined": "pool end: a first timer",
@@ -113,6 +114,7 @@ MUTANTS = [
     ("clock: what waits at the end is not dropped", "core/clock.c", "      csched_job_discard_(&timer->job); // A5", "      ;"),
     # delivery.c
     ("delivery: a loop is freed under a delivery", "core/loop.c", "  csched_delivery_settle_();", "  ;"),
+    ("delivery: a pool is freed under a delivery", "core/pool.c", "  csched_delivery_settle_();", "  ;"),
     ("delivery: its end wakes nobody", "core/delivery.c", "    csched_futex_wake_(&word, INT32_MAX);", "    ;"),
     ("delivery: who waits does not say so", "core/delivery.c",
      "    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED))\n      csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);",

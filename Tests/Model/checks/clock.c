@@ -318,6 +318,22 @@ static void loop_end(void) {
   model_spawn(start_loop, NULL);
 }
 
+static csched_pool *pool;
+static void own_a_pool(void *unused) {
+  (void)unused;
+  model_assert(csched_pool_create(&pool, &(csched_pool_options){.workers = 1, .most_threads = 1}) == 0);
+  timers[0].target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  model_spawn(make, NULL);
+  uint32_t seen;
+  while ((seen = csched_load_acquire(&events)) == 0) csched_futex_wait_(&events, seen, CSCHED_FOREVER);
+  csched_pool_destroy(pool);
+}
+static void pool_end(void) {
+  reset(1, CSCHED_FOREVER);
+  due[0] = 0;
+  model_spawn(own_a_pool, NULL);
+}
+
 const model_check clock_checks[] = {
     {"clock: set past the deadline", set_forwards, all_ran},                               // A1, A2
     {"clock: set back before the deadline, or on the way to the look", set_back, all_ran}, // A1, A2
@@ -334,5 +350,6 @@ const model_check clock_checks[] = {
     {"delivery: what it touches after the push is freed after it", one_end, NULL},         // G1, G2
     {"delivery: two wait for its end", two_ends, NULL},                                    // G1, G2
     {"delivery: a loop is freed after it", loop_end, NULL},                                // G1
+    {"delivery: a pool is freed after it", pool_end, NULL},                                // G1
     {NULL, NULL, NULL},
 };
