@@ -22,7 +22,8 @@ csched_time csched_clock_now(csched_clock clock);
 
 /// Does: as csched_target_submit_at, at `deadline` of `clock`: not before it reads that, or up to `leeway` of its nanoseconds more,
 /// and soon after it does, whether by passing or by being set. So a timer on the wall clock waits longer when that is set back, and
-/// comes due at once when it is set past the deadline. What `clock` reads already is a plain submission. One that is refused when its time
+/// comes due at once when it is set past the deadline. What `clock` reads already is a plain submission,
+/// after those that are due before it. One that is refused when its time
 /// has come, because `target` has been stopped by then, is dropped. csched_timer_cancel takes it out at once, as any timer.
 /// Returns: as csched_target_submit_at; also EAGAIN, ENOMEM, EMFILE or ENFILE when there is no thread, memory or descriptor to keep the time
 /// with, after the job has been dropped: a later call tries again.
