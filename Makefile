@@ -26,7 +26,7 @@ test: ## builds and tests everything, as CI does; QUICK=1 leaves the models and 
 	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build --disable-xctest $(TRAITS))
 	$(call step,probes,Tools/probes)
 	$(if $(QUICK),,$(call step,models,Tools/promela && Tools/model $(BUDGET)))
-	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined thread-annotated thread-plain memory memcheck helgrind drd))
+	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined delays thread-annotated thread-plain memory memcheck helgrind drd))
 
 unit: ## the unit tests alone
 	swift test --disable-xctest $(TRAITS)

@@ -30,7 +30,8 @@ let package = Package(
     .target(name: "CTestAllocations", path: "Tests/Support/CTestAllocations"),
     .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/Support/TestSupport"),
     .testTarget(name: "CSchedulerTests", dependencies: ["CScheduler", "TestSupport"]),
-    .testTarget(name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations"]),
+    .testTarget(
+      name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations", "CTestSupport"]),
     .testTarget(name: "SchedulerCombineTests", dependencies: ["SchedulerCombine", openCombine]),
   ],
   swiftLanguageModes: [.v6],
