@@ -187,6 +187,21 @@ static void run_timer(void) {
   RUN(ctest_wheel_gaps());
 }
 
+static void run_clock(void) {
+  RUN(ctest_wheel_set_back(times(20000), seed()));
+  RUN(ctest_clock_order(CSCHED_CLOCK_BOOT, 50, 0, seed()));
+  RUN(ctest_clock_order(CSCHED_CLOCK_WALL, 50, 0, seed()));
+  RUN(ctest_clock_order(CSCHED_CLOCK_WALL, 50, 1, seed()));
+  RUN(ctest_clock_order(CSCHED_CLOCK_BOOT, 50, 2, seed()));
+  RUN(ctest_clock_late_keep_their_place(times(20)));
+  RUN(ctest_clock_cancel());
+  RUN(ctest_clock_cancel_races(times(20), seed()));
+  RUN(ctest_clock_edges());
+  RUN(ctest_clock_refused());
+  RUN(ctest_clock_last_owner(times(50)));
+  RUN(ctest_clock_idle(50));
+}
+
 static void run_fd(void) {
   RUN(ctest_fd_ready());
   RUN(ctest_fd_level_and_edge());
@@ -297,6 +312,7 @@ static void read_arguments(int count, char **arguments) {
 int main(int count, char **arguments) {
   read_arguments(count, arguments);
   ctest_has_watchdog = (options.under & VALGRIND) == 0;
+  ctest_is_alone = true;
   if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
   run_lock();
   run_job();
@@ -304,6 +320,7 @@ int main(int count, char **arguments) {
   run_trampoline();
   run_loop();
   run_timer();
+  run_clock();
   run_fd();
   run_serial();
   run_pool();

@@ -35,6 +35,7 @@
 #include <CScheduler/loop_fd.h>
 
 #include "../platform/platform.h"
+#include "delivery_internal.h"
 #include "job_internal.h"
 #include "loop_fd_internal.h"
 #include "loop_internal.h"
@@ -414,6 +415,7 @@ int csched_loop_create(csched_loop **loop) {
 void csched_loop_destroy(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
+  csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop
   csched_fds_destroy_(&loop->fds);
   free(loop);
 }

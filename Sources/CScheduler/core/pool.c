@@ -21,6 +21,7 @@
 
 #include "pool_internal.h"
 
+#include "delivery_internal.h"
 #include "job_internal.h"
 #include "panic.h"
 
@@ -161,6 +162,7 @@ void csched_pool_destroy(csched_pool *pool) {
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
   if (pool->keeper != NULL) csched_thread_destroy(pool->keeper);
+  csched_delivery_settle_(); // as in loop.c
   free(pool);
 }
 

@@ -2,7 +2,8 @@
 //   place      of a timer: OUT, or in which of the three it waits: NEAR (a tree by deadline and order), NEVER (a queue: the
 //              deadline is CSCHED_FOREVER), or from SLOT on, a slot of the wheel (a list without order)
 //   owner      of a timer: where it waits, or has waited last
-//   base       a tick, of 2^22 ns (4 ms), that the clock has reached; it stands in for the clock
+//   base       a tick, of 2^22 ns (4 ms), that the clock has reached; it stands in for the clock. It stays where it is when a clock goes
+//              back (clock.c): until that has caught up, what is added is `near`
 //   wheel      7 levels of 64 slots. A tick has 7 digits of 6 bits; a timer's level is the highest digit in which its tick
 //              differs from `base`, its slot is that digit. `occupied` has a bit for each slot that is not empty
 //   wake       the least deadline + leeway, or earlier; written under the lock, read without. `first`: so for the deadlines
@@ -35,7 +36,7 @@
 //   both ends", "adding and leaving look at nothing else, whatever the number", "long gaps are not walked",
 //   "one wake serves all that is due", "timers with leeway wake a loop a hundred times a second at the most",
 //   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled",
-//   "a timer cancelled before it waits is released at once".
+//   "a timer cancelled before it waits is released at once", "the wheel keeps to a clock that is set back".
 // Models: checks/timer.c; promela/timer.pml. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"

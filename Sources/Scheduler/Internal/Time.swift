@@ -19,3 +19,20 @@ extension Duration {
     return span == .max ? csched_time.max : csched_time_after(csched_now(), span)
   }
 }
+
+extension UInt64 {
+  /// This many nanoseconds and `duration`, held at the ends; a duration of 292 years, which is in use for "never", leads there from
+  /// anywhere.
+  func nanoseconds(advancedBy duration: Duration) -> UInt64 {
+    let span = duration.saturatedNanoseconds
+    if span == .max || span == .min { return span == .max ? .max : .min }
+    let (sum, overflow) =
+      span >= 0 ? addingReportingOverflow(span.magnitude) : subtractingReportingOverflow(span.magnitude)
+    return overflow ? (span >= 0 ? .max : .min) : sum
+  }
+
+  /// From this many nanoseconds to `other`, negative when that is less.
+  func span(to other: UInt64) -> Duration {
+    other >= self ? .nanoseconds(Int64(clamping: other - self)) : .nanoseconds(-Int64(clamping: self - other))
+  }
+}

@@ -13,19 +13,11 @@ public struct MonotonicTime: InstantProtocol, Hashable, Sendable {
 
   /// The moment `duration` later, or earlier where it is negative; held at the clock's ends.
   public func advanced(by duration: Duration) -> MonotonicTime {
-    let span = duration.saturatedNanoseconds
-    let (sum, overflow) =
-      span >= 0
-      ? nanoseconds.addingReportingOverflow(span.magnitude) : nanoseconds.subtractingReportingOverflow(span.magnitude)
-    return MonotonicTime(nanoseconds: overflow ? (span >= 0 ? .max : .min) : sum)
+    MonotonicTime(nanoseconds: nanoseconds.nanoseconds(advancedBy: duration))
   }
 
   /// The time from this moment to `other`, negative when that is earlier.
-  public func duration(to other: MonotonicTime) -> Duration {
-    other >= self
-      ? .nanoseconds(Int64(clamping: other.nanoseconds - nanoseconds))
-      : .nanoseconds(-Int64(clamping: nanoseconds - other.nanoseconds))
-  }
+  public func duration(to other: MonotonicTime) -> Duration { nanoseconds.span(to: other.nanoseconds) }
 
   public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 }

@@ -1,3 +1,5 @@
+internal import CScheduler
+
 /// What the schedulers of this module that have a place to run work share: delayed and periodic actions, and that a ``SerialScheduler``
 /// can stand on them.
 ///
@@ -48,6 +50,28 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     submit(.plain(action), at: moment.nanoseconds)
   }
 
+  /// Schedules `action` for `moment` on the wall clock, and follows each setting of that: set back, it waits longer; set past the
+  /// moment, it runs at once. What has passed already is a plain submission.
+  ///
+  /// This and ``schedule(at:leeway:_:)-(BootTime,_,_)`` are for schedulers that have a place to run work. Where the system has no thread or
+  /// descriptor to keep these clocks with, the action is dropped, and the disposable is disposed. A scheduler that is stopped keeps the
+  /// action until its moment, and then drops it.
+  @discardableResult
+  public final func schedule(
+    at moment: WallTime, leeway: Duration = .zero, _ action: @escaping @Sendable () -> Void
+  ) -> any Disposable {
+    submit(.plain(action), at: moment.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, leeway: leeway)
+  }
+
+  /// Schedules `action` for `moment` on the boot clock, which counts the system's sleep, or up to `leeway` later. Otherwise as for a
+  /// ``WallTime``.
+  @discardableResult
+  public final func schedule(
+    at moment: BootTime, leeway: Duration = .zero, _ action: @escaping @Sendable () -> Void
+  ) -> any Disposable {
+    submit(.plain(action), at: moment.nanoseconds, on: CSCHED_CLOCK_BOOT, leeway: leeway)
+  }
+
   @discardableResult
   public final func schedulePeriodic(
     _ timing: PeriodicTiming, action: @escaping @Sendable () -> Void
@@ -56,8 +80,9 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   }
 
   private func submit(
-    _ body: consuming ScheduledAction.Body, at nanoseconds: UInt64, leeway: Duration = .zero
+    _ body: consuming ScheduledAction.Body, at nanoseconds: UInt64, on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
+    leeway: Duration = .zero
   ) -> any Disposable {
-    core.submit(body, at: nanoseconds, leeway: leeway, inside: place)
+    core.submit(body, at: nanoseconds, on: clock, leeway: leeway, inside: place)
   }
 }

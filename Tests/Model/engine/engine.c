@@ -187,6 +187,7 @@ void model_run(void) {
   model_memory_reset();
   model_plain_reset();
   model_reset_pollers();
+  model_reset_clocks();
   model_begin_run();
   model_start_thread(prepare, NULL);
   sem_post(&model_threads[0].turn);

@@ -68,6 +68,15 @@ void model_print_replay(void);
 // platform.c
 void model_reset_pollers(void);
 
+// clocks.c: the alarms that a poller waits for
+struct csched_poller;
+struct csched_poller_event;
+void model_reset_clocks(void);
+void model_attach_alarm(struct csched_poller *poller, int fd, uint64_t tag);
+bool model_rings(const struct csched_poller *poller);
+csched_time model_rings_at(const struct csched_poller *poller);
+int model_take_rings(const struct csched_poller *poller, struct csched_poller_event *events, int most);
+
 // log.c
 void model_log(const char *what, const void *address, uint64_t value, const char *file, int line);
 void model_log_clear(void);

@@ -22,6 +22,11 @@ int model_wakes(int fd);
 /// Ends the calling thread here, as pthread_exit would: destructors of thread-specific data run.
 void model_exit(void) CSCHED_NORETURN;
 
+/// Sets the wall clock, or suspends the system, as seen by the boot clock: `by` more, or less, than before.
+void model_set_clock(csched_clock clock, int64_t by);
+/// The most that this clock has read.
+csched_time model_most(csched_clock clock);
+
 /// From now on the system has no thread for the core, or has them again.
 void model_refuse_threads(bool refuses);
 

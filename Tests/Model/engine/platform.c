@@ -42,7 +42,7 @@ void csched_futex_wake_(uint32_t *word, int count) {
   model_log("futex wake", word, (uint64_t)woken, __FILE__, __LINE__);
 }
 
-// MARK: pollers, without descriptors: a wake and an alarm stay until they are looked at
+// MARK: pollers, without descriptors but the clocks' alarms: a wake and an alarm stay until they are looked at
 
 enum { POLLERS = 4 };
 static csched_poller *pollers[POLLERS];
@@ -85,28 +85,31 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
 }
 
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
-  (void)poller, (void)fd, (void)before, (void)events, (void)tag;
+  (void)before, (void)events;
+  model_attach_alarm(poller, fd, tag);
   return 0;
 }
 
-static bool is_readable(const csched_poller *poller) { return poller->wake > 0 || poller->armed <= model_clock; }
+static bool is_readable(const csched_poller *poller) {
+  return poller->wake > 0 || poller->armed <= model_clock || model_rings(poller);
+}
 
 // Whoever waits returns once: by a wake, the alarm, or early.
 static void wait_for(csched_poller *poller) {
   model_step(MODEL_ANYTHING, NULL, "poller wait", __FILE__, __LINE__);
   if (is_readable(poller) || model_chance(16)) return;
   model_log("poller sleeps", &poller->wake, 0, __FILE__, __LINE__);
-  model_block(poller, poller->armed);
+  csched_time rings_at = model_rings_at(poller);
+  model_block(poller, rings_at < poller->armed ? rings_at : poller->armed);
 }
 
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
-  (void)events, (void)most;
   if (blocks) wait_for(poller);
   model_step(MODEL_ANYTHING, NULL, "poller look", __FILE__, __LINE__);
   model_fence_of(model_self);
   poller->wake = 0;
   if (poller->armed <= model_clock) poller->armed = CSCHED_FOREVER;
-  return 0;
+  return model_take_rings(poller, events, most);
 }
 
 void model_poll(int fd) {

@@ -38,6 +38,7 @@ typedef struct comparison {
   csched_time now;
   uint64_t seed;
   bool is_exact; // nothing is cancelled or moved: then the wake has to be exact
+  bool is_set_back;
   int count;
   csched_timer *sorted[ITEMS]; // those that wait, in the order in which they are to come
   csched_timer items[ITEMS];
@@ -129,6 +130,9 @@ static void do_anything(comparison *test) {
   } else if (what < 80 && test->timers->wake > test->now && test->timers->wake < (csched_time)1 << 62) {
     test->now = test->timers->wake; // as one would who sleeps until then
     pop_due(test, ITEMS);
+  } else if (what < 84 && test->is_set_back) {
+    test->now -= any_span(&test->seed, 58) % (test->now + 1);
+    pop_due(test, ITEMS);
   } else if (what < 99) {
     test->now += any_span(&test->seed, 34);
     pop_due(test, ITEMS);
@@ -138,11 +142,11 @@ static void do_anything(comparison *test) {
   }
 }
 
-ctest_failure ctest_wheel_agrees(int64_t operations, uint64_t seed) {
-  KERNEL();
+static void compare(int64_t operations, bool is_set_back, uint64_t seed) {
   comparison *test = calloc(1, sizeof *test);
   for (int64_t i = 0; i < operations && kernel_result() == NULL;) {
     *test = (comparison){.timers = make_timers(), .seed = seed++, .is_exact = i / 20000 % 3 == 0};
+    test->is_set_back = is_set_back;
     test->now = chance_below(&test->seed, 4) == 0 ? 0 : any_span(&test->seed, 60);
     for (int k = 0; k < ITEMS; k++) csched_timer_init(&test->items[k], &idle_type, NULL);
     for (int k = 0; k < 20000; k++, i++) {
@@ -161,6 +165,17 @@ ctest_failure ctest_wheel_agrees(int64_t operations, uint64_t seed) {
     free(test->timers);
   }
   free(test);
+}
+
+ctest_failure ctest_wheel_agrees(int64_t operations, uint64_t seed) {
+  KERNEL();
+  compare(operations, false, seed);
+  return kernel_result();
+}
+
+ctest_failure ctest_wheel_set_back(int64_t operations, uint64_t seed) {
+  KERNEL();
+  compare(operations, true, seed);
   return kernel_result();
 }
 

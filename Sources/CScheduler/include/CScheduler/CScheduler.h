@@ -4,6 +4,7 @@
 
 #include <CScheduler/atomic.h>
 #include <CScheduler/base.h>
+#include <CScheduler/clock.h>
 #include <CScheduler/job.h>
 #include <CScheduler/lock.h>
 #include <CScheduler/loop.h>

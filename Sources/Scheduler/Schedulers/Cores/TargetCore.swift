@@ -61,13 +61,16 @@ class TargetCore: @unchecked Sendable {
     return waiting
   }
 
-  /// Submits an action for a moment.
+  /// Submits an action for a moment of `clock`.
   final func submit(
-    _ body: consuming ScheduledAction.Body, at deadline: csched_time, leeway: Duration, inside place: TargetCore?
+    _ body: consuming ScheduledAction.Body, at deadline: csched_time, on clock: csched_clock, leeway: Duration,
+    inside place: TargetCore?
   ) -> ScheduledAction {
     let span = csched_time(max(0, leeway.saturatedNanoseconds))
     let action = ScheduledAction(body, inside: place, delayedOn: self)
-    if action.submitTimer(to: { csched_target_submit_at(target, $0, deadline, span) }) != 0 { action.dispose() }
+    if action.submitTimer(to: { csched_target_submit_at_clock(target, clock, $0, deadline, span) }) != 0 {
+      action.dispose()
+    }
     return action
   }
 

@@ -172,6 +172,28 @@ ctest_failure ctest_wheel_costs(int count, uint64_t seed);
 ctest_failure ctest_wheel_gaps(void);
 ctest_failure ctest_wheel_wakes(int count, int leeway_ms, bool mixed, uint64_t seed);
 
+ctest_failure ctest_wheel_set_back(int64_t operations, uint64_t seed);
+
+// MARK: timers of other clocks
+
+/// Whether a kernel may end the thread of these clocks, because nothing else of the process uses it. Change it between kernels only.
+extern bool ctest_is_alone;
+/// `place`: 0 on a thread, 1 on a serial queue of it, 2 on one of a pool.
+ctest_failure ctest_clock_order(csched_clock clock, int timers, int place, uint64_t seed);
+ctest_failure ctest_clock_late_keep_their_place(int rounds);
+ctest_failure ctest_clock_cancel(void);
+ctest_failure ctest_clock_cancel_races(int rounds, uint64_t seed);
+ctest_failure ctest_clock_edges(void);
+ctest_failure ctest_clock_refused(void);
+ctest_failure ctest_clock_last_owner(int rounds);
+ctest_failure ctest_clock_idle(int milliseconds); ///< when alone
+void ctest_exit_clock_alone(int milliseconds);
+void ctest_exit_clock_without_descriptors(void);
+/// Sets the system's clock by seconds, for a fifth of one. Exits with 77 where that is not permitted.
+void ctest_exit_clock_set(void);
+void ctest_die_no_such_clock(void);
+void ctest_die_timer_of_no_such_clock(void);
+
 // MARK: thread
 
 ctest_failure ctest_thread_ready(int rounds);

@@ -1,0 +1,188 @@
+// States
+//   shared     NULL, or what waits: two queues of timers, each in the time of its own clock and with an alarm on that, and a thread that
+//              sleeps until one of the alarms rings
+//   alarm      of a queue: set to the moment at which it is to be looked at; the system keeps it to its clock, however that is set
+//   is_telling of a queue: 1 while the thread takes timers out and delivers them
+//   is_ending  1: the thread is to end
+//
+// Obligations
+//   A1  Never early, by its own clock: what is due is told by a look at that clock after the alarm, which may have been set back by then.
+//   A2  Nobody oversleeps: whoever makes the wake of a queue earlier sets its alarm afterwards, and so does the thread after each look at
+//       the queue; it is set under a lock, to what the wake is then. So the last one to set it has seen all that was added before.
+//   A3  Nothing wakes for nothing: an alarm is set to the wake of its queue, to none while nothing waits. A clock that is set wakes nobody
+//       unless that makes something due. (A timer that is cancelled may leave the alarm where it was: one wake too many.)
+//   A4  One thread, started by the first who needs it; who cannot start it leaves nothing behind, and drops the job.
+//   A5  The thread delivers with no lock held, and each timer leaves its queue by one hand (timer.c, W5): so it is run or dropped, once.
+//   A6  In order: of what is due, the earlier moment is delivered first, of equal ones what was submitted first. So what comes late is
+//       delivered by its submitter only while nothing before it waits, or is on its way. Both are looked at under the queue's lock:
+//       is_telling is 1 from before the lock under which a timer is taken out until after that under which no other was found.
+// Orderings
+//   shared: release, pairs with submit's acquire, carries what was made · wake: relaxed, ordered by the alarm's lock · first, is_telling:
+//   relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
+// Assumes: timer.c keeps to any clock, also one that goes back (W1 to W4 do not need it to go on); the port's alarm rings for a moment that
+//   comes by passing or by setting (platform_clocks.h), and a poller tells of each ring (platform.h).
+// Source: one thread for the wall's timers is what Dispatch's manager and Go's network poller are; that an absolute timer of the
+//   kernel follows its clock by itself is timerfd_create(2).
+// Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another
+//   clock is cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order",
+//   "moments that have passed, and the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing",
+//   "the wheel keeps to a clock that is set back".
+// Models: checks/clock.c. Not modelled: A3.
+
+#include <CScheduler/clock.h>
+
+#include "../platform/platform.h"
+#include "../platform/platform_clocks.h"
+#include "clock_internal.h"
+#include "delivery_internal.h"
+#include "job_internal.h"
+#include "panic.h"
+#include "timer_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { CLOCKS = 2 };
+
+_Static_assert((int)CSCHED_CLOCK_BOOT == CSCHED_OS_BOOT, "the port's clocks are ours");
+_Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are ours");
+
+typedef struct clock_queue {
+  csched_timers timers;
+  csched_lock setting; // of the alarm
+  csched_alarm alarm;
+  uint32_t is_telling;
+} clock_queue;
+
+typedef struct clocks {
+  csched_poller poller;
+  csched_os_thread thread;
+  uint32_t is_ending;
+  clock_queue queues[CLOCKS]; // CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL
+} clocks;
+
+static csched_lock starting;
+static clocks *shared;
+
+static void require_clock(csched_clock clock, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)clock > CSCHED_CLOCK_WALL))
+    csched_panic_(function, "%d is no clock. Name one of csched_clock.", (int)clock);
+}
+
+csched_time csched_clock_now(csched_clock clock) {
+  require_clock(clock, "csched_clock_now");
+  return clock == CSCHED_CLOCK_MONOTONIC ? csched_now() : csched_os_clock_now_((int)clock);
+}
+
+// MARK: the thread
+
+static void set_alarm(clock_queue *queue) {
+  csched_lock_lock(&queue->setting);
+  csched_alarm_set_(&queue->alarm, csched_load_relaxed(&queue->timers.wake)); // A2: under the lock
+  csched_lock_unlock(&queue->setting);
+}
+
+static void look_at(clock_queue *queue) {
+  csched_timer *timer;
+  csched_store_relaxed(&queue->is_telling, 1u); // A6: before the queue's lock
+  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL) // A1
+    csched_delivery_make_(timer);                                                                        // A5
+  csched_store_relaxed(&queue->is_telling, 0u); // A6: after the queue's lock
+  set_alarm(queue);                             // A2
+}
+
+static void thread_main(void *context) {
+  clocks *all = context;
+  csched_os_thread_set_name_("csched-clock");
+  while (csched_load_relaxed(&all->is_ending) == 0) { // A4: ordered by the poller's wake
+    csched_poller_event rung[CLOCKS];
+    int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
+    for (int i = 0; i < count; i++) look_at(&all->queues[rung[i].tag]);
+  }
+}
+
+// MARK: its beginning and end
+
+static void free_all(clocks *all, int alarms) {
+  for (int i = 0; i < alarms; i++) csched_alarm_close_(&all->queues[i].alarm);
+  csched_poller_close_(&all->poller);
+  free(all);
+}
+
+static int make(clocks **result) {
+  clocks *all = calloc(1, sizeof *all);
+  if (all == NULL) return ENOMEM;
+  int alarms = 0, error = csched_poller_open_(&all->poller);
+  if (error != 0) {
+    free(all);
+    return error;
+  }
+  for (; alarms < CLOCKS && error == 0; alarms += error == 0) {
+    clock_queue *queue = &all->queues[alarms];
+    csched_timers_init_(&queue->timers);
+    error = csched_alarm_open_(&queue->alarm, CSCHED_CLOCK_BOOT + alarms);
+  }
+  for (int i = 0; i < alarms && error == 0; i++)
+    error = csched_poller_set_(&all->poller, all->queues[i].alarm.fd, 0, CSCHED_POLLER_READ | CSCHED_POLLER_EDGE,
+                               (uint64_t)i);
+  if (error == 0) error = csched_os_thread_start_(&all->thread, 0, thread_main, all);
+  if (error == 0) *result = all;
+  else free_all(all, alarms); // A4
+  return error;
+}
+
+static int start(clocks **result) {
+  csched_lock_lock(&starting);
+  clocks *all = csched_load_relaxed(&shared); // A4: under the lock
+  int error = all == NULL ? make(&all) : 0;
+  if (error == 0) csched_store_release(&shared, all); // A4: pairs with submit's acquire
+  csched_lock_unlock(&starting);
+  *result = all;
+  return error;
+}
+
+void csched_clocks_end_(void) {
+  clocks *all = csched_load_relaxed(&shared); // A4: nobody else uses it
+  if (all == NULL) return;
+  csched_store_relaxed(&shared, NULL);       // A4: the same
+  csched_store_relaxed(&all->is_ending, 1u); // A4: ordered by the poller's wake
+  csched_poller_wake_(&all->poller);
+  csched_os_thread_join_(all->thread);
+  for (int i = 0; i < CLOCKS; i++) {
+    csched_timer *timer;
+    while ((timer = csched_timers_pop_(&all->queues[i].timers, CSCHED_FOREVER)) != NULL)
+      csched_job_discard_(&timer->job); // A5
+  }
+  free_all(all, CLOCKS);
+}
+
+// MARK: submitting
+
+// Returns: whether nothing waits, or is on its way, whose turn comes before that of one that is due at `deadline`.
+static bool is_next(clock_queue *queue, csched_time deadline) {
+  csched_lock_lock(&queue->timers.lock);
+  bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // A6: under the lock
+               csched_load_relaxed(&queue->is_telling) == 0; // A6: under the lock, which carries what was delivered
+  csched_lock_unlock(&queue->timers.lock);
+  return is_it;
+}
+
+int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csched_timer *timer, csched_time deadline,
+                                  csched_time leeway) {
+  require_clock(clock, "csched_target_submit_at_clock");
+  if (clock == CSCHED_CLOCK_MONOTONIC) return csched_target_submit_at(target, timer, deadline, leeway);
+  csched_job_submitted_(&timer->job, "csched_target_submit_at_clock");
+  timer->target = target;
+  clocks *all = csched_load_acquire(&shared); // A4: pairs with start's release
+  clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
+  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, deadline))) // A1, A6
+    return target->type->deliver(target, &timer->job);
+  int error = all == NULL ? start(&all) : 0;
+  if (error != 0) {
+    csched_job_discard_(&timer->job); // A4
+    return error;
+  }
+  queue = &all->queues[clock - CSCHED_CLOCK_BOOT];
+  if (csched_timers_add_(&queue->timers, timer, deadline, leeway) == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // A2
+  return 0;
+}

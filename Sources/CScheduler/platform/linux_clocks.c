@@ -1,0 +1,43 @@
+#if defined(__linux__) // The port to Linux, other clocks: see platform_clocks.h.
+#define _GNU_SOURCE
+#include "platform_clocks.h"
+
+#include <errno.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t NANOSECONDS = 1000000000;
+
+static clockid_t id_of(int clock) { return clock == CSCHED_OS_WALL ? CLOCK_REALTIME : CLOCK_BOOTTIME; }
+
+csched_time csched_os_clock_now_(int clock) {
+  struct timespec now;
+  clock_gettime(id_of(clock), &now);
+  if (now.tv_sec < 0) return 0;
+  return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec; // the kernel's own clocks end in 2262
+}
+
+int csched_alarm_open_(csched_alarm *alarm, int clock) {
+  int saved = errno, error = 0;
+  *alarm = (csched_alarm){timerfd_create(id_of(clock), TFD_CLOEXEC | TFD_NONBLOCK), -1, clock};
+  if (alarm->fd < 0) error = errno;
+  errno = saved;
+  return error;
+}
+
+void csched_alarm_close_(const csched_alarm *alarm) {
+  int saved = errno;
+  close(alarm->fd);
+  errno = saved;
+}
+
+// The kernel keeps an absolute timer on its own clock: it goes by each setting of that clock, and wakes nobody for it.
+void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
+  struct itimerspec at = {{0, 0}, {0, 0}}; // none
+  if (deadline == 0) deadline = 1;
+  if (deadline != CSCHED_FOREVER)
+    at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};
+  timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+#endif
