@@ -58,7 +58,8 @@ MUTANTS = [
     ("a park orders nothing", "core/mpsc.c", "csched_cas_acq_rel(&queue->head, &head, PARKED)", "csched_cas_relaxed(&queue->head, &head, PARKED)"),
     ("a close that unparks owes no wake", "core/mpsc.c", "// Q3, Q6: pairs with take; carries what the closer wrote\n  return head == PARKED;", "\n  return false;"),
     # job.c
-    ("a job runs whatever its state", "core/job.c", "if (CSCHED_LIKELY(csched_cas_relaxed(&job->state, &found, (uint32_t)RUNNING)))", "csched_store_relaxed(&job->state, (uint32_t)RUNNING);\n  if (found == QUEUED)"),
+    ("a job runs whatever its state", "core/job.c", "  bool begins = csched_cas_relaxed(&job->state, &found, (uint32_t)RUNNING); // J1",
+     "  bool begins = true;\n  csched_store_relaxed(&job->state, (uint32_t)RUNNING); // J1"),
     ("release does not wait for the end of drop", "core/job.c", "  if (found == DROPPING && csched_cas_release(&job->state, &found, (uint32_t)PASSED)) return; // J3: pairs with cancel's acquire\n", ""),
     ("no heavy fence before the wait for a run", "core/job.c", "  csched_fence_heavy_(); ", "  "),
     ("the end of a run wakes nobody", "core/job.c", "  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->flags) & WAITED)) wake_waiters(job); // J6\n  release(job);", "  release(job);"),
@@ -116,7 +117,7 @@ MUTANTS = [
     ("pool: the keeper is not closed before it is joined", "core/pool.c", "    csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);\n", ""),
     ("pool: the inboxes stay open", "core/pool.c", "    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1\n", ""),
     ("pool: workers leave what is queued", "core/pool.c", "ending_of(pool) == 2 && !csched_pool_has_work_(pool);", "ending_of(pool) == 2;"),
-    ("pool: a stop refuses nobody", "core/pool.c", "return csched_pool_is_closing_(pool) && !csched_pool_is_keeper_(pool); }", "return false; }"),
+    ("pool: a stop refuses nobody", "core/pool.c", "  return !csched_pool_is_keeper_(pool);\n", "  return false;\n"),
     ("pool: a refused job is not dropped", "core/pool.c", "  csched_target_discard(job);\n  return ECANCELED;", "  return ECANCELED;"),
     ("pool: a second join joins again", "core/pool.c", "  pool->is_joined = true;\n", ""),
     ("pool: a thread may join itself", "core/pool.c", "  if (is_own_thread(pool)) return EDEADLK;\n", ""),
@@ -131,10 +132,10 @@ MUTANTS = [
     ("relock is not noticed", "core/lock.c",
      "  if (is_owner(lock)) panic_owner(lock, \"csched_lock_lock\", \"The lock is not recursive: unlock it first.\");\n", ""),
     ("a stranger's unlock is not noticed", "core/lock.c", "  if (!is_owner(lock)) panic_not_owner(lock, \"csched_lock_unlock\");\n", ""),
-    ("a job may be submitted twice", "core/job.c", "    if (here == NULL)\n", "    if (false)\n"),
+    ("a job may be submitted twice", "core/job.c", "if (state != RUNNING || !forget(job)) // J4", "if (state == RUNNING && !forget(job)) // J4"),
     # job.c, the rest
     ("cancel does not drop", "core/job.c", "    job->type->drop(job);                                            // J2\n", ""),
-    ("a job submitted again is ended again", "core/job.c", "    here->job = NULL; // J4\n", ""),
+    ("a job submitted again is ended again", "core/job.c", "      running.jobs[i] = NULL;\n      return true;", "      return true;"),
     # trampoline.c
     ("a nested frame takes the outer jobs", "core/trampoline.c", "  mine->start = mine->last; // T2\n", ""),
     ("a popped frame keeps its place", "core/trampoline.c", "  mine->start = frame->outer_start;\n", ""),

@@ -100,6 +100,19 @@ static void run_lock(void) {
   RUN(ctest_lock_zero_is_unlocked());
 }
 
+static void run_misfortunes(void) {
+  RUN(ctest_end_waited_for(times(10)));
+  RUN(ctest_end_nested());
+  RUN(ctest_end_on_trampoline());
+  RUN(ctest_end_on_loop());
+  RUN(ctest_end_queue_goes_on(times(20)));
+  RUN(ctest_end_forked(times(20)));
+  RUN(ctest_job_many_levels());
+  static const char *const why = "a child of a process with threads cannot have threads there";
+  RUN(ctest_fork_keeps_owner());
+  RUN_UNLESS(SANITIZER, why, ctest_fork_lock_of_another());
+}
+
 static void run_job(void) {
   RUN(ctest_job_exactly_once(1, times(4), seed()));
   RUN(ctest_job_exactly_once(4, times(2), seed()));
@@ -298,6 +311,7 @@ int main(int count, char **arguments) {
   if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
   run_lock();
   run_job();
+  run_misfortunes();
   run_mpsc();
   run_trampoline();
   run_loop();

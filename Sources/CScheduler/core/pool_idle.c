@@ -154,10 +154,14 @@ bool csched_pool_stop_search_(csched_pool_worker *worker) {
   return true;
 }
 
+void csched_pool_begin_search_(csched_pool_worker *worker) {
+  if (!worker->is_searching) change(worker->pool, SEARCHING);
+  worker->is_searching = true;
+}
+
 bool csched_pool_search_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  if (!worker->is_searching) change(pool, SEARCHING);
-  worker->is_searching = true;
+  csched_pool_begin_search_(worker);
   if (pool->spin_for == 0) return csched_pool_hint_(pool);
   csched_time end = csched_time_after(csched_now(), (int64_t)pool->spin_for);
   do {

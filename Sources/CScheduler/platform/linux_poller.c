@@ -3,6 +3,7 @@
 #include "platform.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -45,6 +46,20 @@ void csched_poller_close_(csched_poller *poller) {
   int saved = errno;
   close_all(poller);
   errno = saved;
+}
+
+int csched_poller_renew_(csched_poller *poller) {
+  int number = poller->fd, saved = errno;
+  poller->fd = -1;
+  csched_poller_close_(poller); // the other two
+  int error = csched_poller_open_(poller);
+  if (error == 0 && poller->fd != number) {
+    if (dup3(poller->fd, number, O_CLOEXEC) < 0) error = errno;
+    close(error == 0 ? poller->fd : number);
+    poller->fd = number;
+  }
+  errno = saved;
+  return error;
 }
 
 void csched_poller_wake_(const csched_poller *poller) {
