@@ -1,3 +1,4 @@
+import CTestAllocations
 import CTestSupport
 import TestSupport
 import Testing
@@ -82,6 +83,38 @@ extension CoreTests {
 
     @Test("jobs inside of each other know where they run, at any depth") func manyLevels() {
       #expect(failure(of: ctest_job_many_levels()) == nil)
+    }
+  }
+
+  @Suite struct CancellationTests {
+    @Test("a wait is no point of cancellation: the thread goes on to one of its own") func inWaits() {
+      #expect(failure(of: ctest_cancel_in_waits()) == nil)
+    }
+
+    @Test("a job whose thread is cancelled inside of it has ended, and what waits is dropped") func inJobs() {
+      #expect(failure(of: ctest_cancel_in_jobs()) == nil)
+    }
+  }
+
+  @Suite struct SignalTests {
+    @Test("in a storm of signals nothing is early, and nothing is lost") func storm() {
+      #expect(failure(of: ctest_signal_storm(Scale.count(200))) == nil)
+    }
+  }
+
+  @Suite struct MemoryTests {
+    @Test(
+      "whichever allocation fails, what creates says so and leaves nothing behind",
+      .enabled(if: ctest_counts_allocations()))
+    func creations() {
+      #expect(failure(of: ctest_memory_creations(ctest_fail_allocation, ctest_allocations_left)) == nil)
+    }
+
+    @Test(
+      "without threads to be had, what starts one says so, and a later attempt succeeds",
+      .enabled(if: Scale.sanitizer != .thread))
+    func noThreads() {
+      #expect(failure(of: ctest_memory_no_threads()) == nil)
     }
   }
 }

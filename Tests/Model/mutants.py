@@ -67,6 +67,8 @@ MUTANTS = [
     ("a cancelled husk is not released", "core/job.c",
      "// J3: pairs with the passing; the queue has done with the memory csched_store_release(&job->state, (uint32_t)IDLE); // J5: the same release(job);",
      "csched_store_release(&job->state, (uint32_t)IDLE);"),
+    ("a job that ends its thread has not ended", "core/job.c", "    csched_job *job = running.jobs[--running.depth];\n    if (job != NULL) end(job);",
+     "    running.depth--;"),
     # loop.c and thread.c
     ("a loop does not look again after parking", "core/loop.c", "  if (!has_work(loop, activation, 0)) {", "  {"),
     ("the stop of an activation is not announced", "core/loop.c", "  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire\n  announce(loop);", "  csched_store_release(&activation->stopped, 1u);"),

@@ -108,6 +108,9 @@ static void run_misfortunes(void) {
   RUN(ctest_end_queue_goes_on(times(20)));
   RUN(ctest_end_forked(times(20)));
   RUN(ctest_job_many_levels());
+  RUN(ctest_cancel_in_waits());
+  RUN(ctest_cancel_in_jobs());
+  RUN(ctest_signal_storm(times(20)));
   static const char *const why = "a child of a process with threads cannot have threads there";
   RUN(ctest_fork_keeps_owner());
   RUN_UNLESS(SANITIZER, why, ctest_fork_lock_of_another());

@@ -15,10 +15,14 @@ enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 };
 
 static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // no source's: a descriptor is not negative
 
+static void close_one(int fd) {
+  if (fd >= 0) syscall(SYS_close, fd); // the C library's close() is a point of cancellation
+}
+
 static void close_all(csched_poller *poller) {
-  if (poller->alarm >= 0) close(poller->alarm);
-  if (poller->wake >= 0) close(poller->wake);
-  if (poller->fd >= 0) close(poller->fd);
+  close_one(poller->alarm);
+  close_one(poller->wake);
+  close_one(poller->fd);
 }
 
 // Edge-triggered: each write to the eventfd, and each expiry of the timer, is told once, and nothing has to be read.
@@ -55,7 +59,7 @@ int csched_poller_renew_(csched_poller *poller) {
   int error = csched_poller_open_(poller);
   if (error == 0 && poller->fd != number) {
     if (dup3(poller->fd, number, O_CLOEXEC) < 0) error = errno;
-    close(error == 0 ? poller->fd : number);
+    close_one(error == 0 ? poller->fd : number);
     poller->fd = number;
   }
   errno = saved;

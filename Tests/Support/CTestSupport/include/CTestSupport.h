@@ -88,6 +88,18 @@ ctest_failure ctest_end_queue_goes_on(int rounds);
 ctest_failure ctest_end_forked(int rounds);
 ctest_failure ctest_job_many_levels(void);
 
+// MARK: misfortunes: cancellation, signals, no memory
+
+ctest_failure ctest_cancel_in_waits(void);
+ctest_failure ctest_cancel_in_jobs(void);
+ctest_failure ctest_signal_storm(int rounds);
+typedef bool ctest_fail_allocation_at(int64_t number); ///< as ctest_fail_allocation
+typedef int64_t ctest_count_left(void);
+ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count_left *left);
+ctest_failure ctest_memory_no_threads(void);
+/// Keeps the process, which is not root's any more then, from starting threads, or lets it again. Returns whether that was done.
+bool ctest_forbid_threads(bool forbids);
+
 // MARK: job
 
 ctest_failure ctest_job_exactly_once(int cancellers, int rounds, uint64_t seed);
