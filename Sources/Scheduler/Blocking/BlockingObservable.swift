@@ -15,7 +15,7 @@ internal import CScheduler
 /// subscription counts, and what ``CurrentThreadScheduler`` runs there; then the time is over.
 public struct BlockingObservable<Element: Sendable> {
   let timeout: Duration?
-  let needed: (any SchedulerTarget)?
+  let needed: SchedulerTarget?
   let subscribe: (BlockingSink<Element>) -> any Disposable
 
   /// Returns all elements when the source has completed. Throws its error, or ``BlockingError/timeout``.
@@ -72,8 +72,8 @@ public struct BlockingObservable<Element: Sendable> {
 
 /// Whether work of `scheduler` cannot go on while the caller waits: it is a serial queue whose action is on this thread's stack, or stands
 /// on one.
-private func isHeldUp(_ scheduler: any SchedulerTarget) -> Bool {
-  var next = core(of: scheduler)
+private func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
+  var next = scheduler.core
   while let serial = next as? SerialCore {
     if csched_target_is_inside(serial.target) { return true }
     next = serial.base
@@ -88,7 +88,7 @@ extension EventSource {
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
   ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
   ///     fails at once with ``BlockingError/deadlock``; otherwise nobody can see it.
-  public func toBlocking(timeout: Duration? = nil, needing scheduler: (any SchedulerTarget)? = nil)
+  public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
     BlockingObservable(timeout: timeout, needed: scheduler) { sink in subscribe { sink.on($0) } }

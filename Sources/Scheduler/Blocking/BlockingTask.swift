@@ -10,7 +10,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
   ///   - scheduler: what the sequence needs in order to end, if you know it. A wait that would keep that very queue from going on then
   ///     fails at once with ``BlockingError/deadlock``; otherwise nobody can see it.
-  public func toBlocking(timeout: Duration? = nil, needing scheduler: (any SchedulerTarget)? = nil)
+  public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
     BlockingObservable(timeout: timeout, needed: scheduler) { sink in
@@ -44,7 +44,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 ///   - timeout: how long to wait; `nil` is for ever. With zero and less it throws ``BlockingError/timeout`` at once.
 ///   - scheduler: what the operation needs in order to end, if you know it.
 public func blocking<Value: Sendable>(
-  timeout: Duration? = nil, needing scheduler: (any SchedulerTarget)? = nil,
+  timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) throws -> Value {
   if csched_is_main_thread(), operation.isolation === MainActor.shared { throw BlockingError.deadlock }

@@ -17,11 +17,7 @@ struct JobType: @unchecked Sendable {
   // Unchecked, because a pointer is not Sendable; what it points to never changes, and lives as long as the process.
   let pointer: UnsafePointer<csched_job_type>
 
-  init(_ type: csched_job_type) {
-    let memory = UnsafeMutablePointer<csched_job_type>.allocate(capacity: 1)
-    memory.initialize(to: type)
-    pointer = UnsafePointer(memory)
-  }
+  init(_ type: csched_job_type) { pointer = constantTable(type) }
 
   /// Makes `job` that of `owner`.
   @inline(__always)

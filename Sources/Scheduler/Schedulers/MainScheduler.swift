@@ -13,92 +13,54 @@ internal import CScheduler
 /// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before.
 /// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``, or by Dispatch's or Foundation's main loop
 ///    (module `SchedulerMainLoop`).
-public final class MainScheduler: SchedulerTarget, CoreOwner {
+public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
   /// The one that runs at once when it can.
-  public static let instance: MainScheduler = MainScheduler(own: nil)
+  public static let instance: MainScheduler = MainScheduler()
   /// The one that never runs at once.
   public static let asyncInstance: MainScheduler = MainScheduler(
-    own: StandingCore(madeBy: { MainScheduler.asyncInstance }))
+    place: StandingCore(madeBy: { MainScheduler.asyncInstance }))
 
-  let core: MainCore
-  /// What the actions of ``asyncInstance`` are inside of.
-  private let own: StandingCore?
-
-  private init(own: StandingCore?) {
-    core = MainCore.shared
-    self.own = own
-    if let own { own.face(self) } else { core.face(self) }
-  }
+  private init(place: StandingCore? = nil) { super.init(core: MainCore.shared, place: place) }
 
   // MARK: scheduling
 
-  /// Runs `work` at once, or queues it. What it captures is let go when it has run, or was disposed; only then is it not
-  /// outstanding any more.
-  private func submit(_ work: @escaping @Sendable () -> Void) -> any Disposable {
-    let (ticket, isFirst) = core.takeTicket()
-    if own == nil, isFirst, core.isHere {
-      core.run(work)
-      withExtendedLifetime(ticket) {}
-      return Disposables.create()
-    }
-    return core.submit { [own] in
-      if let own { own.run(work) } else { work() }
-      withExtendedLifetime(ticket) {}
-    }.action
-  }
-
-  private func inside<State: Sendable>(
-    _ action: @escaping @Sendable (State) -> any Disposable
-  ) -> @Sendable (State) -> any Disposable {
-    guard let own else { return action }
-    return { state in own.run { action(state) } }
-  }
-
-  private func inside(_ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-    guard let own else { return action }
-    return { own.run(action) }
-  }
-
   @discardableResult
-  public func schedule<State: Sendable>(
+  public override func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    let (ticket, isFirst) = core.takeTicket()
-    if own == nil, isFirst, core.isHere {
-      defer { withExtendedLifetime(ticket) {} }
-      return core.run { action(state) }
-    }
-    let action = inside(action)
-    return core.submit(state) { state in
-      defer { withExtendedLifetime(ticket) {} }
-      return action(state)
+    atOnce {
+      action(state)
+    } queued: { ticket in
+      super.schedule(state) { state in
+        defer { withExtendedLifetime(ticket) {} }
+        return action(state)
+      }
     }
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { submit(action) }
+  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    atOnce {
+      action()
+      return Disposables.create()
+    } queued: { ticket in
+      super.schedule {
+        action()
+        withExtendedLifetime(ticket) {}
+      }
+    }
+  }
 
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  /// Calls one of the two. What an action captures is let go when it has run, or was disposed; only then is it not outstanding any
+  /// more, for which it holds the ticket.
+  private func atOnce(
+    _ run: () -> any Disposable, queued submit: (MainCore.Ticket) -> any Disposable
   ) -> any Disposable {
-    let action = inside(action)
-    return core.submit(.disposing { action(state) }, after: delay, keeping: self)
-  }
-
-  @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(.plain(inside(action)), after: delay, keeping: self)
-  }
-
-  @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(.plain(inside(action)), at: moment.nanoseconds, keeping: self)
-  }
-
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(timing, keeping: self, inside(action))
+    let (ticket, isFirst) = MainCore.shared.takeTicket()
+    guard place == nil, isFirst, MainCore.shared.isHere else { return submit(ticket) }
+    defer { withExtendedLifetime(ticket) {} }
+    return core.run(run)
   }
 
   // MARK: running

@@ -12,17 +12,16 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   private let disposed = Atomic(false)
   private let timing: PeriodicTiming
   private let core: TargetCore
+  private let place: TargetCore?
   @exclusivity(unchecked) private var work: (@Sendable () -> Void)?
   @exclusivity(unchecked) private var due: csched_time
-  /// Keeps the scheduler going while there are ticks to come.
-  @exclusivity(unchecked) private var scheduler: AnyObject?
 
   init(
-    _ timing: PeriodicTiming, on core: TargetCore, keeping scheduler: AnyObject, _ work: @escaping @Sendable () -> Void
+    _ timing: PeriodicTiming, inside place: TargetCore?, on core: TargetCore, _ work: @escaping @Sendable () -> Void
   ) {
+    self.place = place
     self.timing = timing
     self.core = core
-    self.scheduler = scheduler
     self.work = work
     due = timing.startAfter.deadline
     periodicJobType.attach(storage.timer, to: self)
@@ -31,6 +30,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   /// Submits the first tick, with a reference that the last one's release gives back.
   func start() {
     _ = Unmanaged.passRetained(self)
+    core.use()
     if !submit() { dispose() }
   }
 
@@ -40,7 +40,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   }
 
   func run() {
-    work!()
+    if let place { place.run(work!) } else { work!() }
     guard !disposed.load(ordering: .acquiring), let next = timing.next(after: due, endedAt: csched_now()) else {
       work = nil
       return
@@ -53,7 +53,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
 
   func drop() { work = nil }
 
-  func letGo() { scheduler = nil }
+  func letGo() { core.letGo() }
 
   var isDisposed: Bool { disposed.load(ordering: .acquiring) }
 

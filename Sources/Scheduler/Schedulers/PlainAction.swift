@@ -10,9 +10,12 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
   private let storage = JobStorage()
   private let disposed = Atomic(false)
   @exclusivity(unchecked) private var work: (@Sendable () -> Void)?
+  private let place: TargetCore?
 
-  init(_ work: @escaping @Sendable () -> Void) {
+  /// Makes one that runs `work`; with a `place`, inside of that.
+  init(_ work: @escaping @Sendable () -> Void, inside place: TargetCore? = nil) {
     self.work = work
+    self.place = place
     plainJobType.attach(storage.job, to: self)
   }
 
@@ -23,7 +26,10 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
     return queue(storage.job)
   }
 
-  func run() { work.take()!() }
+  func run() {
+    let work = work.take()!
+    if let place { place.run(work) } else { work() }
+  }
 
   func drop() { work = nil }
 

@@ -17,8 +17,9 @@ internal import CScheduler
 ///    before runs first.
 /// 4. After ``stop(_:)`` an action is refused: it is released at once, and the disposable returned says that it is disposed.
 ///    ``trySchedule(_:)`` throws instead.
-public final class ThreadScheduler: SchedulerTarget, CoreOwner {
-  let core: ThreadCore
+public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let thread: ThreadCore
 
   /// Says why a thread could not be started.
   public struct StartError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -46,54 +47,19 @@ public final class ThreadScheduler: SchedulerTarget, CoreOwner {
   /// - Parameters:
   ///   - name: shown by the system's tools, cut at 15 bytes, never inside a character's UTF-8.
   ///   - stackSize: in bytes; 0 is the system's default.
-  public init(name: String = "", stackSize: Int = 0) throws(StartError) {
-    core = try ThreadCore(name: name, stackSize: max(0, stackSize))
-    core.face(self)
+  public convenience init(name: String = "", stackSize: Int = 0) throws(StartError) {
+    self.init(core: try ThreadCore(name: name, stackSize: max(0, stackSize)))
   }
 
-  init(core: ThreadCore) { self.core = core }
+  init(core: ThreadCore) {
+    thread = core
+    core.use()
+    super.init(core: core)
+  }
 
-  deinit { core.stop(.runOutstanding) }
+  deinit { thread.letGo() }
 
   // MARK: scheduling
-
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { core.submit(state, action) }
-
-  @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { core.submit(action).action }
-
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
-    core.submit(.disposing { action(state) }, after: delay, keeping: self)
-  }
-
-  @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(.plain(action), after: delay, keeping: self)
-  }
-
-  @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(.plain(action), at: moment.nanoseconds, keeping: self)
-  }
-
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(timing, keeping: self, action)
-  }
-
-  /// Schedules `action` for `delay` from now, or up to `leeway` later, so that fewer wakeups serve more timers.
-  @discardableResult
-  public func schedule(
-    after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
-    core.submit(.plain(action), after: delay, leeway: leeway, keeping: self)
-  }
 
   /// Schedules `action`, or throws when the thread has been stopped.
   @discardableResult
@@ -108,19 +74,19 @@ public final class ThreadScheduler: SchedulerTarget, CoreOwner {
   /// Ends the thread after the outstanding actions have got what `policy` says. Does not wait: see ``join()``.
   ///
   /// May be called on any thread, its own included, any number of times; `.dropOutstanding` after `.runOutstanding` drops what is left.
-  public func stop(_ policy: StopPolicy = .runOutstanding) { core.stop(policy) }
+  public func stop(_ policy: StopPolicy = .runOutstanding) { thread.stop(policy) }
 
   /// Waits until the thread has ended. Without a stop before or meanwhile that is for ever. Several threads may wait. On the
   /// thread itself the wait could never end: that stops the process with a message.
   public func join() {
     precondition(
-      csched_thread_join(core.thread) == 0,
+      csched_thread_join(thread.thread) == 0,
       "ThreadScheduler.join: called on the scheduler's own thread, which cannot wait for its own end. Join from another thread."
     )
   }
 
   /// Whether the caller runs on this scheduler's thread.
-  public var isOnThread: Bool { csched_thread_is_current(core.thread) }
+  public var isOnThread: Bool { csched_thread_is_current(thread.thread) }
 
   /// Stops the process with a message unless the caller runs on this scheduler's thread.
   public func preconditionOnThread() {

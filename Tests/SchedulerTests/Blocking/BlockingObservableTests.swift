@@ -212,7 +212,7 @@ import Testing
   @Test("a wait that says what it needs is refused inside of that queue") func needing() throws {
     let below = SerialScheduler(), queue = SerialScheduler(target: below), thread = try ThreadScheduler()
     let bound = SerialScheduler(target: thread), source = Source.just(1), other = SerialScheduler()
-    @Sendable func ask(_ scheduler: any SchedulerTarget) -> String {
+    @Sendable func ask(_ scheduler: SchedulerTarget) -> String {
       do { return "\(try source.toBlocking(needing: scheduler).single())" } catch {
         return "\(error as! BlockingError)"
       }
@@ -220,7 +220,7 @@ import Testing
     let refused = "\(BlockingError.deadlock)", asked = Log<String>()
     #expect(queue.sync { [ask(queue), ask(below), ask(other)] } == [refused, refused, "1"])
     #expect(below.sync { [ask(queue), ask(below)] } == [refused, refused])
-    bound.schedule { for target in [bound, thread] as [any SchedulerTarget] { asked.add(ask(target)) } }
+    bound.schedule { for target in [bound, thread] as [SchedulerTarget] { asked.add(ask(target)) } }
     thread.drain()
     #expect(asked.entries == [refused, "1"])
     #expect(ask(queue) == "1")

@@ -52,7 +52,6 @@ private final class Delivery: @unchecked Sendable {
 }
 
 private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = {
-  let memory = UnsafeMutablePointer<csched_target_type>.allocate(capacity: 1)
   var type = csched_target_type()
   type.deliver = { target, job in
     CustomCore.of(target).deliver(job!)
@@ -63,6 +62,5 @@ private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = 
     let keeper = PoolCore.shared(.high).target
     return keeper.pointee.type.pointee.deliver_at(keeper, timer, deadline, leeway)
   }
-  memory.initialize(to: type)
-  return UnsafePointer(memory)
+  return constantTable(type)
 }()

@@ -10,10 +10,6 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   /// Its scheduler, which may end what it stands for when it goes.
   private let baseScheduler: AnyObject?
 
-  convenience init(name: String, on scheduler: any SchedulerTarget) {
-    self.init(name: name, on: Scheduler.core(of: scheduler), keeping: scheduler)
-  }
-
   init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {
     var serial: OpaquePointer?
     guard csched_serial_create(&serial, base.target) == 0, let serial else {

@@ -20,8 +20,4 @@ final class StandingCore: TargetCore, @unchecked Sendable {
 }
 
 /// A table without functions.
-private nonisolated(unsafe) let undelivered: UnsafePointer<csched_target_type> = {
-  let memory = UnsafeMutablePointer<csched_target_type>.allocate(capacity: 1)
-  memory.initialize(to: csched_target_type())
-  return UnsafePointer(memory)
-}()
+private nonisolated(unsafe) let undelivered = constantTable(csched_target_type())

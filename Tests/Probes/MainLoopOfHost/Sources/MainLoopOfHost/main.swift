@@ -1,7 +1,11 @@
-// The main scheduler in a program that sits in RunLoop.main.run(): nothing polls, nothing is lost.
+// The main scheduler in a program that sits in the main loop of another library: nothing polls, nothing is lost.
 import Foundation
 import Scheduler
 import SchedulerMainLoop
+
+let host = CommandLine.arguments[1]
+// Dispatch runs its main queue on another thread, once the main one has gone.
+let staysOnMain = host == "RunLoop.main.run()"
 
 MainScheduler.instance.schedule { precondition(Thread.isMainThread) }  // before there is a host
 MainScheduler.asyncInstance.schedule {}  // waits for it
@@ -19,7 +23,7 @@ let count = Protected(0), jobs = 20_000
 Thread.detachNewThread {
   for n in 0..<jobs {
     MainScheduler.instance.schedule {
-      precondition(Thread.isMainThread)
+      precondition(Thread.isMainThread || !staysOnMain)
       count.withLock {
         precondition($0 == n, "out of order")
         $0 += 1
@@ -35,10 +39,10 @@ Thread.detachNewThread {
       usleep(300_000)
       precondition(sleeps() - before <= 1, "the main thread woke up \(sleeps() - before) times for nothing")
       MainScheduler.instance.schedule {
-        print("the main scheduler in RunLoop.main.run(): \(jobs) actions in order, then silence")
+        print("the main scheduler in \(host): \(jobs) actions in order, then silence")
         exit(0)
       }
     }
   }
 }
-RunLoop.main.run()
+if staysOnMain { RunLoop.main.run() } else { dispatchMain() }

@@ -2,12 +2,12 @@
 import PackageDescription
 
 let package = Package(
-  name: "MainLoopOfDispatch",
+  name: "MainLoopOfHost",
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "Scheduler", path: "../../..")],
   targets: [
     .executableTarget(
-      name: "MainLoopOfDispatch",
+      name: "MainLoopOfHost",
       dependencies: [
         .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerMainLoop", package: "Scheduler"),
       ])
