@@ -7,7 +7,7 @@
 #include "target_internal.h"
 
 void csched_pool_require_not_left_(const csched_pool *pool, const char *function) {
-  if (CSCHED_UNLIKELY(csched_pool_is_left_(pool))) csched_target_panic_left_(&pool->classes[0].target, function);
+  if (CSCHED_UNLIKELY(csched_pool_is_left_behind(pool))) csched_target_panic_left_(&pool->classes[0].target, function);
 }
 
 void csched_pool_panic_worker_(const csched_pool *pool) {

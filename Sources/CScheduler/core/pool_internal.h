@@ -118,7 +118,6 @@ bool csched_pool_is_closing_(const csched_pool *pool);
 bool csched_pool_is_dropping_(const csched_pool *pool);
 void csched_pool_over_(csched_pool *pool);
 void csched_pool_close_left_(csched_pool *pool); ///< in a child of fork, for ever
-bool csched_pool_is_left_(const csched_pool *pool);
 
 // pool_fork.c: what becomes of a pool in a child of fork.
 void csched_pool_watch_forks_(csched_pool *pool);

@@ -107,6 +107,8 @@ csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->lo
 
 bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_is_on_thread(thread->loop); }
 
+bool csched_thread_is_left_behind(const csched_thread *thread) { return csched_loop_is_left_(thread->loop); }
+
 int csched_thread_submit(csched_thread *thread, csched_job *job) { return csched_loop_submit(thread->loop, job); }
 
 int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline) {

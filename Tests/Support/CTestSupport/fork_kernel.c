@@ -46,3 +46,11 @@ void child_check_(const char *function, int line, void (*body)(void *), void *co
            WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended), said);
   kernel_fail(function, line, found);
 }
+
+ctest_failure ctest_fork_calls(void (*body)(void *), void *context, const char *says) {
+  kernel_begin();
+  child_check_(__func__, __LINE__, body, context, 0, says);
+  return kernel_result();
+}
+
+void ctest_fork_fail(const char *text) { kernel_fail(__func__, __LINE__, text); }

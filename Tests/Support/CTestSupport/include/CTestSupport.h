@@ -78,6 +78,11 @@ ctest_failure ctest_fork_gives_up(void);
 ctest_failure ctest_fork_worker_returns(bool on_queue);
 ctest_failure ctest_fork_thread_goes_on(void);
 
+/// Calls `body(context)` in a child, which must end by itself, or, where `says` is not NULL, be stopped with a message that contains it.
+ctest_failure ctest_fork_calls(void (*body)(void *context), void *context, const char *says);
+/// Lets the child fail.
+void ctest_fork_fail(const char *text);
+
 // MARK: misfortunes: a thread's end
 
 ctest_failure ctest_end_waited_for(int rounds);
