@@ -67,6 +67,7 @@ extension CoreTests {
       #expect(failure(of: ctest_end_waited_for(Scale.count(20))) == nil)
       #expect(failure(of: ctest_end_nested()) == nil)
       #expect(failure(of: ctest_end_on_trampoline()) == nil)
+      #expect(failure(of: ctest_end_in_fork()) == nil)
     }
 
     @Test("a job that ends its thread on a loop has ended") func onLoop() {

@@ -25,6 +25,7 @@
 #include "pool_internal.h"
 
 #include "job_internal.h"
+#include "target_internal.h"
 
 enum { PENDING = 0, WAITED = 1, DONE = 2 };
 
@@ -133,8 +134,12 @@ void csched_pool_fork(csched_fork *fork, csched_job *job) {
       return;
     }
   }
-  if (is_in_a_job) csched_pool_perform_(worker, worker->class, job);
-  else csched_job_perform_(job);
+  if (is_in_a_job) {
+    csched_pool_perform_(worker, worker->class, job);
+  } else {
+    csched_target_expect_end_(); // without memory, a thread that the job ends leaves it running
+    csched_job_perform_(job);
+  }
   csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread
 }
 

@@ -131,7 +131,7 @@ void csched_loop_bind_(csched_loop *loop) {
   csched_tsd_set_(&key, &here, thread_ends);                // without memory the end goes unnoticed
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
-  loop->jobs = csched_job_stack_();
+  loop->jobs = csched_job_stack_(); // a fork may see the one without the other
 }
 
 void csched_loop_unbind_(csched_loop *loop) {
@@ -444,7 +444,7 @@ static csched_loop *loop_of(csched_fork_watch *watch) {
 
 // In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
 static void leave_behind(csched_loop *loop) { // P8
-  csched_job_leave_behind_(loop->jobs);
+  if (loop->jobs != NULL) csched_job_leave_behind_(loop->jobs);
   csched_store_relaxed(&loop->closing, LEFT); // P8: no other thread is left
   csched_mpsc_close(&loop->inbox);
   loop->target.type = &csched_target_left_;

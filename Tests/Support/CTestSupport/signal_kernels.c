@@ -9,7 +9,7 @@ enum { VICTIMS = 7 };
 
 typedef struct storm {
   pthread_t victims[VICTIMS];
-  atomic_int known, ends;
+  atomic_int next, known, ends;
   int rounds;
   csched_lock lock;
   int guarded;
@@ -20,7 +20,10 @@ typedef struct storm {
 
 static void ignore(int number) { (void)number; }
 
-static void be_victim(storm *storm) { storm->victims[atomic_fetch_add(&storm->known, 1)] = pthread_self(); }
+static void be_victim(storm *storm) {
+  storm->victims[atomic_fetch_add(&storm->next, 1)] = pthread_self();
+  atomic_fetch_add(&storm->known, 1);
+}
 static void be_victim_and_nap(probe *probe) {
   be_victim(probe->context);
   nap(2 * MS); // so that the other worker takes the other one

@@ -124,6 +124,19 @@ ctest_failure ctest_end_on_trampoline(void) {
   return kernel_result();
 }
 
+static void exit_in_fork(void) {
+  csched_fork fork;
+  csched_pool_fork(&fork, job_of(&ending)); // at once, outside of a pool
+}
+
+ctest_failure ctest_end_in_fork(void) {
+  KERNEL();
+  probe_init(&ending, exit_thread, NULL);
+  on_bare_thread(exit_in_fork);
+  CHECK_PROBE(&ending, 1, 0);
+  return kernel_result();
+}
+
 static csched_loop *loop;
 
 static void exit_on_loop(void) {

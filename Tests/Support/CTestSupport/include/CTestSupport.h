@@ -89,6 +89,7 @@ ctest_failure ctest_end_waited_for(int rounds);
 ctest_failure ctest_end_nested(void);
 ctest_failure ctest_end_on_trampoline(void);
 ctest_failure ctest_end_on_loop(void);
+ctest_failure ctest_end_in_fork(void);
 ctest_failure ctest_end_queue_goes_on(int rounds);
 ctest_failure ctest_end_forked(int rounds);
 ctest_failure ctest_job_many_levels(void);
