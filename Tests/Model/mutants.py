@@ -10,6 +10,7 @@ CHECKS = {
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
     "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
     "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork",
+    "a job that ends its thread has not ended": "trampoline",
     # These take one departure at one certain step: all of the time for the one check.
     "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
     "pool: workers leave what is queued": "pool end: two idle workers",
@@ -134,7 +135,7 @@ MUTANTS = [
     ("relock is not noticed", "core/lock.c",
      "  if (is_owner(lock)) panic_owner(lock, \"csched_lock_lock\", \"The lock is not recursive: unlock it first.\");\n", ""),
     ("a stranger's unlock is not noticed", "core/lock.c", "  if (!is_owner(lock)) panic_not_owner(lock, \"csched_lock_unlock\");\n", ""),
-    ("a job may be submitted twice", "core/job.c", "if (state != RUNNING || !forget(job)) // J4", "if (state == RUNNING && !forget(job)) // J4"),
+    ("a job may be submitted twice", "core/job.c", "(state != RUNNING || !forget(job))) // J4", "(state == RUNNING && !forget(job))) // J4"),
     # job.c, the rest
     ("cancel does not drop", "core/job.c", "    job->type->drop(job);                                            // J2\n", ""),
     ("a job submitted again is ended again", "core/job.c", "      running.jobs[i] = NULL;\n      return true;", "      return true;"),

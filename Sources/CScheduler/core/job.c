@@ -99,18 +99,15 @@ static const char *name_of(uint32_t state) {
 }
 
 void csched_job_submitted_(csched_job *job, const char *function) {
-  uint32_t state = csched_load_relaxed(&job->state); // hint: finds misuse
+  uint32_t state = csched_load_relaxed(&job->state);                        // hint: finds misuse
+  if (CSCHED_UNLIKELY(state != IDLE) && (state != RUNNING || !forget(job))) // J4
+    csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
+                  name_of(state));
+  csched_store_release(&job->state, (uint32_t)QUEUED); // J1: release; pairs with cancel's acquire; carries the job; J5
   if (CSCHED_UNLIKELY(state != IDLE)) {
-    if (state != RUNNING || !forget(job)) // J4
-      csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
-                    name_of(state));
-    csched_store_release(&job->state,
-                         (uint32_t)QUEUED); // J1: release; pairs with cancel's acquire; carries the job; J5
-    csched_fence_light_();                  // J6: light side
+    csched_fence_light_();                                            // J6: light side
     if (csched_load_relaxed(&job->flags) & WAITED) wake_waiters(job); // J6: before the push, which gives the job away
-    return;
   }
-  csched_store_release(&job->state, (uint32_t)QUEUED); // J1: release; pairs with cancel's acquire; carries the job
 }
 
 static void end(csched_job *job) {
