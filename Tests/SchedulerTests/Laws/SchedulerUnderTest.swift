@@ -1,3 +1,4 @@
+import CTestSupport
 import Foundation
 import Scheduler
 import Testing
@@ -31,6 +32,18 @@ struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
     },
     SchedulerUnderTest(name: "SerialScheduler on a concurrent CustomScheduler") {
       SerialScheduler(target: CustomScheduler { work in DispatchQueue.global().async(execute: work) })
+    },
+    SchedulerUnderTest(name: "MainScheduler.instance") {
+      ctest_host_main_loop()
+      return MainScheduler.instance
+    },
+    SchedulerUnderTest(name: "MainScheduler.asyncInstance") {
+      ctest_host_main_loop()
+      return MainScheduler.asyncInstance
+    },
+    SchedulerUnderTest(name: "SerialScheduler on MainScheduler") {
+      ctest_host_main_loop()
+      return SerialScheduler(target: MainScheduler.instance)
     },
   ]
 

@@ -27,6 +27,9 @@ extern bool ctest_has_watchdog;
 
 /// The calling thread's number.
 uint32_t ctest_thread_id(void);
+
+// Has a thread of its own run the main loop from now on, as a host would; the main thread of a test process belongs to the test runner.
+void ctest_host_main_loop(void);
 /// How many threads the process has, and how many of them bear exactly `name`.
 size_t ctest_thread_count(void);
 size_t ctest_threads_named(const char *name);
