@@ -29,7 +29,7 @@ let package = Package(
     .target(name: "CTestSupport", dependencies: ["CScheduler"], path: "Tests/Support/CTestSupport"),
     .target(name: "CTestAllocations", path: "Tests/Support/CTestAllocations"),
     .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/Support/TestSupport"),
-    .testTarget(name: "CSchedulerTests", dependencies: ["CScheduler", "TestSupport"]),
+    .testTarget(name: "CSchedulerTests", dependencies: ["CScheduler", "TestSupport", "CTestAllocations"]),
     .testTarget(
       name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations", "CTestSupport"]),
     .testTarget(name: "SchedulerCombineTests", dependencies: ["SchedulerCombine", openCombine]),

@@ -10,6 +10,7 @@ CHECKS = {
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
     "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
     "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork", "clock": "clock", "delivery": "delivery",
+    "a job that ends its thread has not ended": "trampoline",
     # These take one departure at one certain step: all of the time for the one check.
     "a timer that comes in cancelled hides its wake": "timer: beside a husk",
     "delivery: a loop is freed under a delivery": "delivery: a loop",
@@ -63,7 +64,8 @@ MUTANTS = [
     ("a park orders nothing", "core/mpsc.c", "csched_cas_acq_rel(&queue->head, &head, PARKED)", "csched_cas_relaxed(&queue->head, &head, PARKED)"),
     ("a close that unparks owes no wake", "core/mpsc.c", "// Q3, Q6: pairs with take; carries what the closer wrote\n  return head == PARKED;", "\n  return false;"),
     # job.c
-    ("a job runs whatever its state", "core/job.c", "if (CSCHED_LIKELY(csched_cas_relaxed(&job->state, &found, (uint32_t)RUNNING)))", "csched_store_relaxed(&job->state, (uint32_t)RUNNING);\n  if (found == QUEUED)"),
+    ("a job runs whatever its state", "core/job.c", "  bool begins = csched_cas_relaxed(&job->state, &found, (uint32_t)RUNNING); // J1",
+     "  bool begins = true;\n  csched_store_relaxed(&job->state, (uint32_t)RUNNING); // J1"),
     ("release does not wait for the end of drop", "core/job.c", "  if (found == DROPPING && csched_cas_release(&job->state, &found, (uint32_t)PASSED)) return; // J3: pairs with cancel's acquire\n", ""),
     ("no heavy fence before the wait for a run", "core/job.c", "  csched_fence_heavy_(); ", "  "),
     ("the end of a run wakes nobody", "core/job.c", "  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->flags) & WAITED)) wake_waiters(job); // J6\n  release(job);", "  release(job);"),
@@ -71,6 +73,8 @@ MUTANTS = [
     ("a cancelled husk is not released", "core/job.c",
      "// J3: pairs with the passing; the queue has done with the memory csched_store_release(&job->state, (uint32_t)IDLE); // J5: the same release(job);",
      "csched_store_release(&job->state, (uint32_t)IDLE);"),
+    ("a job that ends its thread has not ended", "core/job.c", "    csched_job *job = running.jobs[--running.depth];\n    if (job != NULL) end(job);",
+     "    running.depth--;"),
     # loop.c and thread.c
     ("a loop does not look again after parking", "core/loop.c", "  if (!has_work(loop, activation, 0)) {", "  {"),
     ("the stop of an activation is not announced", "core/loop.c", "  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire\n  announce(loop);", "  csched_store_release(&activation->stopped, 1u);"),
@@ -152,7 +156,7 @@ MUTANTS = [
     ("pool: the keeper is not closed before it is joined", "core/pool.c", "    csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);\n", ""),
     ("pool: the inboxes stay open", "core/pool.c", "    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1\n", ""),
     ("pool: workers leave what is queued", "core/pool.c", "ending_of(pool) == 2 && !csched_pool_has_work_(pool);", "ending_of(pool) == 2;"),
-    ("pool: a stop refuses nobody", "core/pool.c", "return csched_pool_is_closing_(pool) && !csched_pool_is_keeper_(pool); }", "return false; }"),
+    ("pool: a stop refuses nobody", "core/pool.c", "  return !csched_pool_is_keeper_(pool);\n", "  return false;\n"),
     ("pool: a refused job is not dropped", "core/pool.c", "  csched_target_discard(job);\n  return ECANCELED;", "  return ECANCELED;"),
     ("pool: a second join joins again", "core/pool.c", "  pool->is_joined = true;\n", ""),
     ("pool: a thread may join itself", "core/pool.c", "  if (is_own_thread(pool)) return EDEADLK;\n", ""),
@@ -175,10 +179,10 @@ MUTANTS = [
     ("relock is not noticed", "core/lock.c",
      "  if (is_owner(lock)) panic_owner(lock, \"csched_lock_lock\", \"The lock is not recursive: unlock it first.\");\n", ""),
     ("a stranger's unlock is not noticed", "core/lock.c", "  if (!is_owner(lock)) panic_not_owner(lock, \"csched_lock_unlock\");\n", ""),
-    ("a job may be submitted twice", "core/job.c", "    if (here == NULL)\n", "    if (false)\n"),
+    ("a job may be submitted twice", "core/job.c", "(state != RUNNING || !forget(job))) // J4", "(state == RUNNING && !forget(job))) // J4"),
     # job.c, the rest
     ("cancel does not drop", "core/job.c", "    job->type->drop(job);                                            // J2\n", ""),
-    ("a job submitted again is ended again", "core/job.c", "    here->job = NULL; // J4\n", ""),
+    ("a job submitted again is ended again", "core/job.c", "      running.jobs[i] = NULL;\n      return true;", "      return true;"),
     # trampoline.c
     ("a nested frame takes the outer jobs", "core/trampoline.c", "  mine->start = mine->last; // T2\n", ""),
     ("a popped frame keeps its place", "core/trampoline.c", "  mine->start = frame->outer_start;\n", ""),

@@ -100,6 +100,39 @@ static void run_lock(void) {
   RUN(ctest_lock_zero_is_unlocked());
 }
 
+static void run_misfortunes(void) {
+  RUN(ctest_end_waited_for(times(10)));
+  RUN(ctest_end_nested());
+  RUN(ctest_end_on_trampoline());
+  RUN(ctest_end_on_loop());
+  RUN(ctest_end_in_fork());
+  RUN(ctest_end_queue_goes_on(times(20)));
+  RUN(ctest_end_forked(times(20)));
+  RUN(ctest_job_many_levels());
+  RUN(ctest_cancel_in_waits());
+  RUN(ctest_cancel_in_jobs());
+  RUN(ctest_signal_storm(times(20)));
+  static const char *const why = "tools do not follow a process with threads into its child";
+  const int all = SANITIZER | VALGRIND | HELGRIND;
+  RUN_UNLESS(all, why, ctest_fork_keeps_owner());
+  RUN_UNLESS(all, why, ctest_fork_lock_of_another());
+  RUN_UNLESS(all, why, ctest_fork_own_loop(false));
+  RUN_UNLESS(all, why, ctest_fork_own_loop(true));
+  RUN_UNLESS(all, why, ctest_fork_main_loop());
+  RUN_UNLESS(all, why, ctest_fork_made_anew());
+  RUN_UNLESS(all, why, ctest_fork_storm(times(20)));
+  RUN_UNLESS(all, why, ctest_fork_thread_is_left());
+  RUN_UNLESS(all, why, ctest_fork_pool_is_left());
+  RUN_UNLESS(all, why, ctest_fork_queue_is_left(false));
+  RUN_UNLESS(all, why, ctest_fork_queue_is_left(true));
+  RUN_UNLESS(all, why, ctest_fork_job_is_left());
+  RUN_UNLESS(all, why, ctest_fork_gives_up());
+  RUN_UNLESS(all, why, ctest_fork_worker_returns(false));
+  RUN_UNLESS(all, why, ctest_fork_worker_returns(true));
+  RUN_UNLESS(all, why, ctest_fork_thread_goes_on());
+  RUN_UNLESS(all, why, ctest_memory_no_threads());
+}
+
 static void run_job(void) {
   RUN(ctest_job_exactly_once(1, times(4), seed()));
   RUN(ctest_job_exactly_once(4, times(2), seed()));
@@ -316,6 +349,7 @@ int main(int count, char **arguments) {
   if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
   run_lock();
   run_job();
+  run_misfortunes();
   run_mpsc();
   run_trampoline();
   run_loop();

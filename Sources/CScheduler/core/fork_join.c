@@ -11,21 +11,23 @@
 //       woken: it leaves PENDING by a compare-and-exchange, and so learns of DONE, or DONE's exchange learns of it.
 //   D4  No deadlock: a thread that waits runs forked jobs only, and each was forked later than what it waits for began. So what
 //       waits for what follows the order of beginning. A worker that sleeps here counts as blocked.
+//   D5  A forked job that ends the thread of another than its forker has ended, and so has the wait for it.
 // Orderings
 //   top, bottom: relaxed, under the lock; outside of it ordered by F1's fences · phase: →DONE release, pairs with the waiter's
 //   acquire, carries what the job did
 // Assumes: forks are waited for by who forked them, before their frame ends (pool.h).
 // Source: work stealing is Cilk's; the owner's end last in, first out; the thieves' first in, first out.
 // Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock",
-//   "a wait sleeps until the thief has done", "one processor runs everything".
-// Models: checks/pool.c. Not modelled: D4.
+//   "a wait sleeps until the thief has done", "one processor runs everything",
+//   "a forked job that ends its thread is waited for no longer".
+// Models: checks/pool.c. Not modelled: D4, D5.
 
 #include "pool_internal.h"
 
 #include "job_internal.h"
+#include "target_internal.h"
 
 enum { PENDING = 0, WAITED = 1, DONE = 2 };
-enum { HELPING_MOST = 32 }; // levels of others' jobs on one stack
 
 // MARK: the deque
 
@@ -84,22 +86,39 @@ void csched_pool_forget_forks_(csched_pool_worker *worker) {
 
 // MARK: running
 
-static void finish(csched_pool_worker *worker, csched_fork *fork) {
-  csched_pool_perform_(worker, (csched_pool_class *)fork->target, fork->job);
+static void be_done(csched_fork *fork) {
   uint32_t *phase = &fork->phase;
   if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // D3: pairs with wait's acquire; carries the work
     csched_futex_wake_(phase, 1);                               // the fork may be gone: the address is only a name
+}
+
+static void finish(csched_pool_worker *worker, csched_fork *fork) {
+  csched_pool_perform_(worker, (csched_pool_class *)fork->target, fork->job);
+  be_done(fork);
+}
+
+void csched_pool_end_help_(csched_pool_worker *worker) {
+  for (unsigned depth = CSCHED_HELPING_MOST + 1; depth-- > 0;) {
+    csched_fork *fork = worker->helps_with[depth];
+    worker->helps_with[depth] = NULL;
+    if (fork != NULL) be_done(fork); // D5: its job has ended
+  }
+  worker->helping_depth = 0;
 }
 
 bool csched_pool_help_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t used = csched_load_relaxed(&pool->slots_used); // hint: looked at again before a sleep
   csched_fork *fork = NULL;
+  csched_pool_worker *from = worker;
   for (uint32_t i = 0; i < used && fork == NULL; i++)
-    fork = steal(&pool->slots[(worker->number + i) % used]); // its own last
+    fork = steal(from = &pool->slots[(worker->number + i) % used]); // its own last
   if (fork == NULL) return false;
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
+  csched_fork **slot = &worker->helps_with[worker->helping_depth];
+  if (from != worker) *slot = fork; // D5: its own fork would be gone with the thread's frames
   finish(worker, fork);
+  *slot = NULL;
   return true;
 }
 
@@ -115,8 +134,12 @@ void csched_pool_fork(csched_fork *fork, csched_job *job) {
       return;
     }
   }
-  if (is_in_a_job) csched_pool_perform_(worker, worker->class, job);
-  else csched_job_perform_(job);
+  if (is_in_a_job) {
+    csched_pool_perform_(worker, worker->class, job);
+  } else {
+    csched_target_expect_end_(); // without memory, a thread that the job ends leaves it running
+    csched_job_perform_(job);
+  }
   csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread
 }
 
@@ -124,17 +147,26 @@ static bool is_done(const csched_fork *fork) {
   return csched_load_acquire(&fork->phase) == DONE; // D3: pairs with finish's release
 }
 
+// In a child of fork there is nobody to run it, nor is this thread a worker.
+static void require_worker(const csched_fork *fork) {
+  if (CSCHED_UNLIKELY(csched_pool_current_() == NULL))
+    csched_pool_panic_worker_(((const csched_pool_class *)fork->target)->pool);
+}
+
 void csched_pool_wait(csched_fork *fork) {
   csched_pool_worker *worker = csched_pool_current_();
   csched_fork *own;
+  if (is_done(fork)) return;
+  require_worker(fork);
   while (!is_done(fork) && (own = pop(worker)) != NULL) finish(worker, own); // D4
-  worker = csched_pool_current_();
-  for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < HELPING_MOST;) {
+  for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
+    require_worker(fork);
     worker->helping_depth++;
     helped = csched_pool_help_(worker); // D4
     worker->helping_depth--;
   }
   if (is_done(fork)) return;
+  require_worker(fork);
   csched_pool_blocking_begin(); // D4
   uint32_t phase = PENDING;
   csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // D3

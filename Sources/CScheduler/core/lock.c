@@ -20,6 +20,8 @@
 //       is quicker; at most one hand-off per bucket and HANDOFF_AFTER, so that throughput is left alone.
 //   L8  An unlock does not touch the lock's memory after letting it go, unless a sleeper keeps it valid: the next owner may
 //       free it.
+//   L9  Across fork: the thread that forks keeps its number in the child, and so its locks; no other thread of the child gets that
+//       number. Nobody waits there for a lock whose owner the child does not have: that stops the process.
 //
 // Orderings
 //   owner: acquire, pairs with unlock's release, carries what the lock guards · hint: relaxed, ordered against the owner by
@@ -30,13 +32,16 @@
 //   Dice, Huang and Yang, "Asymmetric Dekker Synchronization". The rate-limited hand-off on top is ours.
 // Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the
 //   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
-//   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock", "a waiter that gives up passes its wake on".
-// Models: checks/lock.c; promela/lock.pml.
+//   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock", "a waiter that gives up passes its wake on",
+//   "after fork a lock keeps its owner", "after fork a lock of a thread left behind stops the process".
+// Models: checks/lock.c; promela/lock.pml. Not modelled: L9.
 
 #include <CScheduler/lock.h>
 
 #include "panic.h"
 #include "parking.h"
+
+#include <string.h>
 
 enum { SLEEPERS = 1 };                                           // hint
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3, YOURS_AWAKE = 4 }; // signals to a sleeper
@@ -48,14 +53,38 @@ enum { FIRST_GAP = 4, LAST_GAP = 64 };            // pauses between two looks at
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 csched_lock_hint csched_lock_hints_[CSCHED_LOCK_HINTS_];
 
+// MARK: numbers
+
+static const uint32_t TAKEN_ALREADY = (uint32_t)1 << 30; // no system numbers its threads so high
+
+static CSCHED_THREAD_LOCAL uint32_t number;
+
+// In a child, of the thread that has forked: its number, which is that of a thread of the parent, and the system's one now; else 0.
+static struct { uint32_t number, id; } forked;
+
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // L9
+  (void)watch;
+  if (phase != CSCHED_FORK_IN_CHILD) return;
+  forked.number = number;
+  forked.id = csched_os_thread_id_();
+  csched_buckets_forget_(); // no sleeper is left, nor whoever had a bucket
+  memset(csched_lock_hints_, 0, sizeof csched_lock_hints_);
+}
+
 static uint32_t self_number(void) {
-  static CSCHED_THREAD_LOCAL uint32_t number;
+  static csched_fork_watch watch = {.told = told_of_fork};
   if (number == 0) {
+    csched_os_watch_forks_(&watch);
     number = csched_os_thread_id_();
+    if (number == forked.number) number |= TAKEN_ALREADY; // L9
     if (CSCHED_FAST_PATHS && csched_has_membarrier_) csched_self_ = number;
   }
   return number;
 }
+
+static uint32_t id_of(uint32_t number) { return number == forked.number ? forked.id : number & ~TAKEN_ALREADY; }
+
+static void name_of(uint32_t number, char name[16]) { csched_os_thread_get_name_(id_of(number), name, 16); }
 
 static bool take(csched_lock *lock, uint32_t self) {
   uint32_t free = 0;
@@ -140,6 +169,18 @@ static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool again, bo
   return signal != 0 ? signal : leave_bucket(lock, sleeper);
 }
 
+// Before a sleep in a child of fork.
+static void require_owner_here(const csched_lock *lock) { // L9
+  uint32_t owner = csched_load_relaxed(&lock->owner);     // L9: its value is all
+  if (owner == 0 || csched_os_thread_exists_(id_of(owner))) return;
+  if (csched_load_relaxed(&lock->owner) != owner) return; // L9: it let go, and then ended
+  csched_panic_(
+      "csched_lock_lock",
+      "lock %p belongs to thread %u, which was left behind by fork: it lives in the parent. Take what the child "
+      "needs before fork, on the thread that forks.",
+      (const void *)lock, owner);
+}
+
 static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadline) {
   csched_sleeper sleeper = {.address = lock, .thread = self};
   bool awake = false, taken;
@@ -148,6 +189,7 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
     taken = take(lock, self) || (awake && may_spin() && spin(lock, self));
     if (taken || (deadline != CSCHED_FOREVER && csched_now() >= deadline)) break;
 
+    if (CSCHED_UNLIKELY(forked.id != 0)) require_owner_here(lock);
     bool again = sleeper.since != 0;
     if (!again) sleeper.since = csched_now();
     uint32_t signal = sleep(lock, &sleeper, again, awake, deadline);
@@ -190,18 +232,18 @@ void csched_lock_wake_slow_(csched_lock *lock) {
 static CSCHED_NORETURN void panic_not_owner(const csched_lock *lock, const char *function) {
   uint32_t me = self_number(), owner = csched_load_relaxed(&lock->owner); // hint
   char my_name[16], its_name[16];
-  csched_os_thread_get_name_(me, my_name, sizeof my_name);
+  name_of(me, my_name);
   if (owner == 0)
     csched_panic_(function, "thread %u (%s) does not own lock %p: nobody does. Lock it first, and unlock it once.", me,
                   my_name, (const void *)lock);
-  csched_os_thread_get_name_(owner, its_name, sizeof its_name);
+  name_of(owner, its_name);
   csched_panic_(function, "thread %u (%s) does not own lock %p: thread %u (%s) does. Unlock on the thread that locked.",
                 me, my_name, (const void *)lock, owner, its_name);
 }
 
 static CSCHED_NORETURN void panic_owner(const csched_lock *lock, const char *function, const char *advice) {
   char name[16];
-  csched_os_thread_get_name_(self_number(), name, sizeof name);
+  name_of(self_number(), name);
   csched_panic_(function, "thread %u (%s) asks for lock %p, whose owner is thread %u (%s) itself. %s", self_number(),
                 name, (const void *)lock, csched_load_relaxed(&lock->owner), name, advice); // L6
 }

@@ -3,7 +3,7 @@
 // States
 //   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
 //   wake       futex: 0 nothing, 1 the wake owed to this park (or a late one: the loop then looks once for nothing)
-//   closing    0 open, then 1 + the strictest policy asked for; it only grows
+//   closing    0 open, then 1 + the strictest policy asked for; it only grows; LEFT in a child of fork, when its thread is not there
 //   stopping   1 from csched_loop_stop until a run has ended by it
 //   timers     see timer.c; `wake` of them says until when the loop may sleep
 //   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
@@ -18,6 +18,8 @@
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
+//   P7  A thread that ends inside of a run closes its loops: what they have is dropped.
+//   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
 //   parking by poke and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
@@ -28,8 +30,9 @@
 //   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
 //   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
-//   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise".
-// Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml.
+//   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise",
+//   "a job that ends its thread on a loop has ended", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
+// Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
@@ -48,6 +51,7 @@
 #include <string.h>
 
 enum { TURN = 64 };
+static const uint32_t LEFT = UINT32_MAX;
 
 static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
 
@@ -67,7 +71,10 @@ struct csched_loop {
   unsigned turn_jobs;
   bool turn_timers;
   csched_time spin_for;
-  unsigned depth; // of runs
+  unsigned depth;               // of runs
+  LIST_ENTRY(csched_loop) link; // among those of its thread
+  csched_job_stack *jobs;       // of its thread
+  csched_fork_watch forks;
 
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
 };
@@ -76,6 +83,7 @@ struct csched_loop {
 
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
 static CSCHED_THREAD_LOCAL csched_loop *current;
+static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
 
 csched_loop *csched_loop_current(void) { return current; }
 
@@ -83,17 +91,53 @@ bool csched_loop_is_on_thread(const csched_loop *loop) {
   return csched_load_relaxed(&loop->thread) == &here; // hint: only its own thread finds itself here
 }
 
+static bool is_left(const csched_loop *loop) { return csched_load_relaxed(&loop->closing) == LEFT; } // P8
+
+static void require_not_left(const csched_loop *loop, const char *function) {
+  if (CSCHED_UNLIKELY(is_left(loop))) csched_target_panic_left_(&loop->target, function);
+}
+
+void csched_loop_require_not_left_(const csched_loop *loop, const char *function) { require_not_left(loop, function); }
+
+bool csched_loop_is_left_(const csched_loop *loop) { return is_left(loop); }
+
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_thread(const csched_loop *loop, const char *function) {
+  require_not_left(loop, function);
+  csched_panic_(function, "loop %p belongs to another thread. Call this on the thread that created it.",
+                (const void *)loop);
+}
+
 static void require_thread(const csched_loop *loop, const char *function) {
-  if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop)))
-    csched_panic_(function, "loop %p belongs to another thread. Call this on the thread that created it.",
-                  (const void *)loop);
+  if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop))) panic_thread(loop, function);
+}
+
+// The thread ends. A run that it leaves is one that nobody ends any more.
+static void thread_ends(void *value) { // P7
+  (void)value;
+  csched_target_end_thread_();
+  current = NULL;
+  for (csched_loop *loop; (loop = LIST_FIRST(&loops_here)) != NULL;) {
+    if (loop->depth > 0) {
+      loop->depth = 0;
+      csched_loop_close(loop, CSCHED_STOP_DROP);
+      csched_loop_finish_(loop);
+    }
+    if (csched_loop_is_on_thread(loop)) csched_loop_unbind_(loop); // a drop may have done so
+  }
 }
 
 void csched_loop_bind_(csched_loop *loop) {
+  static csched_tsd key;
+  if (csched_loop_is_on_thread(loop)) return;
+  csched_tsd_set_(&key, &here, thread_ends);                // without memory the end goes unnoticed
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
+  LIST_INSERT_HEAD(&loops_here, loop, link);
+  loop->jobs = csched_job_stack_(); // a fork may see the one without the other
 }
 
 void csched_loop_unbind_(csched_loop *loop) {
+  if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: its own
+  LIST_REMOVE(loop, link);
   csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
 }
 
@@ -119,6 +163,7 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
+  require_not_left(loop, "csched_loop_submit_at");
   csched_job_discard_(&timer->job); // P6
   return ECANCELED;
 }
@@ -135,6 +180,8 @@ int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time de
 
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline) {
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
+  if (added == CSCHED_TIMER_ADDED) return true;
+  require_not_left(loop, "csched_loop_rearm");
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1: as a submission
   return added != CSCHED_TIMER_REFUSED;
 }
@@ -149,6 +196,7 @@ static int deliver(csched_target *target, csched_job *job) {
     wake(loop); // P2
     return 0;
   }
+  require_not_left(loop, "csched_loop_submit");
   csched_job_discard_(job); // P6
   return ECANCELED;
 }
@@ -393,15 +441,55 @@ csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
 
 // MARK: life
 
-csched_loop *csched_loop_create_unbound_(void) {
-  csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
-  if (loop == NULL) return NULL;
+static csched_loop *loop_of(csched_fork_watch *watch) {
+  return (csched_loop *)((char *)watch - offsetof(csched_loop, forks));
+}
+
+// In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
+static void leave_behind(csched_loop *loop) { // P8
+  if (loop->jobs != NULL) csched_job_leave_behind_(loop->jobs);
+  csched_store_relaxed(&loop->closing, LEFT); // P8: no other thread is left
+  csched_mpsc_close(&loop->inbox);
+  loop->target.type = &csched_target_left_;
+}
+
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // P8
+  csched_loop *loop = loop_of(watch);
+  if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&loop->timers);
+  if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&loop->timers);
+  if (phase != CSCHED_FORK_IN_CHILD) return;
+  bool is_left_behind =
+      !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // hint: the value
+  csched_timers_in_child_(&loop->timers, is_left_behind);
+  if (is_left_behind) leave_behind(loop);
+  else csched_fds_renew_(&loop->fds);
+}
+
+static void init(csched_loop *loop) {
+  void *owner = loop->target.owner;
+  csched_fork_watch forks = loop->forks;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds);
-  loop->target.type = &loop_type;
+  loop->target = (csched_target){&loop_type, owner};
   loop->turn_jobs = TURN;
   loop->spin_for = SPIN_LEAST;
+  loop->forks = forks;
+}
+
+void csched_loop_renew_(csched_loop *loop) {
+  while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {} // so that they can still be cancelled
+  csched_fds_abandon_(&loop->fds);
+  init(loop);
+}
+
+csched_loop *csched_loop_create_unbound_(void) {
+  csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
+  if (loop == NULL) return NULL;
+  loop->target.owner = NULL;
+  loop->forks = (csched_fork_watch){.told = told_of_fork};
+  init(loop);
+  csched_os_watch_forks_(&loop->forks);
   return loop;
 }
 
@@ -413,9 +501,12 @@ int csched_loop_create(csched_loop **loop) {
 }
 
 void csched_loop_destroy(csched_loop *loop) {
+  if (is_left(loop)) return; // P8: its memory may be half-way through a change
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop
   csched_fds_destroy_(&loop->fds);
+  csched_loop_unbind_(loop);
+  csched_os_unwatch_forks_(&loop->forks);
   free(loop);
 }

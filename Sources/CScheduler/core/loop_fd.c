@@ -28,6 +28,7 @@
 
 #include "job_internal.h"
 #include "loop_internal.h"
+#include "panic.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -226,5 +227,23 @@ void csched_fds_close_(csched_fds *fds) {
 void csched_fds_destroy_(csched_fds *fds) {
   csched_fds_close_(fds);
   free(fds->by_fd);
+  if (is_open(fds)) csched_poller_close_(&fds->poller);
+}
+
+// MARK: forks
+
+void csched_fds_renew_(csched_fds *fds) {
+  if (!is_open(fds)) return;
+  if (csched_poller_renew_(&fds->poller) != 0)
+    csched_panic_("fork", "the child has no descriptors for the poller of its loop. Close some before fork.");
+  for (size_t fd = 0; fd < fds->size; fd++) {
+    csched_fd_source *source = fds->by_fd[fd];
+    if (source == NULL) continue; // one whose descriptor is gone is told nothing
+    csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
+  }
+  csched_poller_wake_(&fds->poller); // for a host, whose wake may have been on its way
+}
+
+void csched_fds_abandon_(csched_fds *fds) {
   if (is_open(fds)) csched_poller_close_(&fds->poller);
 }

@@ -61,3 +61,10 @@ void csched_fds_close_(csched_fds *fds);
 
 /// Does: closes, and gives back the poller and the memory.
 void csched_fds_destroy_(csched_fds *fds);
+
+/// Does: opens the poller anew, under the same number, with the same sources, because the parent of the fork has kept the old one; and
+/// wakes it. Thread: the only one of a child of fork.
+void csched_fds_renew_(csched_fds *fds);
+
+/// Does: in a child of fork, lets go of the parent's poller. The sources stay where they are, unused.
+void csched_fds_abandon_(csched_fds *fds);

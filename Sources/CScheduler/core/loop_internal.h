@@ -18,3 +18,12 @@ void csched_loop_finish_(csched_loop *loop);
 
 /// Returns: the loop's sources. Requires: the calling thread is the loop's; if not, it stops the process.
 struct csched_fds *csched_loop_fds_(csched_loop *loop, const char *function);
+
+/// Returns: whether the loop was left behind by fork.
+bool csched_loop_is_left_(const csched_loop *loop);
+
+/// Does: stops the process if it was.
+void csched_loop_require_not_left_(const csched_loop *loop, const char *function);
+
+/// Does: in a child of fork, makes a loop that was left behind anew, for no thread yet; what it had is the parent's.
+void csched_loop_renew_(csched_loop *loop);

@@ -5,16 +5,34 @@
 #include "../platform/platform.h"
 #include "loop_internal.h"
 
+static CSCHED_THREAD_LOCAL uint8_t known; // 0 not yet, then 1 + whether this is the main thread
+static csched_lock lock;
+static csched_loop *loop;
+static bool is_bound;
+
+// In the child the thread that forked is the main one. The loop has the same address, because others keep that, and nothing of
+// what it had, unless it is that thread's.
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
+  (void)watch;
+  if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
+  known = 0;
+  lock = (csched_lock)CSCHED_LOCK_INIT;
+  if (loop == NULL || !csched_loop_is_left_(loop)) return;
+  csched_loop_renew_(loop);
+  is_bound = false;
+}
+
+static csched_fork_watch forks = {.told = told_of_fork};
+
 bool csched_is_main_thread(void) {
-  static CSCHED_THREAD_LOCAL uint8_t known; // 0 not yet, then 1 + the answer
-  if (known == 0) known = csched_os_is_main_thread_() ? 2 : 1;
+  if (known == 0) {
+    csched_os_watch_forks_(&forks);
+    known = csched_os_is_main_thread_() ? 2 : 1;
+  }
   return known == 2;
 }
 
 csched_loop *csched_main_loop(void) {
-  static csched_lock lock;
-  static csched_loop *loop;
-  static bool is_bound;
   csched_lock_lock(&lock);
   if (loop == NULL) loop = csched_loop_create_unbound_();
   if (loop != NULL && !is_bound && csched_is_main_thread()) {

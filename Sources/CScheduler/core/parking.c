@@ -17,6 +17,8 @@
 
 #include "parking.h"
 
+#include <string.h>
+
 enum { FREE = 0, TAKEN = 1, SLEPT_ON = 2 };
 
 static csched_bucket buckets[CSCHED_BUCKETS_];
@@ -68,3 +70,5 @@ void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal) {
   csched_store_release(word, signal); // B3: from here on the sleeper may be gone; the address is only a name
   csched_futex_wake_(word, 1);
 }
+
+void csched_buckets_forget_(void) { memset(buckets, 0, sizeof buckets); }

@@ -43,3 +43,6 @@ uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline);
 
 /// Does: wakes `sleeper`, which has been removed. It may be gone when this returns. Requires: no bucket is locked.
 void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);
+
+/// Does: empties all buckets. Requires: no other thread is left, and this one waits for nothing: in a child of fork.
+void csched_buckets_forget_(void);

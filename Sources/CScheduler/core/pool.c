@@ -1,5 +1,5 @@
 // States
-//   closing    0 open, then 1 + the strictest policy asked for; it only grows
+//   closing    0 open, then 1 + the strictest policy asked for; it only grows; LEFT in a child of fork
 //   ending     0; 1, one worker waits for the keeper's end; 2, the inboxes are closed
 //   over       futex: 0, then 1 when the last worker has left
 //
@@ -10,14 +10,16 @@
 //       inboxes and wakes all again. A worker leaves when they are closed and empty.
 //   X3  join returns when no thread of the pool is left; each is joined once, however many wait.
 //   X4  create leaves nothing behind when it fails.
+//   X5  In a child of fork nothing is taken, and nobody waits: that stops the process. To stop the pool, or destroy it, is nothing.
 // Orderings
 //   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under
 //   `pick`, which carries what was pushed to those who then look for work · over: relaxed, the join of each thread carries what it did
 // Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
-//   "a pool that cannot have a thread is an error", "join on a pool's own thread is refused".
-// Models: checks/pool.c.
+//   "a pool that cannot have a thread is an error", "join on a pool's own thread is refused",
+//   "after fork a pool of the parent stops the process".
+// Models: checks/pool.c. Not modelled: X5.
 
 #include "pool_internal.h"
 
@@ -29,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const uint32_t LEFT = UINT32_MAX;
 enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
 
 // MARK: submitting
@@ -47,8 +50,20 @@ bool csched_pool_is_dropping_(const csched_pool *pool) {
   return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: the same
 }
 
+void csched_pool_close_left_(csched_pool *pool) {
+  csched_store_relaxed(&pool->closing, LEFT); // X5: no other thread is left
+}
+
+bool csched_pool_is_left_behind(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->closing) == LEFT; // X5: so from the child's beginning
+}
+
 // Returns: whether what comes now is refused: the keeper goes on delivering while it ends.
-static bool is_refusing(csched_pool *pool) { return csched_pool_is_closing_(pool) && !csched_pool_is_keeper_(pool); }
+static bool is_refusing(csched_pool *pool) {
+  if (CSCHED_LIKELY(!csched_pool_is_closing_(pool))) return false;
+  csched_pool_require_not_left_(pool, "csched_pool_submit");
+  return !csched_pool_is_keeper_(pool);
+}
 
 static int deliver(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
@@ -62,7 +77,10 @@ static int deliver(csched_target *target, csched_job *job) {
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_pool_class *class = (csched_pool_class *)target;
-  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
+  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) {
+    csched_pool_require_not_left_(class->pool, "csched_pool_submit_at");
+    return refuse(&class->inbox, &timer->job);
+  }
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
@@ -104,6 +122,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 // MARK: the end
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
+  if (csched_pool_is_left_behind(pool)) return;                                      // it has no threads here
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // hint
   while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with all others' acquire
   csched_pool_close_keeper_(pool, policy);
@@ -145,6 +164,7 @@ static bool is_own_thread(csched_pool *pool) {
 }
 
 int csched_pool_join(csched_pool *pool) {
+  csched_pool_require_not_left_(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
   while (csched_load_relaxed(&pool->over) == 0) csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER); // X3
   csched_lock_lock(&pool->join_lock);                                                               // X3
@@ -155,6 +175,7 @@ int csched_pool_join(csched_pool *pool) {
 }
 
 void csched_pool_destroy(csched_pool *pool) {
+  if (csched_pool_is_left_behind(pool)) return; // its memory may be half-way through a change
   if (is_own_thread(pool))
     csched_panic_("csched_pool_destroy",
                   "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
@@ -163,6 +184,7 @@ void csched_pool_destroy(csched_pool *pool) {
   csched_pool_join(pool);
   if (pool->keeper != NULL) csched_thread_destroy(pool->keeper);
   csched_delivery_settle_(); // as in loop.c
+  csched_os_unwatch_forks_(&pool->forks);
   free(pool);
 }
 
@@ -204,9 +226,14 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + most * sizeof(csched_pool_worker));
   if (pool == NULL) return ENOMEM;
   init(pool, options, workers, most);
+  csched_pool_watch_forks_(pool);
   int error = csched_pool_start_first_(pool);
-  if (error == 0) *result = pool;
-  else free(pool); // X4
+  if (error == 0) {
+    *result = pool;
+    return 0;
+  }
+  csched_os_unwatch_forks_(&pool->forks);
+  free(pool); // X4
   return error;
 }
 

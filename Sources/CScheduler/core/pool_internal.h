@@ -8,8 +8,9 @@
 
 #include "../platform/platform.h"
 #include "bsd.h"
+#include "job_internal.h"
 
-enum { CSCHED_PRIORITIES = 4, CSCHED_DEQUE_SLOTS = 64, CSCHED_POOL_NAME = 16 };
+enum { CSCHED_PRIORITIES = 4, CSCHED_DEQUE_SLOTS = 64, CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
@@ -37,6 +38,8 @@ struct csched_pool_worker {
   unsigned blocking_depth, helping_depth;
   int nice;
   csched_pool_class *class;
+  csched_job_stack *jobs;
+  csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each level, whose forker waits on another thread
   // Its thread: see pool_worker.c; under `slots`.
   uint32_t life;
   csched_os_thread os;
@@ -74,6 +77,7 @@ struct csched_pool {
   csched_thread *keeper;
   csched_timer tick;
   uint32_t watching;
+  csched_fork_watch forks; ///< see pool_fork.c
 
   csched_pool_worker slots[]; ///< `most_threads` of them
 };
@@ -87,8 +91,8 @@ bool csched_pool_has_work_(csched_pool *pool); ///< whether there is, for sure a
 bool csched_pool_may_grow_(
     csched_pool *pool); ///< whether work waits for a worker that is counted as running, but may be blocked
 bool csched_pool_stop_search_(csched_pool_worker *worker); ///< returns: whether the caller has to look and wake another
-bool csched_pool_search_(csched_pool_worker *worker);      ///< spins; returns: whether there seems to be work
-bool csched_pool_sleep_(csched_pool_worker *worker);       ///< returns: false when the worker has left the pool's count
+bool csched_pool_search_(csched_pool_worker *worker); ///< spins; returns: whether there seems to be work
+bool csched_pool_sleep_(csched_pool_worker *worker);  ///< returns: false when the worker has left the pool's count
 void csched_pool_leave_(csched_pool_worker *worker);
 void csched_pool_start_failed_(csched_pool *pool);
 void csched_pool_blocked_(csched_pool *pool);          ///< one more is blocked
@@ -101,6 +105,8 @@ int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leavi
 void csched_pool_join_workers_(csched_pool *pool);                                   ///< when it is over
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 csched_pool_worker *csched_pool_current_(void);
+bool csched_pool_leave_in_child_(
+    csched_pool *pool); ///< this thread is none of its workers any more; returns: whether it was
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
 
@@ -110,6 +116,12 @@ bool csched_pool_end_(csched_pool_worker *worker); ///< does it; returns: whethe
 bool csched_pool_is_closing_(const csched_pool *pool);
 bool csched_pool_is_dropping_(const csched_pool *pool);
 void csched_pool_over_(csched_pool *pool);
+void csched_pool_close_left_(csched_pool *pool); ///< in a child of fork, for ever
+
+// pool_fork.c: what becomes of a pool in a child of fork.
+void csched_pool_watch_forks_(csched_pool *pool);
+void csched_pool_require_not_left_(const csched_pool *pool, const char *function); ///< stops the process if it is
+void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN;           ///< a job has come back in a child
 
 // pool_keeper.c
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
@@ -119,9 +131,11 @@ void csched_pool_join_keeper_(csched_pool *pool);
 bool csched_pool_is_keeper_(csched_pool *pool);                    ///< whether the calling thread is
 void csched_pool_settle_(csched_pool_worker *worker);              ///< after a job: it is not stalled any more
 void csched_pool_stand_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep
+void csched_pool_stand_left_(csched_pool_worker *worker);          ///< in a child of fork: never to work again
 
 // fork_join.c
 bool csched_pool_is_forked_(csched_pool *pool);
 void csched_pool_forget_forks_(csched_pool_worker *worker); ///< that went with their frames
+void csched_pool_end_help_(csched_pool_worker *worker);     ///< those that it ran for others count as done
 bool csched_pool_help_(
     csched_pool_worker *worker); ///< runs a forked job of another worker; returns: whether there was one

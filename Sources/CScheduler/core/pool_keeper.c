@@ -1,7 +1,7 @@
 // States
 //   keeper     the thread that keeps the time, for delayed jobs and for this; started at its first use
 //   watching   0, or 1: `tick` is submitted to the keeper, or running there
-//   standing   of a worker: RUNNING, jobs or a search; BLOCKED, as it says itself; STALLED, as the keeper has found; IDLE.
+//   standing   of a worker: RUNNING, jobs or a search; BLOCKED, as it says itself; STALLED, as the keeper has found; IDLE; LEFT, in a child of fork.
 //              The second and the third are counted as BLOCKED in crowd
 //
 // Obligations
@@ -24,7 +24,7 @@
 
 #include <errno.h>
 
-enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3 };
+enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, LEFT = 4 };
 
 static const int64_t TICK = 4500000; // ns; two of them, and the start of a thread, are within 10 ms
 
@@ -141,7 +141,8 @@ void csched_pool_watch_(csched_pool *pool) {
 // MARK: blocking
 
 void csched_pool_settle_(csched_pool_worker *worker) {
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) {       // hint: its own, or found later
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) { // hint: its own, or found later
+    if (csched_load_relaxed(&worker->standing) == LEFT) csched_pool_panic_worker_(worker->pool); // hint: of this thread
     worker->blocking_depth = 0;                                                   // a job that forgot to say the end
     if (csched_exchange_relaxed(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
@@ -154,6 +155,10 @@ void csched_pool_stand_(csched_pool_worker *worker, bool is_idle) {
   if (!is_idle) csched_store_relaxed(&worker->standing, (uint32_t)RUNNING); // K3: nobody else changes IDLE
   else if (csched_exchange_relaxed(&worker->standing, (uint32_t)IDLE) == STALLED)
     csched_pool_unblocked_(worker->pool); // K3
+}
+
+void csched_pool_stand_left_(csched_pool_worker *worker) {
+  csched_store_relaxed(&worker->standing, (uint32_t)LEFT); // K3: in a child of fork, where nobody counts
 }
 
 void csched_pool_blocking_begin(void) {

@@ -10,14 +10,18 @@
 //   C3  Each thread is let go of once: it detaches itself when it leaves an open pool; it is joined by the next one in its slot, or by
 //       the pool's join, when that is closing. A slot is taken by one thread at a time.
 //   C4  A worker whose job ends the thread (pthread_exit) is replaced; when the system has no thread to give, it goes on
-//       working at its end. Nothing that it was counted as is left behind.
+//       working at its end. Nothing that it was counted as is left behind. The job has ended (job.c, J7), and forked ones that it
+//       ran for others are done.
+//   C5  In a child of fork a pool is left behind: it stops whoever uses it. A worker that forked can run its job, but not return from it.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
 // Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread leaves no fork behind (pool.h).
 // Source: aging by counting is that of many schedulers of disks and processes.
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "every job runs once, whoever submits",
-//   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker".
-// Models: checks/pool.c.
+//   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",
+//   "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
+//   stops the process", "a worker's job that forks cannot return in the child".
+// Models: checks/pool.c. Not modelled: C5.
 
 #include "pool_internal.h"
 
@@ -34,6 +38,14 @@ enum { PATIENCE = 16 }; // how often the next lower priority is passed over, at 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *current;
 
 csched_pool_worker *csched_pool_current_(void) { return current; }
+
+bool csched_pool_leave_in_child_(csched_pool *pool) {
+  csched_pool_worker *worker = current;
+  if (worker == NULL || worker->pool != pool) return false;
+  csched_pool_stand_left_(worker); // so that it is seen when its job returns
+  current = NULL;
+  return true;
+}
 
 // MARK: picking
 
@@ -134,6 +146,7 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
 static void body(void *context) {
   csched_pool_worker *worker = context;
   current = worker;
+  worker->jobs = csched_job_stack_();
   csched_store_relaxed(&worker->id, csched_os_thread_id_()); // hint: the keeper looks only at those that have one
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
@@ -145,28 +158,28 @@ static void at_end(void *context);
 
 // pthread_exit inside a job. Another thread takes the place; when the system has none, this one goes on.
 static void replace(csched_pool_worker *worker) { // C4
-  csched_job_restore_running_(NULL);
-  csched_target_restore_(NULL);
+  csched_target_end_thread_();
   if (worker->blocking_depth > 0) {
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
   }
   csched_pool_settle_(worker);
   worker->class = NULL;
-  worker->helping_depth = 0;
+  csched_pool_end_help_(worker);
   csched_pool_forget_forks_(worker);
   if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);
 }
 
 static void at_end(void *context) {
   csched_pool_worker *worker = context;
-  if (current == NULL) return; // an inner one has done it
+  if (current == NULL) return; // an inner one has done it, or this is a child of fork
   if (!worker->has_left) replace(worker);
   if (current == NULL) return;
   current = NULL;
   csched_pool_stand_(worker, true); // the keeper leaves it alone from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);
+  worker->jobs = NULL;
   if (csched_pool_is_closing_(pool)) {
     worker->life = ENDED; // to be joined
   } else {

@@ -1,3 +1,5 @@
+// 300 lines and more: waiting, suspending and forks all turn on who holds the queue, and are read together.
+//
 // States
 //   inbox      see mpsc.c. PARKED: the queue is idle. Else somebody holds it: the drain job, which waits on the base or runs; or
 //              a sync that runs inline; or, when STALLED, nobody but the resume to come.
@@ -15,14 +17,18 @@
 //   S5  The structure is freed by the last of its owners.
 //   S6  A base that refuses the drain job drops everything in the queue, and all that comes later.
 //   S7  A wait that could never end is not begun: EDEADLK.
+//   S8  A thread that ends inside of a job, or of a sync, lets go of the queues that it holds: they go on with the next job.
+//   S9  In a child of fork, a queue that stands on what is left behind stops whoever uses it; another one goes on.
 // Orderings
 //   hold: acquire and release, so that a resume sees what the holder did · owners: the same, the last one sees all
 // Assumes: the drain job lets go in its `release`, because only then may it be submitted again (job.h).
 // Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's mark of a parked consumer.
 // Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended queue begins nothing",
 //   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a long queue lets others in between",
-//   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has".
-// Models: checks/serial.c; promela/serial.pml. Not modelled: S4.
+//   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has",
+//   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
+//   "after fork the thread's own loops go on".
+// Models: checks/serial.c; promela/serial.pml. Not modelled: S4, S8, S9.
 
 #include <CScheduler/serial.h>
 
@@ -45,15 +51,19 @@ struct csched_serial {
   csched_target *base;
   csched_mpsc inbox;
   csched_job drain;
+  csched_job held; // stands for a sync that runs inline, in case that its thread ends
   uint32_t hold;
   uint32_t owners;
   void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
   void *owner;
   csched_serial *waits_for; // S7: the job in progress waits for that queue; under `waits`
+  csched_fork_watch forks;
 };
 
-static void give_up(csched_serial *serial) {                                    // S5
-  if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) == 1) free(serial); // S5: pairs with itself
+static void give_up(csched_serial *serial) {                              // S5
+  if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // S5: pairs with itself
+  csched_os_unwatch_forks_(&serial->forks);
+  free(serial);
 }
 
 // The part of whoever holds the queue.
@@ -130,6 +140,9 @@ static void drain_ended(csched_job *drain) {
 
 static const csched_job_type drain_type = {run_drain, drop_all, drain_ended};
 
+static void held_ended(csched_job *held) { let_go_inline(held->context); } // S8
+static const csched_job_type held_type = {.release = held_ended};
+
 // MARK: submitting
 
 static int deliver(csched_target *target, csched_job *job) {
@@ -164,6 +177,7 @@ void csched_serial_suspend(csched_serial *serial) {
 void csched_serial_resume(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold), after; // hint
   do {
+    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_left_)) return; // S9: nothing begins here
     if (hold < SUSPENSION)
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
@@ -173,16 +187,26 @@ void csched_serial_resume(csched_serial *serial) {
 
 // MARK: waiting
 
+// From the base upwards, as it is let go of if the thread ends.
+static void hold_here(csched_serial *serial) { // S8
+  if (CSCHED_UNLIKELY(!csched_job_hold_(&serial->held, false)) && csched_target_expect_end_())
+    csched_job_hold_(&serial->held, true);
+}
+
 static bool enter(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
   if (!csched_mpsc_poke(&serial->inbox)) return false; // S1
-  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true;
+  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) {
+    hold_here(serial);
+    return true;
+  }
   let_go_inline(serial);
   return false;
 }
 
 static void leave(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
+  csched_job_let_go_(&serial->held); // S8
   csched_target_leave_inline_(serial->base);
   let_go_inline(serial);
 }
@@ -269,6 +293,31 @@ int csched_serial_sync(csched_serial *serial, void (*body)(void *), void *contex
   return 0;
 }
 
+// MARK: forks
+
+// A thread that is not here may have found the queue idle, and have come no further than that.
+static bool is_forsaken(const csched_serial *serial) {
+  csched_mpsc inbox = serial->inbox;
+  return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && csched_job_is_idle(&serial->drain) &&
+         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // S9: no other thread is left
+         !csched_target_is_inside(&serial->target);
+}
+
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // S9
+  csched_serial *serial = (csched_serial *)((char *)watch - offsetof(csched_serial, forks));
+  if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
+  waits = (csched_lock)CSCHED_LOCK_INIT;
+  serial->waits_for = NULL;
+  if (csched_target_is_left_(serial->base)) {
+    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
+    csched_mpsc_close(&serial->inbox);
+    serial->target.type = &csched_target_left_;
+  } else if (is_forsaken(serial)) {
+    take_part(serial); // once more, perhaps: it is then never freed
+    submit_drain(serial);
+  }
+}
+
 // MARK: life
 
 int csched_serial_create(csched_serial **result, csched_target *base) {
@@ -278,6 +327,9 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_mpsc_init(&serial->inbox);
   csched_mpsc_park(&serial->inbox);
   csched_job_init(&serial->drain, &drain_type, serial);
+  csched_job_init(&serial->held, &held_type, serial);
+  serial->forks.told = told_of_fork;
+  csched_os_watch_forks_(&serial->forks);
   *result = serial;
   return 0;
 }
@@ -291,6 +343,8 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
 csched_target *csched_serial_target(csched_serial *serial) { return &serial->target; }
 
 void csched_serial_destroy(csched_serial *serial) {
+  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_left_))
+    return; // S9: whoever holds it is not here to let go
   while (is_suspended(serial)) csched_serial_resume(serial);
   give_up(serial);
 }

@@ -2,7 +2,9 @@
 
 #include <CScheduler/target.h>
 
+#include "../platform/platform.h"
 #include "job_internal.h"
+#include "panic.h"
 #include "target_internal.h"
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL const csched_target_inside *innermost;
@@ -20,7 +22,22 @@ void csched_target_enter(csched_target_inside *inside, csched_target *target) {
 
 void csched_target_leave(const csched_target_inside *inside) { innermost = inside->outer; }
 
-void csched_target_restore_(const csched_target_inside *inside) { innermost = inside; }
+static void thread_ends(void *value) {
+  (void)value;
+  csched_target_end_thread_();
+}
+
+bool csched_target_expect_end_(void) {
+  static csched_tsd key;
+  static CSCHED_THREAD_LOCAL bool is_expected;
+  if (!is_expected) is_expected = csched_tsd_set_(&key, &is_expected, thread_ends) == 0;
+  return is_expected;
+}
+
+void csched_target_end_thread_(void) {
+  innermost = NULL; // first: the frames are gone, and what ends may ask
+  csched_job_end_running_();
+}
 
 bool csched_target_is_inside(const csched_target *target) {
   for (const csched_target_inside *each = innermost; each != NULL; each = each->outer)
@@ -52,6 +69,32 @@ bool csched_target_enter_inline_(csched_target *target) {
 
 void csched_target_leave_inline_(csched_target *target) {
   if (target->type->leave != NULL) target->type->leave(target);
+}
+
+// MARK: left behind by fork
+
+void csched_target_panic_left_(const csched_target *target, const char *function) {
+  csched_panic_(function,
+                "%p was left behind by fork: its threads live in the parent. Create it anew after fork, or exec there.",
+                (const void *)target);
+}
+
+static int deliver_left(csched_target *target, csched_job *job) {
+  (void)job;
+  csched_target_panic_left_(target, "csched_target_submit");
+}
+
+static int deliver_at_left(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  (void)timer, (void)deadline, (void)leeway;
+  csched_target_panic_left_(target, "csched_target_submit_at");
+}
+
+const csched_target_type csched_target_left_ = {.deliver = deliver_left, .deliver_at = deliver_at_left};
+
+bool csched_target_is_left_(const csched_target *target) {
+  for (; target != NULL; target = csched_target_base_(target))
+    if (target->type == &csched_target_left_) return true;
+  return false;
 }
 
 // MARK: submitting

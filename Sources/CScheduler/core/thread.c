@@ -8,12 +8,14 @@
 //   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), what is outstanding is run or
 //       dropped, and a join returns.
 //   H4  A thread is joined or detached exactly once, however many wait.
+//   H5  In a child of fork nobody waits for a thread that lives in the parent: a join stops the process. To give up its handle is nothing.
 // Orderings: phase: relaxed, its value is all · owners: acquire and release, the last one sees all.
 // Assumes: the loop (loop.c) for everything else.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
 // Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be
-//   called by several threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly".
-// Models: checks/thread.c.
+//   called by several threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly",
+//   "after fork a thread of the parent stops the process", "a job that ends its thread has ended".
+// Models: checks/thread.c. Not modelled: H5.
 
 #include <CScheduler/thread.h>
 
@@ -67,8 +69,7 @@ static void body(void *context) {
 
 static void at_end(void *context) { // H3
   csched_thread *thread = context;
-  csched_job_restore_running_(NULL);
-  csched_target_restore_(NULL);
+  csched_target_end_thread_();
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
   csched_loop_finish_(thread->loop);
   csched_loop_unbind_(thread->loop);
@@ -106,6 +107,8 @@ csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->lo
 
 bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_is_on_thread(thread->loop); }
 
+bool csched_thread_is_left_behind(const csched_thread *thread) { return csched_loop_is_left_(thread->loop); }
+
 int csched_thread_submit(csched_thread *thread, csched_job *job) { return csched_loop_submit(thread->loop, job); }
 
 int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline) {
@@ -125,7 +128,8 @@ void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) { csch
 
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;
-  csched_lock_lock(&thread->join_lock); // H4
+  csched_loop_require_not_left_(thread->loop, "csched_thread_join"); // H5
+  csched_lock_lock(&thread->join_lock);                              // H4
   if (!thread->is_joined) csched_os_thread_join_(thread->os);
   thread->is_joined = true;
   csched_lock_unlock(&thread->join_lock);
@@ -133,6 +137,7 @@ int csched_thread_join(csched_thread *thread) {
 }
 
 void csched_thread_destroy(csched_thread *thread) {
+  if (csched_loop_is_left_(thread->loop)) return; // H5: its memory may be half-way through a change
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   if (!thread->is_joined) csched_os_thread_detach_(thread->os); // H4: nobody else uses the handle now
   give_up(thread);

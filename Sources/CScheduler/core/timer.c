@@ -265,6 +265,19 @@ void csched_timers_close_(csched_timers *timers) {
   csched_lock_unlock(&timers->lock);
 }
 
+// MARK: forks
+
+void csched_timers_before_fork_(csched_timers *timers) { csched_lock_lock(&timers->lock); }
+
+void csched_timers_in_parent_(csched_timers *timers) { csched_lock_unlock(&timers->lock); }
+
+void csched_timers_in_child_(csched_timers *timers, bool are_left_behind) {
+  timers->lock = (csched_lock)CSCHED_LOCK_INIT; // the unlock would look for sleepers, who are gone
+  if (!are_left_behind) return;
+  timers->is_closed = true;
+  timers->first = timers->wake = CSCHED_FOREVER;
+}
+
 // MARK: cancelling
 
 // Returns: whether `timer` was waiting, and is out by this hand.

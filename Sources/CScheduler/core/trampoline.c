@@ -7,7 +7,7 @@
 //   T2  A nested level runs its own jobs only; those below keep their place. So does one that is opened anew after the trampoline
 //       was set aside: it begins at `base`, the end of the list at that time.
 //   T3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
-//   T4  A thread that ends inside an action drops what waits (the key's destructor), and frees its trampoline.
+//   T4  A thread that ends inside an action has ended it, drops what waits (the key's destructor), and frees its trampoline.
 //   T5  An action that is left by an exception of C++ closes the trampoline, because run is inline in the caller, with a
 //       clean-up. After a longjmp, which cleans nothing up, the next run finds that the stack frame of the drain is gone, if
 //       the stack is shorter by then, and opens the trampoline again.
@@ -22,6 +22,7 @@
 #include "../platform/platform.h"
 #include "job_internal.h"
 #include "panic.h"
+#include "target_internal.h"
 
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // what the 
 
 static void destroy(void *value) { // T4
   csched_trampoline *trampoline = value;
-  csched_job_restore_running_(NULL);
+  csched_target_end_thread_();
   trampoline->start = trampoline->base = &trampoline->first;
   trampoline->floor = NEVER_LEFT;
   csched_trampoline_active_ = trampoline; // what a drop submits waits here too, and is dropped

@@ -101,7 +101,12 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   return error;
 }
 
-void csched_os_thread_join_(csched_os_thread thread) { pthread_join((pthread_t)thread.handle, NULL); }
+void csched_os_thread_join_(csched_os_thread thread) {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // no wait of ours is a point of cancellation
+  pthread_join((pthread_t)thread.handle, NULL);
+  pthread_setcancelstate(before, &before);
+}
 
 void csched_os_thread_detach_(csched_os_thread thread) { pthread_detach((pthread_t)thread.handle); }
 
@@ -116,6 +121,8 @@ void csched_os_thread_set_name_(const char *name) { pthread_setname_np(name); }
 uint32_t csched_os_thread_id_(void) { return pthread_mach_thread_np(pthread_self()); }
 
 bool csched_os_is_main_thread_(void) { return pthread_main_np() != 0; }
+
+bool csched_os_thread_exists_(uint32_t id) { return pthread_from_mach_thread_np(id) != NULL; }
 
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   pthread_t thread = pthread_from_mach_thread_np(id);
@@ -141,25 +148,6 @@ bool csched_os_thread_has_nice_(int *nice) { // a process has one value here
 }
 
 void csched_os_thread_set_nice_(int nice) { (void)nice; }
-
-// MARK: thread-specific data
-
-int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
-  static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-  if (csched_load_acquire(&tsd->state) != 2) {
-    pthread_mutex_lock(&making);
-    int error = 0;
-    if (csched_load_relaxed(&tsd->state) != 2) {
-      pthread_key_t key;
-      error = pthread_key_create(&key, destructor);
-      tsd->key = (uint32_t)key;
-      if (error == 0) csched_store_release(&tsd->state, 2u);
-    }
-    pthread_mutex_unlock(&making);
-    if (error != 0) return error;
-  }
-  return pthread_setspecific(tsd->key, value);
-}
 
 // MARK: the end
 

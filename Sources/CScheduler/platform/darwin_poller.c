@@ -34,6 +34,17 @@ void csched_poller_close_(csched_poller *poller) {
   errno = saved;
 }
 
+int csched_poller_renew_(csched_poller *poller) { // a child has no queue of its parent's
+  int number = poller->fd, error = csched_poller_open_(poller);
+  if (error != 0 || poller->fd == number) return error;
+  int saved = errno;
+  if (dup2(poller->fd, number) < 0) error = errno;
+  close(error == 0 ? poller->fd : number);
+  poller->fd = number;
+  errno = saved;
+  return error;
+}
+
 void csched_poller_wake_(const csched_poller *poller) {
   int saved = errno;
   change(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0);

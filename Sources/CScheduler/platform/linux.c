@@ -83,9 +83,21 @@ void csched_fence_heavy_(void) {
 
 // MARK: time
 
+// No wait of ours is a point of cancellation: who is cancelled in one goes on to a point of its own. The system calls of futexes
+// and pollers are raw, and so are none.
+static int refuse_cancellation(void) {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  return before;
+}
+
+static void permit_cancellation(int before) { pthread_setcancelstate(before, &before); }
+
 void csched_nap_(csched_time span) {
   struct timespec until = timespec_from(csched_now() + span);
+  int before = refuse_cancellation();
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
+  permit_cancellation(before);
 }
 
 // MARK: threads
@@ -126,7 +138,11 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   return error;
 }
 
-void csched_os_thread_join_(csched_os_thread thread) { pthread_join((pthread_t)thread.handle, NULL); }
+void csched_os_thread_join_(csched_os_thread thread) {
+  int before = refuse_cancellation();
+  pthread_join((pthread_t)thread.handle, NULL);
+  permit_cancellation(before);
+}
 
 void csched_os_thread_detach_(csched_os_thread thread) { pthread_detach((pthread_t)thread.handle); }
 
@@ -142,12 +158,21 @@ uint32_t csched_os_thread_id_(void) { return (uint32_t)syscall(SYS_gettid); }
 
 bool csched_os_is_main_thread_(void) { return csched_os_thread_id_() == (uint32_t)getpid(); }
 
+bool csched_os_thread_exists_(uint32_t id) {
+  int saved = errno;
+  bool exists = syscall(SYS_tgkill, getpid(), id, 0) == 0 || errno != ESRCH;
+  errno = saved;
+  return exists;
+}
+
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   char path[64];
+  int before = refuse_cancellation();
   snprintf(path, sizeof path, "/proc/self/task/%u/comm", (unsigned)id);
   int file = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t length = file < 0 ? -1 : read(file, name, size - 1);
   if (file >= 0) close(file);
+  permit_cancellation(before);
   if (length <= 0) {
     name[0] = '?';
     length = 1;
@@ -194,25 +219,6 @@ void csched_os_thread_set_nice_(int nice) {
   int saved = errno;
   setpriority(PRIO_PROCESS, 0, nice);
   errno = saved;
-}
-
-// MARK: thread-specific data
-
-int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
-  static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-  if (csched_load_acquire(&tsd->state) != 2) {
-    pthread_mutex_lock(&making);
-    int error = 0;
-    if (csched_load_relaxed(&tsd->state) != 2) {
-      pthread_key_t key;
-      error = pthread_key_create(&key, destructor);
-      tsd->key = key;
-      if (error == 0) csched_store_release(&tsd->state, 2u);
-    }
-    pthread_mutex_unlock(&making);
-    if (error != 0) return error;
-  }
-  return pthread_setspecific(tsd->key, value);
 }
 
 // MARK: the end

@@ -3,6 +3,7 @@
 #include "platform.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -14,10 +15,14 @@ enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 };
 
 static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // no source's: a descriptor is not negative
 
+static void close_one(int fd) {
+  if (fd >= 0) syscall(SYS_close, fd); // the C library's close() is a point of cancellation
+}
+
 static void close_all(csched_poller *poller) {
-  if (poller->alarm >= 0) close(poller->alarm);
-  if (poller->wake >= 0) close(poller->wake);
-  if (poller->fd >= 0) close(poller->fd);
+  close_one(poller->alarm);
+  close_one(poller->wake);
+  close_one(poller->fd);
 }
 
 // Edge-triggered: each write to the eventfd, and each expiry of the timer, is told once, and nothing has to be read.
@@ -45,6 +50,20 @@ void csched_poller_close_(csched_poller *poller) {
   int saved = errno;
   close_all(poller);
   errno = saved;
+}
+
+int csched_poller_renew_(csched_poller *poller) {
+  int number = poller->fd, saved = errno;
+  poller->fd = -1;
+  csched_poller_close_(poller); // the other two
+  int error = csched_poller_open_(poller);
+  if (error == 0 && poller->fd != number) {
+    if (dup3(poller->fd, number, O_CLOEXEC) < 0) error = errno;
+    close_one(error == 0 ? poller->fd : number);
+    poller->fd = number;
+  }
+  errno = saved;
+  return error;
 }
 
 void csched_poller_wake_(const csched_poller *poller) {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +87,10 @@ unsigned csched_cpu_count_(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN); // more processors than a cpu_set_t holds
     count = online > 0 ? (unsigned)online : 1;
   }
+  int before; // reading is a point of cancellation, and a lock's wait asks
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   if (count > 1) count = quota(count);
+  pthread_setcancelstate(before, &before);
   errno = saved;
   return count;
 }

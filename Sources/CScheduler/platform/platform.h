@@ -1,4 +1,5 @@
-// The port: everything the core asks of the system, in one page. linux*.c and darwin*.c implement it; a model checker may too.
+// The port: everything the core asks of the system, in one page of more than 120 lines. linux*.c, darwin*.c and posix.c implement
+// it; a model checker may too.
 // Depends on: base.h.
 #pragma once
 
@@ -35,6 +36,9 @@ typedef struct csched_poller_event {
 /// Does: makes a poller. Returns: 0 or an errno value, with nothing left behind.
 int csched_poller_open_(csched_poller *poller);
 void csched_poller_close_(csched_poller *poller);
+
+/// Does: parts from the process that this one was forked from: closes, and opens under the same number. Returns: as open.
+int csched_poller_renew_(csched_poller *poller);
 
 /// Does: ends this wait, or the next. Once it has, it is over. Thread: any; no point of cancellation.
 void csched_poller_wake_(const csched_poller *poller);
@@ -94,7 +98,10 @@ bool csched_os_thread_has_nice_(int *nice);
 /// Does: sets the calling thread's nice value.
 void csched_os_thread_set_nice_(int nice);
 
-/// Returns: whether the calling thread is the one that the process began with.
+/// Returns: whether thread `id` is one of this process.
+bool csched_os_thread_exists_(uint32_t id);
+
+/// Returns: whether the calling thread is the one that the process began with; in a child of fork, the one that forked.
 bool csched_os_is_main_thread_(void);
 
 /// Does: writes the name of thread `id` of this process into `name`, "?" when it is gone.
@@ -108,6 +115,24 @@ typedef struct csched_tsd {
 
 /// Does: sets this thread's value of `tsd`, made at first use with `destructor`. Returns: 0 or an errno value.
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *));
+
+/// The moments of a fork. In the child only the forking thread is left; all are told IN_CHILD before the first is told the last.
+typedef enum csched_fork_phase {
+  CSCHED_FORK_BEFORE,
+  CSCHED_FORK_IN_PARENT,
+  CSCHED_FORK_IN_CHILD,
+  CSCHED_FORK_IN_CHILD_LAST,
+} csched_fork_phase;
+
+/// Something that is told of forks, on the forking thread; it lives in what it watches over. All zero, but `told`, at first.
+typedef struct csched_fork_watch {
+  struct csched_fork_watch *next, **back;
+  void (*told)(struct csched_fork_watch *watch, csched_fork_phase phase);
+} csched_fork_watch;
+
+/// Does: tells `watch` of each fork from now on; once is enough. Requires: `told` unwatches nothing. Thread: any.
+void csched_os_watch_forks_(csched_fork_watch *watch);
+void csched_os_unwatch_forks_(csched_fork_watch *watch);
 
 /// Does: writes `text` to standard error and aborts.
 void csched_os_abort_(const char *text) CSCHED_NORETURN;

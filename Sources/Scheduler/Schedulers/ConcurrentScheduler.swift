@@ -10,6 +10,8 @@ internal import CScheduler
 /// 1. As many actions run at a time as there are processors to use; when all of them are blocked, another thread takes their place.
 /// 2. There is no order between actions, and nothing that one did is visible to another without further means.
 /// 3. A pool with nothing to do sleeps, with no wakeups.
+/// 4. In a child of `fork` a scheduler that was made before stops the process with a message; one that is made there has a pool of
+///    its own.
 public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// What it was called.
@@ -22,6 +24,12 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
     let place = StandingCore(madeBy: { ConcurrentScheduler(name: name, priority: priority) })
     super.init(core: PoolCore.shared(priority), place: place)
   }
+
+  /// Starts the pool's first thread, unless it runs, or says why that cannot be done. A later attempt may succeed.
+  ///
+  /// Without it the first scheduler that needs the pool starts it; if the system has no thread to give for a second, that stops the
+  /// process with a message.
+  public static func prepare() throws(ThreadScheduler.StartError) { try PoolCore.prepare() }
 }
 
 /// Calls `body`, which may block, on this thread; if that is one of the pool's, another one takes its place meanwhile.

@@ -187,6 +187,16 @@ void csched_os_thread_set_nice_(int nice) { (void)nice; }
 
 bool csched_os_is_main_thread_(void) { return model_self == 0; }
 
+bool csched_os_thread_exists_(uint32_t id) { return id < (uint32_t)model_thread_count; }
+
+// Nothing forks.
+void csched_os_watch_forks_(csched_fork_watch *watch) { (void)watch; }
+void csched_os_unwatch_forks_(csched_fork_watch *watch) { (void)watch; }
+int csched_poller_renew_(csched_poller *poller) {
+  (void)poller;
+  return 0;
+}
+
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   snprintf(name, size, "model %u", (unsigned)id);
 }

@@ -12,44 +12,65 @@
 #if defined(__GLIBC__) && !defined(SANITIZED)
 
 static _Thread_local uint64_t count;
+static _Thread_local int64_t balance;
+static _Thread_local int64_t until_failure; // 0: none fails
+
+// Counts one. Returns: whether it is to fail.
+static int fails(void) {
+  count++;
+  return until_failure > 0 && --until_failure == 0;
+}
+
+static void *given(void *block) {
+  balance += block != NULL;
+  return block;
+}
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *block);
 
-void *malloc(size_t size) {
-  count++;
-  return __libc_malloc(size);
-}
+void *malloc(size_t size) { return fails() ? NULL : given(__libc_malloc(size)); }
 
-void *calloc(size_t number, size_t size) {
-  count++;
-  return __libc_calloc(number, size);
-}
+void *calloc(size_t number, size_t size) { return fails() ? NULL : given(__libc_calloc(number, size)); }
 
 void *realloc(void *block, size_t size) {
-  count++;
+  if (fails()) return NULL;
+  balance += block == NULL;
   return __libc_realloc(block, size);
 }
 
-void *aligned_alloc(size_t alignment, size_t size) {
-  count++;
-  return __libc_memalign(alignment, size);
-}
+void *aligned_alloc(size_t alignment, size_t size) { return fails() ? NULL : given(__libc_memalign(alignment, size)); }
 
 int posix_memalign(void **block, size_t alignment, size_t size) {
-  count++;
-  *block = __libc_memalign(alignment, size);
+  *block = fails() ? NULL : given(__libc_memalign(alignment, size));
   return *block == NULL ? ENOMEM : 0;
+}
+
+void free(void *block) {
+  balance -= block != NULL;
+  __libc_free(block);
 }
 
 bool ctest_counts_allocations(void) { return true; }
 uint64_t ctest_allocations(void) { return count; }
+int64_t ctest_allocations_left(void) { return balance; }
+bool ctest_fail_allocation(int64_t number) {
+  bool is_pending = until_failure != 0;
+  until_failure = number;
+  return is_pending;
+}
 
 #else
 
 bool ctest_counts_allocations(void) { return false; }
 uint64_t ctest_allocations(void) { return 0; }
+int64_t ctest_allocations_left(void) { return 0; }
+bool ctest_fail_allocation(int64_t number) {
+  (void)number;
+  return true;
+}
 
 #endif

@@ -1,5 +1,10 @@
 // What every header shares: the language bridge, the compiler's spellings, time.
 // Depends on: nothing of ours. The only file with an #if for the compiler.
+//
+// For all of them: no wait is a point of cancellation, so a thread that is cancelled in one (pthread_cancel, deferred) goes on to a point
+// of its own; asynchronous cancellation is not supported. No wait ends early by a signal. What creates (_create, _start) answers
+// ENOMEM or EAGAIN, with nothing left behind; the rest cannot fail for memory, but for a thread's first use of its trampoline.
+// fork: what needs only the forking thread works in the child; what was left behind stops the process with a message.
 #ifndef CSCHED_BASE_H
 #define CSCHED_BASE_H
 

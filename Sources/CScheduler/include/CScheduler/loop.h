@@ -3,6 +3,9 @@
 //
 // The loop belongs to the thread that created it. Jobs run in the order of their submission, delayed ones in the order of
 // their deadlines and, where those are equal, of their submission. A loop with nothing to do sleeps, with no wakeups.
+//
+// When its thread ends inside of a run (pthread_exit, cancellation), the job has ended, and the loop is closed: what is outstanding is
+// dropped. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is left behind.
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 

@@ -12,7 +12,8 @@ CSCHED_BEGIN_DECLS
 /// told apart from other threads it must have been asked for on the main thread once. Thread: any.
 csched_loop *csched_main_loop(void);
 
-/// Returns: whether the caller is the thread that the process began with. Thread: any.
+/// Returns: whether the caller is the thread that the process began with; in a child of fork, the one that forked, which then has the
+/// main loop, without what another thread's had in it. Thread: any.
 bool csched_is_main_thread(void);
 
 CSCHED_END_DECLS

@@ -3,6 +3,10 @@
 //
 // Jobs run side by side on as many threads as there are processors to use. Four priorities; a lower one may wait, but never
 // for ever. A pool with nothing to do sleeps, with no wakeups; one whose workers are all blocked starts another.
+//
+// A job that ends its thread (pthread_exit, cancellation) has ended, and another worker takes the place; it must not leave a fork of its
+// own behind. In a child of fork the pool is left behind: to submit to it or join it stops the process with a message; to stop or
+// destroy it does nothing. A job that forked must end the child: by _exit, or by exec.
 #ifndef CSCHED_POOL_H
 #define CSCHED_POOL_H
 
@@ -84,6 +88,9 @@ void csched_pool_fork(csched_fork *fork, csched_job *job);
 /// Does: waits until the forked job has been run; what it did is then seen. Best called in the reverse order of the forks: the
 /// job is then run here, unless another worker has begun it. Meanwhile this thread may run other forked jobs. Thread: the one that forked.
 void csched_pool_wait(csched_fork *fork);
+
+/// Returns: whether the pool belongs to the parent of this process, from before fork: make another one. Thread: any.
+bool csched_pool_is_left_behind(const csched_pool *pool);
 
 /// Returns: how many workers run at a time. Thread: any.
 size_t csched_pool_worker_count(const csched_pool *pool);

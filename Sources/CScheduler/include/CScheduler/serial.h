@@ -3,6 +3,9 @@
 //
 // It has no thread of its own: while there is work, one job of it waits on the target it stands on (a pool's priority, a loop, another
 // serial queue), runs a bounded number of the queue's jobs, and lines up again. So a thousand queues share a few threads.
+//
+// When a job, or a sync on its caller's thread, ends that thread (pthread_exit, cancellation), the queue goes on with the next job. In a
+// child of fork a queue is as what it stands on is: see pool.h, thread.h and loop.h.
 #ifndef CSCHED_SERIAL_H
 #define CSCHED_SERIAL_H
 

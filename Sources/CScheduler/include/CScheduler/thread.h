@@ -3,6 +3,10 @@
 //
 // A named thread around a run loop: all its jobs run on that one thread, in order, for as long as it lives. The home for what
 // is confined to one thread: a database handle, a GL context, an interpreter.
+//
+// A job that ends its thread (pthread_exit, cancellation) has ended, and what is outstanding is dropped, as by CSCHED_STOP_DROP. In a
+// child of fork the thread is left behind, unless its own job forked: to submit, rearm or join stops the process with a message; to
+// stop or destroy it does nothing.
 #ifndef CSCHED_THREAD_H
 #define CSCHED_THREAD_H
 
@@ -30,6 +34,9 @@ csched_loop *csched_thread_loop(const csched_thread *thread);
 
 /// Returns: whether the caller runs on this thread. Thread: any.
 bool csched_thread_is_current(const csched_thread *thread);
+
+/// Returns: whether the thread belongs to the parent of this process, from before fork. Thread: any.
+bool csched_thread_is_left_behind(const csched_thread *thread);
 
 /// Does, returns, requires, thread: as csched_loop_submit.
 int csched_thread_submit(csched_thread *thread, csched_job *job);

@@ -10,5 +10,10 @@
 bool ctest_counts_allocations(void);
 /// How many blocks the calling thread has allocated so far, or moved by realloc.
 uint64_t ctest_allocations(void);
+/// How many blocks the calling thread has allocated and not freed; those that others free for it count as left.
+int64_t ctest_allocations_left(void);
+/// Lets the calling thread's allocation of that number, counted from the next one on, fail; 0: none. Returns whether one that was
+/// asked for before is still to fail.
+bool ctest_fail_allocation(int64_t number);
 
 #endif

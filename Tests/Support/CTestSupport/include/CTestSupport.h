@@ -65,6 +65,50 @@ void ctest_die_unlock_of_unlocked(void);
 void ctest_die_assert_owner(void);
 void ctest_die_assert_not_owner(void);
 
+// MARK: misfortunes: forks
+
+ctest_failure ctest_fork_keeps_owner(void);
+ctest_failure ctest_fork_lock_of_another(void);
+ctest_failure ctest_fork_own_loop(bool has_source);
+ctest_failure ctest_fork_main_loop(void);
+ctest_failure ctest_fork_made_anew(void);
+ctest_failure ctest_fork_storm(int forks);
+ctest_failure ctest_fork_thread_is_left(void);
+ctest_failure ctest_fork_pool_is_left(void);
+ctest_failure ctest_fork_queue_is_left(bool is_busy);
+ctest_failure ctest_fork_job_is_left(void);
+ctest_failure ctest_fork_gives_up(void);
+ctest_failure ctest_fork_worker_returns(bool on_queue);
+ctest_failure ctest_fork_thread_goes_on(void);
+
+/// Calls `body(context)` in a child, which must end by itself, or, where `says` is not NULL, be stopped with a message that contains it.
+ctest_failure ctest_fork_calls(void (*body)(void *context), void *context, const char *says);
+/// Lets the child fail.
+void ctest_fork_fail(const char *text);
+
+// MARK: misfortunes: a thread's end
+
+ctest_failure ctest_end_waited_for(int rounds);
+ctest_failure ctest_end_nested(void);
+ctest_failure ctest_end_on_trampoline(void);
+ctest_failure ctest_end_on_loop(void);
+ctest_failure ctest_end_in_fork(void);
+ctest_failure ctest_end_queue_goes_on(int rounds);
+ctest_failure ctest_end_forked(int rounds);
+ctest_failure ctest_job_many_levels(void);
+
+// MARK: misfortunes: cancellation, signals, no memory
+
+ctest_failure ctest_cancel_in_waits(void);
+ctest_failure ctest_cancel_in_jobs(void);
+ctest_failure ctest_signal_storm(int rounds);
+typedef bool ctest_fail_allocation_at(int64_t number); ///< as ctest_fail_allocation
+typedef int64_t ctest_count_left(void);
+ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count_left *left);
+ctest_failure ctest_memory_no_threads(void);
+/// Keeps the process, which is not root's any more then, from starting threads, or lets it again. Returns whether that was done.
+bool ctest_forbid_threads(bool forbids);
+
 // MARK: job
 
 ctest_failure ctest_job_exactly_once(int cancellers, int rounds, uint64_t seed);

@@ -1,0 +1,130 @@
+import CTestSupport
+import Scheduler
+import Synchronization
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Calls `body` in a child of fork; the first of `checks` that does not hold is its failure.
+private func inChild(says: String? = nil, _ body: @escaping () -> Void) -> String? {
+  withoutActuallyEscaping(body) { body in
+    var call = body
+    return withUnsafeMutablePointer(to: &call) { call in
+      let run: @convention(c) (UnsafeMutableRawPointer?) -> Void = {
+        $0!.assumingMemoryBound(to: (() -> Void).self).pointee()
+      }
+      return failure(of: says.map { ctest_fork_calls(run, call, $0) } ?? ctest_fork_calls(run, call, nil))
+    }
+  }
+}
+
+private func require(_ condition: Bool, _ text: String) {
+  if !condition { ctest_fork_fail(strdup(text)) }
+}
+
+/// What becomes of the schedulers in a child of fork, each in a process of its own.
+@Suite(.enabled(if: Scale.sanitizer == .none)) struct SchedulerForkTests {
+  @Test("after fork what needs no other thread works") func ownThread() async {
+    await #expect(processExitsWith: .success) {
+      let value = Protected(1)
+      MainScheduler.instance.schedule {}
+      let failed = inChild {
+        value.write { $0 += 1 }
+        require(value.read { $0 } == 2, "Protected")
+        var order: [Int] = []
+        withUnsafeMutablePointer(to: &order) { order in
+          nonisolated(unsafe) let order = order
+          ImmediateScheduler.instance.schedule { order.pointee.append(1) }
+          CurrentThreadScheduler.instance.schedule {
+            CurrentThreadScheduler.instance.schedule { order.pointee.append(3) }
+            order.pointee.append(2)
+          }
+        }
+        require(order == [1, 2, 3], "ImmediateScheduler, CurrentThreadScheduler")
+        let lock = RunLoopLock(timeout: .seconds(5))
+        lock.dispatch { lock.stop() }
+        do { try lock.run() } catch { require(false, "RunLoopLock") }
+      }
+      precondition(failed == nil, failed!)
+    }
+  }
+
+  @Test("after fork schedulers can be made anew, the shared pool with them") func madeAnew() async {
+    await #expect(processExitsWith: .success) {
+      let before = ConcurrentScheduler()
+      let semaphore = Mutex(0)
+      before.schedule { semaphore.withLock { $0 += 1 } }
+      precondition(eventually { semaphore.withLock { $0 } == 1 })
+      let failed = inChild {
+        let runs = Protected(0)
+        let pool = ConcurrentScheduler()
+        let queue = SerialScheduler()
+        let thread = try? ThreadScheduler(name: "anew")
+        pool.schedule { runs.write { $0 += 1 } }
+        pool.schedule(after: .milliseconds(1)) { runs.write { $0 += 1 } }
+        queue.schedule { runs.write { $0 += 1 } }
+        thread?.schedule { runs.write { $0 += 1 } }
+        require(eventually { runs.read { $0 } == 4 }, "four actions")
+        require(queue.sync { 7 } == 7, "sync")
+        thread?.stop()
+        thread?.join()
+      }
+      precondition(failed == nil, failed!)
+    }
+  }
+
+  @Test("after fork a scheduler of the parent stops the process, with a message") func leftBehind() async {
+    await #expect(processExitsWith: .success) {
+      let pool = ConcurrentScheduler()
+      let queue = SerialScheduler()
+      let thread = try! ThreadScheduler(name: "left")
+      for use in [
+        { _ = pool.schedule {} }, { _ = pool.schedule(after: .milliseconds(1)) {} }, { _ = queue.schedule {} },
+        { queue.sync {} }, { _ = thread.schedule {} }, { _ = thread.schedule(after: .milliseconds(1)) {} },
+        { thread.join() },
+      ] {
+        let failed = inChild(says: "left behind by fork", use)
+        precondition(failed == nil, failed!)
+      }
+    }
+  }
+}
+
+/// What becomes of them without threads to be had, each in a process of its own.
+@Suite(.enabled(if: Scale.sanitizer == .none)) struct NoThreadTests {
+  @Test("prepare says that there is no thread for the pool, and succeeds later") func prepare() async {
+    await #expect(processExitsWith: .success) {
+      guard ctest_forbid_threads(true) else { exit(0) }
+      let threads = System.threadCount
+      for _ in 0..<3 {
+        do throws(ThreadScheduler.StartError) {
+          try ConcurrentScheduler.prepare()
+          preconditionFailure("there is no thread to be had")
+        } catch { precondition(error.code == EAGAIN) }
+        do throws(ThreadScheduler.StartError) {
+          _ = try ThreadScheduler()
+          preconditionFailure("there is no thread to be had")
+        } catch { precondition(error.code == EAGAIN) }
+      }
+      precondition(System.threadCount <= threads)
+      precondition(ctest_forbid_threads(false))
+      try! ConcurrentScheduler.prepare()
+      try! ConcurrentScheduler.prepare()
+      let runs = Mutex(0)
+      ConcurrentScheduler().schedule { runs.withLock { $0 += 1 } }
+      precondition(eventually { runs.withLock { $0 } == 1 })
+    }
+  }
+
+  @Test("who did not prepare, and finds no thread for the pool, is told to") func notPrepared() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      guard ctest_forbid_threads(true) else { fatalError("prepare()") }
+      ConcurrentScheduler().schedule {}
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("prepare()"))
+  }
+}

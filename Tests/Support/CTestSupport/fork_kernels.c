@@ -1,0 +1,308 @@
+#include "fork_kernel.h"
+
+#include <unistd.h>
+
+// MARK: the thread that forks
+
+static csched_lock held, free_lock;
+
+static void lock_twice(int index, void *context) {
+  (void)index;
+  for (int i = 0; i < 2; i++) {
+    csched_lock_lock(context);
+    nap(100 * US);
+    csched_lock_unlock(context);
+  }
+}
+
+static void use_locks(void *context) {
+  (void)context;
+  CHECK(csched_is_main_thread());
+  csched_lock_assert_owner(&held);
+  CHECK(!csched_lock_trylock(&held));
+  crew crew;
+  crew_start(&crew, 2, lock_twice, &held); // they wait for it
+  nap(5 * MS);
+  csched_lock_unlock(&held);
+  crew_join(&crew);
+  csched_lock_lock(&held);
+  csched_lock_assert_owner(&held);
+  crew_run(4, lock_twice, &free_lock);
+  csched_lock_unlock(&held);
+}
+
+static void fork_again(void *context) {
+  CHECK_CHILD(use_locks, context); // with the same lock held
+  use_locks(context);
+}
+
+static void fork_with_lock(int index, void *context) {
+  (void)index, (void)context;
+  csched_lock_lock(&held);
+  CHECK_CHILD(use_locks, NULL);
+  CHECK_CHILD(fork_again, NULL);
+  csched_lock_unlock(&held);
+}
+
+ctest_failure ctest_fork_keeps_owner(void) {
+  KERNEL();
+  fork_with_lock(0, NULL);
+  crew_run(1, fork_with_lock, NULL); // on a thread that is not the main one
+  return kernel_result();
+}
+
+static void hold_for_ever(probe *probe) {
+  csched_lock_lock(probe->context);
+  nap(500 * MS);
+  csched_lock_unlock(probe->context);
+}
+
+static void lock_it(void *context) { csched_lock_lock(context); }
+
+ctest_failure ctest_fork_lock_of_another(void) {
+  KERNEL();
+  static csched_lock lock;
+  csched_thread *thread = start_thread("holder");
+  probe holder;
+  probe_init(&holder, hold_for_ever, &lock);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&holder)), 0);
+  CHECK_SOON(csched_load_relaxed(&lock.owner) != 0);
+  CHECK_CHILD_STOPS(lock_it, &lock, "left behind by fork");
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// MARK: its own loops
+
+typedef struct own {
+  csched_loop *loop;
+  csched_serial *queue;
+  probe before, queued, later, forking;
+  csched_fd_source source;
+  int pipe[2], told;
+} own;
+
+static void read_it(csched_fd_source *source, unsigned events) {
+  own *own = source->context;
+  char byte;
+  (void)events;
+  if (read(source->fd, &byte, 1) == 1) own->told++;
+}
+
+static void submit_to_own(int index, void *context) {
+  own *own = context;
+  static probe probes[4];
+  probe_init(&probes[index], NULL, NULL);
+  if (index % 2 == 0) CHECK_EQUAL(csched_loop_submit(own->loop, job_of(&probes[index])), 0);
+  else CHECK_EQUAL(csched_serial_submit(own->queue, job_of(&probes[index])), 0);
+  CHECK_SOON(atomic_load(&probes[index].releases) == 1);
+}
+
+static void run_own(void *context) {
+  own *own = context;
+  CHECK(csched_loop_is_on_thread(own->loop));
+  csched_time begin = csched_now();
+  crew crew;
+  crew_start(&crew, 4, submit_to_own, own);
+  while (atomic_load(&own->later.releases) == 0) csched_loop_run_until(own->loop, csched_now() + 5 * MS);
+  csched_loop_run_until(own->loop, begin + 60 * MS);
+  crew_join(&crew);
+  CHECK_PROBE(&own->before, 1, 0);
+  CHECK_PROBE(&own->queued, 1, 0);
+  CHECK_PROBE(&own->later, 1, 0);
+  CHECK(own->later.ran_at >= own->later.timer.deadline);
+  probe mine;
+  probe_init(&mine, NULL, NULL);
+  CHECK_EQUAL(csched_loop_submit_at(own->loop, &mine.timer, csched_now() + 20 * MS), 0); // not the parent's alarm
+  while (atomic_load(&mine.releases) == 0) csched_loop_run_until(own->loop, csched_now() + 100 * MS);
+  CHECK(mine.ran_at >= mine.timer.deadline);
+  if (own->source.fd >= 0) {
+    CHECK_EQUAL(write(own->pipe[1], "x", 1), 1);
+    csched_loop_run_once(own->loop, csched_now() + 1000 * MS);
+    CHECK_EQUAL(own->told, 1);
+  }
+}
+
+static void submit_all(own *own) {
+  probe_init(&own->before, NULL, NULL);
+  probe_init(&own->queued, NULL, NULL);
+  probe_init(&own->later, NULL, NULL);
+  CHECK_EQUAL(csched_loop_submit(own->loop, job_of(&own->before)), 0);
+  CHECK_EQUAL(csched_serial_submit(own->queue, job_of(&own->queued)), 0);
+  CHECK_EQUAL(csched_loop_submit_at(own->loop, &own->later.timer, csched_now() + 50 * MS), 0);
+}
+
+static void fork_inside(probe *probe) { CHECK_CHILD(run_own, probe->context); }
+
+ctest_failure ctest_fork_own_loop(bool has_source) {
+  KERNEL();
+  static own own;
+  own = (struct own){.told = 0};
+  own.source.fd = -1;
+  CHECK_EQUAL(csched_loop_create(&own.loop), 0);
+  CHECK_EQUAL(csched_serial_create(&own.queue, csched_loop_target(own.loop)), 0);
+  if (has_source) {
+    if (pipe(own.pipe) != 0) abort();
+    csched_fd_source_init(&own.source, own.pipe[0], CSCHED_FD_READ, read_it, &own);
+    CHECK_EQUAL(csched_loop_add_fd(own.loop, &own.source), 0);
+  }
+  csched_loop_run_until(own.loop, csched_now() + 2 * MS); // has slept
+  submit_all(&own);
+  CHECK_CHILD(run_own, &own);
+  probe_init(&own.forking, fork_inside, &own); // and from inside of a run
+  CHECK_EQUAL(csched_loop_submit(own.loop, job_of(&own.forking)), 0);
+  run_own(&own); // nor has the child taken anything from the parent
+  CHECK_PROBE(&own.forking, 1, 0);
+  csched_serial_destroy(own.queue);
+  csched_loop_destroy(own.loop);
+  if (has_source) {
+    close(own.pipe[0]);
+    close(own.pipe[1]);
+  }
+  return kernel_result();
+}
+
+static void run_main_loop(void *context) {
+  csched_loop *loop = csched_main_loop();
+  probe mine;
+  probe_init(&mine, NULL, NULL);
+  CHECK(csched_is_main_thread());
+  CHECK(loop == context);
+  CHECK_EQUAL(csched_loop_submit(loop, job_of(&mine)), 0);
+  while (csched_loop_run_ready(loop, 8) > 0) {}
+  CHECK_PROBE(&mine, 1, 0);
+}
+
+static void fork_for_main_loop(int index, void *context) {
+  (void)index;
+  CHECK_CHILD(run_main_loop, context);
+}
+
+ctest_failure ctest_fork_main_loop(void) {
+  KERNEL();
+  crew_run(1, fork_for_main_loop, csched_main_loop());
+  return kernel_result();
+}
+
+// MARK: made anew
+
+static void add_up(probe *probe) {
+  csched_fork fork;
+  struct probe half;
+  probe_init(&half, NULL, NULL);
+  csched_pool_fork(&fork, job_of(&half));
+  csched_pool_wait(&fork);
+  CHECK_PROBE(&half, 1, 0);
+  if (probe->context != NULL) atomic_fetch_add((atomic_int *)probe->context, 1);
+}
+
+static void count_one(void *context) { atomic_fetch_add((atomic_int *)context, 1); }
+
+static void make_anew(void *context) {
+  (void)context;
+  csched_thread *thread = start_thread("anew");
+  csched_pool *pool = NULL;
+  csched_serial *queue = NULL;
+  atomic_int count = 0;
+  probe probes[8], later;
+  CHECK_EQUAL(csched_pool_create(&pool, &(csched_pool_options){.name = "anew", .workers = 2}), 0);
+  CHECK_EQUAL(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)), 0);
+  for (int i = 0; i < 8; i++) {
+    probe_init(&probes[i], add_up, &count);
+    if (i % 2 == 0) CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_DEFAULT, job_of(&probes[i])), 0);
+    else CHECK_EQUAL(csched_serial_submit(queue, job_of(&probes[i])), 0);
+  }
+  probe_init(&later, NULL, NULL);
+  CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &later.timer, csched_now() + 5 * MS, 0), 0);
+  CHECK_EQUAL(csched_serial_sync(queue, count_one, &count), 0);
+  wait_until_run(thread);
+  for (int i = 0; i < 8; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
+  CHECK_SOON(atomic_load(&later.releases) == 1);
+  CHECK(later.ran_at >= later.timer.deadline);
+  CHECK_EQUAL(atomic_load(&count), 9);
+  csched_serial_destroy(queue);
+  csched_pool_destroy(pool);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+static void fork_in_job(probe *probe) { CHECK_CHILD(make_anew, probe->context); }
+
+ctest_failure ctest_fork_made_anew(void) {
+  KERNEL();
+  CHECK_CHILD(make_anew, NULL);
+  csched_thread *thread = start_thread("forks");
+  csched_pool *pool = NULL;
+  CHECK_EQUAL(csched_pool_create(&pool, &(csched_pool_options){.workers = 2}), 0);
+  probe on_thread, on_pool;
+  probe_init(&on_thread, fork_in_job, NULL);
+  probe_init(&on_pool, fork_in_job, NULL);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&on_thread)), 0);
+  CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_DEFAULT, job_of(&on_pool)), 0);
+  csched_pool_destroy(pool);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  CHECK_PROBE(&on_thread, 1, 0);
+  CHECK_PROBE(&on_pool, 1, 0);
+  return kernel_result();
+}
+
+// MARK: while others work
+
+typedef struct storm {
+  csched_lock lock;
+  csched_pool *pool;
+  csched_serial *queue;
+  csched_loop *loop;
+  atomic_int ends;
+} storm;
+
+static void hammer(int index, void *context) {
+  storm *storm = context;
+  static probe probes[4][2];
+  static CSCHED_THREAD_LOCAL csched_loop *mine;
+  csched_loop_create(&mine);
+  while (!atomic_load(&storm->ends)) {
+    csched_lock_lock(&storm->lock);
+    csched_lock_unlock(&storm->lock);
+    probe *one = &probes[index][0], *two = &probes[index][1];
+    probe_init(one, NULL, NULL);
+    probe_init(two, NULL, NULL);
+    CHECK_EQUAL(csched_pool_submit(storm->pool, CSCHED_PRIORITY_DEFAULT, job_of(one)), 0);
+    CHECK_EQUAL(csched_serial_submit(storm->queue, job_of(two)), 0);
+    CHECK_SOON(atomic_load(&one->releases) == 1 && atomic_load(&two->releases) == 1);
+    probe_init(one, NULL, NULL);
+    CHECK_EQUAL(csched_loop_submit_at(storm->loop, &one->timer, csched_now() + 60000 * MS), 0);
+    csched_timer_cancel(&one->timer);
+    csched_loop_run_once(mine, 0);
+    atomic_int count = 0;
+    csched_serial_sync(storm->queue, count_one, &count);
+  }
+  csched_loop_destroy(mine);
+}
+
+static void live_on(void *context) {
+  storm *storm = context;
+  probe mine;
+  probe_init(&mine, NULL, NULL);
+  CHECK_EQUAL(csched_loop_submit_at(storm->loop, &mine.timer, csched_now() + MS), 0);
+  CHECK(csched_loop_run_once(storm->loop, csched_now() + 5000 * MS));
+  CHECK_PROBE(&mine, 1, 0);
+  make_anew(NULL);
+}
+
+ctest_failure ctest_fork_storm(int forks) {
+  KERNEL();
+  static storm storm;
+  atomic_store(&storm.ends, 0);
+  CHECK_EQUAL(csched_loop_create(&storm.loop), 0);
+  CHECK_EQUAL(csched_pool_create(&storm.pool, &(csched_pool_options){.workers = 2}), 0);
+  CHECK_EQUAL(csched_serial_create(&storm.queue, csched_pool_target(storm.pool, CSCHED_PRIORITY_DEFAULT)), 0);
+  crew crew;
+  crew_start(&crew, 4, hammer, &storm);
+  for (int i = 0; i < forks; i++) CHECK_CHILD(live_on, &storm);
+  atomic_store(&storm.ends, 1);
+  crew_join(&crew);
+  csched_serial_destroy(storm.queue);
+  csched_pool_destroy(storm.pool);
+  csched_loop_destroy(storm.loop);
+  return kernel_result();
+}

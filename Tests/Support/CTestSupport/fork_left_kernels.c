@@ -1,0 +1,250 @@
+#include "fork_kernel.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// MARK: what is left behind
+
+static struct left {
+  csched_thread *thread;
+  csched_pool *pool;
+  csched_serial *queue, *on_queue, *suspended;
+  probe waiting, on_pool, busy, mine;
+  atomic_int opens;
+} left;
+
+static void submit_to_thread(void *c) { (void)c, csched_thread_submit(left.thread, job_of(&left.mine)); }
+static void submit_to_thread_at(void *c) {
+  (void)c, csched_thread_submit_at(left.thread, &left.mine.timer, csched_now() + MS);
+}
+static void submit_to_thread_now(void *c) { (void)c, csched_thread_submit_at(left.thread, &left.mine.timer, 0); }
+static void rearm_of_thread(void *c) {
+  (void)c, csched_thread_rearm(left.thread, &left.waiting.timer, csched_now() + MS);
+}
+static void run_its_loop(void *c) { (void)c, csched_loop_run(csched_thread_loop(left.thread)); }
+static void submit_to_its_target(void *c) {
+  (void)c, csched_target_submit(csched_loop_target(csched_thread_loop(left.thread)), job_of(&left.mine));
+}
+static void join_thread(void *c) {
+  (void)c;
+  csched_thread_stop(left.thread, CSCHED_STOP_RUN);
+  csched_thread_join(left.thread);
+}
+
+static void submit_to_pool(void *c) { (void)c, csched_pool_submit(left.pool, CSCHED_PRIORITY_LOW, job_of(&left.mine)); }
+static void submit_to_pool_at(void *c) {
+  (void)c, csched_pool_submit_at(left.pool, CSCHED_PRIORITY_LOW, &left.mine.timer, csched_now() + MS, 0);
+}
+static void submit_batch_to_pool(void *c) {
+  csched_job *jobs[1] = {job_of(&left.mine)};
+  (void)c, csched_pool_submit_batch(left.pool, CSCHED_PRIORITY_LOW, jobs, 1);
+}
+static void submit_to_pool_target(void *c) {
+  (void)c, csched_target_submit_at(csched_pool_target(left.pool, CSCHED_PRIORITY_LOW), &left.mine.timer,
+                                   csched_now() + MS, 0);
+}
+static void join_pool(void *c) {
+  (void)c;
+  csched_pool_stop(left.pool, CSCHED_STOP_DROP);
+  csched_pool_join(left.pool);
+}
+
+static void do_nothing(void *c) { (void)c; }
+static void submit_to_queue(void *c) { (void)c, csched_serial_submit(left.queue, job_of(&left.mine)); }
+static void submit_to_queue_at(void *c) {
+  (void)c, csched_serial_submit_at(left.queue, &left.mine.timer, csched_now() + MS, 0);
+}
+static void sync_on_queue(void *c) { (void)c, csched_serial_sync(left.queue, do_nothing, NULL); }
+static void submit_to_queue_on_queue(void *c) { (void)c, csched_serial_submit(left.on_queue, job_of(&left.mine)); }
+static void sync_on_queue_on_queue(void *c) { (void)c, csched_serial_sync(left.on_queue, do_nothing, NULL); }
+static void wait_for_job(void *c) { (void)c, csched_job_cancel_and_wait(job_of(&left.busy)); }
+
+static void give_all_up(void *context) {
+  (void)context;
+  CHECK_EQUAL(csched_timer_cancel(&left.waiting.timer),
+              CSCHED_CANCEL_DROPPED); // what waits in the parent can be let go of
+  CHECK_PROBE(&left.waiting, 0, 1);
+  CHECK_EQUAL(csched_job_cancel(job_of(&left.busy)), CSCHED_CANCEL_RUNNING);
+  csched_serial_resume(left.suspended);
+  csched_serial_destroy(left.suspended);
+  csched_serial_destroy(left.on_queue);
+  csched_serial_destroy(left.queue);
+  csched_thread_stop(left.thread, CSCHED_STOP_RUN);
+  csched_thread_destroy(left.thread);
+  csched_pool_stop(left.pool, CSCHED_STOP_RUN);
+  csched_pool_destroy(left.pool);
+}
+
+static void be_busy(probe *probe) {
+  (void)probe;
+  while (!atomic_load(&left.opens)) nap(MS);
+}
+
+static void begin_left(bool is_busy) {
+  memset(&left, 0, sizeof left);
+  left.thread = start_thread("left");
+  CHECK_EQUAL(csched_pool_create(&left.pool, &(csched_pool_options){.workers = 2}), 0);
+  CHECK_EQUAL(csched_serial_create(&left.queue, csched_pool_target(left.pool, CSCHED_PRIORITY_LOW)), 0);
+  CHECK_EQUAL(csched_serial_create(&left.on_queue, csched_serial_target(left.queue)), 0);
+  CHECK_EQUAL(csched_serial_create(&left.suspended, csched_serial_target(left.queue)), 0);
+  csched_serial_suspend(left.suspended);
+  probe_init(&left.mine, NULL, NULL);
+  probe_init(&left.waiting, NULL, NULL);
+  probe_init(&left.busy, be_busy, NULL);
+  CHECK_EQUAL(csched_thread_submit_at(left.thread, &left.waiting.timer, csched_now() + 60000 * MS), 0);
+  if (!is_busy) atomic_store(&left.opens, 1);
+  CHECK_EQUAL(csched_serial_submit(left.queue, job_of(&left.busy)), 0);
+  if (is_busy) CHECK_SOON(atomic_load(&left.busy.runs) == 1);
+  else CHECK_SOON(atomic_load(&left.busy.releases) == 1);
+  csched_time then = csched_now() + 60000 * MS;
+  probe_init(&left.on_pool, NULL, NULL);
+  CHECK_EQUAL(csched_pool_submit_at(left.pool, CSCHED_PRIORITY_LOW, &left.on_pool.timer, then, 0), 0);
+}
+
+static void end_left(void) {
+  atomic_store(&left.opens, 1);
+  csched_serial_destroy(left.suspended);
+  csched_serial_destroy(left.on_queue);
+  csched_serial_destroy(left.queue);
+  csched_pool_destroy(left.pool);
+  stop_and_join(left.thread, CSCHED_STOP_DROP);
+  CHECK_PROBE(&left.waiting, 0, 1);
+  CHECK_PROBE(&left.on_pool, 0, 1);
+  CHECK_PROBE(&left.busy, 1, 0);
+}
+
+static const char *const LEFT_BEHIND = "left behind by fork";
+
+ctest_failure ctest_fork_thread_is_left(void) {
+  KERNEL();
+  begin_left(true);
+  void (*const uses[])(void *) = {submit_to_thread, submit_to_thread_at,  submit_to_thread_now, rearm_of_thread,
+                                  run_its_loop,     submit_to_its_target, join_thread};
+  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, LEFT_BEHIND);
+  CHECK_CHILD_STOPS(join_thread, NULL, "csched_thread_join");
+  end_left();
+  return kernel_result();
+}
+
+ctest_failure ctest_fork_pool_is_left(void) {
+  KERNEL();
+  begin_left(true);
+  void (*const uses[])(void *) = {submit_to_pool, submit_to_pool_at, submit_batch_to_pool, submit_to_pool_target,
+                                  join_pool};
+  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, LEFT_BEHIND);
+  CHECK_CHILD_STOPS(join_pool, NULL, "csched_pool_join");
+  end_left();
+  return kernel_result();
+}
+
+ctest_failure ctest_fork_queue_is_left(bool is_busy) {
+  KERNEL();
+  begin_left(is_busy);
+  void (*const uses[])(void *) = {submit_to_queue, submit_to_queue_at, sync_on_queue, submit_to_queue_on_queue,
+                                  sync_on_queue_on_queue};
+  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, LEFT_BEHIND);
+  end_left();
+  return kernel_result();
+}
+
+ctest_failure ctest_fork_job_is_left(void) {
+  KERNEL();
+  begin_left(true);
+  CHECK_CHILD_STOPS(wait_for_job, NULL, "csched_job_cancel_and_wait");
+  end_left();
+  return kernel_result();
+}
+
+ctest_failure ctest_fork_gives_up(void) {
+  KERNEL();
+  begin_left(true);
+  CHECK_CHILD(give_all_up, NULL);
+  end_left();
+  return kernel_result();
+}
+
+// MARK: from inside of a job
+
+static bool is_child;
+
+static void return_in_child(void *context) {
+  (void)context;
+  is_child = true;
+}
+
+// Forks by hand, because the child returns from here.
+static void fork_and_return(probe *probe) {
+  int *said = probe->context;
+  pid_t child = fork();
+  if (child != 0) {
+    probe->id = child;
+    return;
+  }
+  return_in_child(NULL);
+  alarm(20);
+  dup2(said[1], STDERR_FILENO);
+  signal(SIGABRT, SIG_DFL);
+}
+
+static void check_returned(probe *probe, int said[2], const char *says) {
+  char text[1024];
+  size_t length = 0;
+  close(said[1]);
+  for (ssize_t count; (count = read(said[0], text + length, sizeof text - 1 - length)) > 0;) length += (size_t)count;
+  text[length] = 0;
+  close(said[0]);
+  int ended = 0;
+  while (waitpid((pid_t)probe->id, &ended, 0) < 0 && errno == EINTR) {}
+  if (says != NULL) CHECK(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGABRT && strstr(text, says) != NULL);
+  else CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+  if (kernel_result() != NULL) fprintf(stderr, "%x %s\n", (unsigned)ended, text);
+}
+
+ctest_failure ctest_fork_worker_returns(bool on_queue) {
+  KERNEL();
+  csched_pool *pool = NULL;
+  csched_serial *queue = NULL;
+  int said[2];
+  if (pipe(said) != 0) abort();
+  CHECK_EQUAL(csched_pool_create(&pool, &(csched_pool_options){.workers = 1}), 0);
+  CHECK_EQUAL(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)), 0);
+  csched_serial_suspend(queue);
+  static probe forking, next;
+  probe_init(&forking, fork_and_return, said);
+  probe_init(&next, NULL, NULL);
+  for (int i = 0; i < 2; i++) {
+    csched_job *job = job_of(i == 0 ? &forking : &next);
+    if (on_queue) CHECK_EQUAL(csched_serial_submit(queue, job), 0);
+    else CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_DEFAULT, job), 0);
+  }
+  csched_serial_resume(queue);
+  CHECK_SOON(atomic_load(&next.releases) == 1);
+  check_returned(&forking, said, "returns in the child");
+  csched_serial_destroy(queue);
+  csched_pool_destroy(pool);
+  return kernel_result();
+}
+
+static void end_itself(probe *probe) { // the child's last job
+  if (is_child) csched_thread_stop(probe->context, CSCHED_STOP_RUN);
+}
+
+ctest_failure ctest_fork_thread_goes_on(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("goes-on");
+  int said[2];
+  if (pipe(said) != 0) abort();
+  static probe forking, next;
+  gate gate;
+  gate_close(&gate, thread);
+  probe_init(&forking, fork_and_return, said);
+  probe_init(&next, end_itself, thread);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&forking)), 0);
+  CHECK_EQUAL(csched_thread_submit(thread, job_of(&next)), 0);
+  gate_open(&gate);
+  CHECK_SOON(atomic_load(&next.releases) == 1);
+  check_returned(&forking, said, NULL); // the last thread of a process ends it with 0
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}

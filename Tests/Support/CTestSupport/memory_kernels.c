@@ -1,0 +1,117 @@
+#include "fork_kernel.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+// What creates must fail with an error, and leave nothing behind, whichever allocation fails. How one fails is the caller's.
+
+static ctest_fail_allocation_at *fail_at;
+static ctest_count_left *count_left;
+
+static void run_nothing(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
+
+static csched_loop *loop;
+static csched_thread *thread;
+static csched_pool *pool;
+static csched_serial *queue;
+static int ends[2];
+
+static int create_loop(void) { return csched_loop_create(&loop); }
+static void destroy_loop(void) { csched_loop_destroy(loop); }
+static int start_it(void) { return csched_thread_start(&thread, &(csched_thread_options){.name = "memory"}); }
+static void end_it(void) { stop_and_join(thread, CSCHED_STOP_RUN); }
+static int create_pool(void) {
+  return csched_pool_create(&pool, &(csched_pool_options){.name = "memory", .workers = 1});
+}
+static void destroy_pool(void) { csched_pool_destroy(pool); }
+static int create_queue(void) { return csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)); }
+static void destroy_queue(void) { csched_serial_destroy(queue); }
+
+static csched_fd_source source;
+static int add_source(void) {
+  csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, run_nothing, NULL);
+  return csched_loop_add_fd(loop, &source);
+}
+static void remove_source(void) { CHECK_EQUAL(csched_loop_remove_fd(loop, &source), 0); }
+
+static probe later;
+static int keep_time(void) { // its first use starts the keeper
+  probe_init(&later, NULL, NULL);
+  int error = csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, &later.timer, csched_now() + 60000 * MS, 0);
+  if (error != 0) CHECK_PROBE(&later, 0, 1);
+  return error;
+}
+static void cancel_it(void) { CHECK_EQUAL(csched_timer_cancel(&later.timer), CSCHED_CANCEL_DROPPED); }
+
+// Fails the first allocation, then the second, until `create` gets through. Returns: how many it needed.
+static int check_creation(const char *what, int (*create)(void), void (*destroy)(void)) {
+  for (int number = 1; number < 50; number++) {
+    int64_t left = count_left();
+    fail_at(number);
+    int error = create();
+    bool was_enough = fail_at(0); // it did not come so far
+    if (was_enough) {
+      if (error != 0) kernel_fail(__func__, __LINE__, what);
+      destroy();
+      return number - 1;
+    }
+    if (error != ENOMEM && error != EAGAIN) kernel_check_equal(__func__, __LINE__, what, error, ENOMEM);
+    kernel_check_equal(__func__, __LINE__, what, count_left(), left);
+  }
+  return 0;
+}
+
+ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count_left *left) {
+  KERNEL();
+  fail_at = fail;
+  count_left = left;
+  CHECK(check_creation("loop", create_loop, destroy_loop) >= 1);
+  CHECK(check_creation("thread", start_it, end_it) >= 3);
+  CHECK(check_creation("pool", create_pool, destroy_pool) >= 2);
+  CHECK_SOON(ctest_threads_named("memory") == 0 && ctest_threads_named("memory-1") == 0);
+  CHECK_EQUAL(create_pool(), 0);
+  CHECK(check_creation("queue", create_queue, destroy_queue) >= 1);
+  CHECK(check_creation("keeper", keep_time, cancel_it) >= 3);
+  destroy_pool();
+  if (pipe(ends) != 0) abort();
+  CHECK_EQUAL(create_loop(), 0);
+  CHECK(check_creation("source", add_source, remove_source) >= 1);
+  destroy_loop();
+  close(ends[0]);
+  close(ends[1]);
+  return kernel_result();
+}
+
+// MARK: no threads
+
+static struct rlimit before;
+
+bool ctest_forbid_threads(bool forbids) {
+  static bool is_user;
+  if (!is_user) is_user = getuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0); // root is not limited
+  if (!is_user || (forbids && getrlimit(RLIMIT_NPROC, &before) != 0)) return false;
+  struct rlimit limit = {forbids ? 0 : before.rlim_cur, before.rlim_max};
+  return setrlimit(RLIMIT_NPROC, &limit) == 0;
+}
+
+static void have_no_threads(void *context) {
+  (void)context;
+  size_t threads = ctest_thread_count();
+  CHECK(ctest_forbid_threads(true));
+  for (int i = 0; i < 3; i++) {
+    CHECK_EQUAL(start_it(), EAGAIN);
+    CHECK_EQUAL(create_pool(), EAGAIN);
+  }
+  CHECK_EQUAL(ctest_thread_count(), threads);
+  CHECK(ctest_forbid_threads(false));
+  CHECK_EQUAL(start_it(), 0); // a later attempt may succeed
+  CHECK_EQUAL(create_pool(), 0);
+  destroy_pool();
+  end_it();
+}
+
+ctest_failure ctest_memory_no_threads(void) {
+  KERNEL();
+  CHECK_CHILD(have_no_threads, NULL);
+  return kernel_result();
+}
