@@ -390,9 +390,7 @@ csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
 
 // MARK: life
 
-csched_loop *csched_loop_create_unbound_(void) {
-  csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
-  if (loop == NULL) return NULL;
+static csched_loop *init(csched_loop *loop) {
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds);
@@ -400,6 +398,22 @@ csched_loop *csched_loop_create_unbound_(void) {
   loop->turn_jobs = TURN;
   loop->spin_for = SPIN_LEAST;
   return loop;
+}
+
+csched_loop *csched_loop_create_unbound_(void) {
+  csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
+  return loop != NULL ? init(loop) : NULL;
+}
+
+csched_loop *csched_loop_make_static_(void) {
+  static csched_loop loop;
+  return init(&loop);
+}
+
+void csched_loop_empty_(csched_loop *loop) {
+  csched_fds_destroy_(&loop->fds);
+  loop->fds = (csched_fds){.is_closed = true};
+  csched_fds_init_(&loop->fds);
 }
 
 int csched_loop_create(csched_loop **loop) {

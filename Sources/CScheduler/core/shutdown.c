@@ -1,0 +1,15 @@
+#include <CScheduler/shutdown.h>
+
+#include <CScheduler/main_loop.h>
+#include <CScheduler/trampoline.h>
+
+#include "panic.h"
+
+void csched_shutdown(csched_stop_policy policy) {
+  if (csched_target_current() != NULL || csched_loop_current() != NULL || !csched_trampoline_is_required())
+    csched_panic_("csched_shutdown",
+                  "called inside a job, which it would have to wait for. Call it outside of all jobs, "
+                  "as the last thing on the main thread.");
+  csched_main_loop_end_(policy);
+  csched_trampoline_end_();
+}
