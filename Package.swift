@@ -20,7 +20,7 @@ let package = Package(
 
     .target(name: "CTestSupport", dependencies: ["CScheduler"], path: "Tests/Support/CTestSupport"),
     .target(name: "CTestAllocations", path: "Tests/Support/CTestAllocations"),
-    .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/Support/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["CTestSupport", "Scheduler"], path: "Tests/Support/TestSupport"),
     .testTarget(name: "CSchedulerTests", dependencies: ["CScheduler", "TestSupport"]),
     .testTarget(name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations"]),
   ],

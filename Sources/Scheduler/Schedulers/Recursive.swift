@@ -34,6 +34,7 @@ extension ImmediateSchedulerType {
 
 /// The turns of one recursive action: those that are scheduled and have not begun.
 private final class Recursion<State: Sendable>: Cancelable {
+  private let counted = CountedDisposable()
   private typealias Action = @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
 
   /// A thread that is in a turn, and what the turn has asked for that would have run inside it.
@@ -63,7 +64,10 @@ private final class Recursion<State: Sendable>: Cancelable {
     self.scheduler = scheduler
     isImmediate = scheduler is ImmediateScheduler
     turns = Protected(Turns(action: action))
+    Counted.closures(1)
   }
+
+  deinit { if turns.withLock({ $0.action != nil }) { Counted.closures(-1) } }
 
   @Sendable func schedule(_ state: State) {
     let thread = csched_swift_thread_()
@@ -124,6 +128,7 @@ private final class Recursion<State: Sendable>: Cancelable {
       return (pending, $0.action.take())
     }
     for (_, token) in tokens.sorted(by: { $0.key < $1.key }) { token?.dispose() }
+    if action != nil { Counted.closures(-1) }
     _ = consume action
   }
 }

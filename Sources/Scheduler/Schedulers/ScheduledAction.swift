@@ -11,9 +11,19 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   // Unchecked, because the compiler does not see who may touch what: `body` belongs to whoever moved the job's state on, its
   // runner or its canceller; `links` is guarded by `lock`.
 
-  enum Body {
-    case plain(@Sendable () -> Void)
-    case disposing(@Sendable () -> any Disposable)
+  /// A closure of the user's, of one of two kinds.
+  struct Body: ~Copyable {
+    fileprivate enum Work {
+      case plain(@Sendable () -> Void)
+      case disposing(@Sendable () -> any Disposable)
+    }
+
+    fileprivate let work: Work
+    private let counted = CountedClosure()
+
+    private init(_ work: Work) { self.work = work }
+    static func plain(_ work: @escaping @Sendable () -> Void) -> Body { Body(.plain(work)) }
+    static func disposing(_ work: @escaping @Sendable () -> any Disposable) -> Body { Body(.disposing(work)) }
   }
 
   private struct Links {
@@ -25,6 +35,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
     var isOver = false
   }
 
+  private let counted = CountedDisposable()
   private let storage = TimerStorage()
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
@@ -43,7 +54,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
     _ body: consuming Body, inside place: TargetCore? = nil, delayedOn core: TargetCore? = nil,
     keeping scheduler: AnyObject? = nil
   ) {
-    self.body = body
+    self.body = consume body
     self.place = place
     self.scheduler = scheduler
     self.core = core
@@ -59,26 +70,32 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
 
   /// Hands the job to `queue`, with a reference that its release gives back.
   func submit<Result>(to queue: (UnsafeMutablePointer<csched_job>) -> Result) -> Result {
+    Counted.jobs(1)
     _ = Unmanaged.passRetained(self)
     return queue(storage.job)
   }
 
   /// The same for a delayed one.
   func submitTimer<Result>(to queue: (UnsafeMutablePointer<csched_timer>) -> Result) -> Result {
+    Counted.jobs(1)
     _ = Unmanaged.passRetained(self)
     return queue(storage.timer)
   }
 
   // MARK: the core's side
 
-  func run() {
-    switch body.take()! {
+  func run() { settle(perform()) }
+
+  /// Does the work, and lets go of it. Returns what there is to dispose.
+  private func perform() -> (any Disposable)? {
+    let body = body.take()!
+    switch body.work {
     case .plain(let work):
       if let place { place.run(work) } else { work() }
-      settle(nil)
+      return nil
     case .disposing(let work):
       let returned = place?.run(work) ?? work()
-      settle(type(of: returned) == NopDisposable.self ? nil : returned)
+      return type(of: returned) == NopDisposable.self ? nil : returned
     }
   }
 

@@ -4,37 +4,69 @@ internal import CScheduler
 final class PoolCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let priority: SchedulerPriority
+  /// Keeps the core's memory, beyond a shutdown, for whoever still submits, and is refused.
+  private let pool: SharedPool
 
-  private init(_ priority: SchedulerPriority) {
+  private init(_ priority: SchedulerPriority, of pool: SharedPool) {
     self.priority = priority
-    super.init(csched_pool_target(sharedPool, priority.core))
+    self.pool = pool
+    super.init(csched_pool_target(pool.pool, priority.core))
   }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
     ConcurrentScheduler(priority: priority)
   }
 
-  private static let all = SchedulerPriority.allCases.map(PoolCore.init)
+  /// The priorities of the present pool; none while there is no pool.
+  private static let all = Protected<[PoolCore]>([])
 
+  /// That priority of the present pool, which is made if need be.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
-    all[SchedulerPriority.allCases.firstIndex(of: priority)!]
+    all.withLock { all in
+      if all.isEmpty {
+        let pool = SharedPool()
+        all = SchedulerPriority.allCases.map { PoolCore($0, of: pool) }
+      }
+      return all[SchedulerPriority.allCases.firstIndex(of: priority)!]
+    }
+  }
+
+  /// How many threads the present pool has.
+  static var threads: Int { all.withLock { $0.first.map { csched_pool_live_threads_($0.pool.pool) } ?? 0 } }
+
+  /// Ends the present pool, and waits until its threads are gone. Whoever asks later gets another pool.
+  static func shutDown(_ policy: csched_stop_policy) {
+    let ending = all.withLock { all in
+      defer { all = [] }
+      return all
+    }
+    guard let pool = ending.first?.pool.pool else { return }
+    csched_pool_stop(pool, policy)
+    csched_pool_join(pool)
   }
 }
 
-/// It lives as long as the process.
-private nonisolated(unsafe) let sharedPool: OpaquePointer = {
-  var pool: OpaquePointer?
-  var error: Int32 = 0
-  // The system may have no thread to give just now: whoever asks first waits for one.
-  for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
-    csched_swift_sleep_until_(csched_now() + pause)
-    error = "scheduler".withCString { name in
-      var options = csched_pool_options()
-      options.name = name
-      return csched_pool_create(&pool, &options)
+/// Owns the core's pool. Its last owner is not one of the pool's threads: they have ended before it is let go of.
+private final class SharedPool: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
+  let pool: OpaquePointer
+
+  init() {
+    var pool: OpaquePointer?
+    var error: Int32 = 0
+    // The system may have no thread to give just now: whoever asks first waits for one.
+    for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
+      csched_swift_sleep_until_(csched_now() + pause)
+      error = "scheduler".withCString { name in
+        var options = csched_pool_options()
+        options.name = name
+        return csched_pool_create(&pool, &options)
+      }
+      if error == 0 { break }
     }
-    if error == 0 { break }
+    guard let pool else { fatalError("ConcurrentScheduler: the system has no thread for the pool: error \(error)") }
+    self.pool = pool
   }
-  guard let pool else { fatalError("ConcurrentScheduler: the system has no thread for the pool: error \(error)") }
-  return pool
-}()
+
+  deinit { csched_pool_destroy(pool) }
+}
