@@ -11,19 +11,9 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   // Unchecked, because the compiler does not see who may touch what: `body` belongs to whoever moved the job's state on, its
   // runner or its canceller; `links` is guarded by `lock`.
 
-  /// A closure of the user's, of one of two kinds.
-  struct Body: ~Copyable {
-    fileprivate enum Work {
-      case plain(@Sendable () -> Void)
-      case disposing(@Sendable () -> any Disposable)
-    }
-
-    fileprivate let work: Work
-    private let counted = CountedClosure()
-
-    private init(_ work: Work) { self.work = work }
-    static func plain(_ work: @escaping @Sendable () -> Void) -> Body { Body(.plain(work)) }
-    static func disposing(_ work: @escaping @Sendable () -> any Disposable) -> Body { Body(.disposing(work)) }
+  enum Body {
+    case plain(@Sendable () -> Void)
+    case disposing(@Sendable () -> any Disposable)
   }
 
   private struct Links {
@@ -39,6 +29,8 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   private let storage = TimerStorage()
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
+  // Apart from the body, which would be copied to be called out of one value with it (161 ns for a nested action, against 135).
+  @exclusivity(unchecked) private var held: CountedClosure?
   @exclusivity(unchecked) private var body: Body?
   @exclusivity(unchecked) private var links = Links()
   /// What the body runs inside of, besides what it is submitted to.
@@ -54,7 +46,8 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
     _ body: consuming Body, inside place: TargetCore? = nil, delayedOn core: TargetCore? = nil,
     keeping scheduler: AnyObject? = nil
   ) {
-    self.body = consume body
+    self.body = body
+    held = CountedClosure()
     self.place = place
     self.scheduler = scheduler
     self.core = core
@@ -84,19 +77,16 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
 
   // MARK: the core's side
 
-  func run() { settle(perform()) }
-
-  /// Does the work, and lets go of it. Returns what there is to dispose.
-  private func perform() -> (any Disposable)? {
-    let body = body.take()!
-    switch body.work {
+  func run() {
+    switch body.take()! {
     case .plain(let work):
       if let place { place.run(work) } else { work() }
-      return nil
+      settle(nil)
     case .disposing(let work):
       let returned = place?.run(work) ?? work()
-      return type(of: returned) == NopDisposable.self ? nil : returned
+      settle(type(of: returned) == NopDisposable.self ? nil : returned)
     }
+    held = nil
   }
 
   /// Keeps what the body returned, and leads the holder to it.
@@ -134,6 +124,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
 
   func drop() {
     body = nil
+    held = nil
     let holder = lock.withLock {
       links.isOver = true
       return links.holder.take()
