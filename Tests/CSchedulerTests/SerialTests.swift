@@ -28,6 +28,10 @@ extension CoreTests {
       #expect(failure(of: ctest_serial_sync_excludes(4, Scale.count(2_000))) == nil)
     }
 
+    @Test("a queue that is entered runs nothing else until it is left") func entered() {
+      #expect(failure(of: ctest_serial_entered()) == nil)
+    }
+
     @Test("sync that cannot end is reported") func syncDeadlock() {
       #expect(failure(of: ctest_serial_sync_deadlocks()) == nil)
     }

@@ -156,6 +156,8 @@ MUTANTS = [
     ("a drain does not look whether it is suspended", "core/serial.c", "if (is_suspended(serial) || (job =", "if ((job ="),
     ("a push that finds the queue idle takes no part", "core/serial.c", "    take_part(serial);\n    return submit_drain(serial);", "    return submit_drain(serial);"),
     ("sync enters a busy queue", "core/serial.c", "  if (!csched_mpsc_poke(&serial->inbox)) return false; // S1\n", "  csched_mpsc_poke(&serial->inbox);\n"),
+    ("a sync that ran inline leaves what came meanwhile", "core/serial.c", "  if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // S1\n", "  if (csched_mpsc_park(&serial->inbox) || !is_suspended(serial)) return;\n"),
+    ("a sync that ran inline hands on without a part", "core/serial.c", "  take_part(serial);\n  let_go(serial);", "  let_go(serial);"),
     ("a refused drain drops nothing", "core/serial.c", "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);", "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) {}"),
     ("a wait in a circle is begun", "core/serial.c", "    ends = !csched_target_is_inside(&each->target);\n", "    ends = true;\n"),
     ("the end of a sync wakes nobody", "core/serial.c", "  csched_futex_wake_(ended, 1);\n", ""),

@@ -227,6 +227,7 @@ static void run_serial(void) {
   RUN(ctest_serial_suspend(times(10)));
   RUN(ctest_serial_suspend_races(times(100)));
   RUN(ctest_serial_sync_inline());
+  RUN(ctest_serial_entered());
   RUN(ctest_serial_sync_excludes(4, times(50)));
   RUN(ctest_serial_sync_deadlocks());
   RUN(ctest_serial_base_gone(20));

@@ -113,7 +113,7 @@ static void announce(csched_loop *loop) {
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
   // One that is late already keeps its place among those that are due: with the timers, if there is any before it.
-  if (deadline <= csched_now() && deadline < csched_load_relaxed(&loop->timers.first)) // hint
+  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now()) // hint
     return timer->target->type->deliver(timer->target, &timer->job);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1

@@ -16,17 +16,13 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   private let place: TargetCore?
   @exclusivity(unchecked) private var work: HeldClosure?
   @exclusivity(unchecked) private var due: csched_time
-  /// Keeps the scheduler going while there are ticks to come.
-  @exclusivity(unchecked) private var scheduler: AnyObject?
 
   init(
-    _ timing: PeriodicTiming, inside place: TargetCore?, on core: TargetCore, keeping scheduler: AnyObject,
-    _ work: @escaping @Sendable () -> Void
+    _ timing: PeriodicTiming, inside place: TargetCore?, on core: TargetCore, _ work: @escaping @Sendable () -> Void
   ) {
     self.place = place
     self.timing = timing
     self.core = core
-    self.scheduler = scheduler
     self.work = HeldClosure(work)
     due = timing.startAfter.deadline
     periodicJobType.attach(storage.timer, to: self)
@@ -36,6 +32,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   func start() {
     Counted.jobs(1)
     _ = Unmanaged.passRetained(self)
+    core.use()
     if !submit() { dispose() }
   }
 
@@ -59,7 +56,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
 
   func drop() { work = nil }
 
-  func letGo() { scheduler = nil }
+  func letGo() { core.letGo() }
 
   var isDisposed: Bool { disposed.load(ordering: .acquiring) }
 

@@ -52,12 +52,12 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   public final func schedulePeriodic(
     _ timing: PeriodicTiming, action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    core.submit(timing, inside: place, keeping: self, action)
+    core.submit(timing, inside: place, action)
   }
 
   private func submit(
     _ body: consuming ScheduledAction.Body, at nanoseconds: UInt64, leeway: Duration = .zero
   ) -> any Disposable {
-    core.submit(body, at: nanoseconds, leeway: leeway, inside: place, keeping: self)
+    core.submit(body, at: nanoseconds, leeway: leeway, inside: place)
   }
 }

@@ -53,10 +53,11 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
 
   init(core: ThreadCore) {
     thread = core
+    core.use()
     super.init(core: core)
   }
 
-  deinit { thread.stop(.runOutstanding) }
+  deinit { thread.letGo() }
 
   // MARK: scheduling
 

@@ -243,6 +243,38 @@ ctest_failure ctest_serial_sync_inline(void) {
   return kernel_result();
 }
 
+static void note_turn(csched_job *job) { *(bool *)job->context = true; }
+static void not_dropped(csched_job *job) { CHECK(job == NULL); }
+
+ctest_failure ctest_serial_entered(void) {
+  static const csched_job_type type = {.run = note_turn, .drop = not_dropped};
+  KERNEL();
+  for (base_kind kind = 0; kind < BASES; kind++) {
+    base base;
+    base_begin(&base, kind);
+    csched_target_inside inside, second;
+    bool entered = csched_serial_try_enter(base.serial, &inside), ran = false;
+    CHECK(entered == (kind != ON_LOOP)); // a loop's work stays on its thread
+    if (entered) {
+      csched_job job;
+      csched_job_init(&job, &type, &ran);
+      CHECK(csched_target_current() == csched_serial_target(base.serial));
+      CHECK(!csched_serial_try_enter(base.serial, &second)); // it is busy
+      CHECK_EQUAL(csched_serial_sync(base.serial, note_thread, NULL), EDEADLK);
+      csched_serial_submit(base.serial, &job);
+      nap(MS);
+      CHECK(!ran); // its turn has not come
+      csched_serial_leave(base.serial, &inside);
+      CHECK(csched_target_current() == NULL);
+      uint32_t thread = 0;
+      CHECK_EQUAL(csched_serial_sync(base.serial, note_thread, &thread), 0);
+      CHECK(ran);
+    }
+    base_end(&base);
+  }
+  return kernel_result();
+}
+
 static void count_sync(void *context) { ++*(long *)context; }
 typedef struct sync_check {
   csched_serial *serial;

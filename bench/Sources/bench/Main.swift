@@ -113,4 +113,4 @@ struct Bench: ParsableCommand {
 
 let allRows =
   limitRows + lockRows + trampolineRows + queueRows + hopRows + timerRows + punctualityRows + poolRows + serialRows
-  + idleRows
+  + disposableRows + blockingRows + idleRows

@@ -43,6 +43,14 @@ int csched_serial_submit_at(csched_serial *serial, csched_timer *timer, csched_t
 /// it blocks.
 int csched_serial_sync(csched_serial *serial, void (*body)(void *context), void *context);
 
+/// Does: makes the calling thread run the queue, as one job of it, until csched_serial_leave. Returns: false, and changes nothing,
+/// when the queue is not idle, or stands on a loop of another thread. Requires: `inside` stays where it is. Thread: any; it does not
+/// wait.
+bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside);
+
+/// Does: ends that. Thread: the same one, when what it entered since has been left.
+void csched_serial_leave(csched_serial *serial, const csched_target_inside *inside);
+
 /// Does: keeps the queue from beginning another job, until as many calls of csched_serial_resume. A job that has begun runs to
 /// its end. Thread: any.
 void csched_serial_suspend(csched_serial *serial);

@@ -1,9 +1,12 @@
 internal import CScheduler
+internal import Synchronization
 
 /// Owns the core's thread, and with it the memory of its loop. The thread keeps it until its end.
 final class ThreadCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: OpaquePointer
+  /// The schedulers that stand for it, and its delayed actions.
+  private let users = Atomic<Int>(0)
 
   /// What the thread gives back at its end.
   private typealias Held = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
@@ -34,6 +37,13 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   deinit { csched_thread_destroy(thread) }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ThreadScheduler(core: self) }
+
+  override func use() { users.add(1, ordering: .relaxed) }  // by one who is a user, or holds the core
+
+  /// Ends the thread when nobody uses it any more.
+  override func letGo() {
+    if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
+  }
 
   func stop(_ policy: ThreadScheduler.StopPolicy) { csched_thread_stop(thread, policy.core) }
 }

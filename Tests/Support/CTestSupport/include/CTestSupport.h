@@ -200,6 +200,7 @@ ctest_failure ctest_serial_fair(int jobs);
 ctest_failure ctest_serial_suspend(int rounds);
 ctest_failure ctest_serial_suspend_races(int jobs);
 ctest_failure ctest_serial_sync_inline(void);
+ctest_failure ctest_serial_entered(void);
 ctest_failure ctest_serial_sync_excludes(int threads, int rounds);
 ctest_failure ctest_serial_sync_deadlocks(void);
 ctest_failure ctest_serial_base_gone(int jobs);

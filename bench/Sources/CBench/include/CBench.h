@@ -69,4 +69,7 @@ double cbench_serial_sync(long count);
 // Two loops, each driven by a host that waits for its descriptor.
 double cbench_hosted_round_trip(long count);
 
+// How often the process has called the kernel's futex, through the C library.
+long cbench_futex_calls(void);
+
 #endif

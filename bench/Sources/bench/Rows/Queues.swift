@@ -43,6 +43,15 @@ private func fourProducers(_ count: Int, _ submit: @escaping @Sendable (@escapin
   }
 }
 
+/// How many calls of the kernel's futex a thousand closures cost, from four threads that never pause.
+private func futexes(_ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> Measure {
+  .figure(rounds: 12) {
+    let before = cbench_futex_calls(), count = 200_000
+    _ = fourProducers(count, submit)
+    return Double(cbench_futex_calls() - before) / Double(count) * 1_000
+  }
+}
+
 let queueRows = [
   Row(
     id: "M1c", work: "push on a run queue, consumer awake, in C",
@@ -70,4 +79,10 @@ let queueRows = [
       .dispatch("serial async") { n in fourProducers(n) { serial.async(execute: $0) } },
       .peer("NIO execute") { n in fourProducers(n) { nioLoop.execute($0) } },
     ], targets: [.peer("serial async", 0.2)]),
+  Row(
+    id: "M3", work: "the same: futex calls for a thousand closures", unit: "calls",
+    contenders: [
+      Contender(name: "ThreadScheduler", role: .ours, measure: futexes { thread.schedule($0) }),
+      Contender(name: "serial async", role: .dispatch, measure: futexes { serial.async(execute: $0) }),
+    ], targets: [.fixed(1, "<1")]),
 ]
