@@ -37,11 +37,14 @@ private let kept = Mutex<[any Sendable]>([])
       }
       func keep(_ value: any Sendable) { kept.withLock { $0.append(value) } }
 
+      weak var cyclic: SingleAssignmentDisposable?
       let cycle = await finding {
         let own = SingleAssignmentDisposable()
         own.setDisposable(Disposables.create(own, own))
+        cyclic = own
       }
       #expect(cycle?.disposables == 2 && cycle?.jobs == 0)
+      cyclic?.dispose()  // or a sanitizer would find it, too
       let closure = await finding { keep(Disposables.create {}) }
       #expect(closure?.closures == 1)
       let thread = try await finding { keep(try ThreadScheduler()) }
