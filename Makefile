@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BENCH_ARGS ?=
 BUDGET ?= 2m
+TRAITS := --traits Combine
 
 # step NAME, COMMAND: runs it, and says how long it took; the first that fails ends the run by its name.
 define step
@@ -21,14 +22,14 @@ test: ## builds and tests everything, as CI does; QUICK=1 leaves the models and 
 	$(call step,layers,Tools/layers --self-test)
 	$(call step,proofs,Tools/proofs --self-test)
 	$(call step,lint,Tools/format --lint)
-	$(call step,unit tests,swift build --build-tests && swift test --skip-build --disable-xctest)
-	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build --disable-xctest)
+	$(call step,unit tests,swift build --build-tests $(TRAITS) && swift test --skip-build --disable-xctest $(TRAITS))
+	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build --disable-xctest $(TRAITS))
 	$(call step,probes,Tools/probes)
 	$(if $(QUICK),,$(call step,models,Tools/promela && Tools/model $(BUDGET)))
 	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined thread-annotated thread-plain memory memcheck helgrind drd))
 
 unit: ## the unit tests alone
-	swift test --disable-xctest
+	swift test --disable-xctest $(TRAITS)
 
 check-model: ## model checks and mutants of the C core; BUDGET=1h for longer, ONLY=TEXT for some of the mutants
 	@Tools/setup model

@@ -18,6 +18,27 @@ public struct BlockingObservable<Element: Sendable> {
   let needed: SchedulerTarget?
   let subscribe: (BlockingSink<Element>) -> any Disposable
 
+  init(
+    timeout: Duration?, needed: SchedulerTarget?, subscribe: @escaping (BlockingSink<Element>) -> any Disposable
+  ) {
+    self.timeout = timeout
+    self.needed = needed
+    self.subscribe = subscribe
+  }
+
+  /// For sources that can be told when nothing more is wanted: `on` returns whether more is, and `giveUp` says that the time is over.
+  package init(
+    timeout: Duration?, needing scheduler: SchedulerTarget?,
+    subscribe:
+      @escaping (
+        _ on: @escaping @Sendable (Event<Element>) -> Bool, _ giveUp: @escaping @Sendable () -> Void
+      ) -> any Disposable
+  ) {
+    self.init(timeout: timeout, needed: scheduler) { sink in
+      subscribe({ sink.on($0) }, { sink.on(.error(BlockingError.timeout)) })
+    }
+  }
+
   /// Returns all elements when the source has completed. Throws its error, or ``BlockingError/timeout``.
   public func toArray() throws -> [Element] { try elements(.all) }
 

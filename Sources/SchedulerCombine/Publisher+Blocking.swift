@@ -1,0 +1,78 @@
+#if Combine
+  public import OpenCombine
+  public import Scheduler
+
+  extension Publisher where Output: Sendable {
+    /// Returns this publisher as one to wait for, from synchronous code.
+    ///
+    /// ```swift
+    /// let first = try prices.toBlocking(timeout: .seconds(5)).first()
+    /// ```
+    ///
+    /// Values are asked for one at a time, and no more than the wait wants: so `first()` ends with a publisher that never does. One that
+    /// sends without end from within its subscription is stopped by a timeout above zero; unless an operator in between swallows all.
+    ///
+    /// - Parameters:
+    ///   - timeout: how long each wait may take: see `BlockingObservable`.
+    ///   - scheduler: what the publisher needs in order to end, if you know it. A wait that would keep that very queue from going on then
+    ///     fails at once with `BlockingError.deadlock`; otherwise nobody can see it.
+    public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
+      -> BlockingObservable<Output>
+    {
+      BlockingObservable(timeout: timeout, needing: scheduler) { on, giveUp in
+        let end = timeout.flatMap { $0 > .zero ? MonotonicTime.now.advanced(by: $0) : nil }
+        let subscriber = EventSubscriber<Output, Failure> { event in
+          if let end, MonotonicTime.now >= end { giveUp() }
+          return on(event)
+        }
+        subscribe(subscriber)
+        return subscriber
+      }
+    }
+  }
+
+  /// Hands a publisher's values on as events, and asks for the next when one is wanted.
+  final class EventSubscriber<Input: Sendable, Failure: Error>: Subscriber, Cancelable, @unchecked Sendable {
+    // Unchecked, because a subscription is not Sendable: it is touched under the lock, and may be cancelled on any thread by its contract.
+    private struct State {
+      var subscription: (any Subscription)?
+      var isDisposed = false
+    }
+
+    private let on: @Sendable (Event<Input>) -> Bool
+    private let lock = UnfairLock()
+    private var state = State()
+
+    init(_ on: @escaping @Sendable (Event<Input>) -> Bool) { self.on = on }
+
+    func receive(subscription: any Subscription) {
+      let isWanted = lock.withLock {
+        guard !state.isDisposed, state.subscription == nil else { return false }
+        state.subscription = subscription
+        return true
+      }
+      if isWanted { subscription.request(.max(1)) } else { subscription.cancel() }
+    }
+
+    func receive(_ input: Input) -> Subscribers.Demand { on(.next(input)) ? .max(1) : .none }
+
+    func receive(completion: Subscribers.Completion<Failure>) {
+      let ended = lock.withLock { state.subscription.take() }
+      switch completion {
+      case .finished: _ = on(.completed)
+      case .failure(let error): _ = on(.error(error))
+      }
+      withExtendedLifetime(ended) {}  // it ends outside of the lock
+    }
+
+    var isDisposed: Bool { lock.withLock { state.isDisposed } }
+
+    func dispose() {
+      let subscription = lock.withLock {
+        state.isDisposed = true
+        return state.subscription.take()
+      }
+      subscription?.cancel()
+    }
+  }
+#endif

@@ -1,0 +1,91 @@
+#if Combine
+  import OpenCombine
+  import Scheduler
+  import SchedulerCombine
+  import TestSupport
+  import Testing
+
+  /// Says so when the last reference is gone.
+  private final class Tracked: Sendable {
+    let gone: Protected<Int>
+    init(_ gone: Protected<Int>) { self.gone = gone }
+    deinit { gone.withLock { $0 += 1 } }
+  }
+
+  private struct Failed: Error, Equatable {}
+
+  @Suite(.nothingIsLeft) struct PublisherBlockingTests {
+    @Test("a publisher's values are waited for") func values() throws {
+      #expect(try [1, 2, 3].publisher.toBlocking().toArray() == [1, 2, 3])
+      #expect(try [1, 2, 3].publisher.toBlocking().last() == 3)
+      #expect(try Just(7).toBlocking().single() == 7)
+      #expect(try Empty<Int, Never>().toBlocking().first() == nil)
+      #expect(try [1, 2, 3].publisher.toBlocking(timeout: .zero).toArray() == [1, 2, 3])
+      #expect(throws: BlockingError.noElements) { try Empty<Int, Never>().toBlocking().single() }
+      #expect(throws: BlockingError.moreThanOneElement) { try [1, 2].publisher.toBlocking().single() }
+    }
+
+    @Test("a publisher's failure is thrown, and what came before is kept") func failure() {
+      let source = [1, 2].publisher.setFailureType(to: Failed.self).append(Fail(error: Failed()))
+      #expect(throws: Failed()) { try source.toBlocking().toArray() }
+      guard case .failed(let elements, let error) = source.toBlocking().materialize() else {
+        Issue.record("it has failed")
+        return
+      }
+      #expect(elements == [1, 2])
+      #expect(error is Failed)
+    }
+
+    @Test("no more values are asked for than the wait wants") func demand() throws {
+      let asked = Protected(0)
+      let counted = (0...).publisher.handleEvents(receiveOutput: { _ in asked.withLock { $0 += 1 } })
+      #expect(try counted.toBlocking().first() == 0)
+      #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test("a publisher that sends without end is stopped by the timeout") func endless() {
+      guard case .failed(let elements, _) = (0...).publisher.toBlocking(timeout: .milliseconds(1)).materialize() else {
+        Issue.record("it never completes")
+        return
+      }
+      #expect(elements == Array(0..<elements.count))
+    }
+
+    @Test("a publisher on another thread is waited for, and is cancelled by the timeout") func later() throws {
+      let thread = try ThreadScheduler(name: "publisher")
+      let subject = PassthroughSubject<Int, Never>(), cancelled = Protected(false)
+      let source = subject.handleEvents(receiveCancel: { cancelled.withLock { $0 = true } })
+      nonisolated(unsafe) let sender = subject  // a subject may be sent to on any thread
+      thread.schedule(after: .milliseconds(20)) { for n in 1...3 { sender.send(n) } }
+      #expect(try source.toBlocking(timeout: .seconds(30)).first() == 1)
+      #expect(cancelled.withLock { $0 })
+      cancelled.withLock { $0 = false }
+      #expect(throws: BlockingError.timeout) { try source.toBlocking(timeout: .milliseconds(5)).first() }
+      #expect(cancelled.withLock { $0 })
+      thread.stop()
+      thread.join()
+    }
+
+    @Test("nothing of a publisher is kept after the wait") func leaks() throws {
+      let gone = Protected(0)
+      do {
+        let subject = PassthroughSubject<Tracked, Never>()
+        _ = subject.toBlocking(timeout: .milliseconds(1)).materialize()
+        let values = [Tracked(gone), Tracked(gone)]
+        #expect(try values.publisher.append(subject).toBlocking().first() != nil)
+      }
+      #expect(gone.withLock { $0 } == 2)
+    }
+
+    @Test("a wait that would hold up the queue it needs is refused") func deadlock() {
+      let queue = SerialScheduler(name: "needed")
+      let refused = queue.sync { () -> Bool in
+        do {
+          _ = try Just(1).toBlocking(needing: queue).first()
+          return false
+        } catch { return error as? BlockingError == .deadlock }
+      }
+      #expect(refused)
+    }
+  }
+#endif
