@@ -40,9 +40,12 @@ final class PoolCore: TargetCore, @unchecked Sendable {
       defer { all = [] }
       return all
     }
-    guard let pool = ending.first?.pool.pool else { return }
-    csched_pool_stop(pool, policy)
-    csched_pool_join(pool)
+    guard let pool = ending.first?.pool else { return }
+    // Held until its threads have ended, or one of those could be the last to let go of it.
+    withExtendedLifetime(pool) {
+      csched_pool_stop(pool.pool, policy)
+      csched_pool_join(pool.pool)
+    }
   }
 }
 
