@@ -28,11 +28,11 @@ let package = Package(
 
     .target(name: "CTestSupport", dependencies: ["CScheduler"], path: "Tests/Support/CTestSupport"),
     .target(name: "CTestAllocations", path: "Tests/Support/CTestAllocations"),
-    .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/Support/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["CTestSupport", "Scheduler"], path: "Tests/Support/TestSupport"),
     .testTarget(name: "CSchedulerTests", dependencies: ["CScheduler", "TestSupport", "CTestAllocations"]),
     .testTarget(
       name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations", "CTestSupport"]),
-    .testTarget(name: "SchedulerCombineTests", dependencies: ["SchedulerCombine", openCombine]),
+    .testTarget(name: "SchedulerCombineTests", dependencies: ["SchedulerCombine", "TestSupport", openCombine]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// All tests of the C core. Serialized, because they measure, and because kernels run one at a time.
-@Suite(.serialized) enum CoreTests {}
+@Suite(.serialized, .nothingIsLeft) enum CoreTests {}
 
 /// A death test's message: the process must have stopped, and said each of `parts` on standard error.
 func expectMessage(_ result: ExitTest.Result?, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation) {

@@ -2,6 +2,7 @@
   import OpenCombine
   import Scheduler
   import SchedulerCombine
+  import TestSupport
   import Testing
 
   /// Says so when the last reference is gone.
@@ -13,7 +14,7 @@
 
   private struct Failed: Error, Equatable {}
 
-  @Suite struct PublisherBlockingTests {
+  @Suite(.nothingIsLeft) struct PublisherBlockingTests {
     @Test("a publisher's values are waited for") func values() throws {
       #expect(try [1, 2, 3].publisher.toBlocking().toArray() == [1, 2, 3])
       #expect(try [1, 2, 3].publisher.toBlocking().last() == 3)

@@ -1,8 +1,9 @@
 import Foundation
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct CurrentThreadSchedulerTests {
+@Suite(.nothingIsLeft) struct CurrentThreadSchedulerTests {
   let scheduler = CurrentThreadScheduler.instance
 
   @Test("the first runs at once, and those scheduled meanwhile when it is their turn: 1, 2, 3, 4, 5")

@@ -26,7 +26,7 @@ private func require(_ condition: Bool, _ text: String) {
 }
 
 /// What becomes of the schedulers in a child of fork, each in a process of its own.
-@Suite(.enabled(if: Scale.sanitizer == .none)) struct SchedulerForkTests {
+@Suite(.enabled(if: Scale.sanitizer == .none), .nothingIsLeft) struct SchedulerForkTests {
   @Test("after fork what needs no other thread works") func ownThread() async {
     await #expect(processExitsWith: .success) {
       let value = Protected(1)
@@ -94,7 +94,7 @@ private func require(_ condition: Bool, _ text: String) {
 }
 
 /// What becomes of them without threads to be had, each in a process of its own.
-@Suite(.enabled(if: Scale.sanitizer == .none)) struct NoThreadTests {
+@Suite(.enabled(if: Scale.sanitizer == .none), .nothingIsLeft) struct NoThreadTests {
   @Test("prepare says that there is no thread for the pool, and succeeds later") func prepare() async {
     await #expect(processExitsWith: .success) {
       guard ctest_forbid_threads(true) else { exit(0) }

@@ -1,8 +1,9 @@
 import Foundation
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct ProtectedTests {
+@Suite(.nothingIsLeft) struct ProtectedTests {
   struct Person: Equatable, Sendable {
     var name = "Ada"
     var scores: [Int] = []

@@ -1,8 +1,9 @@
 import Foundation
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct ThreadSchedulerTests {
+@Suite(.nothingIsLeft) struct ThreadSchedulerTests {
   @Test("every action runs on the same thread, in the order of its submission")
   func sameThreadInOrder() throws {
     let scheduler = try ThreadScheduler(name: "order"), log = Log<Int>(), threads = Log<pthread_t>()

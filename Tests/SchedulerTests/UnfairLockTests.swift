@@ -1,8 +1,9 @@
 import Foundation
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct UnfairLockTests {
+@Suite(.nothingIsLeft) struct UnfairLockTests {
   @Test("the lock excludes")
   func excludes() {
     let lock = UnfairLock()

@@ -1,4 +1,4 @@
-// One fault for each tool, which it must find: findings inversion|race|uninitialized|leak. A tool that stays silent here
+// One fault for each tool, which it must find: findings inversion|race|uninitialized|leak|reachable. A tool that stays silent here
 // would stay silent about the core, too.
 
 #include <CScheduler/CScheduler.h>
@@ -68,12 +68,22 @@ static void leak(void) {
   if (loop == NULL) abort();
 }
 
+static void do_nothing(csched_job *job) { (void)job; }
+
+static void keep(void) {
+  static const csched_job_type type = {.run = do_nothing, .drop = do_nothing};
+  csched_job job;
+  csched_job_init(&job, &type, NULL);
+  csched_trampoline_run(&job); // the fault: no csched_shutdown, so this thread's trampoline is left
+}
+
 int main(int count, char **arguments) {
   const char *fault = count == 2 ? arguments[1] : "";
   if (strcmp(fault, "inversion") == 0) invert();
   else if (strcmp(fault, "race") == 0) race();
   else if (strcmp(fault, "uninitialized") == 0) use_uninitialized();
   else if (strcmp(fault, "leak") == 0) leak();
+  else if (strcmp(fault, "reachable") == 0) keep();
   else return 64;
   return 0;
 }

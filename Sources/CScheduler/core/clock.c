@@ -1,6 +1,6 @@
 // States
 //   shared     NULL, or what waits: two queues of timers, each in the time of its own clock and with an alarm on that, and a thread that
-//              sleeps until one of the alarms rings
+//              sleeps until one of the alarms rings. The memory is static: who cancels a timer that waited here may come late
 //   alarm      of a queue: set to the moment at which it is to be looked at; the system keeps it to its clock, however that is set
 //   is_telling of a queue: 1 while the thread takes timers out and delivers them
 //   is_ending  1: the thread is to end
@@ -12,10 +12,12 @@
 //   A3  Nothing wakes for nothing: an alarm is set to the wake of its queue, to none while nothing waits. A clock that is set wakes nobody
 //       unless that makes something due. (A timer that is cancelled may leave the alarm where it was: one wake too many.)
 //   A4  One thread, started by the first who needs it; who cannot start it leaves nothing behind, and drops the job.
-//   A5  The thread delivers with no lock held, and each timer leaves its queue by one hand (timer.c, W5): so it is run or dropped, once.
+//   A5  The thread delivers with no lock held, and each timer leaves its queue by one hand (timer.c, W5): so it is run or dropped, once;
+//       also across a stop, which closes the queues, ends the thread, and drops what is left. The next submission starts anew.
 //   A6  In order: of what is due, the earlier moment is delivered first, of equal ones what was submitted first. So what comes late is
 //       delivered by its submitter only while nothing before it waits, or is on its way. Both are looked at under the queue's lock:
 //       is_telling is 1 from before the lock under which a timer is taken out until after that under which no other was found.
+//   A7  In a child of fork nothing waits: what waited is the parent's alone, and can be cancelled here. The next submission starts anew.
 // Orderings
 //   shared: release, pairs with submit's acquire, carries what was made · wake: relaxed, ordered by the alarm's lock · first, is_telling:
 //   relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
@@ -26,8 +28,9 @@
 // Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another
 //   clock is cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order",
 //   "moments that have passed, and the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing",
-//   "the wheel keeps to a clock that is set back".
-// Models: checks/clock.c. Not modelled: A3.
+//   "the wheel keeps to a clock that is set back",
+//   "after a shutdown the clocks start anew", "after fork other clocks are told anew".
+// Models: checks/clock.c. Not modelled: A3, A7.
 
 #include <CScheduler/clock.h>
 
@@ -40,7 +43,6 @@
 #include "timer_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 enum { CLOCKS = 2 };
 
@@ -61,8 +63,9 @@ typedef struct clocks {
   clock_queue queues[CLOCKS]; // CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL
 } clocks;
 
-static csched_lock starting;
-static clocks *shared;
+static csched_lock starting; // guards what follows
+static bool is_made, is_stopping;
+static clocks memory, *shared; // `shared` is read without
 
 static void require_clock(csched_clock clock, const char *function) {
   if (CSCHED_UNLIKELY((unsigned)clock > CSCHED_CLOCK_WALL))
@@ -78,7 +81,8 @@ csched_time csched_clock_now(csched_clock clock) {
 
 static void set_alarm(clock_queue *queue) {
   csched_lock_lock(&queue->setting);
-  csched_alarm_set_(&queue->alarm, csched_load_relaxed(&queue->timers.wake)); // A2: under the lock
+  csched_time wake = csched_load_relaxed(&queue->timers.wake); // A2: under the lock
+  if (queue->alarm.fd >= 0) csched_alarm_set_(&queue->alarm, wake);
   csched_lock_unlock(&queue->setting);
 }
 
@@ -103,58 +107,104 @@ static void thread_main(void *context) {
 
 // MARK: its beginning and end
 
-static void free_all(clocks *all, int alarms) {
-  for (int i = 0; i < alarms; i++) csched_alarm_close_(&all->queues[i].alarm);
+static void close_all(clocks *all, int alarms) {
+  for (int i = 0; i < alarms; i++) {
+    csched_lock_lock(&all->queues[i].setting);
+    csched_alarm_close_(&all->queues[i].alarm);
+    all->queues[i].alarm.fd = -1;
+    csched_lock_unlock(&all->queues[i].setting);
+  }
   csched_poller_close_(&all->poller);
-  free(all);
 }
 
-static int make(clocks **result) {
-  clocks *all = calloc(1, sizeof *all);
-  if (all == NULL) return ENOMEM;
+static void open_queue(clock_queue *queue) {
+  if (!is_made) csched_timers_init_(&queue->timers);
+  csched_lock_lock(&queue->timers.lock);
+  queue->timers.is_closed = false;
+  csched_lock_unlock(&queue->timers.lock);
+}
+
+static int make(clocks *all) {
   int alarms = 0, error = csched_poller_open_(&all->poller);
-  if (error != 0) {
-    free(all);
-    return error;
-  }
-  for (; alarms < CLOCKS && error == 0; alarms += error == 0) {
-    clock_queue *queue = &all->queues[alarms];
-    csched_timers_init_(&queue->timers);
-    error = csched_alarm_open_(&queue->alarm, CSCHED_CLOCK_BOOT + alarms);
-  }
+  if (error != 0) return error;
+  for (; alarms < CLOCKS && error == 0; alarms += error == 0)
+    error = csched_alarm_open_(&all->queues[alarms].alarm, CSCHED_CLOCK_BOOT + alarms);
   for (int i = 0; i < alarms && error == 0; i++)
     error = csched_poller_set_(&all->poller, all->queues[i].alarm.fd, 0, CSCHED_POLLER_READ | CSCHED_POLLER_EDGE,
                                (uint64_t)i);
+  csched_store_relaxed(&all->is_ending, 0u); // A4: before the thread starts
+  for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
   if (error == 0) error = csched_os_thread_start_(&all->thread, 0, thread_main, all);
-  if (error == 0) *result = all;
-  else free_all(all, alarms); // A4
+  if (error == 0) is_made = true;
+  else close_all(all, alarms); // A4
   return error;
+}
+
+static void clear_in_child(clock_queue *queue) { // A7
+  csched_timers_in_child_(&queue->timers, true);
+  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // so that they can still be cancelled
+  queue->setting = (csched_lock)CSCHED_LOCK_INIT;
+  csched_store_relaxed(&queue->is_telling, 0u); // A7: no other thread is left
+}
+
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // A7
+  (void)watch;
+  if (phase == CSCHED_FORK_BEFORE) csched_lock_lock(&starting);
+  for (int i = 0; i < CLOCKS && is_made; i++) {
+    clock_queue *queue = &memory.queues[i];
+    if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&queue->timers);
+    if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&queue->timers);
+    if (phase == CSCHED_FORK_IN_CHILD) clear_in_child(queue);
+  }
+  if (phase == CSCHED_FORK_IN_PARENT) csched_lock_unlock(&starting);
+  if (phase != CSCHED_FORK_IN_CHILD) return;
+  if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // A7: the same
+  csched_store_relaxed(&shared, NULL);                                  // A7: the same
+  starting = (csched_lock)CSCHED_LOCK_INIT;
+  is_stopping = false;
 }
 
 static int start(clocks **result) {
+  static csched_fork_watch forks = {.told = told_of_fork};
+  csched_os_watch_forks_(&forks);
   csched_lock_lock(&starting);
   clocks *all = csched_load_relaxed(&shared); // A4: under the lock
-  int error = all == NULL ? make(&all) : 0;
-  if (error == 0) csched_store_release(&shared, all); // A4: pairs with submit's acquire
+  int error = is_stopping ? ECANCELED : all == NULL ? make(&memory) : 0;
+  if (error == 0) csched_store_release(&shared, &memory); // A4: pairs with submit's acquire
   csched_lock_unlock(&starting);
-  *result = all;
+  *result = &memory;
   return error;
 }
 
-void csched_clocks_end_(void) {
-  clocks *all = csched_load_relaxed(&shared); // A4: nobody else uses it
+static void drop_all(clock_queue *queue) {
+  csched_timer *timer;
+  while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job); // A5
+}
+
+void csched_clocks_stop_(void) {
+  csched_lock_lock(&starting);
+  clocks *all = csched_load_relaxed(&shared); // A4: under the lock
+  csched_store_relaxed(&shared, NULL);        // A4: the same
+  if (all != NULL) is_stopping = true;
+  csched_lock_unlock(&starting);
   if (all == NULL) return;
-  csched_store_relaxed(&shared, NULL);       // A4: the same
-  csched_store_relaxed(&all->is_ending, 1u); // A4: ordered by the poller's wake
+  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // A5
+  csched_store_relaxed(&all->is_ending, 1u);                                     // A4: ordered by the poller's wake
   csched_poller_wake_(&all->poller);
   csched_os_thread_join_(all->thread);
-  for (int i = 0; i < CLOCKS; i++) {
-    csched_timer *timer;
-    while ((timer = csched_timers_pop_(&all->queues[i].timers, CSCHED_FOREVER)) != NULL)
-      csched_job_discard_(&timer->job); // A5
-  }
-  free_all(all, CLOCKS);
+  for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
+  close_all(all, CLOCKS);
+  csched_lock_lock(&starting);
+  is_stopping = false;
+  csched_lock_unlock(&starting);
 }
+
+void csched_clocks_end_(void) {
+  csched_clocks_stop_();
+  is_made = false;
+}
+
+bool csched_clocks_are_kept_(void) { return csched_load_relaxed(&shared) != NULL; } // hint
 
 // MARK: submitting
 
@@ -183,6 +233,9 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
     return error;
   }
   queue = &all->queues[clock - CSCHED_CLOCK_BOOT];
-  if (csched_timers_add_(&queue->timers, timer, deadline, leeway) == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // A2
-  return 0;
+  csched_timer_added added = csched_timers_add_(&queue->timers, timer, deadline, leeway);
+  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // A2
+  if (added != CSCHED_TIMER_REFUSED) return 0;
+  csched_job_discard_(&timer->job); // A5
+  return ECANCELED;
 }

@@ -483,14 +483,28 @@ void csched_loop_renew_(csched_loop *loop) {
   init(loop);
 }
 
-csched_loop *csched_loop_create_unbound_(void) {
-  csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
-  if (loop == NULL) return NULL;
+static csched_loop *begin(csched_loop *loop) {
   loop->target.owner = NULL;
   loop->forks = (csched_fork_watch){.told = told_of_fork};
   init(loop);
   csched_os_watch_forks_(&loop->forks);
   return loop;
+}
+
+csched_loop *csched_loop_create_unbound_(void) {
+  csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
+  return loop != NULL ? begin(loop) : NULL;
+}
+
+csched_loop *csched_loop_make_static_(void) {
+  static csched_loop loop;
+  return begin(&loop);
+}
+
+void csched_loop_empty_(csched_loop *loop) {
+  csched_fds_destroy_(&loop->fds);
+  loop->fds = (csched_fds){.is_closed = true};
+  csched_fds_init_(&loop->fds);
 }
 
 int csched_loop_create(csched_loop **loop) {

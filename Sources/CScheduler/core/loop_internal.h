@@ -7,6 +7,12 @@
 /// Does: creates a loop that belongs to no thread yet. Returns: NULL when there is no memory.
 csched_loop *csched_loop_create_unbound_(void);
 
+/// Does: makes the one loop whose memory is static, and which belongs to no thread yet. Requires: it is called once.
+csched_loop *csched_loop_make_static_(void);
+
+/// Does: frees what a closed loop has allocated besides itself: it stays a closed loop. Requires: as csched_loop_destroy.
+void csched_loop_empty_(csched_loop *loop);
+
 /// Does: gives the loop to the calling thread.
 void csched_loop_bind_(csched_loop *loop);
 

@@ -6,9 +6,9 @@
 #include "loop_internal.h"
 
 static CSCHED_THREAD_LOCAL uint8_t known; // 0 not yet, then 1 + whether this is the main thread
-static csched_lock lock;
+static csched_lock lock;                  // guards the rest
 static csched_loop *loop;
-static bool is_bound;
+static bool is_bound, is_over;
 
 // In the child the thread that forked is the main one. The loop has the same address, because others keep that, and nothing of
 // what it had, unless it is that thread's.
@@ -34,12 +34,25 @@ bool csched_is_main_thread(void) {
 
 csched_loop *csched_main_loop(void) {
   csched_lock_lock(&lock);
-  if (loop == NULL) loop = csched_loop_create_unbound_();
-  if (loop != NULL && !is_bound && csched_is_main_thread()) {
+  if (loop == NULL) loop = csched_loop_make_static_();
+  if (!is_bound && csched_is_main_thread()) {
     csched_loop_bind_(loop);
     is_bound = true;
   }
   csched_loop *found = loop;
   csched_lock_unlock(&lock);
   return found;
+}
+
+void csched_main_loop_end_(csched_stop_policy policy) {
+  csched_loop *ending = csched_main_loop(); // made if need be, so that it is closed for whoever asks later
+  csched_loop_close(ending, policy);
+  if (!csched_loop_is_on_thread(ending)) return;
+  csched_lock_lock(&lock);
+  bool was_over = is_over;
+  is_over = true;
+  csched_lock_unlock(&lock);
+  if (was_over) return;
+  csched_loop_run(ending); // which does what the policy asks for, and returns
+  csched_loop_empty_(ending);
 }

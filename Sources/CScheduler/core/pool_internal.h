@@ -91,8 +91,8 @@ bool csched_pool_has_work_(csched_pool *pool); ///< whether there is, for sure a
 bool csched_pool_may_grow_(
     csched_pool *pool); ///< whether work waits for a worker that is counted as running, but may be blocked
 bool csched_pool_stop_search_(csched_pool_worker *worker); ///< returns: whether the caller has to look and wake another
-bool csched_pool_search_(csched_pool_worker *worker); ///< spins; returns: whether there seems to be work
-bool csched_pool_sleep_(csched_pool_worker *worker);  ///< returns: false when the worker has left the pool's count
+bool csched_pool_search_(csched_pool_worker *worker);      ///< spins; returns: whether there seems to be work
+bool csched_pool_sleep_(csched_pool_worker *worker);       ///< returns: false when the worker has left the pool's count
 void csched_pool_leave_(csched_pool_worker *worker);
 void csched_pool_start_failed_(csched_pool *pool);
 void csched_pool_blocked_(csched_pool *pool);          ///< one more is blocked

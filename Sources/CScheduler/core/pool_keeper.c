@@ -77,6 +77,13 @@ bool csched_pool_is_keeper_(csched_pool *pool) {
   return is_it;
 }
 
+size_t csched_pool_live_threads_(csched_pool *pool) {
+  csched_lock_lock(&pool->keeper_lock);
+  size_t keepers = pool->keeper != NULL;
+  csched_lock_unlock(&pool->keeper_lock);
+  return csched_pool_thread_count(pool) + keepers;
+}
+
 // MARK: watching
 
 // Looks at each worker. At the first time it only notes how far they are.

@@ -1,3 +1,5 @@
+// 300 lines and more: what takes a timer out, and what brings it in, turn on one lock and one place, and are read together.
+//
 // States
 //   place      of a timer: OUT, or in which of the three it waits: NEAR (a tree by deadline and order), NEVER (a queue: the
 //              deadline is CSCHED_FOREVER), or from SLOT on, a slot of the wheel (a list without order)

@@ -59,8 +59,9 @@ static void destroy(void *value) { // T4
   free(trampoline);
 }
 
+static csched_tsd key;
+
 static csched_trampoline *make(const char *function) {
-  static csched_tsd key;
   csched_trampoline *trampoline = malloc(sizeof *trampoline);
   if (trampoline == NULL || csched_tsd_set_(&key, trampoline, destroy) != 0)
     csched_panic_(function,
@@ -68,6 +69,12 @@ static csched_trampoline *make(const char *function) {
   *trampoline =
       (csched_trampoline){.last = &trampoline->first, .start = &trampoline->first, .base = &trampoline->first};
   return mine = trampoline;
+}
+
+void csched_trampoline_end_(void) {
+  if (mine == NULL || csched_trampoline_active_ != NULL) return;
+  csched_tsd_set_(&key, NULL, destroy); // it has a place for this thread already, so it cannot fail
+  destroy(mine);
 }
 
 static void open(const char *function, const void *floor) {

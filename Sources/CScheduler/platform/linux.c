@@ -102,6 +102,18 @@ void csched_nap_(csched_time span) {
 
 // MARK: threads
 
+static uint32_t live; // threads
+static CSCHED_THREAD_LOCAL bool is_ours;
+
+void csched_os_count_in_child_(void) { csched_store_relaxed(&live, is_ours ? 1u : 0u); } // hint
+
+size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // hint
+
+static void count_end(void *unused) {
+  (void)unused;
+  csched_fetch_add_relaxed(&live, UINT32_MAX); // hint
+}
+
 typedef struct start_info {
   void (*body)(void *);
   void *context;
@@ -110,8 +122,9 @@ typedef struct start_info {
 static void *thread_main(void *argument) {
   start_info info = *(start_info *)argument;
   free(argument);
+  is_ours = true;
   prctl(PR_SET_TIMERSLACK, 1UL); // ns; else the kernel may be 50 µs late. Who can wait says so, by a leeway
-  info.body(info.context);
+  csched_os_finally_(info.body, count_end, info.context);
   return NULL;
 }
 
@@ -129,9 +142,11 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
       else error = pthread_attr_setstacksize(&attributes, (stack_size + page - 1) / page * page);
     }
     pthread_t id;
+    csched_fetch_add_relaxed(&live, 1u); // hint
     if (error == 0) error = pthread_create(&id, &attributes, thread_main, info);
     if (error == EINVAL) error = ENOMEM; // a stack that fits into no address space
     if (error == 0) thread->handle = (uintptr_t)id;
+    else count_end(NULL);
     pthread_attr_destroy(&attributes);
   }
   if (error != 0) free(info);

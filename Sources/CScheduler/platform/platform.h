@@ -78,6 +78,12 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
 void csched_os_thread_join_(csched_os_thread thread);
 void csched_os_thread_detach_(csched_os_thread thread);
 
+/// Returns: how many threads that csched_os_thread_start_ has started are not over.
+size_t csched_os_thread_count_(void);
+
+/// Does: counts anew in a child of fork, which has the calling thread alone.
+void csched_os_count_in_child_(void);
+
 /// Does: calls `body(context)`, then `finally(context)`, also when the thread ends (pthread_exit, cancellation) inside `body`.
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context);
 

@@ -74,6 +74,7 @@ static void in_parent(void) {
 }
 
 static void in_child(void) {
+  csched_os_count_in_child_();
   tell(CSCHED_FORK_IN_CHILD);
   tell(CSCHED_FORK_IN_CHILD_LAST);
   is_forking = false;

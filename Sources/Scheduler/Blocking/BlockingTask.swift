@@ -75,8 +75,9 @@ private final class PoolTaskExecutor: TaskExecutor {
       default: .background
       }
     let job = UnownedJob(job)
-    _ = PoolCore.shared(priority).submit {
+    // A pool that is being shut down refuses, and is not the shared one any more.
+    while !PoolCore.shared(priority).submit({
       job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor())
-    }
+    }).isAccepted {}
   }
 }

@@ -32,11 +32,15 @@ public final class RunLoopLock: Sendable {
 
     var count: Int { actions.count - next }
 
-    mutating func add(_ action: @escaping @Sendable () -> Void) { actions.append(action) }
+    mutating func add(_ action: @escaping @Sendable () -> Void) {
+      actions.append(action)
+      Counted.closures(1)
+    }
 
     mutating func takeFirst() -> (@Sendable () -> Void)? {
       guard next < actions.count else { return nil }
       let first = actions[next].take()
+      Counted.closures(-1)
       next += 1
       if next == actions.count { (actions, next) = ([], 0) }
       return first
@@ -48,6 +52,8 @@ public final class RunLoopLock: Sendable {
   /// - Parameter timeout: how long ``run()`` waits at the most, from its beginning. `nil` is for ever, as is more than the clock can hold;
   ///   zero and less do what was dispatched before, and do not wait.
   public init(timeout: Duration? = nil) { self.timeout = timeout }
+
+  deinit { Counted.closures(-state.withLock { $0.count }) }
 
   /// Has the thread in ``run()`` perform `action`, before that returns, in the order of the calls. Any thread; before the run, or during
   /// it. As in an action of ``CurrentThreadScheduler``, what it schedules there runs after it.

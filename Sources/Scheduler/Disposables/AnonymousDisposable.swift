@@ -13,14 +13,15 @@ internal import Synchronization
 
 /// Runs a closure at its first disposal.
 final class AnonymousDisposable: Cancelable {
+  private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by deinit, alone.
   // Speed only: one owner at a time is what `disposed` decides, so the runtime need not check it (25 of 124 ns
   // for a set and a disposal).
-  @exclusivity(unchecked) nonisolated(unsafe) private var action: (@Sendable () -> Void)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
 
   init(_ action: @escaping @Sendable () -> Void) {
-    self.action = action
+    self.action = HeldClosure(action)
   }
 
   var isDisposed: Bool {
@@ -29,9 +30,7 @@ final class AnonymousDisposable: Cancelable {
 
   func dispose() {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }  // Q1
-    guard let action else { return }
-    // Q2: it dies with this frame. Not by take(), whose generic code allocates for the closure without -O.
-    self.action = nil
-    action()
+    guard let action = action.take() else { return }  // Q2: it dies with this frame
+    action.call()
   }
 }

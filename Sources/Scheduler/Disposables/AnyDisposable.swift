@@ -16,9 +16,10 @@ internal import Synchronization
 /// Unlike Combine's `AnyCancellable` it does not cancel when it is released: ``ScopedDisposable`` does. The idea is that of
 /// ReactiveSwift.
 public final class AnyDisposable: DisposalNode {
+  private let counted = CountedDisposable()
   private let disposed: Atomic<Bool>
   // Touched by the thread that won `disposed`, and by init and deinit, alone.
-  nonisolated(unsafe) private var action: (@Sendable () -> Void)?
+  nonisolated(unsafe) private var action: HeldClosure?
   // As `action`; at most one of the two is there.
   nonisolated(unsafe) private var child: (any Disposable)?
 
@@ -30,7 +31,7 @@ public final class AnyDisposable: DisposalNode {
   /// Creates one that runs `cancel` at the first disposal.
   public init(_ cancel: @escaping @Sendable () -> Void) {
     disposed = Atomic(false)
-    action = cancel
+    action = HeldClosure(cancel)
   }
 
   /// Creates one that disposes `disposable`.
@@ -64,9 +65,8 @@ public final class AnyDisposable: DisposalNode {
   /// Runs the closure, or returns the other disposable.
   private func detach() -> (any Disposable)? {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
-    guard let action else { return child.take() }
-    self.action = nil  // not by take(), whose generic code would allocate for the closure
-    action()
+    guard let action = action.take() else { return child.take() }
+    action.call()
     return nil
   }
 }

@@ -10,6 +10,7 @@ internal import Synchronization
 
 /// Disposes two others, the first one first.
 final class BinaryDisposable: DisposalNode {
+  private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by deinit, alone.
   // Speed only: one owner at a time is what `disposed` decides, so the runtime need not check it (25 of 124 ns

@@ -10,6 +10,7 @@ internal import Synchronization
 /// stop.dispose()
 /// ```
 public final class BooleanDisposable: Cancelable {
+  private let counted = CountedDisposable()
   private let disposed: Atomic<Bool>
 
   /// Creates a flag; `isDisposed` tells whether it begins as a disposed one.

@@ -14,6 +14,7 @@ internal import Synchronization
 /// however many threads insert, remove and dispose. Inserting allocates only when the list grows. The idea is that of
 /// Rx.NET and RxSwift.
 public final class CompositeDisposable: DisposalNode {
+  private let counted = CountedDisposable()
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   // Under the lock, and in init and deinit.

@@ -11,6 +11,7 @@
 /// to end all at a chosen moment put a new bag in the place of the old one. The idea is that of RxSwift, which has it
 /// from Objective-C's autorelease pools.
 public final class DisposeBag: Sendable {
+  private let counted = CountedDisposable()
   private let lock = InlineLock()
   // Under the lock, and in init and deinit.
   nonisolated(unsafe) private var children: ChildList

@@ -26,7 +26,10 @@
 /// The idea is that of ReactiveSwift.
 public final class Lifetime: Sendable {
   /// A lifetime that is over.
-  public static let empty = make().lifetime
+  public static let empty: Lifetime = {
+    defer { Counted.disposables(-1) }  // what it stands on is there for good
+    return make().lifetime
+  }()
 
   private let observers: CompositeDisposable
 

@@ -9,6 +9,7 @@ internal import Synchronization
 
 /// Takes one observer out of a lifetime, uncalled.
 final class LifetimeRegistration: Cancelable {
+  private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   private let key: DisposeKey
   // Touched by the thread that won `disposed`, and by init and deinit, alone. No cycle: a lifetime does not hold its registrations.

@@ -3,6 +3,7 @@ extension Lifetime {
   ///
   /// It is a disposable too: to end the lifetime sooner, or from inside another disposable. Allocates itself and one composite.
   public final class Token: DisposalNode {
+    private let counted = CountedDisposable()
     let observers = CompositeDisposable()
 
     /// Creates a token; ``Lifetime/init(_:)`` gives its lifetime.

@@ -5,6 +5,7 @@ internal import Synchronization
 
 /// Disposes a fixed list of others in order.
 final class NaryDisposable: DisposalNode {
+  private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by deinit, alone.
   nonisolated(unsafe) private var children: ChildList

@@ -33,8 +33,12 @@ internal import Synchronization
 public final class RefCountDisposable: DisposalNode {
   fileprivate static let primary: UInt = 1
   fileprivate static let dependent: UInt = 2
-  private static let ended = BooleanDisposable(isDisposed: true)
+  private static let ended: BooleanDisposable = {
+    defer { Counted.disposables(-1) }  // it is there for good
+    return BooleanDisposable(isDisposed: true)
+  }()
 
+  private let counted = CountedDisposable()
   private let word = Atomic<UInt>(0)
   // Touched by the call that made `word` final, and by init and deinit, alone.
   nonisolated(unsafe) private var underlying: (any Disposable)?
@@ -91,6 +95,7 @@ public final class RefCountDisposable: DisposalNode {
 
 /// What ``RefCountDisposable/retain()`` returns.
 private final class DependentDisposable: DisposalNode {
+  private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by init and deinit, alone.
   nonisolated(unsafe) private var parent: RefCountDisposable?

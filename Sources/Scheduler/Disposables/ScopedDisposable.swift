@@ -21,6 +21,7 @@ internal import Synchronization
 /// A class, and not a noncopyable value, so that it can be stored in collections and be a child of any other disposable. For many
 /// see ``DisposeBag``. The idea is that of ReactiveSwift.
 public final class ScopedDisposable: DisposalNode {
+  private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by init and deinit, alone.
   nonisolated(unsafe) private var inner: (any Disposable)?

@@ -12,6 +12,7 @@ internal import Synchronization
 /// Each disposable that is set is disposed exactly once, or handed back by ``swap(_:)``, however many threads set, swap
 /// and dispose. Of two that are set at the same time either may come last. The idea is that of Rx.NET and RxSwift.
 public final class SerialDisposable: DisposalNode {
+  private let counted = CountedDisposable()
   // A lock, because a reader must take a reference to what another thread may be about to let go: without one that would
   // cost a box for each assignment.
   private let lock = InlineLock()

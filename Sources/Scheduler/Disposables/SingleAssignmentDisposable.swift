@@ -38,6 +38,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
   private static let disposed: UInt = 4
   private static let hold: UInt = 8
 
+  private let counted = CountedDisposable()
   private let word = Atomic<UInt>(0)
   // See Q2.
   // Speed only: one owner at a time is what `word` decides, so the runtime need not check it (25 of 124 ns

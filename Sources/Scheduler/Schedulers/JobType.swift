@@ -45,5 +45,6 @@ struct JobType: @unchecked Sendable {
     let owner = Unmanaged<Owner>.fromOpaque(job!.pointee.context)
     owner._withUnsafeGuaranteedRef { $0.letGo() }
     owner.release()
+    Counted.jobs(-1)
   }
 }

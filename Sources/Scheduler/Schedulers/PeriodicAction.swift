@@ -8,12 +8,13 @@ internal import Synchronization
 final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   // Unchecked, because the compiler does not see that `work` and `due` belong to whoever moved the job's state on: its runner or
   // its canceller.
+  private let counted = CountedDisposable()
   private let storage = TimerStorage()
   private let disposed = Atomic(false)
   private let timing: PeriodicTiming
   private let core: TargetCore
   private let place: TargetCore?
-  @exclusivity(unchecked) private var work: (@Sendable () -> Void)?
+  @exclusivity(unchecked) private var work: HeldClosure?
   @exclusivity(unchecked) private var due: csched_time
 
   init(
@@ -22,13 +23,14 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     self.place = place
     self.timing = timing
     self.core = core
-    self.work = work
+    self.work = HeldClosure(work)
     due = timing.startAfter.deadline
     periodicJobType.attach(storage.timer, to: self)
   }
 
   /// Submits the first tick, with a reference that the last one's release gives back.
   func start() {
+    Counted.jobs(1)
     _ = Unmanaged.passRetained(self)
     core.use()
     if !submit() { dispose() }
@@ -40,11 +42,12 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   }
 
   func run() {
-    if let place { place.run(work!) } else { work!() }
+    let work = work.take()!
+    if let place { place.run(work.call) } else { work.call() }
     guard !disposed.load(ordering: .acquiring), let next = timing.next(after: due, endedAt: csched_now()) else {
-      work = nil
       return
     }
+    self.work = consume work
     due = next
     guard submit() else { return }  // refused, and dropped
     atomicMemoryFence(ordering: .sequentiallyConsistent)

@@ -7,14 +7,15 @@ internal import Synchronization
 final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
   // Unchecked, because the compiler does not see that `work` belongs to whoever moved the job's state on: its runner or its
   // canceller.
+  private let counted = CountedDisposable()
   private let storage = JobStorage()
   private let disposed = Atomic(false)
-  @exclusivity(unchecked) private var work: (@Sendable () -> Void)?
+  @exclusivity(unchecked) private var work: HeldClosure?
   private let place: TargetCore?
 
   /// Makes one that runs `work`; with a `place`, inside of that.
   init(_ work: @escaping @Sendable () -> Void, inside place: TargetCore? = nil) {
-    self.work = work
+    self.work = HeldClosure(work)
     self.place = place
     plainJobType.attach(storage.job, to: self)
   }
@@ -22,13 +23,14 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
   /// Hands the job to `queue`, with a reference that its release gives back.
   @inline(__always)
   func submit<Result>(to queue: (UnsafeMutablePointer<csched_job>) -> Result) -> Result {
+    Counted.jobs(1)
     _ = Unmanaged.passRetained(self)
     return queue(storage.job)
   }
 
   func run() {
     let work = work.take()!
-    if let place { place.run(work) } else { work() }
+    if let place { place.run(work.call) } else { work.call() }
   }
 
   func drop() { work = nil }

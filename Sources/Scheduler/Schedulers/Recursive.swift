@@ -48,6 +48,7 @@ private func turn<State: Sendable>(_ state: State, of recursion: Recursion) -> R
 
 /// The turns of one recursive action: those that are scheduled and have not begun.
 private final class Recursion: Cancelable {
+  private let counted = CountedDisposable()
   typealias Body = AnyObject & Sendable
   typealias Turn = @Sendable (any Body) -> Void
 
@@ -75,7 +76,10 @@ private final class Recursion: Cancelable {
     self.scheduler = scheduler
     isImmediate = scheduler is ImmediateScheduler
     turns = Protected(Turns(body: body))
+    Counted.closures(1)
   }
+
+  deinit { if turns.withLock({ $0.body != nil }) { Counted.closures(-1) } }
 
   func schedule(_ turn: @escaping Turn) {
     let thread = csched_swift_thread_()
@@ -136,6 +140,7 @@ private final class Recursion: Cancelable {
       return (pending, $0.body.take())
     }
     for (_, token) in tokens.sorted(by: { $0.key < $1.key }) { token?.dispose() }
+    if body != nil { Counted.closures(-1) }
     _ = consume body
   }
 }

@@ -25,9 +25,11 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
     var isOver = false
   }
 
+  private let counted = CountedDisposable()
   private let storage = TimerStorage()
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
+  @exclusivity(unchecked) private var held: CountedClosure?
   @exclusivity(unchecked) private var body: Body?
   @exclusivity(unchecked) private var links = Links()
   /// What the body runs inside of, besides what it is submitted to.
@@ -38,6 +40,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   /// Makes one that runs `body`; with a `core`, one that may be delayed.
   init(_ body: consuming Body, inside place: TargetCore? = nil, delayedOn core: TargetCore? = nil) {
     self.body = body
+    held = CountedClosure()
     self.place = place
     self.core = core
     scheduledJobType.attach(storage.timer, to: self)
@@ -50,12 +53,14 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
 
   /// Hands the job to `queue`, with a reference that its release gives back.
   func submit<Result>(to queue: (UnsafeMutablePointer<csched_job>) -> Result) -> Result {
+    Counted.jobs(1)
     _ = Unmanaged.passRetained(self)
     return queue(storage.job)
   }
 
   /// The same for a delayed one.
   func submitTimer<Result>(to queue: (UnsafeMutablePointer<csched_timer>) -> Result) -> Result {
+    Counted.jobs(1)
     _ = Unmanaged.passRetained(self)
     core?.use()
     return queue(storage.timer)
@@ -72,6 +77,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
       let returned = place?.run(work) ?? work()
       settle(type(of: returned) == NopDisposable.self ? nil : returned)
     }
+    held = nil
   }
 
   /// Keeps what the body returned, and leads the holder to it.
@@ -109,6 +115,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
 
   func drop() {
     body = nil
+    held = nil
     let holder = lock.withLock {
       links.isOver = true
       return links.holder.take()

@@ -20,6 +20,7 @@ internal import Synchronization
 ///
 /// The name is RxSwift's. ``ContextDisposable`` is the same type.
 public final class ScheduledDisposable: DisposalNode {
+  private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by init and deinit, alone.
   nonisolated(unsafe) private var inner: (any Disposable)?

@@ -42,6 +42,7 @@ extension SchedulerType {
 
 /// A periodic action out of delayed ones.
 private final class Ticks: Cancelable {
+  private let counted = CountedDisposable()
   private let timing: PeriodicTiming
   private let scheduler: any SchedulerType
   private let pending = SerialDisposable()
@@ -51,7 +52,10 @@ private final class Ticks: Cancelable {
     self.timing = timing
     self.scheduler = scheduler
     self.action = Protected(action)
+    Counted.closures(1)
   }
+
+  deinit { letGo() }
 
   func start() { submit(due: scheduler.now.advanced(by: timing.startAfter), after: timing.startAfter) }
 
@@ -78,7 +82,12 @@ private final class Ticks: Cancelable {
 
   func dispose() {
     pending.dispose()
-    let action = self.action.withLock { $0.take() }
+    letGo()
+  }
+
+  private func letGo() {
+    guard let action = action.withLock({ $0.take() }) else { return }
+    Counted.closures(-1)
     _ = consume action
   }
 }

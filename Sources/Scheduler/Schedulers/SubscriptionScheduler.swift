@@ -7,10 +7,21 @@ public final class SubscriptionScheduler: SchedulerType {
   /// The one that everybody shares.
   public static let instance = SubscriptionScheduler()
 
-  private let background = SerialScheduler(name: "subscription")
+  private let queue = Protected<SerialScheduler?>(nil)
 
   /// Makes one with a background queue of its own.
   public init() {}
+
+  private var background: SerialScheduler {
+    queue.withLock { queue in
+      let found = queue ?? SerialScheduler(name: "subscription")
+      queue = found
+      return found
+    }
+  }
+
+  /// Takes another queue from now on; the present one stays as long as it has work.
+  func letGo() { queue.write(nil) }
 
   /// Where delayed work goes.
   private var timed: any SchedulerType {

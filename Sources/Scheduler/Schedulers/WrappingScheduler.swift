@@ -19,6 +19,7 @@ extension SchedulerType {
 public final class WrappingScheduler: SchedulerType {
   private let base: any SchedulerType
   private let wrap: @Sendable (_ run: () -> Void) -> Void
+  private let counted = CountedClosure()
 
   init(base: any SchedulerType, wrap: @escaping @Sendable (_ run: () -> Void) -> Void) {
     self.base = base

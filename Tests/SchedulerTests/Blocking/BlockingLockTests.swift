@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct BlockingLockTests {
+@Suite(.nothingIsLeft) struct BlockingLockTests {
   @Test("a stop before, during and after the run, and many of them, end it once and nothing else") func stops() {
     #expect(
       onBareThread {

@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct BlockingObservableTests {
+@Suite(.nothingIsLeft) struct BlockingObservableTests {
   @Test("the operators give what came, at once or later") func operators() throws {
     for source in [Source.just(1, 2, 3), .later(1, 2, 3)] {
       #expect(try source.toBlocking().toArray() == [1, 2, 3])

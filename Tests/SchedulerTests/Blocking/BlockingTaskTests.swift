@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct BlockingTaskTests {
+@Suite(.nothingIsLeft) struct BlockingTaskTests {
   @Test("an async sequence is waited for, its error thrown, and its task cancelled") func sequences() throws {
     let numbers = AsyncStream { continuation in
       for n in 1...3 { continuation.yield(n) }

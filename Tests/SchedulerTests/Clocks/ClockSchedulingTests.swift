@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct ClockSchedulingTests {
+@Suite(.serialized, .nothingIsLeft) struct ClockSchedulingTests {
   static var targets: [SchedulerUnderTest] { SchedulerUnderTest.queued }
   static var serial: [SchedulerUnderTest] { SchedulerUnderTest.queuedAndSerial }
 

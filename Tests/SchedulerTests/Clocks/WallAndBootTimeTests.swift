@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct WallAndBootTimeTests {
+@Suite(.nothingIsLeft) struct WallAndBootTimeTests {
   @Test("a wall time is made of seconds: early ones are held at 1970, late ones and what is no number never come")
   func seconds() {
     #expect(WallTime(secondsSince1970: 0).nanosecondsSince1970 == 0)

@@ -1,5 +1,6 @@
 import CTestAllocations
 import Scheduler
+import TestSupport
 import Testing
 
 /// How many blocks `body` allocates on this thread: the least of several calls, the first of which fills caches.
@@ -14,7 +15,7 @@ private func allocations(_ body: () -> Void) -> UInt64 {
 /// Keeps the optimizer from doing without `value`.
 @inline(never) private func keep<Value>(_ value: Value) {}
 
-@Suite("What disposables allocate", .enabled(if: ctest_counts_allocations()))
+@Suite("What disposables allocate", .enabled(if: ctest_counts_allocations()), .nothingIsLeft)
 struct AllocationTests {
   @Test("the counter counts")
   func counter() {

@@ -1,8 +1,9 @@
 import Scheduler
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("BooleanDisposable")
+@Suite("BooleanDisposable", .nothingIsLeft)
 struct BooleanDisposableTests {
   @Test("a flag begins as asked, and turns true for good")
   func turns() {

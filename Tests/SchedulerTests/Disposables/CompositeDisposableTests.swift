@@ -1,8 +1,9 @@
 import Scheduler
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("CompositeDisposable")
+@Suite("CompositeDisposable", .nothingIsLeft)
 struct CompositeDisposableTests {
   @Test("children are disposed in the order of insertion, once")
   func order() {

@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite("Disposables")
+@Suite("Disposables", .nothingIsLeft)
 struct DisposablesTests {
   @Test("the disposable that does nothing can be disposed again and again")
   func nothing() {

@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite("DisposeBag")
+@Suite("DisposeBag", .nothingIsLeft)
 struct DisposeBagTests {
   @Test("a bag disposes in the order of insertion when it is released")
   func order() {

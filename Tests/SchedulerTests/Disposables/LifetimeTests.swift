@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Lifetime")
+@Suite("Lifetime", .nothingIsLeft)
 struct LifetimeTests {
   @Test("a lifetime ends with its token, in the order of registration", arguments: [false, true])
   func ends(byDisposal: Bool) {

@@ -1,5 +1,6 @@
 import Scheduler
 import Synchronization
+import TestSupport
 import Testing
 
 /// A way to put one disposable into another.
@@ -35,7 +36,7 @@ enum DisposalLink: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Nested disposables", .serialized)
+@Suite("Nested disposables", .serialized, .nothingIsLeft)
 struct NestedDisposablesTests {
   @Test("a deep chain is disposed without recursion", arguments: DisposalLink.allCases)
   func disposesDeep(link: DisposalLink) {

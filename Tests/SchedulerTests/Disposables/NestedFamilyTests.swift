@@ -1,5 +1,6 @@
 import Foundation
 import Scheduler
+import TestSupport
 import Testing
 
 /// Another way to put one disposable into another.
@@ -50,7 +51,7 @@ private enum FamilyLink: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-@Suite("Nested disposables of the rest of the family", .serialized)
+@Suite("Nested disposables of the rest of the family", .serialized, .nothingIsLeft)
 struct NestedFamilyTests {
   @Test("a deep chain is disposed without recursion", arguments: FamilyLink.allCases)
   private func disposesDeep(link: FamilyLink) {

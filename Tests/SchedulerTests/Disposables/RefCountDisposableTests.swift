@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("RefCountDisposable")
+@Suite("RefCountDisposable", .nothingIsLeft)
 struct RefCountDisposableTests {
   @Test("the underlying is disposed once, by the last of primary and dependents", arguments: 0..<4)
   func last(primaryAt: Int) {

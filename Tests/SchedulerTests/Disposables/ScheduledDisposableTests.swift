@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("ScheduledDisposable", .timeLimit(.minutes(1)))
+@Suite("ScheduledDisposable", .timeLimit(.minutes(1)), .nothingIsLeft)
 struct ScheduledDisposableTests {
   @Test("the inner one is disposed on the scheduler, once", arguments: SchedulerUnderTest.all)
   func there(scheduler: SchedulerUnderTest) throws {

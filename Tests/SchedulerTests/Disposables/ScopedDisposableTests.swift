@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("ScopedDisposable and AnyDisposable")
+@Suite("ScopedDisposable and AnyDisposable", .nothingIsLeft)
 struct ScopedDisposableTests {
   @Test("a scoped disposable disposes when it is released, or before, once", arguments: [false, true])
   func once(before: Bool) {

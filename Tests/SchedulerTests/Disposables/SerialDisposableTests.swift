@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite("SerialDisposable")
+@Suite("SerialDisposable", .nothingIsLeft)
 struct SerialDisposableTests {
   @Test("setting disposes the old one, with the new one in place")
   func set() {

@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite("SingleAssignmentDisposable")
+@Suite("SingleAssignmentDisposable", .nothingIsLeft)
 struct SingleAssignmentDisposableTests {
   @Test("a disposal disposes what was set, once, and lets it go")
   func setThenDispose() {

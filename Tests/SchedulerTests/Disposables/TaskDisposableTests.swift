@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite("Disposables and tasks", .timeLimit(.minutes(1)))
+@Suite("Disposables and tasks", .timeLimit(.minutes(1)), .nothingIsLeft)
 struct TaskDisposableTests {
   @Test("disposing cancels the task")
   func cancels() async {

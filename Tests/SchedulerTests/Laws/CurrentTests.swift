@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct CurrentTests {
+@Suite(.nothingIsLeft) struct CurrentTests {
   @Test("there is no current scheduler outside of actions") func outside() {
     #expect(Schedulers.current == nil)
   }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The laws of DESIGN.md, each over every scheduler that it applies to.
-@Suite(.serialized) struct LawTests {
+@Suite(.serialized, .nothingIsLeft) struct LawTests {
   // MARK: order and visibility
 
   @Test("one thread's submissions to a serial scheduler run in that order", arguments: SchedulerUnderTest.serial)

@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct PeriodicLawTests {
+@Suite(.serialized, .nothingIsLeft) struct PeriodicLawTests {
   @Test("ticks thread their state, and never overlap", arguments: SchedulerUnderTest.queued)
   func state(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), seen = Log<Int>()

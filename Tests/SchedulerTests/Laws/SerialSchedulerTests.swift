@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct SerialSchedulerTests {
+@Suite(.nothingIsLeft) struct SerialSchedulerTests {
   @Test("sync returns the result, throws the error, and runs on this thread when the queue is idle") func sync() throws
   {
     struct Failure: Error {}

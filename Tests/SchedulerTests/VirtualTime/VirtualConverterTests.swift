@@ -1,5 +1,6 @@
 import Foundation
 import Scheduler
+import TestSupport
 import Testing
 
 /// Ticks of `resolution`, as in RxTest.
@@ -89,7 +90,7 @@ private struct HookConverter: VirtualTimeConverter {
   }
 }
 
-@Suite struct VirtualConverterTests {
+@Suite(.nothingIsLeft) struct VirtualConverterTests {
   @Test("virtual time in ticks: a delay between two ticks is rounded up, and now is real")
   func ticks() {
     let scheduler = VirtualTimeScheduler(initialClock: 100, converter: TickConverter(resolution: .seconds(1)))

@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct VirtualDisposalTests {
+@Suite(.nothingIsLeft) struct VirtualDisposalTests {
   let scheduler = TestScheduler()
 
   @Test("dispose releases the captures before it returns, and the action never runs", arguments: [false, true])

@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct VirtualOrderTests {
+@Suite(.nothingIsLeft) struct VirtualOrderTests {
   let scheduler = TestScheduler()
 
   func at(_ seconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: UInt64(seconds) * 1_000_000_000) }

@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct VirtualPeriodicTests {
+@Suite(.nothingIsLeft) struct VirtualPeriodicTests {
   let scheduler = TestScheduler()
 
   @Test("the example: sixty ticks in a minute, without drift")

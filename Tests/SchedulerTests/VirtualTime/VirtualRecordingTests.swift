@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct VirtualRecordingTests {
+@Suite(.nothingIsLeft) struct VirtualRecordingTests {
   @Test("the history shows what was scheduled, ran and was disposed, with times and ordinals")
   func history() {
     let scheduler = TestScheduler(), recording = RecordingScheduler(scheduler), log = Log<String>()

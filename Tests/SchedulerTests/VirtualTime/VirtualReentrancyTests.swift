@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct VirtualReentrancyTests {
+@Suite(.nothingIsLeft) struct VirtualReentrancyTests {
   let scheduler = TestScheduler()
 
   func at(_ seconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: UInt64(seconds) * 1_000_000_000) }

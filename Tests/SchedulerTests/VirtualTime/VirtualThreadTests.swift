@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite struct VirtualThreadTests {
+@Suite(.nothingIsLeft) struct VirtualThreadTests {
   @Test("threads schedule and dispose while one advances: each action runs once or was disposed, and none is lost")
   func scheduleAndDispose() {
     let scheduler = TestScheduler(), ran = Counter(), disposed = Counter(), released = Counter()

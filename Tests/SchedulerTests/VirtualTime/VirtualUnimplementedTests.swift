@@ -1,7 +1,8 @@
 import Scheduler
+import TestSupport
 import Testing
 
-@Suite struct VirtualUnimplementedTests {
+@Suite(.nothingIsLeft) struct VirtualUnimplementedTests {
   @Test("every use is reported once, with the prefix, what was called and what to do")
   func reports() {
     let log = Log<String>(), ran = Counter()

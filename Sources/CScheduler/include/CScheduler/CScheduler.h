@@ -5,6 +5,7 @@
 #include <CScheduler/atomic.h>
 #include <CScheduler/base.h>
 #include <CScheduler/clock.h>
+#include <CScheduler/diagnostics.h>
 #include <CScheduler/job.h>
 #include <CScheduler/lock.h>
 #include <CScheduler/loop.h>
@@ -12,8 +13,9 @@
 #include <CScheduler/main_loop.h>
 #include <CScheduler/mpsc.h>
 #include <CScheduler/pool.h>
-#include <CScheduler/swift.h>
 #include <CScheduler/serial.h>
+#include <CScheduler/shutdown.h>
+#include <CScheduler/swift.h>
 #include <CScheduler/target.h>
 #include <CScheduler/thread.h>
 #include <CScheduler/timer.h>

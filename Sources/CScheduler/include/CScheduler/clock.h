@@ -23,8 +23,8 @@ csched_time csched_clock_now(csched_clock clock);
 /// Does: as csched_target_submit_at, at `deadline` of `clock`: not before it reads that, or up to `leeway` of its nanoseconds more,
 /// and soon after it does, whether by passing or by being set. So a timer on the wall clock waits longer when that is set back, and
 /// comes due at once when it is set past the deadline. What `clock` reads already is a plain submission,
-/// after those that are due before it. One that is refused when its time
-/// has come, because `target` has been stopped by then, is dropped. csched_timer_cancel takes it out at once, as any timer.
+/// after those that are due before it. One that is refused when its time has come, because `target` has been stopped by then, is dropped.
+/// csched_timer_cancel takes it out at once, as any timer. A child of fork has none of those that wait.
 /// Returns: as csched_target_submit_at; also EAGAIN, ENOMEM, EMFILE or ENFILE when there is no thread, memory or descriptor to keep the time
 /// with, after the job has been dropped: a later call tries again.
 /// Requires: the job is idle; `target` stays valid until the timer is delivered or cancelled, also a loop, a thread or a pool: the timer
@@ -32,6 +32,9 @@ csched_time csched_clock_now(csched_clock clock);
 /// target's `deliver` is called there. It sleeps while none is due.
 int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csched_timer *timer, csched_time deadline,
                                   csched_time leeway);
+
+/// Returns: whether that thread is there. A hint. Private.
+bool csched_clocks_are_kept_(void);
 
 CSCHED_END_DECLS
 

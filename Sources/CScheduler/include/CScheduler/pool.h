@@ -98,6 +98,9 @@ size_t csched_pool_worker_count(const csched_pool *pool);
 /// Returns: how many threads the workers have now, idle and blocked ones included. For tests and diagnostics. Thread: any.
 size_t csched_pool_thread_count(const csched_pool *pool);
 
+/// Returns: how many threads the pool has in all, the one that keeps its time included. Thread: any. Private.
+size_t csched_pool_live_threads_(csched_pool *pool);
+
 /// Returns: whether low priorities run at a higher nice value: only where a thread may lower its value again. Thread: any.
 bool csched_pool_has_nice(const csched_pool *pool);
 

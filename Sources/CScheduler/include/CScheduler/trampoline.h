@@ -77,6 +77,9 @@ void csched_trampoline_set_aside(csched_trampoline_aside *aside);
 /// it aside.
 void csched_trampoline_put_back(const csched_trampoline_aside *aside);
 
+/// Does: frees this thread's trampoline, unless it is active, and drops what an unwound job has left in it. Thread: any. Private.
+void csched_trampoline_end_(void);
+
 CSCHED_END_DECLS
 
 #endif

@@ -4,7 +4,9 @@ internal import CScheduler
 final class CustomCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
+  private let counted = CountedClosure()
   private let name: String
+  private let keeper = Protected<PoolCore?>(nil)
 
   init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
     self.name = name
@@ -17,6 +19,15 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   deinit { target.deallocate() }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { CustomScheduler(core: self, name: name) }
+
+  /// Who keeps the time of delayed actions. It is kept as long as they can be cancelled.
+  fileprivate var timekeeper: PoolCore {
+    keeper.withLock { keeper in
+      let found = keeper ?? PoolCore.shared(.high)
+      keeper = found
+      return found
+    }
+  }
 
   fileprivate func deliver(_ job: UnsafeMutablePointer<csched_job>) {
     let delivery = Delivery(job, to: self)
@@ -58,8 +69,8 @@ private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = 
     return 0
   }
   // The time is kept by the pool's timers, which then deliver here.
-  type.deliver_at = { _, timer, deadline, leeway in
-    let keeper = PoolCore.shared(.high).target
+  type.deliver_at = { target, timer, deadline, leeway in
+    let keeper = CustomCore.of(target).timekeeper.target
     return keeper.pointee.type.pointee.deliver_at(keeper, timer, deadline, leeway)
   }
   return constantTable(type)

@@ -45,7 +45,9 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
   }
 
-  func stop(_ policy: ThreadScheduler.StopPolicy) {
-    csched_thread_stop(thread, policy == .runOutstanding ? CSCHED_STOP_RUN : CSCHED_STOP_DROP)
-  }
+  func stop(_ policy: ThreadScheduler.StopPolicy) { csched_thread_stop(thread, policy.core) }
+}
+
+extension ThreadScheduler.StopPolicy {
+  var core: csched_stop_policy { self == .runOutstanding ? CSCHED_STOP_RUN : CSCHED_STOP_DROP }
 }

@@ -37,6 +37,7 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
     var holder: VirtualAction?
   }
 
+  private let counted = CountedDisposable()
   let queue: VirtualQueue<Converter>
   let isPeriodic: Bool
   let isWaking: Bool
@@ -53,11 +54,13 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
     isPeriodic = work.isPeriodic
     isWaking = work.isWaking
     self.work = work
+    Counted.closures(1)
     self.time = time
     self.queue = queue
   }
 
   deinit {
+    if work != nil { Counted.closures(-1) }
     guard links.returned != nil else { return }
     DisposalWalk.release { walk in
       if let returned = links.returned.take() { walk.push(returned) }
@@ -69,12 +72,17 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
   /// Begins to run: hands out the work, a copy of it if it is to be done again. Under the lock.
   func beginLocked() -> Work? {
     phase = .running
-    return isPeriodic ? work : work.take()
+    return isPeriodic ? work : takeWorkLocked()
   }
 
   /// Becomes one that will never run, and hands out its work, to be released outside of the lock. Under the lock.
   func endLocked() -> Work? {
     phase = .over
+    return takeWorkLocked()
+  }
+
+  private func takeWorkLocked() -> Work? {
+    if work != nil { Counted.closures(-1) }
     return work.take()
   }
 
@@ -141,7 +149,7 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
     let returned: (any Disposable)? = queue.lock.withLock {
       guard !disposed else { return nil }
       disposed = true
-      work = self.work.take()
+      work = takeWorkLocked()
       if phase == .waiting { husks = queue.retireLocked(self) }
       if phase == .idle || phase == .waiting {
         phase = .over

@@ -89,6 +89,7 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
 
   private func countLocked(_ action: Action, _ change: Int) {
     live += change
+    Counted.jobs(change)
     if action.isAwaited { awaited += change }
     if action.isWaking { asleep += change }
   }
@@ -131,6 +132,7 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
   func close() {
     let (all, works) = lock.withLock {
       let all = heap.takeAll() + inbox
+      Counted.jobs(-live)
       inbox = []
       (inboxHusks, heapHusks, live, awaited, asleep) = (0, 0, 0, 0, 0)
       return (all, all.filter { $0.phase == .waiting }.map { $0.dropLocked() })

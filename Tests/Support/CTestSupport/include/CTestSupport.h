@@ -255,6 +255,13 @@ ctest_failure ctest_thread_absurd_stacks(void);
 ctest_failure ctest_thread_interrupted(int signals);
 ctest_failure ctest_thread_loop_stop_ends_nothing(void);
 
+// MARK: shutdown
+
+ctest_failure ctest_threads_counted(void);
+ctest_failure ctest_counts_add_up(int threads, int rounds);
+ctest_failure ctest_shutdown(csched_stop_policy policy);
+void ctest_die_shutdown(int where); ///< 0 on the trampoline, 1 on a thread, 2 on a pool
+
 // MARK: serial
 
 ctest_failure ctest_serial_order(int submitters, int jobs);

@@ -1,0 +1,48 @@
+// States
+//   counts     of a stripe: what its threads have added, less what they have taken away; only the sum over all stripes says something
+//   mine       1 + the stripe of this thread; 0 until it has one
+// Obligations
+//   Y1  The sum has each change once that happened before the call, and none that happens after it.
+// Orderings: relaxed, a count carries nothing.
+// Assumes: whoever wants an exact sum has waited for the work that changes it.
+// Source: a counter in stripes, as in the statistics of kernels: threads on different lines do not contend.
+// Checked by: "what many threads make and let go of adds up".
+// Models: none. Not modelled: Y1.
+
+#include <CScheduler/diagnostics.h>
+
+#include "../platform/platform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRIPES = 64 };
+
+static struct stripe { CSCHED_CACHE_ALIGNED int64_t counts[CSCHED_COUNTED_KINDS_]; } stripes[STRIPES];
+
+bool csched_counting_;
+
+// Before any object can be made, so that none is counted down that was not counted up.
+__attribute__((constructor(101))) static void read_environment(void) {
+  const char *asked = getenv("SCHEDULER_DIAGNOSTICS");
+  csched_counting_ = asked != NULL && strcmp(asked, "1") == 0;
+}
+
+static int64_t *counts_here(void) {
+  static uint32_t given;
+  static CSCHED_THREAD_LOCAL uint32_t mine; // 1 + the stripe; 0: not given yet
+  if (CSCHED_UNLIKELY(mine == 0)) mine = 1 + csched_fetch_add_relaxed(&given, 1u) % STRIPES; // hint
+  return stripes[mine - 1].counts;
+}
+
+void csched_count_(csched_counted_ kind, int64_t change) {
+  csched_fetch_add_relaxed(&counts_here()[kind], change); // Y1
+}
+
+int64_t csched_counted_sum_(csched_counted_ kind) {
+  int64_t sum = 0;
+  for (int i = 0; i < STRIPES; i++) sum += csched_load_relaxed(&stripes[i].counts[kind]); // Y1
+  return sum;
+}
+
+size_t csched_live_threads(void) { return csched_os_thread_count_(); }

@@ -1,0 +1,17 @@
+#include <CScheduler/shutdown.h>
+
+#include <CScheduler/main_loop.h>
+#include <CScheduler/trampoline.h>
+
+#include "clock_internal.h"
+#include "panic.h"
+
+void csched_shutdown(csched_stop_policy policy) {
+  if (csched_target_current() != NULL || csched_loop_current() != NULL || !csched_trampoline_is_required())
+    csched_panic_("csched_shutdown",
+                  "called inside a job, which it would have to wait for. Call it outside of all jobs, "
+                  "as the last thing on the main thread.");
+  csched_clocks_stop_();
+  csched_main_loop_end_(policy);
+  csched_trampoline_end_();
+}

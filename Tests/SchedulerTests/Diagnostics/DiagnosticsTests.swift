@@ -1,0 +1,140 @@
+import Scheduler
+import TestSupport
+import Testing
+
+/// Where exact counts are asked for, in a process of its own, in which nothing else goes on.
+@Suite(.nothingIsLeft) struct DiagnosticsTests {
+  @Test("a debug build counts") func on() {
+    #expect(Diagnostics.isOn)
+  }
+
+  @Test("each disposable is counted while it lives") func disposables() async {
+    await #expect(processExitsWith: .success) {
+      let nothing = Disposables.create()
+      let makers: [@Sendable () -> Any] = [
+        { Disposables.create(with: {}) }, { AnyDisposable() }, { BooleanDisposable() }, { CompositeDisposable() },
+        { DisposeBag() }, { SerialDisposable() }, { SingleAssignmentDisposable() },
+        { Disposables.create([]) as any Cancelable }, { Disposables.create(nothing, nothing) as any Cancelable },
+        { RefCountDisposable(disposable: nothing) }, { ScopedDisposable(nothing) },
+        { ScheduledDisposable(scheduler: ImmediateScheduler.instance, disposable: nothing) },
+      ]
+      for make in makers {
+        let one = make()
+        #expect(Diagnostics.live.disposables == 1, "\(one)")
+        withExtendedLifetime(one) {}
+      }
+      #expect(Diagnostics.live.isEmpty)
+      let token = Lifetime.Token()
+      #expect(Diagnostics.live.disposables == 2)  // it has a composite
+      let seen = Lifetime(token).observeEnded {}
+      #expect(Diagnostics.live.disposables == 4)
+      withExtendedLifetime((token, seen)) {}
+    }
+  }
+
+  @Test("what is there for good is not counted") func forGood() async {
+    await #expect(processExitsWith: .success) {
+      #expect(Lifetime.empty.hasEnded)
+      let shared = RefCountDisposable(disposable: Disposables.create())
+      shared.dispose()
+      #expect(shared.retain() is BooleanDisposable)
+      #expect(Diagnostics.live.disposables == 1)
+      withExtendedLifetime(shared) {}
+    }
+  }
+
+  @Test("an action is counted until its queue has come past it, its closure until it has run or was disposed")
+  func actions() async {
+    await #expect(processExitsWith: .success) {
+      let thread = try ThreadScheduler(), start = Gate(), hold = Gate()
+      thread.schedule {
+        start.open()
+        hold.wait()
+      }
+      start.wait()
+      let plain = thread.schedule {}
+      let returning = thread.schedule(1) { _ in Disposables.create() }
+      let delayed = thread.schedule(after: .seconds(60)) {}
+      let periodic = thread.schedule(after: .seconds(60), repeating: .seconds(60)) {}
+      var live = Diagnostics.live
+      #expect((live.jobs, live.closures, live.disposables, live.threads) == (5, 5, 5, 1))
+      plain.dispose()
+      delayed.dispose()
+      live = Diagnostics.live
+      #expect((live.jobs, live.closures, live.disposables, live.threads) == (4, 3, 5, 1))
+      hold.open()
+      thread.drain()
+      periodic.dispose()
+      thread.stop()
+      thread.join()
+      withExtendedLifetime((plain, returning, delayed, periodic)) {
+        live = Diagnostics.live
+        #expect((live.jobs, live.closures, live.disposables, live.threads) == (0, 0, 4, 0))
+      }
+    }
+  }
+
+  @Test("what waits in virtual time, in a recursion, in a wait is counted") func elsewhere() async {
+    await #expect(processExitsWith: .success) {
+      do {
+        let virtual = TestScheduler()
+        let once = virtual.schedule(after: .seconds(1)) {}
+        virtual.schedule(after: .seconds(1), repeating: .seconds(1)) {}
+        #expect((Diagnostics.live.jobs, Diagnostics.live.closures) == (2, 2))
+        once.dispose()
+        virtual.advance(by: .seconds(5))
+        #expect((Diagnostics.live.jobs, Diagnostics.live.closures) == (1, 1))
+      }
+      #expect(Diagnostics.live.isEmpty)
+      do {
+        let virtual = TestScheduler()
+        let recursion = virtual.scheduleRecursive { again in again() }
+        #expect((Diagnostics.live.jobs, Diagnostics.live.disposables) == (1, 2))
+        recursion.dispose()
+        let lock = RunLoopLock()
+        lock.dispatch {}
+        #expect(Diagnostics.live.closures == 1)
+      }
+      #expect(Diagnostics.live.isEmpty)
+    }
+  }
+
+  @Test("an action that is refused, and one that is dropped, leave nothing") func refused() async {
+    await #expect(processExitsWith: .success) {
+      let thread = try ThreadScheduler()
+      thread.schedule(after: .seconds(60)) {}
+      thread.stop(.dropOutstanding)
+      thread.schedule {}
+      thread.schedule(1) { _ in Disposables.create() }
+      thread.schedule(after: .seconds(60)) {}
+      thread.schedule(after: .seconds(60), repeating: .seconds(60)) {}
+      thread.join()
+      #expect(Diagnostics.live.isEmpty)
+    }
+  }
+
+  @Test("the threads of the shared pool are no leak") func threads() async {
+    await #expect(processExitsWith: .success) {
+      let done = Gate()
+      ConcurrentScheduler().schedule(after: .milliseconds(1)) { done.open() }
+      done.wait()
+      let left = Diagnostics.waitUntilEmpty()
+      #expect(left.isEmpty)
+      #expect(left.sharedThreads >= 2)  // a worker and the one that keeps the time
+      let own = try ThreadScheduler()
+      #expect(Diagnostics.live.threads == left.threads + 1)
+      withExtendedLifetime(own) {}
+    }
+  }
+
+  @Test("a difference tells what has come and what has gone; both have words") func difference() {
+    var before = Diagnostics(), after = Diagnostics()
+    (before.jobs, before.closures, after.disposables) = (1, 1, 2)
+    (after.threads, after.sharedThreads) = (3, 3)
+    let difference = after.since(before)
+    #expect(difference.jobs == -1 && difference.disposables == 2 && !difference.isEmpty)
+    #expect(after.since(after).isEmpty)
+    #expect(
+      "\(difference)" == "-1 jobs, -1 closures, 2 disposables, 3 threads (3 of them shared)")
+  }
+}

@@ -1,0 +1,83 @@
+import Scheduler
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a test is made to leave behind, until that is let go of.
+private let kept = Mutex<[any Sendable]>([])
+
+/// That the check at the end of each test can fail.
+@Suite(.nothingIsLeft) struct LeftBehindTests {
+  /// Runs `test` as one that may leave nothing behind.
+  static func check(_ test: @Sendable () async throws -> Void) async throws {
+    let moments = QuietMoments(groupSize: 1, patience: .milliseconds(20))
+    try await NothingIsLeft(at: moments).provideScope(
+      for: #require(Test.current), testCase: Test.Case.current, performing: test)
+  }
+
+  @Test("a test that leaves something behind fails") func fails() async throws {
+    try await withKnownIssue {
+      try await Self.check { kept.withLock { $0.append(Disposables.create {}) } }
+    } matching: {
+      $0.error is QuietMoments.Finding
+    }
+    kept.withLock { $0 = [] }
+  }
+
+  @Test("each kind of thing is found, once, and the test is named; what ends a little later is no finding")
+  func finds() async {
+    await #expect(processExitsWith: .success) {
+      let moments = QuietMoments(groupSize: 1, patience: .milliseconds(500))
+      func finding(_ leave: () throws -> Void) async rethrows -> Diagnostics? {
+        await moments.enter("careless")
+        try leave()
+        let found = await moments.leave()
+        #expect(found.map { $0.tests == ["careless"] && $0.description.contains("careless") } ?? true)
+        return found?.left
+      }
+      func keep(_ value: any Sendable) { kept.withLock { $0.append(value) } }
+
+      weak var cyclic: SingleAssignmentDisposable?
+      let cycle = await finding {
+        let own = SingleAssignmentDisposable()
+        own.setDisposable(Disposables.create(own, own))
+        cyclic = own
+      }
+      #expect(cycle?.disposables == 2 && cycle?.jobs == 0)
+      cyclic?.dispose()  // or a sanitizer would find it, too
+      let closure = await finding { keep(Disposables.create {}) }
+      #expect(closure?.closures == 1)
+      let thread = try await finding { keep(try ThreadScheduler()) }
+      #expect(thread?.threads == 1 && thread?.disposables == 0)
+      let queue = SerialScheduler()
+      let action = await finding {
+        queue.suspend()
+        queue.schedule {}
+      }
+      #expect(action?.jobs == 1 && action?.closures == 1)
+      let nothing = try await finding {
+        let late = try ThreadScheduler()
+        late.schedule { Gate().open() }
+        late.schedule(after: .milliseconds(10)) {}
+      }
+      #expect(nothing == nil)
+    }
+  }
+
+  @Test("tests of one group run side by side, and the next group waits for the look") func groups() async {
+    await #expect(processExitsWith: .success) {
+      let moments = QuietMoments(groupSize: 2, patience: .milliseconds(20))
+      await moments.enter("first")
+      await moments.enter("second")
+      let third = Task { await moments.enter("third") }
+      await moments.enter("fourth", isUrgent: true)  // which does not wait
+      kept.withLock { $0.append(BooleanDisposable()) }
+      for _ in 0..<2 { #expect(await moments.leave() == nil) }
+      let finding = await moments.leave()
+      #expect(finding?.left.disposables == 1)
+      #expect(finding?.tests == ["first", "second", "fourth"])
+      await third.value
+      #expect(await moments.leave() == nil)
+    }
+  }
+}

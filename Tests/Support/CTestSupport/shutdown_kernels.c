@@ -1,0 +1,104 @@
+#include "kernel.h"
+
+// For a process in which nothing else goes on: it counts all threads, and ends the main loop.
+
+static void do_nothing(csched_job *job) { (void)job; }
+static const csched_job_type nothing_type = {.run = do_nothing, .drop = do_nothing};
+
+static void use_trampoline(void) {
+  csched_job job;
+  csched_job_init(&job, &nothing_type, NULL);
+  csched_trampoline_run(&job);
+}
+
+ctest_failure ctest_threads_counted(void) {
+  KERNEL();
+  size_t before = csched_live_threads();
+  csched_thread *threads[3];
+  for (int i = 0; i < 3; i++) threads[i] = start_thread("counted");
+  CHECK_EQUAL(csched_live_threads() - before, 3);
+  csched_pool *pool = NULL;
+  csched_pool_create(&pool, &(csched_pool_options){.workers = 1});
+  CHECK_EQUAL(csched_live_threads() - before, 4);
+  probe late;
+  probe_init(&late, NULL, NULL);
+  csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &late.timer, csched_time_after(csched_now(), 1 * MS), 0);
+  CHECK_SOON(late.releases == 1);
+  CHECK_EQUAL(csched_live_threads() - before, 5); // the keeper
+  csched_pool_destroy(pool);
+  CHECK_EQUAL(csched_live_threads() - before, 3);
+  for (int i = 0; i < 2; i++) stop_and_join(threads[i], CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_live_threads() - before, 1);
+  csched_thread_destroy(threads[2]); // and nobody joins
+  CHECK_SOON(csched_live_threads() == before);
+  const csched_thread_options absurd = {.stack_size = SIZE_MAX};
+  csched_thread *none = NULL;
+  CHECK(csched_thread_start(&none, &absurd) != 0);
+  CHECK_EQUAL(csched_live_threads(), before);
+  return kernel_result();
+}
+
+static void count_up(int index, void *context) {
+  (void)index;
+  for (int i = 0; i < *(int *)context; i++) {
+    csched_count_(CSCHED_COUNTED_JOBS_, 3);
+    csched_count_(CSCHED_COUNTED_JOBS_, -2);
+    csched_count_(CSCHED_COUNTED_CLOSURES_, -1);
+  }
+}
+
+ctest_failure ctest_counts_add_up(int threads, int rounds) {
+  KERNEL();
+  int64_t jobs = csched_counted_sum_(CSCHED_COUNTED_JOBS_), closures = csched_counted_sum_(CSCHED_COUNTED_CLOSURES_);
+  crew_run(threads, count_up, &rounds);
+  CHECK_EQUAL(csched_counted_sum_(CSCHED_COUNTED_JOBS_) - jobs, threads * rounds);
+  CHECK_EQUAL(closures - csched_counted_sum_(CSCHED_COUNTED_CLOSURES_), threads * rounds);
+  csched_count_(CSCHED_COUNTED_JOBS_, -threads * rounds);
+  csched_count_(CSCHED_COUNTED_CLOSURES_, threads * rounds);
+  return kernel_result();
+}
+
+ctest_failure ctest_shutdown(csched_stop_policy policy) {
+  KERNEL();
+  bool is_main = csched_is_main_thread();
+  probe queued, late, refused, next;
+  probe_init(&queued, NULL, NULL);
+  probe_init(&late, NULL, NULL);
+  probe_init(&refused, NULL, NULL);
+  probe_init(&next, NULL, NULL);
+  bool was_open = csched_loop_submit(csched_main_loop(), job_of(&queued)) == 0;
+  csched_loop_submit_at(csched_main_loop(), &late.timer, csched_time_after(csched_now(), 60000 * MS));
+  if (is_main && was_open) csched_loop_fd(csched_main_loop()); // which has descriptors to close
+  use_trampoline();
+
+  csched_shutdown(policy);
+  csched_shutdown(policy);
+  bool has_run = was_open && policy == CSCHED_STOP_RUN;
+  if (is_main) CHECK_PROBE(&queued, has_run, !has_run);
+  if (is_main) CHECK_PROBE(&late, 0, 1);
+  CHECK_EQUAL(csched_loop_submit(csched_main_loop(), job_of(&refused)), ECANCELED);
+  CHECK_PROBE(&refused, 0, 1);
+  if (is_main) CHECK_EQUAL(csched_loop_run(csched_main_loop()), CSCHED_RUN_CLOSED);
+
+  use_trampoline(); // made anew
+  csched_shutdown(policy);
+  return kernel_result();
+}
+
+static void shut_down(csched_job *job) {
+  (void)job;
+  csched_shutdown(CSCHED_STOP_RUN);
+}
+static const csched_job_type shut_down_type = {.run = shut_down, .drop = do_nothing};
+
+void ctest_die_shutdown(int where) {
+  csched_job job;
+  csched_job_init(&job, &shut_down_type, NULL);
+  csched_pool *pool;
+  switch (where) {
+  case 0: csched_trampoline_run(&job); break;
+  case 1: csched_thread_submit(start_thread("ends"), &job); break;
+  default: csched_pool_create(&pool, NULL); csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, &job);
+  }
+  nap(10000 * MS);
+}
