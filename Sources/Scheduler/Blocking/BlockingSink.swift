@@ -7,7 +7,7 @@
 // Orderings: the lock's.
 // Checked by: "a late event against the timeout: one of them wins, and the source is disposed once",
 //   "nothing of the source, the elements or the predicate stays, also when the handler does".
-// Models: swift/schedulers/blocking_sink.swift.
+// Models: swift/blocking/blocking_sink.swift.
 
 /// Takes a source's events until it has what is wanted, then disposes the source and wakes whoever waits.
 ///

@@ -10,7 +10,7 @@
 // Orderings: the lock's, the loop's.
 // Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
 //   "every dispatch that was taken runs, however it meets the end", "a late stop, again and again, never ends another wait".
-// Models: swift/schedulers/run_loop_lock.swift.
+// Models: swift/blocking/run_loop_lock.swift.
 
 internal import CScheduler
 

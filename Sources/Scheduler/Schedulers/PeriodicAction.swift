@@ -7,7 +7,7 @@
 //   dispose: its store, fence, its cancel · run: its submission, fence, its look at `disposed`: one of the two sees the other
 //   the store of `disposed` releases, pairs with `isDisposed`
 // Checked by: "periodic actions are disposed by other threads while they tick".
-// Models: swift/schedulers/periodic.swift.
+// Models: swift/actions/periodic.swift.
 
 internal import CScheduler
 internal import Synchronization

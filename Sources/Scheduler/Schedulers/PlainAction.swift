@@ -4,7 +4,7 @@
 //   I2  Whoever sees it disposed sees what was before that disposal.
 // Orderings: the job's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "cancel against run: each action runs or is dropped, once".
-// Models: swift/schedulers/actions.swift.
+// Models: swift/actions/actions.swift.
 
 internal import CScheduler
 internal import Synchronization

@@ -9,7 +9,7 @@
 // Orderings: the job's and the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Assumes: none of two locks is taken inside of the other.
 // Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it".
-// Models: swift/schedulers/actions.swift.
+// Models: swift/actions/actions.swift.
 
 internal import CScheduler
 internal import Synchronization

@@ -51,11 +51,11 @@ final class Child: Disposable, @unchecked Sendable {
   func dispose() { disposals += 1 }
 }
 
-/// What a closure captures; tells when it has gone.
+/// What a closure captures; counts that it has gone.
 final class Capture: @unchecked Sendable {
   private let isGone: Note
   init(_ isGone: Note) { self.isGone = isGone }
-  deinit { isGone.value = 1 }
+  deinit { isGone.value += 1 }
 }
 
 /// A closure with such a capture, which nobody else holds.

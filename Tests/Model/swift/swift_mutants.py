@@ -10,7 +10,8 @@ import re
 GROUP_OF = {
     "disposables": ["SingleAssignmentDisposable", "SerialDisposable", "CompositeDisposable", "RefCountDisposable", "AnonymousDisposable",
                     "AnyDisposable", "BinaryDisposable", "NaryDisposable", "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
-    "schedulers": ["PlainAction", "ScheduledAction", "PeriodicAction", "BlockingSink", "RunLoopLock"],
+    "actions": ["PlainAction", "ScheduledAction", "PeriodicAction"],
+    "blocking": ["BlockingSink", "RunLoopLock"],
 }
 
 CHECKS = {
@@ -37,7 +38,7 @@ MUTANTS = [
     ("single assignment: a reader comes in before the child", "SingleAssignmentDisposable",
      "guard old & (Self.published | Self.disposed) == Self.published else", "guard old & (Self.claimed | Self.disposed) == Self.claimed else"),
     ("single assignment: a disposal takes the child from a reader", "SingleAssignmentDisposable",
-     "if old < 2 * Self.hold { return child.take() } let found", "if old < .max { return child.take() } let found"),
+     "if old < 2 * Self.hold { return child.take() } let found", "if old < .max { return child.take() }; let found"),
     ("single assignment: the last one leaves the field as it is", "SingleAssignmentDisposable", "if old < 2 * Self.hold { child = nil }", ""),
     ("single assignment: everyone who leaves empties the field", "SingleAssignmentDisposable", "if old < 2 * Self.hold { child = nil }", "child = nil"),
     ("single assignment: a disposal in two steps", "SingleAssignmentDisposable",
@@ -100,7 +101,7 @@ MUTANTS = [
     ("action: what replaces the next is not held", "ScheduledAction", "if isReplaced { hold(next) }", ""),
     ("action: what is dropped keeps its holder", "ScheduledAction", "links.isOver = true return links.holder.take()", "links.isOver = true; return links.holder"),
     ("action: what is dropped keeps its work", "ScheduledAction", "func drop() { body = nil", "func drop() {"),
-    ("action: a disposal leaves what was returned", "ScheduledAction", "return (isFirst, links.returned.take())", "return (isFirst, nil)"),
+    ("action: a disposal leaves what was returned", "ScheduledAction", "return (isFirst, links.returned.take())", "return (isFirst, links.returned)"),
     ("action: a disposal does not cancel", "ScheduledAction", "if core == nil { csched_job_cancel(storage.job) }", "if core == nil {}"),
     ("action: whoever is disposed disposes what it led to, again", "ScheduledAction",
      "guard links.returned as AnyObject? === old else { return false }", "guard links.returned as AnyObject? === old else { next?.dispose(); return false }"),

@@ -81,6 +81,7 @@ private func wait(_ state: State) {
   _ = state.lock.wait(
     beginningWith: { state.sink.subscription.setDisposable(state.child) }, givesUp: { state.sink.giveUp() })
   state.sink.subscription.dispose()
+  expect(state.child.disposals == 1, "the source is disposed when the wait is over")
   state.result = state.sink.takeResult()
 }
 

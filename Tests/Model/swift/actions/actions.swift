@@ -4,7 +4,7 @@ internal import CScheduler
 
 private final class State: @unchecked Sendable {
   let core = HandCore(), other = HandCore()
-  let child = Child(), gone = Note(), runs = Note(), laterRuns = Note()
+  let child = Child(), gone = Note(), firstGone = Note(), runs = Note(), laterRuns = Note()
   var action: (any Cancelable)?, later: ScheduledAction?
 }
 nonisolated(unsafe) private var state: State!
@@ -75,6 +75,15 @@ private func returningBody(_ gone: Note, _ runs: Note, _ child: Child) -> @Senda
   }
 }
 
+private func unbegunDisposed() {
+  let state = start()
+  state.action = returning(state)
+  spawn {
+    state.action!.dispose()
+    expect(state.gone.value == 1, "captures are gone when dispose returns")
+  }
+}
+
 private func runAgainstDisposal() {
   let state = start()
   state.action = returning(state)
@@ -112,7 +121,7 @@ private func childUndisposed() {
 private func made(_ gone: Note) -> Capture { Capture(gone) }
 
 // The first returns the second, which is on another queue, and tells when it has gone.
-private func twoInChain(dropsTheLater: Bool = false) -> State {
+private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false) -> State {
   let state = start()
   let laterRuns = state.laterRuns, child = state.child
   let later = ScheduledAction(
@@ -127,9 +136,11 @@ private func twoInChain(dropsTheLater: Bool = false) -> State {
     .disposing {
       runs.value += 1
       return later
-    })
+    },
+    keeping: made(state.firstGone))
   _ = first.submit { csched_target_submit(state.core.target, $0) }
   state.action = first
+  if keepsTheLater { state.later = later }
   spawn { state.core.perform() }
   spawn { if dropsTheLater { state.other.discard() } else { state.other.perform() } }
   return state
@@ -144,6 +155,17 @@ private func leadsToTheLast() {
   expect(state.gone.value == 1, "the one between is gone")
   state.action!.dispose()
   expect(state.child.disposals == 1, "the first leads to what the last returned")
+  state = nil
+}
+
+// Whoever keeps the later one does not keep the first.
+private func keptChain() { _ = twoInChain(keepsTheLater: true) }
+
+private func keepsNobody() {
+  state.action = nil
+  expect(state.firstGone.value == 1, "the first is gone")
+  state.later!.dispose()
+  expect(state.child.disposals == 1, "the later one leads to what it returned")
   state = nil
 }
 
@@ -181,7 +203,8 @@ private func scheduleNext(_ state: State, _ left: Int) -> ScheduledAction {
     .disposing { [unowned state] in
       runs.value += 1
       return left == 0 ? child : scheduleNext(state, left - 1)
-    })
+    },
+    keeping: made(state.gone))
   _ = action.submit { csched_target_submit(core.target, $0) }
   return action
 }
@@ -191,6 +214,19 @@ private func recursionAgainstDisposal() {
   state.action = scheduleNext(state, 2)
   spawn { state.core.perform() }
   spawn { state.action!.dispose() }
+}
+
+private func recursion() {
+  let state = start()
+  state.action = scheduleNext(state, 2)
+  spawn { state.core.perform() }
+}
+
+private func onlyTheFirst() {
+  expect(state.runs.value == 3 && state.gone.value == 2, "all but the first are gone")
+  state.action!.dispose()
+  expect(state.child.disposals == 1, "which leads to what the last returned")
+  state = nil
 }
 
 private func recursionDisposed() {
@@ -214,13 +250,16 @@ let actionChecks = [
   Check("plain action: a run against two disposals", plainAgainstTwo, ranOrDropped),  // I1
   Check("plain action: disposed before its turn", disposedBefore, neverRan),  // I1
   Check("plain action: who sees it disposed sees what was before", plainPublished, isSeen),  // I2
+  Check("action: disposed before its turn", unbegunDisposed, neverRan),  // Y1
   Check("action: a run against a disposal", runAgainstDisposal, childDisposed),  // Y1
   Check("action: a run against two disposals", runAgainstTwo, childDisposed),  // Y1
   Check("action: a run against a release", runAgainstRelease, childUndisposed),  // Y1
   Check("action: a chain leads to its end", chain, leadsToTheLast),  // Y2
   Check("action: a chain whose end is dropped", droppedChain, isDropped),  // Y3
+  Check("action: a chain whose later one is kept", keptChain, keepsNobody),  // Y2 Y3
   Check("action: a chain against a disposal", chainAgainstDisposal, chainDisposed),  // Y1 Y2
   Check("action: a chain against a release", chainAgainstRelease, bothRan),  // Y2 Y3
+  Check("action: a recursion keeps only its first", recursion, onlyTheFirst),  // Y2 Y3
   Check("action: a recursion against a disposal", recursionAgainstDisposal, recursionDisposed),  // Y1 Y2
   Check("action: who sees it disposed sees what was before", published, isSeen),  // Y4
 ]
