@@ -67,3 +67,21 @@ func capturing(_ isGone: Note, _ body: @escaping @Sendable () -> Void = {}) -> @
     body()
   }
 }
+
+/// A child that counts its disposals, and tells when it has gone itself.
+final class Dying: Disposable {
+  private let runs: Note
+  private let capture: Capture
+  private let whenDisposed: @Sendable () -> Void
+
+  init(_ runs: Note, _ gone: Note, _ whenDisposed: @escaping @Sendable () -> Void = {}) {
+    self.runs = runs
+    self.whenDisposed = whenDisposed
+    capture = Capture(gone)
+  }
+
+  func dispose() {
+    runs.value += 1
+    whenDisposed()
+  }
+}

@@ -2,12 +2,12 @@
 
 nonisolated(unsafe) private var note: Note!
 
-func publication(_ disposable: any Cancelable) {
+func publication(_ disposable: any Cancelable, by outer: (any Disposable)? = nil) {
   let before = Note()
   note = before
   spawn {
     before.value = 1
-    disposable.dispose()
+    (outer ?? disposable).dispose()
   }
   spawn { if disposable.isDisposed { expect(before.value == 1, "what was before") } }
 }

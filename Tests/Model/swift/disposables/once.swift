@@ -25,6 +25,8 @@ private func dispose(_ state: State) {
   if winner == csched_swift_thread_() { expect(state.gone.value == 1, "captures are gone when dispose returns") }
 }
 
+private func dying(_ state: State) -> Dying { Dying(state.first, state.gone) { winner = csched_swift_thread_() } }
+
 private func twice(_ make: (State) -> any Cancelable) {
   let new = State()
   state = new
@@ -58,8 +60,8 @@ private func bothOnce() {
 
 private func anonymous(_ state: State) -> any Cancelable { AnonymousDisposable(closure(state, state.first)) }
 private func any(_ state: State) -> any Cancelable { AnyDisposable(closure(state, state.first)) }
-private func anyChild(_ state: State) -> any Cancelable { AnyDisposable(anonymous(state)) }
-private func scoped(_ state: State) -> any Cancelable { ScopedDisposable(anonymous(state)) }
+private func anyChild(_ state: State) -> any Cancelable { AnyDisposable(dying(state)) }
+private func scoped(_ state: State) -> any Cancelable { ScopedDisposable(dying(state)) }
 private func binary(_ state: State) -> any Cancelable {
   let second = state.second
   return BinaryDisposable(anonymous(state), AnonymousDisposable { second.value += 1 })
@@ -90,6 +92,18 @@ private func scopedRelease() {
   spawn { [inner = Optional(one)] in _ = inner }
 }
 
+private func scopedReleases() {
+  let new = State()
+  state = new
+  let one = scoped(new)
+  for _ in 0..<2 { spawn { [inner = Optional(one)] in _ = inner } }
+}
+
+private func binaryPublishedInside() {
+  let binary = BinaryDisposable(Child(), Child())
+  publication(binary, by: CompositeDisposable(binary))
+}
+
 private func booleanPublished() { publication(BooleanDisposable()) }
 private func anonymousPublished() { publication(AnonymousDisposable {}) }
 private func anyPublished() { publication(AnyDisposable()) }
@@ -108,10 +122,12 @@ let onceChecks = [
   Check("scoped: two disposals", scopedTwice, ranOnce),  // A1 A2
   Check("scoped: disposed beside what it is in", scopedInside, ranOnce),  // A1
   Check("scoped: a disposal against the last release", scopedRelease, ranOnce),  // A1 A2
+  Check("scoped: two releases, of which the last disposes", scopedReleases, ranOnce),  // A1 A2
   Check("scoped: who sees it disposed sees what was before", scopedPublished, seen),  // A3
   Check("binary: two disposals", binaryTwice, bothOnce),  // G1
   Check("binary: disposed beside what it is in", binaryInside, bothOnce),  // G1
   Check("binary: who sees it disposed sees what was before", binaryPublished, seen),  // G2
+  Check("binary: the same, disposed by what it is in", binaryPublishedInside, seen),  // G2
   Check("n-ary: two disposals", naryTwice, bothOnce),  // G1
   Check("n-ary: disposed beside what it is in", naryInside, bothOnce),  // G1
   Check("n-ary: who sees it disposed sees what was before", naryPublished, seen),  // G2
