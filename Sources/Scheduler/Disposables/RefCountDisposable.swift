@@ -12,7 +12,7 @@
 // Assumes: fewer than 2^62 dependents at a time.
 // Checked by: "the underlying is disposed once, by the last of primary and dependents",
 //   "dependents that race the primary never lose the underlying nor dispose it early".
-// Models: swift/disposables/ref_count.swift.
+// Models: swift/slots/ref_count.swift.
 
 internal import Synchronization
 

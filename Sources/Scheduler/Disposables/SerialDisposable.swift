@@ -6,7 +6,7 @@
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each of the disposables that 4 threads set while one disposes is disposed exactly once",
 //   "readers that race setters see a disposable that is alive".
-// Models: swift/disposables/serial.swift.
+// Models: swift/slots/serial.swift.
 
 internal import Synchronization
 

@@ -19,7 +19,7 @@
 // Source: ours; the count of readers beside the flags is that of split reference counts.
 // Checked by: "a second set stops the process", "a set that races a disposal disposes the child exactly once",
 //   "readers that race a disposal see the child or nothing".
-// Models: swift/disposables/single.swift.
+// Models: swift/slots/single.swift.
 
 internal import Synchronization
 

@@ -17,6 +17,8 @@ ACTIONS = [*WALK, "Internal/*.swift", "Schedulers/PlainAction.swift", "Scheduler
            "Schedulers/PeriodicAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
            "Schedulers/MonotonicTime.swift", "Schedulers/ImmediateSchedulerType.swift", "Schedulers/Cores/TargetCore.swift"]
 GROUPS = {
+    "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
+              "Disposables/BooleanDisposable.swift"],
     "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift"],
     "actions": ACTIONS,
     "blocking": [

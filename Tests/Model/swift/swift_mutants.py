@@ -8,8 +8,9 @@ change nothing that anyone could see, each with the proof.
 import re
 
 GROUP_OF = {
-    "disposables": ["SingleAssignmentDisposable", "SerialDisposable", "CompositeDisposable", "RefCountDisposable", "AnonymousDisposable",
-                    "AnyDisposable", "BinaryDisposable", "NaryDisposable", "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
+    "slots": ["SingleAssignmentDisposable", "SerialDisposable", "RefCountDisposable"],
+    "disposables": ["CompositeDisposable", "AnonymousDisposable", "AnyDisposable", "BinaryDisposable", "NaryDisposable",
+                    "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
     "actions": ["PlainAction", "ScheduledAction", "PeriodicAction"],
     "blocking": ["BlockingSink", "RunLoopLock"],
 }

@@ -1,3 +1,3 @@
-// The checks of Sources/Scheduler/Disposables.
+// The checks of the rest of Sources/Scheduler/Disposables.
 
-let checks = singleChecks + serialChecks + compositeChecks + refCountChecks + onceChecks + lifetimeChecks
+let checks = compositeChecks + onceChecks + lifetimeChecks
