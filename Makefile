@@ -31,7 +31,7 @@ test: ## builds and tests everything, as CI does; QUICK=1 leaves the models and 
 unit: ## the unit tests alone
 	swift test --disable-xctest $(TRAITS)
 
-check-model: ## model checks and mutants of the C core; BUDGET=1h for longer, ONLY=TEXT for some of the mutants
+check-model: ## model checks and mutants of the C core and the Swift module; BUDGET=1h for longer, ONLY=TEXT for some of the mutants
 	@Tools/setup model
 	@$(if $(ONLY),,Tools/promela)
 	@Tools/model $(BUDGET) $(if $(ONLY),--only '$(ONLY)')

@@ -27,6 +27,8 @@ extension CoreTests {
       #expect(failure(of: ctest_fork_made_anew()) == nil)
     }
 
+    @Test("after fork other clocks are told anew") func clocks() { #expect(failure(of: ctest_fork_clocks()) == nil) }
+
     @Test("forks in the middle of others' work leave a child that works") func storm() {
       #expect(failure(of: ctest_fork_storm(Scale.count(100))) == nil)
     }

@@ -24,6 +24,10 @@ extension CoreTests {
       }
     }
 
+    @Test("after a shutdown the clocks start anew") func clocks() async {
+      await #expect(processExitsWith: .success) { #expect(failure(of: ctest_shutdown_clocks()) == nil) }
+    }
+
     @Test("shutdown on another thread closes the main loop") func elsewhere() async {
       await #expect(processExitsWith: .success) {
         await Task.detached { #expect(failure(of: ctest_shutdown(CSCHED_STOP_RUN)) == nil) }.value

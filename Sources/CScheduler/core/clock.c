@@ -6,18 +6,18 @@
 //   is_ending  1: the thread is to end
 //
 // Obligations
-//   A1  Never early, by its own clock: what is due is told by a look at that clock after the alarm, which may have been set back by then.
-//   A2  Nobody oversleeps: whoever makes the wake of a queue earlier sets its alarm afterwards, and so does the thread after each look at
+//   CL1  Never early, by its own clock: what is due is told by a look at that clock after the alarm, which may have been set back by then.
+//   CL2  Nobody oversleeps: whoever makes the wake of a queue earlier sets its alarm afterwards, and so does the thread after each look at
 //       the queue; it is set under a lock, to what the wake is then. So the last one to set it has seen all that was added before.
-//   A3  Nothing wakes for nothing: an alarm is set to the wake of its queue, to none while nothing waits. A clock that is set wakes nobody
+//   CL3  Nothing wakes for nothing: an alarm is set to the wake of its queue, to none while nothing waits. A clock that is set wakes nobody
 //       unless that makes something due. (A timer that is cancelled may leave the alarm where it was: one wake too many.)
-//   A4  One thread, started by the first who needs it; who cannot start it leaves nothing behind, and drops the job.
-//   A5  The thread delivers with no lock held, and each timer leaves its queue by one hand (timer.c, W5): so it is run or dropped, once;
+//   CL4  One thread, started by the first who needs it; who cannot start it leaves nothing behind, and drops the job.
+//   CL5  The thread delivers with no lock held, and each timer leaves its queue by one hand (timer.c, W5): so it is run or dropped, once;
 //       also across a stop, which closes the queues, ends the thread, and drops what is left. The next submission starts anew.
-//   A6  In order: of what is due, the earlier moment is delivered first, of equal ones what was submitted first. So what comes late is
+//   CL6  In order: of what is due, the earlier moment is delivered first, of equal ones what was submitted first. So what comes late is
 //       delivered by its submitter only while nothing before it waits, or is on its way. Both are looked at under the queue's lock:
 //       is_telling is 1 from before the lock under which a timer is taken out until after that under which no other was found.
-//   A7  In a child of fork nothing waits: what waited is the parent's alone, and can be cancelled here. The next submission starts anew.
+//   CL7  In a child of fork nothing waits: what waited is the parent's alone, and can be cancelled here. The next submission starts anew.
 // Orderings
 //   shared: release, pairs with submit's acquire, carries what was made · wake: relaxed, ordered by the alarm's lock · first, is_telling:
 //   relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
@@ -30,7 +30,7 @@
 //   "moments that have passed, and the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing",
 //   "the wheel keeps to a clock that is set back",
 //   "after a shutdown the clocks start anew", "after fork other clocks are told anew".
-// Models: checks/clock.c. Not modelled: A3, A7.
+// Models: checks/clock.c. Not modelled: CL3, CL7.
 
 #include <CScheduler/clock.h>
 
@@ -81,24 +81,24 @@ csched_time csched_clock_now(csched_clock clock) {
 
 static void set_alarm(clock_queue *queue) {
   csched_lock_lock(&queue->setting);
-  csched_time wake = csched_load_relaxed(&queue->timers.wake); // A2: under the lock
+  csched_time wake = csched_load_relaxed(&queue->timers.wake); // CL2: under the lock
   if (queue->alarm.fd >= 0) csched_alarm_set_(&queue->alarm, wake);
   csched_lock_unlock(&queue->setting);
 }
 
 static void look_at(clock_queue *queue) {
   csched_timer *timer;
-  csched_store_relaxed(&queue->is_telling, 1u); // A6: before the queue's lock
-  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL) // A1
-    csched_delivery_make_(timer);                                                                        // A5
-  csched_store_relaxed(&queue->is_telling, 0u); // A6: after the queue's lock
-  set_alarm(queue);                             // A2
+  csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
+  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL) // CL1
+    csched_delivery_make_(timer);                                                                        // CL5
+  csched_store_relaxed(&queue->is_telling, 0u); // CL6: after the queue's lock
+  set_alarm(queue);                             // CL2
 }
 
 static void thread_main(void *context) {
   clocks *all = context;
   csched_os_thread_set_name_("csched-clock");
-  while (csched_load_relaxed(&all->is_ending) == 0) { // A4: ordered by the poller's wake
+  while (csched_load_relaxed(&all->is_ending) == 0) { // CL4: ordered by the poller's wake
     csched_poller_event rung[CLOCKS];
     int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
     for (int i = 0; i < count; i++) look_at(&all->queues[rung[i].tag]);
@@ -132,22 +132,22 @@ static int make(clocks *all) {
   for (int i = 0; i < alarms && error == 0; i++)
     error = csched_poller_set_(&all->poller, all->queues[i].alarm.fd, 0, CSCHED_POLLER_READ | CSCHED_POLLER_EDGE,
                                (uint64_t)i);
-  csched_store_relaxed(&all->is_ending, 0u); // A4: before the thread starts
+  csched_store_relaxed(&all->is_ending, 0u); // CL4: before the thread starts
   for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
   if (error == 0) error = csched_os_thread_start_(&all->thread, 0, thread_main, all);
   if (error == 0) is_made = true;
-  else close_all(all, alarms); // A4
+  else close_all(all, alarms); // CL4
   return error;
 }
 
-static void clear_in_child(clock_queue *queue) { // A7
+static void clear_in_child(clock_queue *queue) { // CL7
   csched_timers_in_child_(&queue->timers, true);
   while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // so that they can still be cancelled
   queue->setting = (csched_lock)CSCHED_LOCK_INIT;
-  csched_store_relaxed(&queue->is_telling, 0u); // A7: no other thread is left
+  csched_store_relaxed(&queue->is_telling, 0u); // CL7: no other thread is left
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // A7
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // CL7
   (void)watch;
   if (phase == CSCHED_FORK_BEFORE) csched_lock_lock(&starting);
   for (int i = 0; i < CLOCKS && is_made; i++) {
@@ -158,8 +158,8 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   }
   if (phase == CSCHED_FORK_IN_PARENT) csched_lock_unlock(&starting);
   if (phase != CSCHED_FORK_IN_CHILD) return;
-  if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // A7: the same
-  csched_store_relaxed(&shared, NULL);                                  // A7: the same
+  if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: the same
+  csched_store_relaxed(&shared, NULL);                                  // CL7: the same
   starting = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }
@@ -168,9 +168,9 @@ static int start(clocks **result) {
   static csched_fork_watch forks = {.told = told_of_fork};
   csched_os_watch_forks_(&forks);
   csched_lock_lock(&starting);
-  clocks *all = csched_load_relaxed(&shared); // A4: under the lock
+  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
   int error = is_stopping ? ECANCELED : all == NULL ? make(&memory) : 0;
-  if (error == 0) csched_store_release(&shared, &memory); // A4: pairs with submit's acquire
+  if (error == 0) csched_store_release(&shared, &memory); // CL4: pairs with submit's acquire
   csched_lock_unlock(&starting);
   *result = &memory;
   return error;
@@ -178,18 +178,18 @@ static int start(clocks **result) {
 
 static void drop_all(clock_queue *queue) {
   csched_timer *timer;
-  while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job); // A5
+  while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job); // CL5
 }
 
 void csched_clocks_stop_(void) {
   csched_lock_lock(&starting);
-  clocks *all = csched_load_relaxed(&shared); // A4: under the lock
-  csched_store_relaxed(&shared, NULL);        // A4: the same
+  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
+  csched_store_relaxed(&shared, NULL);        // CL4: the same
   if (all != NULL) is_stopping = true;
   csched_lock_unlock(&starting);
   if (all == NULL) return;
-  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // A5
-  csched_store_relaxed(&all->is_ending, 1u);                                     // A4: ordered by the poller's wake
+  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5
+  csched_store_relaxed(&all->is_ending, 1u);                                     // CL4: ordered by the poller's wake
   csched_poller_wake_(&all->poller);
   csched_os_thread_join_(all->thread);
   for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
@@ -211,8 +211,8 @@ bool csched_clocks_are_kept_(void) { return csched_load_relaxed(&shared) != NULL
 // Returns: whether nothing waits, or is on its way, whose turn comes before that of one that is due at `deadline`.
 static bool is_next(clock_queue *queue, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
-  bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // A6: under the lock
-               csched_load_relaxed(&queue->is_telling) == 0; // A6: under the lock, which carries what was delivered
+  bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
+               csched_load_relaxed(&queue->is_telling) == 0; // CL6: under the lock, which carries what was delivered
   csched_lock_unlock(&queue->timers.lock);
   return is_it;
 }
@@ -223,19 +223,19 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
   if (clock == CSCHED_CLOCK_MONOTONIC) return csched_target_submit_at(target, timer, deadline, leeway);
   csched_job_submitted_(&timer->job, "csched_target_submit_at_clock");
   timer->target = target;
-  clocks *all = csched_load_acquire(&shared); // A4: pairs with start's release
+  clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
   clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
-  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, deadline))) // A1, A6
+  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, deadline))) // CL1, CL6
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {
-    csched_job_discard_(&timer->job); // A4
+    csched_job_discard_(&timer->job); // CL4
     return error;
   }
   queue = &all->queues[clock - CSCHED_CLOCK_BOOT];
   csched_timer_added added = csched_timers_add_(&queue->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // A2
+  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  csched_job_discard_(&timer->job); // A5
+  csched_job_discard_(&timer->job); // CL5
   return ECANCELED;
 }

@@ -2,12 +2,12 @@
 //   counts     of a stripe: what its threads have added, less what they have taken away; only the sum over all stripes says something
 //   mine       1 + the stripe of this thread; 0 until it has one
 // Obligations
-//   Y1  The sum has each change once that happened before the call, and none that happens after it.
+//   DG1  The sum has each change once that happened before the call, and none that happens after it.
 // Orderings: relaxed, a count carries nothing.
 // Assumes: whoever wants an exact sum has waited for the work that changes it.
 // Source: a counter in stripes, as in the statistics of kernels: threads on different lines do not contend.
 // Checked by: "what many threads make and let go of adds up".
-// Models: none. Not modelled: Y1.
+// Models: none. Not modelled: DG1.
 
 #include <CScheduler/diagnostics.h>
 
@@ -36,12 +36,12 @@ static int64_t *counts_here(void) {
 }
 
 void csched_count_(csched_counted_ kind, int64_t change) {
-  csched_fetch_add_relaxed(&counts_here()[kind], change); // Y1
+  csched_fetch_add_relaxed(&counts_here()[kind], change); // DG1
 }
 
 int64_t csched_counted_sum_(csched_counted_ kind) {
   int64_t sum = 0;
-  for (int i = 0; i < STRIPES; i++) sum += csched_load_relaxed(&stripes[i].counts[kind]); // Y1
+  for (int i = 0; i < STRIPES; i++) sum += csched_load_relaxed(&stripes[i].counts[kind]); // DG1
   return sum;
 }
 

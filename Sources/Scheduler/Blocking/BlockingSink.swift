@@ -1,3 +1,14 @@
+// States of `state.outcome`, under the lock: nil; then what it is for good.
+// Obligations
+//   O1  One outcome: the end, or the timeout.
+//   O2  What comes after it changes nothing; elements and predicate are not kept here.
+//   O3  The source is disposed once, before the wait ends.
+//   O4  Whoever has waited sees all that came before the outcome.
+// Orderings: the lock's.
+// Checked by: "a late event against the timeout: one of them wins, and the source is disposed once",
+//   "nothing of the source, the elements or the predicate stays, also when the handler does".
+// Models: swift/blocking/blocking_sink.swift.
+
 /// Takes a source's events until it has what is wanted, then disposes the source and wakes whoever waits.
 ///
 /// Who sets `outcome`, under the lock, has the say: an event, or the timeout. What comes later changes nothing and is not kept.

@@ -1,3 +1,17 @@
+// States, under the lock
+//   `hasBegun`, `isStopped`, `isClosed`: final, in any order but that a closed one has begun
+//   `loop`, `activation`: there while the thread in the run serves that loop
+// Obligations
+//   N1  A stop ends its own run, before it, during it, after it, and no other.
+//   N2  What dispatch accepts is performed before the run returns, in order; what it refuses is released.
+//   N3  The loop and its activation are used under the lock only, and gone from here before they end.
+//   N4  Whoever has waited sees what was before the stop.
+//   N5  The time is not over early; a stop in time is no timeout.
+// Orderings: the lock's, the loop's.
+// Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
+//   "every dispatch that was taken runs, however it meets the end", "a late stop, again and again, never ends another wait".
+// Models: swift/blocking/run_loop_lock.swift.
+
 internal import CScheduler
 
 /// Blocks the thread that runs it until it is stopped, and meanwhile does the thread's other work.

@@ -2,12 +2,15 @@
 //   false  `action` waits; nobody touches it but init and deinit
 //   true   `action` belongs to the one thread that turned the flag, and is nil once that thread's dispose returns
 // Obligations
-//   Q1  Exactly one dispose runs the action.
-//   Q2  The action and its captures are released after it ran and before that dispose returns.
-// Orderings: the exchange acquires what earlier holders of the reference wrote, and releases for `isDisposed`.
+//   A1  Exactly one dispose runs the action.
+//   A2  The action and its captures are released after it ran and before that dispose returns.
+//   A3  Whoever sees it disposed sees what was before that dispose.
+// Orderings: the exchange releases, pairs with `isDisposed`, carries what the disposer wrote. It need not acquire: `action` was
+//   written before anybody had the reference.
 // Assumes: the reference itself was handed from thread to thread with the ordering that Sendable asks for.
 // Checked by: "a closure disposed by 8 threads at once runs once",
 //   "a closure and its captures are gone when dispose returns".
+// Models: swift/disposables/once.swift.
 
 internal import Synchronization
 
@@ -25,12 +28,12 @@ final class AnonymousDisposable: Cancelable {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with dispose
+    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose
   }
 
   func dispose() {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }  // Q1
-    guard let action = action.take() else { return }  // Q2: it dies with this frame
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // A1, A3: release
+    guard let action = action.take() else { return }  // A2: it dies with this frame
     action.call()
   }
 }

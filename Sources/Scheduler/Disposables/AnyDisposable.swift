@@ -1,5 +1,6 @@
-// States of `disposed`, obligations, orderings: as in AnonymousDisposable, with a closure or a disposable.
+// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1 to A3), with a closure or a disposable.
 // Checked by: "a cancel closure runs once, by 8 threads at once".
+// Models: swift/disposables/once.swift.
 
 internal import Synchronization
 
@@ -50,7 +51,7 @@ public final class AnyDisposable: DisposalNode {
 
   /// Tells whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with dispose and detachChildren
+    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose and detachChildren
   }
 
   /// Runs the closure, or disposes the other disposable.
@@ -64,8 +65,8 @@ public final class AnyDisposable: DisposalNode {
 
   /// Runs the closure, or returns the other disposable.
   private func detach() -> (any Disposable)? {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
-    guard let action = action.take() else { return child.take() }
+    guard !disposed.exchange(true, ordering: .releasing) else { return nil }  // A1, A3: release
+    guard let action = action.take() else { return child.take() }  // A2: it dies with this frame
     action.call()
     return nil
   }

@@ -2,9 +2,11 @@
 //   false  the children wait; nobody touches them but init and deinit
 //   true   the children belong to the one thread that turned the flag, which moves them out
 // Obligations
-//   Q1  Exactly one dispose or detach gets the children, and it gets both.
+//   G1  Exactly one dispose or detach gets the children, and it gets both.
+//   G2  Whoever sees it disposed sees what was before that dispose.
 // Orderings, Assumes: as in AnonymousDisposable.
 // Checked by: "two disposables are disposed in order, once, by 8 threads at once".
+// Models: swift/disposables/once.swift.
 
 internal import Synchronization
 
@@ -30,17 +32,17 @@ final class BinaryDisposable: DisposalNode {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // G2: acquire; pairs with dispose and detach
   }
 
   func dispose() {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }  // Q1
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // G1, G2: release
     if let first = first.take() { DisposalWalk.disposeChild(first) }
     if let second = second.take() { DisposalWalk.disposeChild(second) }
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }  // Q1
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // G1, G2: release
     handOver(to: &walk)
   }
 

@@ -1,3 +1,8 @@
+// States of `disposed`: false; true, which is final.
+// Obligations: A3 of AnonymousDisposable.
+// Checked by: "what was written before dispose is seen after isDisposed".
+// Models: swift/disposables/once.swift.
+
 internal import Synchronization
 
 /// Remembers that it was disposed, and does nothing else: a flag that running work can look at.
@@ -20,11 +25,11 @@ public final class BooleanDisposable: Cancelable {
 
   /// Tells whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with dispose; carries what the disposer wrote
+    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose; carries what the disposer wrote
   }
 
   /// Turns `isDisposed` true.
   public func dispose() {
-    disposed.store(true, ordering: .releasing)  // release; pairs with isDisposed
+    disposed.store(true, ordering: .releasing)  // A3: release; pairs with isDisposed
   }
 }

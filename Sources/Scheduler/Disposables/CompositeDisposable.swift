@@ -1,3 +1,13 @@
+// States: `disposed` and `children` change together, under the lock. `disposed`: final, and `children` stays empty.
+// Obligations
+//   M1  Each child is disposed exactly once, or handed back by take, or held.
+//   M2  The list is touched under the lock alone.
+//   M3  What a disposal gets is gone when it returns.
+//   M4  Whoever sees it disposed sees what was before that disposal.
+// Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
+// Checked by: "each child that races the disposal is disposed exactly once or handed back".
+// Models: swift/disposables/composite.swift.
+
 internal import Synchronization
 
 /// Holds any number of disposables that come and go, and disposes them together.
@@ -37,7 +47,7 @@ public final class CompositeDisposable: DisposalNode {
 
   /// Tells whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // M4: acquire; pairs with detachChildren
   }
 
   /// How many disposables it holds; 0 after the disposal.
@@ -82,7 +92,7 @@ public final class CompositeDisposable: DisposalNode {
 
   func detachChildren(into walk: inout DisposalWalk) {
     lock.lock()
-    disposed.store(true, ordering: .releasing)  // release; pairs with isDisposed
+    disposed.store(true, ordering: .releasing)  // M4: release; pairs with isDisposed
     let all = children.takeAll()
     lock.unlock()
     walk.push(consume all)

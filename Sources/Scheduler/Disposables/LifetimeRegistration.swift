@@ -1,9 +1,10 @@
 // States of `disposed`
 //   false  `observers` waits; nobody touches it but init and deinit
 //   true   `observers` belongs to the one thread that turned the flag
-// Obligations, orderings: as in AnonymousDisposable; that the observer is called or revoked, and not both, is the composite's to
-//   decide.
+// Obligations, orderings: as in AnonymousDisposable (A1 to A3); that the observer is called or revoked, and not both, is the
+//   composite's to decide (M1).
 // Checked by: "an observer that is revoked while the lifetime ends is called or revoked".
+// Models: swift/disposables/lifetime.swift.
 
 internal import Synchronization
 
@@ -21,11 +22,11 @@ final class LifetimeRegistration: Cancelable {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with dispose
+    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose
   }
 
   func dispose() {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // A1, A3: release
     observers.take()?.take(for: key)
   }
 }

@@ -1,5 +1,6 @@
-// States of `disposed`, obligations, orderings: as in BinaryDisposable, with a list for the two children.
+// States of `disposed`, obligations, orderings: as in BinaryDisposable (G1, G2), with a list for the two children.
 // Checked by: "any number of disposables is disposed in order, once".
+// Models: swift/disposables/once.swift.
 
 internal import Synchronization
 
@@ -20,7 +21,7 @@ final class NaryDisposable: DisposalNode {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // G2: acquire; pairs with detach
   }
 
   func dispose() {
@@ -28,7 +29,7 @@ final class NaryDisposable: DisposalNode {
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }  // Q1 of BinaryDisposable
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // G1, G2: release
     walk.push(children.takeAll())
   }
 }

@@ -3,14 +3,16 @@
 //   the rest         how many dependents are not disposed, in units of DEPENDENT
 //   PRIMARY alone    final: the underlying belongs to the call that made it so
 // Obligations
-//   Q1  Exactly one call makes the word final, and gets the underlying.
-//   Q2  A dependent is added to a word that is not final only, and in one step, so it holds the underlying up.
-//   Q3  Each dependent leaves at most once.
+//   R1  Exactly one call makes the word final, and gets the underlying.
+//   R2  A dependent is added to a word that is not final only, and in one step, so it holds the underlying up.
+//   R3  Each dependent leaves at most once.
+//   R4  Whoever sees it, or a dependent, disposed sees what was before.
 // Orderings
 //   leave: release, pairs with the call that makes the word final, carries what the leaver did before; acquire, for that call
 // Assumes: fewer than 2^62 dependents at a time.
 // Checked by: "the underlying is disposed once, by the last of primary and dependents",
 //   "dependents that race the primary never lose the underlying nor dispose it early".
+// Models: swift/slots/ref_count.swift.
 
 internal import Synchronization
 
@@ -57,7 +59,7 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Tells whether the disposal of the underlying has begun.
   public var isDisposed: Bool {
-    word.load(ordering: .acquiring) == Self.primary  // acquire; pairs with leave
+    word.load(ordering: .acquiring) == Self.primary  // R4: acquire; pairs with leave
   }
 
   /// Returns a new dependent: until it is disposed, the underlying is not. One allocation.
@@ -65,7 +67,7 @@ public final class RefCountDisposable: DisposalNode {
     var old = word.load(ordering: .relaxed)  // hint
     while old != Self.primary {
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.dependent, ordering: .relaxed)  // Q2: the word alone decides
+        expected: old, desired: old + Self.dependent, ordering: .relaxed)  // R2: the word alone decides
       if won { return DependentDisposable(self) }
       old = seen
     }
@@ -82,13 +84,13 @@ public final class RefCountDisposable: DisposalNode {
   }
 
   private func leavePrimary() -> (any Disposable)? {
-    let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // Q1
+    let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // R1
     return old == 0 ? underlying.take() : nil
   }
 
   /// Takes one dependent off, and returns the underlying if that makes the word final.
   fileprivate func leaveDependent() -> (any Disposable)? {
-    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // Q1
+    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // R1
     return new == Self.primary ? underlying.take() : nil
   }
 }
@@ -112,7 +114,7 @@ private final class DependentDisposable: DisposalNode {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with leave
+    disposed.load(ordering: .acquiring)  // R4: acquire; pairs with detachChildren
   }
 
   func dispose() {
@@ -120,7 +122,7 @@ private final class DependentDisposable: DisposalNode {
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing), let parent = parent.take() else { return }  // Q3
+    guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }  // R3, R4: release
     if let underlying = parent.leaveDependent() {
       walk.push(underlying)
     } else {

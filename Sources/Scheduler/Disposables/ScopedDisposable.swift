@@ -1,6 +1,7 @@
-// States of `disposed`, obligations, orderings: as in AnonymousDisposable, with a disposable for the closure. `deinit` is alone,
-// and disposes what no dispose has taken.
+// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1 to A3), with a disposable for the closure. `deinit`
+// is alone, and disposes what no dispose has taken.
 // Checked by: "a scoped disposable that races its own release disposes once".
+// Models: swift/disposables/once.swift.
 
 internal import Synchronization
 
@@ -38,7 +39,7 @@ public final class ScopedDisposable: DisposalNode {
 
   /// Tells whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with detach
   }
 
   /// Disposes the inner one now; the release then does nothing.
@@ -51,7 +52,7 @@ public final class ScopedDisposable: DisposalNode {
   }
 
   private func detach() -> (any Disposable)? {
-    disposed.exchange(true, ordering: .acquiringAndReleasing) ? nil : inner.take()
+    disposed.exchange(true, ordering: .releasing) ? nil : inner.take()  // A1, A3: release
   }
 }
 

@@ -1,3 +1,13 @@
+// States: `disposed` and `current` change together, under the lock. `disposed`: final.
+// Obligations
+//   V1  Each that is set is disposed exactly once, or handed back by swap, or held.
+//   V2  A reader gets a reference to what is there, or nil.
+//   V3  Whoever sees it disposed sees what was before that disposal.
+// Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
+// Checked by: "each of the disposables that 4 threads set while one disposes is disposed exactly once",
+//   "readers that race setters see a disposable that is alive".
+// Models: swift/slots/serial.swift.
+
 internal import Synchronization
 
 /// Holds one disposable at a time, and disposes the old one when a new one comes.
@@ -32,7 +42,7 @@ public final class SerialDisposable: DisposalNode {
 
   /// Tells whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // V3: acquire; pairs with detach
   }
 
   /// The disposable that is held; nil if there is none, and after the disposal.
@@ -78,7 +88,7 @@ public final class SerialDisposable: DisposalNode {
 
   private func detach() -> (any Disposable)? {
     lock.lock()
-    disposed.store(true, ordering: .releasing)  // release; pairs with isDisposed
+    disposed.store(true, ordering: .releasing)  // V3: release; pairs with isDisposed
     let old = current.take()
     lock.unlock()
     return old

@@ -5,19 +5,21 @@
 //   the rest    how many hold `child` in place, in units of HOLD: one for the container from PUBLISHED to DISPOSED, one for
 //               each reader. A hold is begun only while PUBLISHED and not DISPOSED, so a count that fell to 0 stays 0.
 // Obligations
-//   Q1  At most one set claims; every later one stops the process, also after disposal.
-//   Q2  Nobody reads `child` while another writes it: it is written before PUBLISHED, and emptied by the one that brings
+//   U1  At most one set claims; every later one stops the process, also after disposal.
+//   U2  Nobody reads `child` while another writes it: it is written before PUBLISHED, and emptied by the one that brings
 //       the holds to 0.
-//   Q3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds
+//   U3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds
 //       DISPOSED.
+//   U4  Whoever sees it disposed sees what was before that disposal.
 // Orderings
-//   publish: release, pairs with detach and readers, carries `child`; acquire, pairs with detach
+//   claim: none, it decides among sets alone · publish: release, pairs with detach and readers, carries `child`
 //   detach: acquire, pairs with publish; release, for isDisposed · leave: release, pairs with the last leave, carries the
 //   end of the reading; acquire, for the last one
 // Assumes: fewer than 2^60 readers at a time.
 // Source: ours; the count of readers beside the flags is that of split reference counts.
 // Checked by: "a second set stops the process", "a set that races a disposal disposes the child exactly once",
 //   "readers that race a disposal see the child or nothing".
+// Models: swift/slots/single.swift.
 
 internal import Synchronization
 
@@ -40,7 +42,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   private let counted = CountedDisposable()
   private let word = Atomic<UInt>(0)
-  // See Q2.
+  // See U2.
   // Speed only: one owner at a time is what `word` decides, so the runtime need not check it (25 of 124 ns
   // for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
@@ -57,7 +59,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   /// Tells whether it has been disposed.
   public var isDisposed: Bool {
-    word.load(ordering: .acquiring) & Self.disposed != 0  // acquire; pairs with detach
+    word.load(ordering: .acquiring) & Self.disposed != 0  // U4: acquire; pairs with detach
   }
 
   /// Returns what was set; nil before that, and after the disposal.
@@ -66,7 +68,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
     while true {
       guard old & (Self.published | Self.disposed) == Self.published else { return nil }
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.hold, ordering: .acquiring)  // Q2: acquire; pairs with publish
+        expected: old, desired: old + Self.hold, ordering: .acquiring)  // U2: acquire; pairs with publish
       if won { break }
       old = seen
     }
@@ -80,18 +82,18 @@ public final class SingleAssignmentDisposable: DisposalNode {
   /// A second call stops the process, whether or not it has been disposed: whoever may set several times wants a
   /// ``SerialDisposable`` (the last one counts) or a ``CompositeDisposable`` (all count).
   public func setDisposable(_ disposable: any Disposable) {
-    let old = word.bitwiseOr(Self.claimed, ordering: .acquiringAndReleasing).oldValue  // Q1
+    let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // U1
     if old & Self.claimed != 0 {
       fatalError(
         "SingleAssignmentDisposable.setDisposable(_:) was called a second time: "
           + "set it once, or use SerialDisposable or CompositeDisposable")
     }
-    if old & Self.disposed != 0 { return disposable.dispose() }  // Q3
+    if old & Self.disposed != 0 { return disposable.dispose() }  // U3
 
     child = disposable
     let before = word.wrappingAdd(
-      Self.published | Self.hold, ordering: .acquiringAndReleasing
-    ).oldValue  // Q2, Q3: release; pairs with detach and readers; carries child
+      Self.published | Self.hold, ordering: .releasing
+    ).oldValue  // U2, U3: release; pairs with detach and readers; carries child
     guard before & Self.disposed != 0 else { return }
     // Disposed in between: detach saw no child, and no reader comes in any more.
     child.take()?.dispose()
@@ -115,7 +117,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
       let alone = old & Self.published != 0 && old < 2 * Self.hold
       let new = (old | Self.disposed) - (alone ? Self.hold : 0)
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: new, ordering: .acquiringAndReleasing)  // Q2, Q3: acquire; pairs with publish
+        expected: old, desired: new, ordering: .acquiringAndReleasing)  // U2, U3, U4: acquire; pairs with publish
       if won { break }
       old = seen
     }
@@ -130,7 +132,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
   private func leave() {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing
-    ).oldValue  // Q2: release and acquire; pairs with the other leaves; carries the end of the reading
+    ).oldValue  // U2: release and acquire; pairs with the other leaves; carries the end of the reading
     if old < 2 * Self.hold { child = nil }
   }
 }

@@ -1,3 +1,14 @@
+// States: those of the job (job.c) · `disposed`: final.
+// Obligations
+//   Z1  After the disposal no tick begins, also none that its own run has submitted meanwhile.
+//   Z2  When it is over, its work and captures are gone, and the scheduler is let go, once.
+//   Z3  Whoever sees it disposed sees what was before that disposal.
+// Orderings
+//   dispose: its store, fence, its cancel · run: its submission, fence, its look at `disposed`: one of the two sees the other
+//   the store of `disposed` releases, pairs with `isDisposed`
+// Checked by: "periodic actions are disposed by other threads while they tick".
+// Models: swift/actions/periodic.swift.
+
 internal import CScheduler
 internal import Synchronization
 
@@ -44,13 +55,14 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   func run() {
     let work = work.take()!
     if let place { place.run(work.call) } else { work.call() }
-    guard !disposed.load(ordering: .acquiring), let next = timing.next(after: due, endedAt: csched_now()) else {
+    // hint: the job's state decides who may touch `work`
+    guard !disposed.load(ordering: .relaxed), let next = timing.next(after: due, endedAt: csched_now()) else {
       return
     }
     self.work = consume work
     due = next
     guard submit() else { return }  // refused, and dropped
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)  // Z1: pairs with dispose's
     if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }  // hint: the fence orders it
   }
 
@@ -58,11 +70,11 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
 
   func letGo() { core.letGo() }
 
-  var isDisposed: Bool { disposed.load(ordering: .acquiring) }
+  var isDisposed: Bool { disposed.load(ordering: .acquiring) }  // Z3: acquire; pairs with dispose
 
   func dispose() {
-    disposed.store(true, ordering: .releasing)
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    disposed.store(true, ordering: .releasing)  // Z3: release; pairs with isDisposed
+    atomicMemoryFence(ordering: .sequentiallyConsistent)  // Z1: pairs with run's
     csched_timer_cancel(storage.timer)
   }
 }

@@ -1,3 +1,11 @@
+// States: those of the job (job.c) · `disposed`: final, and only a mark.
+// Obligations
+//   I1  The work runs or is dropped, once; dropped or run, its captures are gone when that is over.
+//   I2  Whoever sees it disposed sees what was before that disposal.
+// Orderings: the job's; the store of `disposed` releases, pairs with `isDisposed`.
+// Checked by: "cancel against run: each action runs or is dropped, once".
+// Models: swift/actions/actions.swift.
+
 internal import CScheduler
 internal import Synchronization
 
@@ -37,10 +45,10 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
 
   func letGo() {}
 
-  var isDisposed: Bool { disposed.load(ordering: .acquiring) }
+  var isDisposed: Bool { disposed.load(ordering: .acquiring) }  // I2: acquire; pairs with dispose
 
   func dispose() {
-    disposed.store(true, ordering: .releasing)
+    disposed.store(true, ordering: .releasing)  // I2: release; pairs with isDisposed
     csched_job_cancel(storage.job)
   }
 }

@@ -1,3 +1,16 @@
+// States: those of the job (job.c), and under `lock`
+//   `disposed`  final; `links.returned` stays nil
+//   `isOver`    final; `links.holder` stays nil
+// Obligations
+//   Y1  What the body returns is disposed once if the action is disposed, before that or after; else never.
+//   Y2  When an action and what it returned have both run, the first leads to what the second returned, and the second is gone.
+//   Y3  An action that is over has no holder: no two keep each other.
+//   Y4  Whoever sees it disposed sees what was before that disposal.
+// Orderings: the job's and the lock's; the store of `disposed` releases, pairs with `isDisposed`.
+// Assumes: none of two locks is taken inside of the other.
+// Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it".
+// Models: swift/actions/actions.swift.
+
 internal import CScheduler
 internal import Synchronization
 
@@ -92,15 +105,15 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
     if let holder { holder.replace(self, by: isLate ? nil : returned) } else if !isLate { hold(returned) }
   }
 
-  /// Takes over `next` from `old`, which has run, if this one still leads to it.
+  /// Takes over `next` from `old`, which has run, if this one still leads to it. If it has been disposed, it leads to nothing:
+  /// it has disposed `old`, and `old` this `next`.
   private func replace(_ old: ScheduledAction, by next: (any Disposable)?) {
-    let (isLate, isDone) = lock.withLock {
-      let isLate = disposed.load(ordering: .relaxed)  // hint: under the lock the lock orders it
-      guard !isLate, links.returned as AnyObject? === old else { return (isLate, true) }
+    let isReplaced = lock.withLock {
+      guard links.returned as AnyObject? === old else { return false }
       links.returned = next
-      return (false, false)
+      return true
     }
-    if isLate { next?.dispose() } else if !isDone { hold(next) }
+    if isReplaced { hold(next) }
   }
 
   /// Makes this one the holder of `next`; one that has run already is passed over.
@@ -127,7 +140,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
 
   // MARK: the user's side
 
-  var isDisposed: Bool { disposed.load(ordering: .acquiring) }  // acquire; pairs with detachChildren
+  var isDisposed: Bool { disposed.load(ordering: .acquiring) }  // Y4: acquire; pairs with detachChildren
 
   // Speed only: most have nothing below them, and need no walk (a fifth of the time of a timer and its cancellation).
   func dispose() { if let returned = detach() { DisposalWalk.disposeChild(returned) } }
@@ -138,7 +151,7 @@ final class ScheduledAction: DisposalNode, JobOwner, @unchecked Sendable {
   private func detach() -> (any Disposable)? {
     let (isFirst, returned) = lock.withLock {
       let isFirst = !disposed.load(ordering: .relaxed)  // hint: under the lock the lock orders it
-      disposed.store(true, ordering: .releasing)  // release; pairs with isDisposed
+      disposed.store(true, ordering: .releasing)  // Y4: release; pairs with isDisposed
       return (isFirst, links.returned.take())
     }
     guard isFirst else { return nil }

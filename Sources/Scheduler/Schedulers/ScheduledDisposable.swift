@@ -1,6 +1,7 @@
-// States of `disposed`, obligations, orderings: as in AnonymousDisposable, with a disposable for the closure; the winner moves it
-// into the action that it schedules.
+// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1 to A3), with a disposable for the closure; the winner
+// moves it into the action that it schedules.
 // Checked by: "a scheduled disposable disposed by many threads schedules once, and disposes there".
+// Models: swift/disposables/once.swift, where others have the same flag.
 
 internal import Synchronization
 
@@ -51,7 +52,7 @@ public final class ScheduledDisposable: DisposalNode {
 
   /// Tells whether it has been disposed; the inner one may still wait for its turn.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // acquire; pairs with detachChildren
+    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with detachChildren
   }
 
   /// Schedules the disposal of the inner one.
@@ -60,7 +61,7 @@ public final class ScheduledDisposable: DisposalNode {
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing), let inner = inner.take() else { return }
+    guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }  // A1, A3: release
     if Self.isHere(scheduler) {
       walk.push(inner)
     } else {

@@ -1,4 +1,4 @@
-// clock.c: A1, A2, A4 to A6; delivery.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
+// clock.c: CL1, CL2, CL4 to CL6; delivery.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
 // the clocks' thread, too; what is overslept is a deadlock, or comes an age too late.
 
 #include "../engine/model.h"
@@ -335,21 +335,21 @@ static void pool_end(void) {
 }
 
 const model_check clock_checks[] = {
-    {"clock: set past the deadline", set_forwards, all_ran},                               // A1, A2
-    {"clock: set back before the deadline, or on the way to the look", set_back, all_ran}, // A1, A2
-    {"clock: set past the deadline and back again", set_twice, all_ran},                   // A1, A2
-    {"clock: two clocks, and a suspension", suspended, all_ran},                           // A1, A2
-    {"clock: an earlier moment beside a later one", against_an_age, none_lost},            // A2
-    {"clock: equal moments come in order", equal, in_order},                               // A6
-    {"clock: two first submissions start one thread", two_starts, all_ran},                // A2, A4
-    {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},      // A5
-    {"clock: cancelled far from its moment: gone at once", cancel_far, one_dropped},       // A5
-    {"clock: the target refuses: dropped", target_refuses, one_dropped},                   // A5
-    {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},        // A4
-    {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran},  // A2, A5, G1, G2
-    {"delivery: what it touches after the push is freed after it", one_end, NULL},         // G1, G2
-    {"delivery: two wait for its end", two_ends, NULL},                                    // G1, G2
-    {"delivery: a loop is freed after it", loop_end, NULL},                                // G1
-    {"delivery: a pool is freed after it", pool_end, NULL},                                // G1
+    {"clock: set past the deadline", set_forwards, all_ran},                               // CL1, CL2
+    {"clock: set back before the deadline, or on the way to the look", set_back, all_ran}, // CL1, CL2
+    {"clock: set past the deadline and back again", set_twice, all_ran},                   // CL1, CL2
+    {"clock: two clocks, and a suspension", suspended, all_ran},                           // CL1, CL2
+    {"clock: an earlier moment beside a later one", against_an_age, none_lost},            // CL2
+    {"clock: equal moments come in order", equal, in_order},                               // CL6
+    {"clock: two first submissions start one thread", two_starts, all_ran},                // CL2, CL4
+    {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},      // CL5
+    {"clock: cancelled far from its moment: gone at once", cancel_far, one_dropped},       // CL5
+    {"clock: the target refuses: dropped", target_refuses, one_dropped},                   // CL5
+    {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},        // CL4
+    {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran},  // CL2, CL5, DV1, DV2
+    {"delivery: what it touches after the push is freed after it", one_end, NULL},         // DV1, DV2
+    {"delivery: two wait for its end", two_ends, NULL},                                    // DV1, DV2
+    {"delivery: a loop is freed after it", loop_end, NULL},                                // DV1
+    {"delivery: a pool is freed after it", pool_end, NULL},                                // DV1
     {NULL, NULL, NULL},
 };

@@ -92,3 +92,14 @@ uint64_t model_kernel_load(const uint32_t *word);
 void model_plain_reset(void);
 void model_plain_check_leaks(void);
 void model_check_alive(const void *address);
+void model_access(const void *address, size_t size, bool writes, const void *where);
+bool model_is_arena(const void *address);            // whether it is memory of a run, freed or not
+model_view *model_counted_view(const void *address); // what those who let go of this memory had seen; NULL: not a run's
+void *model_malloc(size_t size);
+void *model_calloc(size_t count, size_t size);
+void *model_aligned_alloc(size_t alignment, size_t size);
+void model_free(void *start);
+size_t model_usable_size(void *start);
+
+/// Above zero: what happens is no part of the run. No step, no look for races; what is allocated is kept for good.
+extern int model_unseen;

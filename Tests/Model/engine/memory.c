@@ -157,6 +157,11 @@ uint64_t model_rmw(void *address, size_t size, model_change change, uint64_t ope
 
 bool model_cas(void *address, size_t size, void *expected, uint64_t value, model_order order, const char *file,
                int line) {
+  return model_cas_ordered(address, size, expected, value, order, MODEL_RELAXED, file, line);
+}
+
+bool model_cas_ordered(void *address, size_t size, void *expected, uint64_t value, model_order order,
+                       model_order failing, const char *file, int line) {
   model_step(MODEL_WRITES, address, "cas", file, line);
   int index = find(address, size), newest = locations[index].count - 1, seen = choose_message(index);
   uint64_t wanted = memory_value(expected, size);
@@ -167,7 +172,7 @@ bool model_cas(void *address, size_t size, void *expected, uint64_t value, model
     model_log("compare-exchange to", address, value, file, line);
     return true;
   }
-  uint64_t found = take(index, seen, MODEL_RELAXED);
+  uint64_t found = take(index, seen, failing);
   memcpy(expected, &found, size);
   model_log("compare-exchange failed on", address, found, file, line);
   return false;
@@ -185,6 +190,14 @@ void model_fence(const char *file, int line) {
   model_step(MODEL_FENCES, NULL, "fence", file, line);
   model_fence_of(model_self);
   model_log("full fence", NULL, 0, file, line);
+}
+
+void model_fence_weak(model_order order, const char *file, int line) {
+  model_thread *me = &model_threads[model_self];
+  model_step(MODEL_FENCES, NULL, "fence", file, line);
+  if (order & MODEL_ACQUIRE) model_view_join(&me->view, &me->acquired);
+  if (order & MODEL_RELEASE) me->released = me->view;
+  model_log("fence", NULL, order, file, line);
 }
 
 uint64_t model_kernel_load(const uint32_t *word) {

@@ -3,10 +3,11 @@
 
 #include "internal.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 1 << 15, BLOCKS = 64 };
+enum { WORDS = 1 << 15, BLOCKS = 1024, GRANULE = 16, ARENA = 4 << 20 };
 
 typedef struct word {
   uintptr_t address;
@@ -17,17 +18,28 @@ typedef struct word {
 
 static word words[WORDS];
 static unsigned current_run;
+static int word_count;
+
+// All memory of a run is kept until its end, so that a use after free finds it freed, and not someone else's.
 static struct {
   char *start;
   size_t size;
   bool freed;
+  model_view counted; // what those who let go of it had seen, for memory with a count of references
 } blocks[BLOCKS];
 static int block_count;
+static _Alignas(4096) char arena[ARENA];
+static size_t used;
+static unsigned short block_at[ARENA / GRANULE]; // 0: none; its number, from 1
+
+int model_unseen;
 
 static word *find(uintptr_t address) {
   size_t i = (size_t)(address * UINT64_C(0x9E3779B97F4A7C15) >> 49);
   while (words[i].run == current_run && words[i].address != address) i = (i + 1) % WORDS;
-  if (words[i].run != current_run) words[i] = (word){.address = address, .run = current_run};
+  if (words[i].run == current_run) return &words[i];
+  if (++word_count == WORDS) model_fail("too much plain memory: shorten the check", __FILE__, __LINE__);
+  words[i] = (word){.address = address, .run = current_run};
   return &words[i];
 }
 
@@ -35,11 +47,21 @@ static bool unordered(int thread, unsigned epoch) {
   return thread != model_self && epoch > model_threads[model_self].view.epoch[thread];
 }
 
+static int block_of(const void *address) {
+  uintptr_t offset = (uintptr_t)address - (uintptr_t)arena;
+  return offset < ARENA ? block_at[offset / GRANULE] - 1 : -1;
+}
+
+bool model_is_arena(const void *address) { return (uintptr_t)address - (uintptr_t)arena < ARENA; }
+
 void model_check_alive(const void *address) {
-  for (int i = 0; i < block_count; i++)
-    if (blocks[i].freed && (const char *)address >= blocks[i].start &&
-        (const char *)address < blocks[i].start + blocks[i].size)
-      model_fail("use after free", __FILE__, __LINE__);
+  int block = block_of(address);
+  if (block >= 0 && blocks[block].freed) model_fail("use after free", __FILE__, __LINE__);
+}
+
+model_view *model_counted_view(const void *address) {
+  int block = block_of(address);
+  return block >= 0 ? &blocks[block].counted : NULL;
 }
 
 static void access_word(uintptr_t address, bool writes, const void *where) {
@@ -61,8 +83,8 @@ static void access_word(uintptr_t address, bool writes, const void *where) {
   }
 }
 
-static void access(const void *address, size_t size, bool writes, const void *where) {
-  if (model_threads[model_self].status != MODEL_READY) return; // outside of a run
+void model_access(const void *address, size_t size, bool writes, const void *where) {
+  if (model_unseen > 0 || model_threads[model_self].status != MODEL_READY) return; // or outside of a run
   model_check_alive(address);
   uintptr_t first = (uintptr_t)address;
   if (size >= 4) first &= ~(uintptr_t)3;
@@ -71,42 +93,54 @@ static void access(const void *address, size_t size, bool writes, const void *wh
 
 // MARK: memory
 
-// All memory of a run is kept until its end, so that a use after free finds it freed, and not someone else's.
-static void *keep(void *start, size_t size) {
-  if (start == NULL) return NULL;
-  if (block_count == BLOCKS) model_fail("too many allocations: shorten the check", __FILE__, __LINE__);
-  blocks[block_count].start = start;
+static void *allocate(size_t alignment, size_t size) {
+  size_t start = (used + alignment - 1) / alignment * alignment, end = (start + size + GRANULE) / GRANULE * GRANULE;
+  if (block_count == BLOCKS || end > ARENA) model_fail("too many allocations: shorten the check", __FILE__, __LINE__);
+  blocks[block_count].start = arena + start;
   blocks[block_count].size = size;
-  blocks[block_count++].freed = false;
-  return start;
+  blocks[block_count].freed = false;
+  memset(&blocks[block_count].counted, 0, sizeof(model_view));
+  block_count++;
+  for (size_t at = start / GRANULE; at < end / GRANULE; at++) block_at[at] = (unsigned short)block_count;
+  used = end;
+  return arena + start;
 }
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void __real_free(void *start);
+// In the core and the checks, the compiler is told to take these for malloc and so on.
+void *model_malloc(size_t size) { return model_aligned_alloc(GRANULE, size); }
 
-void *__wrap_malloc(size_t size) { return keep(__real_malloc(size), size); }
-void *__wrap_calloc(size_t count, size_t size) { return keep(__real_calloc(count, size), count * size); }
-void *__wrap_aligned_alloc(size_t alignment, size_t size) { return keep(__real_aligned_alloc(alignment, size), size); }
+void *model_calloc(size_t count, size_t size) { return memset(model_malloc(count * size), 0, count * size); }
 
-void __wrap_free(void *start) {
+void *model_aligned_alloc(size_t alignment, size_t size) {
+  if (model_unseen > 0) return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  return allocate(alignment < GRANULE ? GRANULE : alignment, size);
+}
+
+void model_free(void *start) {
   if (start == NULL) return;
-  for (int i = 0; i < block_count; i++) {
-    if (blocks[i].start != start) continue;
-    if (blocks[i].freed) model_fail("freed twice", __FILE__, __LINE__);
-    for (size_t at = 0; at + 4 <= blocks[i].size; at += 4) // who frees must have seen all that others did with it
-      access_word((uintptr_t)start + at, true, __builtin_return_address(0));
-    blocks[i].freed = true;
+  if (!model_is_arena(start)) {
+    free(start);
     return;
   }
-  model_fail("free of something else", __FILE__, __LINE__);
+  int block = block_of(start);
+  if (block < 0 || blocks[block].start != start) model_fail("free of something else", __FILE__, __LINE__);
+  if (blocks[block].freed) model_fail("freed twice", __FILE__, __LINE__);
+  for (size_t at = 0; at + 4 <= blocks[block].size; at += 4) // who frees must have seen all that others did with it
+    access_word((uintptr_t)start + at, true, __builtin_return_address(0));
+  blocks[block].freed = true;
+}
+
+size_t model_usable_size(void *start) {
+  int block = block_of(start);
+  return block >= 0 ? blocks[block].size : malloc_usable_size(start);
 }
 
 void model_plain_reset(void) {
   current_run++;
-  for (int i = 0; i < block_count; i++) __real_free(blocks[i].start);
+  word_count = 0;
   block_count = 0;
+  memset(block_at, 0, used / GRANULE * sizeof block_at[0]);
+  used = 0;
 }
 
 void model_plain_check_leaks(void) {
@@ -117,17 +151,17 @@ void model_plain_check_leaks(void) {
 // MARK: what the compiler calls
 
 #define MODEL_ACCESS(size)                                                                                             \
-  void __tsan_read##size(void *p) { access(p, size, false, __builtin_return_address(0)); }                             \
-  void __tsan_write##size(void *p) { access(p, size, true, __builtin_return_address(0)); }                             \
-  void __tsan_unaligned_read##size(void *p) { access(p, size, false, __builtin_return_address(0)); }                   \
-  void __tsan_unaligned_write##size(void *p) { access(p, size, true, __builtin_return_address(0)); }
+  void __tsan_read##size(void *p) { model_access(p, size, false, __builtin_return_address(0)); }                       \
+  void __tsan_write##size(void *p) { model_access(p, size, true, __builtin_return_address(0)); }                       \
+  void __tsan_unaligned_read##size(void *p) { model_access(p, size, false, __builtin_return_address(0)); }             \
+  void __tsan_unaligned_write##size(void *p) { model_access(p, size, true, __builtin_return_address(0)); }
 MODEL_ACCESS(1)
 MODEL_ACCESS(2)
 MODEL_ACCESS(4)
 MODEL_ACCESS(8)
 MODEL_ACCESS(16)
-void __tsan_read_range(void *p, size_t size) { access(p, size, false, __builtin_return_address(0)); }
-void __tsan_write_range(void *p, size_t size) { access(p, size, true, __builtin_return_address(0)); }
+void __tsan_read_range(void *p, size_t size) { model_access(p, size, false, __builtin_return_address(0)); }
+void __tsan_write_range(void *p, size_t size) { model_access(p, size, true, __builtin_return_address(0)); }
 void __tsan_init(void) {}
 void __tsan_func_entry(void *caller) { (void)caller; }
 void __tsan_func_exit(void) {}

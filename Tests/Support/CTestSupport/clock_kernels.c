@@ -323,6 +323,8 @@ void ctest_exit_clock_without_descriptors(void) {
     _Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
   }
   csched_thread *thread = start_thread("timers");
+  wait_until_run(thread);
+  nap(20 * MS); // until it sleeps: before its first sleep it reads how many processors there are
   struct rlimit before, none = {0, 0};
   getrlimit(RLIMIT_NOFILE, &before);
   none.rlim_max = before.rlim_max;

@@ -245,6 +245,38 @@ ctest_failure ctest_fork_made_anew(void) {
   return kernel_result();
 }
 
+// MARK: other clocks
+
+static void use_clock_anew(void *context) {
+  probe *parents = context, own;
+  CHECK_EQUAL(csched_timer_cancel(&parents->timer), CSCHED_CANCEL_DROPPED);
+  CHECK_EQUAL(atomic_load(&parents->drops), 1);
+  csched_thread *thread = start_thread("clock");
+  probe_init(&own, NULL, NULL);
+  csched_time soon = csched_time_after(csched_clock_now(CSCHED_CLOCK_WALL), 20 * MS);
+  csched_target *target = csched_loop_target(csched_thread_loop(thread));
+  CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &own.timer, soon, 0), 0);
+  CHECK_SOON(atomic_load(&own.releases) == 1);
+  CHECK_PROBE(&own, 1, 0);
+  CHECK_EQUAL(atomic_load(&parents->runs), 0);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+ctest_failure ctest_fork_clocks(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("clock");
+  probe waits;
+  probe_init(&waits, NULL, NULL);
+  csched_time later = csched_time_after(csched_clock_now(CSCHED_CLOCK_WALL), 60000 * MS);
+  csched_target *target = csched_loop_target(csched_thread_loop(thread));
+  CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &waits.timer, later, 0), 0);
+  for (int i = 0; i < 3; i++) CHECK_CHILD(use_clock_anew, &waits);
+  CHECK_EQUAL(csched_timer_cancel(&waits.timer), CSCHED_CANCEL_DROPPED);
+  CHECK_PROBE(&waits, 0, 1);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
 // MARK: while others work
 
 typedef struct storm {

@@ -91,6 +91,29 @@ static void shut_down(csched_job *job) {
 }
 static const csched_job_type shut_down_type = {.run = shut_down, .drop = do_nothing};
 
+ctest_failure ctest_shutdown_clocks(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("clock");
+  csched_target *target = csched_loop_target(csched_thread_loop(thread));
+  for (int round = 0; round < 3; round++) {
+    probe waits, soon;
+    probe_init(&waits, NULL, NULL);
+    probe_init(&soon, NULL, NULL);
+    csched_time now = csched_clock_now(CSCHED_CLOCK_BOOT);
+    CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_BOOT, &waits.timer, now + 60000 * MS, 0), 0);
+    CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_BOOT, &soon.timer, now + 5 * MS, 0), 0);
+    CHECK_SOON(atomic_load(&soon.releases) == 1);
+    CHECK_EQUAL(csched_live_threads(), 2);
+    csched_shutdown(CSCHED_STOP_RUN);
+    CHECK_EQUAL(csched_live_threads(), 1);
+    CHECK_PROBE(&soon, 1, 0);
+    CHECK_PROBE(&waits, 0, 1); // dropped
+    CHECK_EQUAL(csched_timer_cancel(&waits.timer), CSCHED_CANCEL_FINISHED);
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
 void ctest_die_shutdown(int where) {
   csched_job job;
   csched_job_init(&job, &shut_down_type, NULL);

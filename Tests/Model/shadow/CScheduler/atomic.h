@@ -15,6 +15,11 @@ uint64_t model_rmw(void *address, size_t size, model_change change, uint64_t ope
 bool model_cas(void *address, size_t size, void *expected, uint64_t value, model_order order, const char *file,
                int line);
 void model_fence(const char *file, int line);
+
+// What Swift has besides: a failure that orders, and weaker fences.
+bool model_cas_ordered(void *address, size_t size, void *expected, uint64_t value, model_order order,
+                       model_order failing, const char *file, int line);
+void model_fence_weak(model_order order, const char *file, int line);
 CSCHED_END_DECLS
 
 #define MODEL_VALUE(p, v)                                                                                              \

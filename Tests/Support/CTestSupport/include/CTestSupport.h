@@ -72,6 +72,7 @@ ctest_failure ctest_fork_lock_of_another(void);
 ctest_failure ctest_fork_own_loop(bool has_source);
 ctest_failure ctest_fork_main_loop(void);
 ctest_failure ctest_fork_made_anew(void);
+ctest_failure ctest_fork_clocks(void);
 ctest_failure ctest_fork_storm(int forks);
 ctest_failure ctest_fork_thread_is_left(void);
 ctest_failure ctest_fork_pool_is_left(void);
@@ -260,6 +261,7 @@ ctest_failure ctest_thread_loop_stop_ends_nothing(void);
 ctest_failure ctest_threads_counted(void);
 ctest_failure ctest_counts_add_up(int threads, int rounds);
 ctest_failure ctest_shutdown(csched_stop_policy policy);
+ctest_failure ctest_shutdown_clocks(void);
 void ctest_die_shutdown(int where); ///< 0 on the trampoline, 1 on a thread, 2 on a pool
 
 // MARK: serial

@@ -1,0 +1,90 @@
+"""The part of the model that checks the C core."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import mutants
+import orders
+
+FLAGS = ["-std=gnu11", "-O1", "-g", "-pthread", "-w"]
+MEMORY = [f"-D{name}=model_{name}" for name in ("malloc", "calloc", "aligned_alloc", "free")]
+
+
+class Build:
+    """Objects of the engine, the checks and the core; a mutant compiles its own file only."""
+
+    def __init__(self, root, folder, tree):
+        self.root, self.folder, self.tree = root, folder, tree
+        self.folder.mkdir()
+
+    def compile(self, source):
+        # The shadow goes first on the include path, so that the core's atomic operations are the model's; the core's
+        # plain accesses are announced as for ThreadSanitizer, to the engine in place of the sanitizer's library.
+        is_core, is_watched = source.parent.name == "core", source.parent.name in ("core", "checks")
+        name = self.folder / f"{source.parent.name}-{source.stem}.o"
+        subprocess.run(["gcc", *FLAGS, *(["-fsanitize=thread", "-U__SANITIZE_THREAD__"] if is_core else []), *(MEMORY if is_watched else []),
+                        f"-I{self.root}/Tests/Model/shadow", f"-I{self.tree}/Sources/CScheduler/include", "-c", source, "-o", name], check=True)
+        return name
+
+    def sources(self):
+        model = self.root / "Tests/Model"
+        return [*sorted((model / "engine").glob("*.c")), *sorted((model / "checks").glob("*.c")), model / "swift/seam.c",
+                *sorted((self.tree / "Sources/CScheduler/core").glob("*.c"))]
+
+    def all(self):
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            return list(pool.map(self.compile, self.sources()))
+
+    def link(self, objects):
+        program = self.folder / "model"
+        objects = [each for each in objects if not each.name.startswith("swift-")]
+        subprocess.run(["gcc", "-pthread", *objects, "-lbsd", "-o", program], check=True)
+        return program
+
+
+class CorePart:
+    name = "core"
+
+    def __init__(self, root, scratch):
+        self.root = root
+        self.own = Build(root, scratch / "objects", root)
+        self.objects = self.own.all()
+        self.equivalent = mutants.EQUIVALENT
+
+    def build(self):
+        return self.own.link(self.objects)
+
+    def build_mutant(self, folder, mutant):
+        _, file, text = mutant
+        tree = folder / "tree"
+        shutil.copytree(self.root / "Sources", tree / "Sources")
+        shutil.copytree(self.root / "Tests/Model/checks", tree / "Tests/Model/checks")
+        (tree / "Sources/CScheduler" / file).write_text(text)
+        build = Build(self.root, folder / "objects", tree)
+        if file.endswith(".h"):
+            return build.link(build.all())
+        own = build.compile(tree / "Sources/CScheduler" / file)
+        return build.link([own if each.name == own.name else each for each in self.objects])
+
+    def wanted(self, mutant):
+        """Which checks, as a pattern, are to kill the mutant."""
+        return mutants.CHECKS.get(mutant[0]) or mutants.CHECKS[pathlib.Path(mutant[1]).stem]
+
+    def mutants(self):
+        """Yields (name, file below Sources/CScheduler, mutated text) for each."""
+        for name, file, old, new in mutants.MUTANTS:
+            yield name, file, replace((self.root / "Sources/CScheduler" / file).read_text(), old, new, name, file)
+        yield from orders.weakenings(self.root)
+
+
+def replace(text, old, new, name, file):
+    """Returns `text` with `new` for `old`, which is to stand there once."""
+    pattern = r"\s+(?://.*\n\s*)?".join(map(re.escape, old.split()))  # however it is laid out and remarked on
+    mutated, count = re.subn(pattern, lambda _: new, text)
+    if count != 1:
+        raise SystemExit(f"Tools/model: mutant '{name}': its text stands {count} times in {file}, not once")
+    return mutated

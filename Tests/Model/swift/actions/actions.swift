@@ -1,0 +1,265 @@
+// PlainAction.swift (I1, I2) and ScheduledAction.swift (Y1 to Y4).
+
+internal import CScheduler
+
+private final class State: @unchecked Sendable {
+  let core = HandCore(), other = HandCore()
+  let child = Child(), gone = Note(), firstGone = Note(), runs = Note(), laterRuns = Note()
+  var action: (any Cancelable)?, later: ScheduledAction?
+}
+nonisolated(unsafe) private var state: State!
+
+private func start() -> State {
+  state = State()
+  return state
+}
+
+// MARK: plain
+
+private func plainAgainstDisposal() {
+  let state = start()
+  let runs = state.runs, gone = state.gone
+  state.action = state.core.submit(capturing(gone) { runs.value += 1 }).action
+  spawn { state.core.perform() }
+  spawn { state.action!.dispose() }
+}
+
+private func plainAgainstTwo() {
+  plainAgainstDisposal()
+  let state = state!
+  spawn { state.action!.dispose() }
+}
+
+private func ranOrDropped() {
+  expect(state.runs.value <= 1 && state.gone.value == 1, "it ran or not, and its captures are gone")
+  state = nil
+}
+
+private func disposedBefore() {
+  let state = start()
+  let runs = state.runs, gone = state.gone
+  state.action = state.core.submit(capturing(gone) { runs.value += 1 }).action
+  spawn {
+    state.action!.dispose()
+    expect(state.gone.value == 1, "captures are gone when dispose returns")
+  }
+}
+
+private func neverRan() {
+  state.core.perform()
+  expect(state.runs.value == 0, "what had not begun never begins")
+  state = nil
+}
+
+private func plainPublished() {
+  let state = start()
+  publication(state.core.submit {}.action)
+}
+
+// MARK: with what it returns
+
+private func returning(_ state: State) -> ScheduledAction {
+  let runs = state.runs, child = state.child
+  let action = ScheduledAction(.disposing(returningBody(state.gone, runs, child)))
+  _ = action.submit { csched_target_submit(state.core.target, $0) }
+  return action
+}
+
+@inline(never)
+private func returningBody(_ gone: Note, _ runs: Note, _ child: Child) -> @Sendable () -> any Disposable {
+  let capture = Capture(gone)
+  return {
+    withExtendedLifetime(capture) {}
+    runs.value += 1
+    return child
+  }
+}
+
+private func unbegunDisposed() {
+  let state = start()
+  state.action = returning(state)
+  spawn {
+    state.action!.dispose()
+    expect(state.gone.value == 1, "captures are gone when dispose returns")
+  }
+}
+
+private func runAgainstDisposal() {
+  let state = start()
+  state.action = returning(state)
+  spawn { state.core.perform() }
+  spawn { state.action!.dispose() }
+}
+
+private func runAgainstTwo() {
+  runAgainstDisposal()
+  let state = state!
+  spawn { state.action!.dispose() }
+}
+
+private func childDisposed() {
+  expect(state.child.disposals == state.runs.value, "what it returned is disposed once")
+  expect(state.gone.value == 1, "captures are gone")
+  state = nil
+}
+
+private func runAgainstRelease() {
+  let state = start()
+  state.action = returning(state)
+  spawn { state.core.perform() }
+  spawn { state.action = nil }
+}
+
+private func childUndisposed() {
+  expect(state.runs.value == 1 && state.child.disposals == 0 && state.gone.value == 1, "letting go is not disposing")
+  state = nil
+}
+
+// MARK: chains
+
+@inline(never)
+private func made(_ gone: Note) -> Capture { Capture(gone) }
+
+// The first returns the second, which is on another queue, and tells when it has gone.
+private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false) -> State {
+  let state = start()
+  let laterRuns = state.laterRuns, child = state.child
+  let later = ScheduledAction(
+    .disposing {
+      laterRuns.value += 1
+      return child
+    },
+    keeping: made(state.gone))
+  _ = later.submit { csched_target_submit(state.other.target, $0) }
+  let runs = state.runs
+  let first = ScheduledAction(
+    .disposing {
+      runs.value += 1
+      return later
+    },
+    keeping: made(state.firstGone))
+  _ = first.submit { csched_target_submit(state.core.target, $0) }
+  state.action = first
+  if keepsTheLater { state.later = later }
+  spawn { state.core.perform() }
+  spawn { if dropsTheLater { state.other.discard() } else { state.other.perform() } }
+  return state
+}
+
+private func chain() { _ = twoInChain() }
+
+private func droppedChain() { _ = twoInChain(dropsTheLater: true) }
+
+private func leadsToTheLast() {
+  expect(state.runs.value == 1 && state.laterRuns.value == 1 && state.child.disposals == 0, "both ran")
+  expect(state.gone.value == 1, "the one between is gone")
+  state.action!.dispose()
+  expect(state.child.disposals == 1, "the first leads to what the last returned")
+  state = nil
+}
+
+// Whoever keeps the later one does not keep the first.
+private func keptChain() { _ = twoInChain(keepsTheLater: true) }
+
+private func keepsNobody() {
+  state.action = nil
+  expect(state.firstGone.value == 1, "the first is gone")
+  state.later!.dispose()
+  expect(state.child.disposals == 1, "the later one leads to what it returned")
+  state = nil
+}
+
+private func isDropped() {
+  expect(state.runs.value == 1 && state.laterRuns.value == 0, "the first ran")
+  state = nil
+}
+
+private func chainAgainstDisposal() {
+  let state = twoInChain()
+  spawn { state.action!.dispose() }
+}
+
+private func chainDisposed() {
+  let isReached = state.runs.value == 1
+  expect(state.child.disposals == (isReached ? state.laterRuns.value : 0), "what was reached is disposed once")
+  expect(isReached || state.laterRuns.value == 1, "what was not reached has run")
+  state = nil
+}
+
+private func chainAgainstRelease() {
+  let state = twoInChain()
+  spawn { state.action = nil }
+}
+
+private func bothRan() {
+  expect(state.runs.value == 1 && state.laterRuns.value == 1 && state.child.disposals == 0, "both ran")
+  state = nil
+}
+
+// Each one schedules the next: so the runner goes through all three, while the first is disposed.
+private func scheduleNext(_ state: State, _ left: Int) -> ScheduledAction {
+  let core = state.core, runs = state.runs, child = state.child
+  let action = ScheduledAction(
+    .disposing { [unowned state] in
+      runs.value += 1
+      return left == 0 ? child : scheduleNext(state, left - 1)
+    },
+    keeping: made(state.gone))
+  _ = action.submit { csched_target_submit(core.target, $0) }
+  return action
+}
+
+private func recursionAgainstDisposal() {
+  let state = start()
+  state.action = scheduleNext(state, 2)
+  spawn { state.core.perform() }
+  spawn { state.action!.dispose() }
+}
+
+private func recursion() {
+  let state = start()
+  state.action = scheduleNext(state, 2)
+  spawn { state.core.perform() }
+}
+
+private func onlyTheFirst() {
+  expect(state.runs.value == 3 && state.gone.value == 2, "all but the first are gone")
+  state.action!.dispose()
+  expect(state.child.disposals == 1, "which leads to what the last returned")
+  state = nil
+}
+
+private func recursionDisposed() {
+  expect(state.child.disposals == (state.runs.value == 3 ? 1 : 0), "what the last one returned is disposed once")
+  state = nil
+}
+
+private func published() {
+  let state = start()
+  publication(returning(state))
+}
+
+private func isSeen() {
+  seen()
+  state.core.discard()
+  state = nil
+}
+
+let actionChecks = [
+  Check("plain action: a run against a disposal", plainAgainstDisposal, ranOrDropped),  // I1
+  Check("plain action: a run against two disposals", plainAgainstTwo, ranOrDropped),  // I1
+  Check("plain action: disposed before its turn", disposedBefore, neverRan),  // I1
+  Check("plain action: who sees it disposed sees what was before", plainPublished, isSeen),  // I2
+  Check("action: disposed before its turn", unbegunDisposed, neverRan),  // Y1
+  Check("action: a run against a disposal", runAgainstDisposal, childDisposed),  // Y1
+  Check("action: a run against two disposals", runAgainstTwo, childDisposed),  // Y1
+  Check("action: a run against a release", runAgainstRelease, childUndisposed),  // Y1
+  Check("action: a chain leads to its end", chain, leadsToTheLast),  // Y2
+  Check("action: a chain whose end is dropped", droppedChain, isDropped),  // Y3
+  Check("action: a chain whose later one is kept", keptChain, keepsNobody),  // Y2 Y3
+  Check("action: a chain against a disposal", chainAgainstDisposal, chainDisposed),  // Y1 Y2
+  Check("action: a chain against a release", chainAgainstRelease, bothRan),  // Y2 Y3
+  Check("action: a recursion keeps only its first", recursion, onlyTheFirst),  // Y2 Y3
+  Check("action: a recursion against a disposal", recursionAgainstDisposal, recursionDisposed),  // Y1 Y2
+  Check("action: who sees it disposed sees what was before", published, isSeen),  // Y4
+]

@@ -1,0 +1,62 @@
+// PeriodicAction.swift: Z1 to Z3.
+
+private final class State: @unchecked Sendable {
+  let core = HandCore(), kept = Note()
+  let ticks = Note(), gone = Note()
+  var action: PeriodicAction?
+}
+nonisolated(unsafe) private var state: State!
+
+private func start() -> State {
+  let new = State()
+  state = new
+  let ticks = new.ticks
+  new.action = new.core.submit(
+    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), keeping: Capture(new.kept),
+    capturing(new.gone) { ticks.value += 1 })
+  return new
+}
+
+private func disposalAgainstTick() {
+  let state = start()
+  spawn { state.core.perform(atMost: 1) }
+  spawn { state.action!.dispose() }
+}
+
+private func disposalAgainstTwo() {
+  let state = start()
+  spawn { state.core.perform(atMost: 2) }
+  spawn { state.action!.dispose() }
+}
+
+private func disposalsAgainstTick() {
+  disposalAgainstTick()
+  let state = state!
+  spawn { state.action!.dispose() }
+}
+
+// Whatever was submitted has been cancelled: its turn finds nothing to do.
+private func noMoreTicks() {
+  let before = state.ticks.value
+  expect(state.gone.value == 1, "captures are gone")
+  state.core.perform()
+  expect(state.ticks.value == before, "no tick after the disposal")
+  expect(state.kept.value == 1, "the scheduler is let go")
+  state = nil
+}
+
+private func publishedAction() {
+  publication(start().action!)
+}
+
+private func isSeen() {
+  seen()
+  noMoreTicks()
+}
+
+let periodicChecks = [
+  Check("periodic action: a disposal against a tick", disposalAgainstTick, noMoreTicks),  // Z1 Z2
+  Check("periodic action: a disposal against two ticks", disposalAgainstTwo, noMoreTicks),  // Z1 Z2
+  Check("periodic action: two disposals against a tick", disposalsAgainstTick, noMoreTicks),  // Z1
+  Check("periodic action: who sees it disposed sees what was before", publishedAction, isSeen),  // Z3
+]

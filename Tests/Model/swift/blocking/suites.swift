@@ -1,0 +1,3 @@
+// The checks of Sources/Scheduler/Blocking.
+
+let checks = sinkChecks + lockChecks

@@ -1,0 +1,135 @@
+// Those that dispose or run something once: AnonymousDisposable.swift (A1 to A3), BinaryDisposable.swift (G1, G2), and those
+// that are made like them.
+
+internal import CScheduler
+
+private final class State: @unchecked Sendable {
+  let first = Note(), second = Note(), gone = Note()
+  var disposable: (any Cancelable)?
+  var around: CompositeDisposable?
+}
+nonisolated(unsafe) private var state: State!
+/// Whose dispose ran the closure. In no object, so that whoever looks does not race.
+nonisolated(unsafe) private var winner: UInt = 0
+
+private func closure(_ state: State, _ runs: Note) -> @Sendable () -> Void {
+  capturing(state.gone) {
+    runs.value += 1
+    winner = csched_swift_thread_()
+  }
+}
+
+/// Whoever's dispose has run the closure finds its captures gone.
+private func dispose(_ state: State) {
+  state.disposable!.dispose()
+  if winner == csched_swift_thread_() { expect(state.gone.value == 1, "captures are gone when dispose returns") }
+}
+
+private func dying(_ state: State) -> Dying { Dying(state.first, state.gone) { winner = csched_swift_thread_() } }
+
+private func twice(_ make: (State) -> any Cancelable) {
+  let new = State()
+  state = new
+  winner = 0
+  new.disposable = make(new)
+  spawn { dispose(new) }
+  spawn { dispose(new) }
+}
+
+/// One thread disposes it, another what it is in.
+private func insideAndOutside(_ make: (State) -> any Cancelable) {
+  let new = State()
+  state = new
+  new.disposable = make(new)
+  winner = 0
+  new.around = CompositeDisposable(new.disposable!)
+  spawn { dispose(new) }
+  spawn { new.around!.dispose() }
+}
+
+private func ranOnce() {
+  expect(state.first.value == 1, "once")
+  expect(state.gone.value == 1, "captures are gone")
+  state = nil
+}
+
+private func bothOnce() {
+  expect(state.first.value == 1 && state.second.value == 1, "each once")
+  state = nil
+}
+
+private func anonymous(_ state: State) -> any Cancelable { AnonymousDisposable(closure(state, state.first)) }
+private func any(_ state: State) -> any Cancelable { AnyDisposable(closure(state, state.first)) }
+private func anyChild(_ state: State) -> any Cancelable { AnyDisposable(dying(state)) }
+private func scoped(_ state: State) -> any Cancelable { ScopedDisposable(dying(state)) }
+private func binary(_ state: State) -> any Cancelable {
+  let second = state.second
+  return BinaryDisposable(anonymous(state), AnonymousDisposable { second.value += 1 })
+}
+private func nary(_ state: State) -> any Cancelable {
+  let second = state.second
+  return NaryDisposable([anonymous(state), AnonymousDisposable { second.value += 1 }])
+}
+
+private func anonymousTwice() { twice(anonymous) }
+private func anyTwice() { twice(any) }
+private func anyChildTwice() { twice(anyChild) }
+private func scopedTwice() { twice(scoped) }
+private func binaryTwice() { twice(binary) }
+private func naryTwice() { twice(nary) }
+private func anyInside() { insideAndOutside(any) }
+private func anyChildInside() { insideAndOutside(anyChild) }
+private func scopedInside() { insideAndOutside(scoped) }
+private func binaryInside() { insideAndOutside(binary) }
+private func naryInside() { insideAndOutside(nary) }
+
+// The last reference goes on either thread, while the other may just have disposed it.
+private func scopedRelease() {
+  let new = State()
+  state = new
+  let one = scoped(new)
+  spawn { one.dispose() }
+  spawn { [inner = Optional(one)] in _ = inner }
+}
+
+private func scopedReleases() {
+  let new = State()
+  state = new
+  let one = scoped(new)
+  for _ in 0..<2 { spawn { [inner = Optional(one)] in _ = inner } }
+}
+
+private func binaryPublishedInside() {
+  let binary = BinaryDisposable(Child(), Child())
+  publication(binary, by: CompositeDisposable(binary))
+}
+
+private func booleanPublished() { publication(BooleanDisposable()) }
+private func anonymousPublished() { publication(AnonymousDisposable {}) }
+private func anyPublished() { publication(AnyDisposable()) }
+private func binaryPublished() { publication(BinaryDisposable(Child(), Child())) }
+private func naryPublished() { publication(NaryDisposable([Child()])) }
+private func scopedPublished() { publication(ScopedDisposable(Child())) }
+
+let onceChecks = [
+  Check("anonymous: two disposals run it once", anonymousTwice, ranOnce),  // A1 A2
+  Check("anonymous: who sees it disposed sees what was before", anonymousPublished, seen),  // A3
+  Check("any disposable: two disposals of a closure", anyTwice, ranOnce),  // A1 A2
+  Check("any disposable: two disposals of a child", anyChildTwice, ranOnce),  // A1 A2
+  Check("any disposable: disposed beside what it is in", anyInside, ranOnce),  // A1
+  Check("any disposable: a child disposed beside what it is in", anyChildInside, ranOnce),  // A1
+  Check("any disposable: who sees it disposed sees what was before", anyPublished, seen),  // A3
+  Check("scoped: two disposals", scopedTwice, ranOnce),  // A1 A2
+  Check("scoped: disposed beside what it is in", scopedInside, ranOnce),  // A1
+  Check("scoped: a disposal against the last release", scopedRelease, ranOnce),  // A1 A2
+  Check("scoped: two releases, of which the last disposes", scopedReleases, ranOnce),  // A1 A2
+  Check("scoped: who sees it disposed sees what was before", scopedPublished, seen),  // A3
+  Check("binary: two disposals", binaryTwice, bothOnce),  // G1
+  Check("binary: disposed beside what it is in", binaryInside, bothOnce),  // G1
+  Check("binary: who sees it disposed sees what was before", binaryPublished, seen),  // G2
+  Check("binary: the same, disposed by what it is in", binaryPublishedInside, seen),  // G2
+  Check("n-ary: two disposals", naryTwice, bothOnce),  // G1
+  Check("n-ary: disposed beside what it is in", naryInside, bothOnce),  // G1
+  Check("n-ary: who sees it disposed sees what was before", naryPublished, seen),  // G2
+  Check("boolean: who sees it disposed sees what was before", booleanPublished, seen),  // A3
+]

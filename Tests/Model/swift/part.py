@@ -1,0 +1,102 @@
+"""The part of the model that checks the Swift module: its own source, compiled with checks in Swift, on the engine and the C core."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+
+import announce
+from core_part import replace
+import swift_mutants
+
+# What is compiled together, as patterns below Sources/Scheduler: as little as will do, because each mutant compiles its group.
+WALK = [f"Disposables/{name}.swift" for name in (
+    "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
+    "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable")]
+ACTIONS = [*WALK, "Internal/*.swift", "Schedulers/PlainAction.swift", "Schedulers/ScheduledAction.swift",
+           "Schedulers/PeriodicAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
+           "Schedulers/MonotonicTime.swift", "Schedulers/ImmediateSchedulerType.swift", "Schedulers/Cores/TargetCore.swift"]
+GROUPS = {
+    "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
+              "Disposables/BooleanDisposable.swift"],
+    "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift"],
+    "actions": ACTIONS,
+    "blocking": [
+        *ACTIONS, "Synchronization/Protected.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
+        "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift",
+        "Schedulers/SchedulerType.swift", "Schedulers/SchedulerTarget.swift", "Schedulers/MainScheduler.swift",
+        "Schedulers/Cores/MainCore.swift", "Schedulers/Cores/StandingCore.swift"],
+}
+WITHOUT = {"Disposable+Task.swift"}  # Swift's own concurrency is not in the model
+WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
+           "free", "malloc_usable_size", "_swift_stdlib_reportFatalErrorInFile"]
+
+
+def tool(name):
+    """A tool of the Swift toolchain, whose LLVM is that of its compiler."""
+    info = json.loads(subprocess.run(["swiftc", "-print-target-info"], check=True, capture_output=True, text=True).stdout)
+    return pathlib.Path(info["paths"]["runtimeResourcePath"]).parent.parent / "bin" / name
+
+
+class SwiftPart:
+    def __init__(self, group, root, scratch, c_objects):
+        self.name, self.root, self.folder = group, root, scratch / group
+        self.sources = root / "Sources/Scheduler"
+        self.c_objects = [each for each in c_objects if not each.name.startswith("checks-")]
+        self.clang = tool("clang")
+        self.equivalent = swift_mutants.EQUIVALENT
+        self._copy_headers()
+
+    def _copy_headers(self):
+        """The module's headers, with the model's atomic.h among them."""
+        (self.folder / "include").mkdir(parents=True)
+        shutil.copytree(self.root / "Sources/CScheduler/include", self.folder / "include", dirs_exist_ok=True)
+        shutil.copytree(self.root / "Tests/Model/shadow", self.folder / "include", dirs_exist_ok=True)
+
+    def _files(self):
+        found = {path for pattern in GROUPS[self.name] for path in self.sources.glob(pattern) if path.name not in WITHOUT}
+        checks = [*(self.root / "Tests/Model/swift").glob("*.swift"), *(self.root / "Tests/Model/swift" / self.name).glob("*.swift")]
+        return sorted(found) + sorted(checks)
+
+    def build(self):
+        return self._program(self.folder, {})
+
+    def build_mutant(self, folder, mutant):
+        _, file, text = mutant
+        mutated = folder / pathlib.Path(file).name
+        mutated.write_text(text)
+        return self._program(folder, {self.sources / file: mutated})
+
+    def _program(self, folder, replaced):
+        module, instrumented, final, program = (folder / name for name in ("module.ll", "module.o", "swift.o", "model"))
+        compiled = subprocess.run(
+            ["swiftc", "-parse-as-library", "-wmo", "-O", "-gline-tables-only", "-enforce-exclusivity=unchecked", "-swift-version", "6",
+             "-suppress-warnings", "-package-name", "scheduler", "-module-name", "Scheduler", "-module-cache-path", self.folder / "cache",
+             f"-I{self.folder}/include", f"-I{self.root}/Tests/Model/swift/include",
+             "-emit-ir", *[replaced.get(path, path) for path in self._files()], "-o", module], capture_output=True, text=True)
+        if compiled.returncode != 0:
+            raise SystemExit(f"Tools/model: {self.name}: does not compile{' as a mutant' if replaced else ''}:\n{compiled.stderr}")
+        module.write_text(announce.announce(module.read_text()))
+        # Optimised by Swift already. Not by fast instruction selection, which loses Swift's register for errors.
+        subprocess.run([self.clang, "-c", "-O0", "-mllvm", "-fast-isel=0", "-fsanitize=thread", "-Wno-override-module", module,
+                        "-o", instrumented], check=True)
+        subprocess.run(["objcopy", *announce.renames(), instrumented, final], check=True)
+        wraps = [argument for name in WRAPPED for argument in ("-Xlinker", f"--wrap={name}")]
+        subprocess.run(["swiftc", "-static-stdlib", "-o", program, *self.c_objects, final, *wraps, "-Xclang-linker", "-no-pie", "-lbsd",
+                        "-lswiftSynchronization"], check=True)
+        return program
+
+    def wanted(self, mutant):
+        """Which checks, as a pattern, are to kill the mutant."""
+        return swift_mutants.CHECKS.get(mutant[0]) or swift_mutants.CHECKS[pathlib.Path(mutant[1]).stem]
+
+    def mutants(self):
+        """Yields (name, file below Sources/Scheduler, mutated text) for each that this group's checks are to kill."""
+        for stem in swift_mutants.GROUP_OF[self.name]:
+            path = next(self.sources.rglob(f"{stem}.swift"))
+            text, file = path.read_text(), str(path.relative_to(self.sources))
+            for name, own, old, new in swift_mutants.MUTANTS:
+                if own == stem:
+                    yield name, file, replace(text, old, new, name, file)
+            yield from swift_mutants.weakenings(stem, file, text)
+
