@@ -174,7 +174,7 @@ MUTANTS = [
     ("pool: a job that ends its thread costs a worker", "core/pool_worker.c", "  if (!worker->has_left) replace(worker);\n", ""),
     ("pool: a successor is counted as searching", "core/pool_worker.c", "worker->is_searching = leaving == NULL || leaving->is_searching;", "worker->is_searching = true;"),
     ("pool: a worker without a successor does not go on", "core/pool_worker.c", "if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);", "csched_pool_start_worker_(worker->pool, worker);"),
-    ("pool: one that cannot begin stays in memory", "core/pool.c", "  else free(pool); // X4\n", ""),
+    ("pool: one that cannot begin stays in memory", "core/pool.c", "  free(pool); // X4\n", ""),
     # misuse
     ("relock is not noticed", "core/lock.c",
      "  if (is_owner(lock)) panic_owner(lock, \"csched_lock_lock\", \"The lock is not recursive: unlock it first.\");\n", ""),

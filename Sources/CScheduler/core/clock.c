@@ -183,7 +183,7 @@ static void drop_all(clock_queue *queue) {
 
 void csched_clocks_stop_(void) {
   csched_lock_lock(&starting);
-  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
+  clocks *all = csched_load_relaxed(&shared); // CL4: as in start
   csched_store_relaxed(&shared, NULL);        // CL4: the same
   if (all != NULL) is_stopping = true;
   csched_lock_unlock(&starting);

@@ -10,21 +10,21 @@ from core_part import replace
 import swift_mutants
 
 # What is compiled together, as patterns below Sources/Scheduler: as little as will do, because each mutant compiles its group.
-WALK = [f"Disposables/{name}.swift" for name in (
+WALK = ["Internal/Counted.swift", *(f"Disposables/{name}.swift" for name in (
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
-    "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable")]
+    "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Schedulers/PlainAction.swift", "Schedulers/ScheduledAction.swift",
            "Schedulers/PeriodicAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
            "Schedulers/MonotonicTime.swift", "Schedulers/ImmediateSchedulerType.swift", "Schedulers/Cores/TargetCore.swift"]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
               "Disposables/BooleanDisposable.swift"],
-    "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift"],
+    "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift", "Internal/Counted.swift"],
     "actions": ACTIONS,
     "blocking": [
         *ACTIONS, "Synchronization/Protected.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift",
-        "Schedulers/SchedulerType.swift", "Schedulers/SchedulerTarget.swift", "Schedulers/MainScheduler.swift",
+        "Schedulers/SchedulerType.swift", "Schedulers/SchedulerTarget.swift", "Schedulers/BootTime.swift", "Schedulers/WallTime.swift", "Schedulers/MainScheduler.swift",
         "Schedulers/Cores/MainCore.swift", "Schedulers/Cores/StandingCore.swift"],
 }
 WITHOUT = {"Disposable+Task.swift"}  # Swift's own concurrency is not in the model

@@ -78,10 +78,10 @@ MUTANTS = [
      "let old = word.load(ordering: .acquiring); word.store(old | Self.primary, ordering: .releasing)"),
     # those that do it once
     ("anonymous: disposed in two steps", "AnonymousDisposable", EXCHANGED, SPLIT),
-    ("anonymous: the closure stays", "AnonymousDisposable", "self.action = nil action()", "action()"),
+    ("anonymous: the closure stays", "AnonymousDisposable", "action.call()", "action.call(); self.action = consume action"),
     ("any disposable: disposed in two steps", "AnyDisposable", EXCHANGED, SPLIT),
-    ("any disposable: the closure stays", "AnyDisposable", "self.action = nil action() return nil", "action(); return nil"),
-    ("any disposable: the child stays", "AnyDisposable", "guard let action else { return child.take() }", "guard let action else { return child }"),
+    ("any disposable: the closure stays", "AnyDisposable", "action.call() return nil", "action.call(); self.action = consume action; return nil"),
+    ("any disposable: the child stays", "AnyDisposable", "else { return child.take() }", "else { return child }"),
     ("binary: disposed in two steps", "BinaryDisposable", "func dispose() { guard !" + EXCHANGED, "func dispose() { guard !" + SPLIT),
     ("binary: handed over in two steps", "BinaryDisposable", "(into walk: inout DisposalWalk) { guard !" + EXCHANGED, "(into walk: inout DisposalWalk) { guard !" + SPLIT),
     ("binary: handed over without the first", "BinaryDisposable", "walk.push(first, second)", "walk.push(second)"),
@@ -114,7 +114,7 @@ MUTANTS = [
      "disposed.store(true, ordering: .releasing) atomicMemoryFence(ordering: .sequentiallyConsistent) csched_timer_cancel(storage.timer)",
      "csched_timer_cancel(storage.timer); atomicMemoryFence(ordering: .sequentiallyConsistent); disposed.store(true, ordering: .releasing)"),
     ("periodic action: what is dropped keeps its work", "PeriodicAction", "func drop() { work = nil }", "func drop() {}"),
-    ("periodic action: what is over keeps the scheduler", "PeriodicAction", "func letGo() { scheduler = nil }", "func letGo() {}"),
+    ("periodic action: what is over keeps the scheduler", "PeriodicAction", "func letGo() { core.letGo() }", "func letGo() {}"),
     # BlockingSink.swift
     ("blocking: an element is kept after the end", "BlockingSink", "guard state.outcome == nil else { return (false, false) }", ""),
     ("blocking: a second outcome takes the place of the first", "BlockingSink", "guard state.outcome == nil else { return false } state.outcome = outcome", "state.outcome = outcome"),

@@ -6,6 +6,8 @@ internal import CScheduler
 final class HandCore: TargetCore, @unchecked Sendable {
   // Unchecked: one thread at a time.
   private var delivered: UnsafeMutablePointer<csched_job>?
+  /// How often it was taken into use, and let go of.
+  private(set) var uses = 0, ends = 0
 
   init() {
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
@@ -14,6 +16,9 @@ final class HandCore: TargetCore, @unchecked Sendable {
   }
 
   deinit { target.deallocate() }
+
+  override func use() { uses += 1 }
+  override func letGo() { ends += 1 }
 
   fileprivate func deliver(_ job: UnsafeMutablePointer<csched_job>?) {
     expect(delivered == nil, "one at a time")
@@ -35,6 +40,22 @@ final class HandCore: TargetCore, @unchecked Sendable {
 
   /// Drops what has been delivered, as one that ends does.
   func discard() { if let job = take() { csched_target_discard(job) } }
+}
+
+/// A place that shows, by what it keeps, how long an action has been there.
+final class KeptPlace: TargetCore, @unchecked Sendable {
+  // Unchecked: it never changes.
+  private let kept: Capture
+
+  @inline(never)
+  init(_ gone: Note) {
+    kept = Capture(gone)
+    let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
+    target.initialize(to: csched_target(type: handType, owner: nil))
+    super.init(target)
+  }
+
+  deinit { target.deallocate() }
 }
 
 private nonisolated(unsafe) let handType: UnsafePointer<csched_target_type> = {

@@ -5,6 +5,7 @@ internal import CScheduler
 private final class State: @unchecked Sendable {
   let core = HandCore(), other = HandCore()
   let child = Child(), gone = Note(), firstGone = Note(), runs = Note(), laterRuns = Note()
+  let turnsGone = [Note(), Note(), Note()]  // apart, because turns may end on two threads at once
   var action: (any Cancelable)?, later: ScheduledAction?
 }
 nonisolated(unsafe) private var state: State!
@@ -117,9 +118,6 @@ private func childUndisposed() {
 
 // MARK: chains
 
-@inline(never)
-private func made(_ gone: Note) -> Capture { Capture(gone) }
-
 // The first returns the second, which is on another queue, and tells when it has gone.
 private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false) -> State {
   let state = start()
@@ -129,7 +127,7 @@ private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false
       laterRuns.value += 1
       return child
     },
-    keeping: made(state.gone))
+    inside: KeptPlace(state.gone))
   _ = later.submit { csched_target_submit(state.other.target, $0) }
   let runs = state.runs
   let first = ScheduledAction(
@@ -137,7 +135,7 @@ private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false
       runs.value += 1
       return later
     },
-    keeping: made(state.firstGone))
+    inside: KeptPlace(state.firstGone))
   _ = first.submit { csched_target_submit(state.core.target, $0) }
   state.action = first
   if keepsTheLater { state.later = later }
@@ -204,7 +202,7 @@ private func scheduleNext(_ state: State, _ left: Int) -> ScheduledAction {
       runs.value += 1
       return left == 0 ? child : scheduleNext(state, left - 1)
     },
-    keeping: made(state.gone))
+    inside: KeptPlace(state.turnsGone[left]))
   _ = action.submit { csched_target_submit(core.target, $0) }
   return action
 }
@@ -223,7 +221,7 @@ private func recursion() {
 }
 
 private func onlyTheFirst() {
-  expect(state.runs.value == 3 && state.gone.value == 2, "all but the first are gone")
+  expect(state.runs.value == 3 && state.turnsGone.map(\.value) == [1, 1, 0], "all but the first are gone")
   state.action!.dispose()
   expect(state.child.disposals == 1, "which leads to what the last returned")
   state = nil
@@ -233,6 +231,19 @@ private func recursionDisposed() {
   expect(state.child.disposals == (state.runs.value == 3 ? 1 : 0), "what the last one returned is disposed once")
   state = nil
 }
+
+private func disposedAfterItRan() {
+  let state = start()
+  let runs = state.runs, gone = state.gone
+  state.action = state.core.submit(.disposing { Dying(runs, gone) })
+  state.core.perform()
+  spawn {
+    state.action!.dispose()
+    expect(runs.value == 1 && gone.value == 1, "what was returned is disposed, and gone, when dispose returns")
+  }
+}
+
+private func over() { state = nil }
 
 private func published() {
   let state = start()
@@ -261,5 +272,6 @@ let actionChecks = [
   Check("action: a chain against a release", chainAgainstRelease, bothRan),  // Y2 Y3
   Check("action: a recursion keeps only its first", recursion, onlyTheFirst),  // Y2 Y3
   Check("action: a recursion against a disposal", recursionAgainstDisposal, recursionDisposed),  // Y1 Y2
+  Check("action: a disposal lets go of what was returned", disposedAfterItRan, over),  // Y1
   Check("action: who sees it disposed sees what was before", published, isSeen),  // Y4
 ]

@@ -1,7 +1,7 @@
 // PeriodicAction.swift: Z1 to Z3.
 
 private final class State: @unchecked Sendable {
-  let core = HandCore(), kept = Note()
+  let core = HandCore()
   let ticks = Note(), gone = Note()
   var action: PeriodicAction?
 }
@@ -12,7 +12,7 @@ private func start() -> State {
   state = new
   let ticks = new.ticks
   new.action = new.core.submit(
-    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), keeping: Capture(new.kept),
+    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil,
     capturing(new.gone) { ticks.value += 1 })
   return new
 }
@@ -41,7 +41,7 @@ private func noMoreTicks() {
   expect(state.gone.value == 1, "captures are gone")
   state.core.perform()
   expect(state.ticks.value == before, "no tick after the disposal")
-  expect(state.kept.value == 1, "the scheduler is let go")
+  expect(state.core.uses == 1 && state.core.ends == 1, "the core is let go of")
   state = nil
 }
 
