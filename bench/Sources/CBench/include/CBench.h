@@ -69,6 +69,14 @@ double cbench_serial_sync(long count);
 // Two loops, each driven by a host that waits for its descriptor.
 double cbench_hosted_round_trip(long count);
 
+// Other libraries' loops, if they are installed: a timer's insertion and cancellation on its loop's own thread, with so many pending in
+// this process; a round trip between two loops.
+bool cbench_has_uv(void);
+double cbench_uv_timer(long waiting, long count);
+double cbench_uv_round_trip(long count);
+bool cbench_has_glib(void);
+double cbench_glib_timer(long waiting, long count);
+
 // How often the process has called the kernel's futex, through the C library.
 long cbench_futex_calls(void);
 

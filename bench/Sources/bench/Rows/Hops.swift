@@ -53,5 +53,7 @@ let hopRows = [
     ], targets: [.limit("L1", 8), .peer("serial async", 0.1)]),
   Row(
     id: "H3", work: "round trip between two loops, each in a host that waits for its descriptor, on one processor",
-    contenders: [.ours("csched_loop_fd") { cbench_hosted_round_trip($0) }], targets: [.limit("L4", 1.15)]),
+    contenders: [.ours("csched_loop_fd") { cbench_hosted_round_trip($0) }]
+      + (cbench_has_uv() ? [.peer("libuv async") { cbench_uv_round_trip($0) }] : []),
+    targets: [.limit("L4", 1.15), .peer("libuv async", 0.9)]),
 ]

@@ -80,8 +80,11 @@ private func rows(_ name: String, _ pending: Int, rounds: Int, peerRounds: Int, 
   return [
     Row(
       id: "R1c-\(name)", work: "timer: insert, cancel; \(name) pending; in C",
-      contenders: [Contender(name: "csched_thread", role: .ours, measure: c { cbench_timer($0, $1) })],
-      targets: [.limit("L6", 2)] + (also.map { [$0] } ?? [])),
+      contenders: [Contender(name: "csched_thread", role: .ours, measure: c { cbench_timer($0, $1) })]
+        + (cbench_has_uv() ? [Contender(name: "libuv", role: .peer, measure: c { cbench_uv_timer($0, $1) })] : [])
+        + (cbench_has_glib() && pending <= 1_000
+          ? [Contender(name: "GLib", role: .peer, measure: c { cbench_glib_timer($0, $1) })] : []),
+      targets: [.limit("L6", 2), .peer("libuv", 0.5)] + (also.map { [$0] } ?? [])),
     Row(
       id: "R1r-\(name)", work: "timer: cancel one of \(name) at random, insert it again; in C",
       contenders: [Contender(name: "csched_thread", role: .ours, measure: c { cbench_timer_replaced($0, $1) })]),
