@@ -37,7 +37,9 @@ struct JSONReport: Encodable {
             name: $0.contender.name, role: "\($0.contender.role)", median: $0.median, min: $0.least, max: $0.most,
             percentile99: $0.percentile99, samples: $0.samples)
         },
-        ratioToDispatch: row.dispatch.flatMap { dispatch in row.ours.map { $0.median / dispatch.median } },
+        ratioToDispatch: row.dispatch.flatMap { dispatch in
+          dispatch.median > 0 ? row.ours.map { $0.median / dispatch.median } : nil
+        },
         targets: row.row.targets.map {
           Entry.Judged(text: $0.text, verdict: $0.verdict(row, limits: limits).map { "\($0)" })
         })

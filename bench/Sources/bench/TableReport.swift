@@ -27,7 +27,8 @@ struct TableReport {
       return Line(
         id: row.row.id, work: row.row.work, ours: "\(ours.short) \(row.row.unit)",
         dispatch: row.dispatch?.median.short ?? "–",
-        peers: peers.isEmpty ? "–" : peers, perDispatch: row.dispatch.map { (ours / $0.median).short + "×" } ?? "–",
+        peers: peers.isEmpty ? "–" : peers,
+        perDispatch: row.dispatch.map { $0.median > 0 ? (ours / $0.median).short + "×" : "–" } ?? "–",
         perLimit: limit.map { (ours / $0).short + "×" } ?? "–",
         targets: targets.isEmpty ? "–" : targets.joined(separator: "; "),
         spread: row.ours.map { "\($0.least.short)–\($0.most.short)" + high } ?? "–")
