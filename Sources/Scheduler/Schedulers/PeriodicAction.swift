@@ -3,6 +3,7 @@
 //   Z1  After the disposal no tick begins, also none that its own run has submitted meanwhile.
 //   Z2  When it is over, its work and captures are gone, and the scheduler is let go, once.
 //   Z3  Whoever sees it disposed sees what was before that disposal.
+//   Z4  Whoever submits it holds it for as long as it looks at it afterwards: another thread may cancel it and let go of it at once.
 // Orderings
 //   dispose: its store, fence, its cancel · run: its submission, fence, its look at `disposed`: one of the two sees the other
 //   the store of `disposed` releases, pairs with `isDisposed`
@@ -61,6 +62,9 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     }
     self.work = consume work
     due = next
+    // Held until the end: as soon as it is submitted, another thread may cancel it, and let go of it (Z4).
+    let held = Unmanaged.passRetained(self)
+    defer { held.release() }
     guard submit() else { return }  // refused, and dropped
     atomicMemoryFence(ordering: .sequentiallyConsistent)  // Z1: pairs with dispose's
     if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }  // hint: the fence orders it

@@ -16,6 +16,7 @@ GROUP_OF = {
 }
 
 CHECKS = {
+    "periodic action: nobody holds it while it looks again": "periodic action: disposed and let go of",
     "SingleAssignmentDisposable": "single assignment", "SerialDisposable": "serial disposable", "CompositeDisposable": "composite",
     "RefCountDisposable": "reference count", "AnonymousDisposable": "anonymous", "AnyDisposable": "any disposable",
     "BinaryDisposable": "binary", "NaryDisposable": "n-ary", "ScopedDisposable": "scoped", "BooleanDisposable": "boolean",
@@ -108,6 +109,8 @@ MUTANTS = [
      "guard links.returned as AnyObject? === old else { return false }", "guard links.returned as AnyObject? === old else { next?.dispose(); return false }"),
     # PeriodicAction.swift
     ("periodic action: a tick does not look again after it is submitted", "PeriodicAction", "if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }", ""),
+    ("periodic action: nobody holds it while it looks again", "PeriodicAction",
+     "let held = Unmanaged.passRetained(self) defer { held.release() }", ""),
     ("periodic action: a disposal only marks", "PeriodicAction", 
      "atomicMemoryFence(ordering: .sequentiallyConsistent) csched_timer_cancel(storage.timer)", "atomicMemoryFence(ordering: .sequentiallyConsistent)"),
     ("periodic action: a disposal cancels before it marks", "PeriodicAction",

@@ -1,4 +1,6 @@
-// PeriodicAction.swift: Z1 to Z3.
+// PeriodicAction.swift: Z1 to Z4.
+
+internal import CScheduler
 
 private final class State: @unchecked Sendable {
   let core = HandCore()
@@ -35,6 +37,44 @@ private func disposalsAgainstTick() {
   spawn { state.action!.dispose() }
 }
 
+/// A target that is a loop, whose wheel gives a timer back as soon as it is cancelled.
+private final class LoopCore: TargetCore, @unchecked Sendable {
+  // Unchecked: it never changes.
+  let loop: OpaquePointer
+
+  init() {
+    var made: OpaquePointer?
+    expect(csched_loop_create(&made) == 0, "a loop")
+    loop = made!
+    super.init(csched_loop_target(loop))
+  }
+}
+nonisolated(unsafe) private var onLoop: (core: LoopCore, action: PeriodicAction?)!
+
+private func letGoAgainstTick() {
+  state = State()
+  onLoop = (LoopCore(), nil)
+  let ticks = state.ticks
+  onLoop.action = onLoop.core.submit(
+    PeriodicTiming(every: .microseconds(100), pace: .fixedDelay), inside: nil,
+    capturing(state.gone) { ticks.value += 1 })
+  csched_loop_detach(onLoop.core.loop)
+  spawn {
+    csched_loop_attach(onLoop.core.loop)
+    csched_loop_run_until(onLoop.core.loop, csched_now() + 150_000)
+    csched_loop_destroy(onLoop.core.loop)
+  }
+  spawn {
+    let action = onLoop.action.take()!
+    action.dispose()
+  }
+}
+
+private func isGone() {
+  expect(state.gone.value == 1, "captures are gone")
+  (state, onLoop) = (nil, nil)
+}
+
 // Whatever was submitted has been cancelled: its turn finds nothing to do.
 private func noMoreTicks() {
   let before = state.ticks.value
@@ -58,5 +98,6 @@ let periodicChecks = [
   Check("periodic action: a disposal against a tick", disposalAgainstTick, noMoreTicks),  // Z1 Z2
   Check("periodic action: a disposal against two ticks", disposalAgainstTwo, noMoreTicks),  // Z1 Z2
   Check("periodic action: two disposals against a tick", disposalsAgainstTick, noMoreTicks),  // Z1
+  Check("periodic action: disposed and let go of against a tick", letGoAgainstTick, isGone),  // Z4
   Check("periodic action: who sees it disposed sees what was before", publishedAction, isSeen),  // Z3
 ]
