@@ -59,6 +59,9 @@
       thread.schedule(after: .milliseconds(20)) { for n in 1...3 { sender.send(n) } }
       #expect(try source.toBlocking(timeout: .seconds(30)).first() == 1)
       #expect(cancelled.withLock { $0 })
+      let sent = RunLoopLock()
+      thread.schedule { sent.stop() }  // behind the other values, which nobody waits for
+      try sent.run()
       cancelled.withLock { $0 = false }
       #expect(throws: BlockingError.timeout) { try source.toBlocking(timeout: .milliseconds(5)).first() }
       #expect(cancelled.withLock { $0 })
