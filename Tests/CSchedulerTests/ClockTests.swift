@@ -50,7 +50,10 @@ extension CoreTests {
       expectMessage(result)
     }
 
-    @Test("a clock that cannot be waited for is an error") func withoutDescriptors() async {
+    @Test(
+      "a clock that cannot be waited for is an error",
+      .enabled(if: Scale.sanitizer != .thread, "it starts a thread in a child of fork, which the sanitizer forbids"))
+    func withoutDescriptors() async {
       let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         ctest_exit_clock_without_descriptors()
       }
