@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BENCH_ARGS ?=
-BUDGET ?= 2m
+BUDGET ?= 3m
 TRAITS := --traits Combine
 
 # step NAME, COMMAND: runs it, and says how long it took; the first that fails ends the run by its name.
