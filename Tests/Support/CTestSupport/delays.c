@@ -16,7 +16,11 @@ static atomic_uint threads;
 static _Thread_local uint64_t state;
 
 // No calls to here from the functions of this file.
+#if defined(__clang__)
 #define UNTRACED __attribute__((no_sanitize("coverage")))
+#else
+#define UNTRACED __attribute__((no_sanitize_coverage))
+#endif
 
 UNTRACED static void read_seed(void) {
   const char *asked = getenv("SCHEDULER_TEST_DELAYS");
