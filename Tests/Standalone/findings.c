@@ -62,10 +62,11 @@ static void use_uninitialized(void) {
   free(activation);
 }
 
+// Of the C library's own: a loop that is let go of stays reachable, in the list of those that are told of forks.
 static void leak(void) {
-  csched_loop *loop = NULL;
-  csched_loop_create(&loop); // the fault: no csched_loop_destroy
-  if (loop == NULL) abort();
+  void *volatile gone = malloc(64);
+  gone = NULL;
+  (void)gone;
 }
 
 static void do_nothing(csched_job *job) { (void)job; }
