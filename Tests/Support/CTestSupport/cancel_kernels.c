@@ -94,7 +94,8 @@ static void run_loop(void *context) {
   pthread_setcancelstate(state, &state);
 }
 static void close_loop(void *context) {
-  csched_loop_close(csched_load_acquire(&((run *)context)->loop), CSCHED_STOP_RUN);
+  run *mine = context;
+  csched_loop_close(csched_load_acquire(&mine->loop), CSCHED_STOP_RUN);
 }
 
 ctest_failure ctest_cancel_in_waits(void) {
