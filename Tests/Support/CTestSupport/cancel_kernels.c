@@ -70,7 +70,7 @@ static void open_it(void *context) {
 }
 
 typedef struct run {
-  csched_loop *loop;
+  void *loop; // a csched_loop
   bool has_source;
 } run;
 static void be_told(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
