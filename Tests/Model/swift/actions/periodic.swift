@@ -62,7 +62,7 @@ private func letGoAgainstTick() {
   spawn {
     csched_loop_attach(onLoop.core.loop)
     csched_loop_run_until(onLoop.core.loop, csched_now() + 150_000)
-    csched_loop_destroy(onLoop.core.loop)
+    csched_loop_detach(onLoop.core.loop)
   }
   spawn {
     let action = onLoop.action.take()!
@@ -70,8 +70,11 @@ private func letGoAgainstTick() {
   }
 }
 
+// Only here, because a cancellation needs the loop until it returns.
 private func isGone() {
   expect(state.gone.value == 1, "captures are gone")
+  csched_loop_attach(onLoop.core.loop)
+  csched_loop_destroy(onLoop.core.loop)
   (state, onLoop) = (nil, nil)
 }
 
