@@ -13,8 +13,8 @@ import swift_mutants
 WALK = ["Internal/Counted.swift", *(f"Disposables/{name}.swift" for name in (
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
-ACTIONS = [*WALK, "Internal/*.swift", "Schedulers/PlainAction.swift", "Schedulers/ScheduledAction.swift",
-           "Schedulers/PeriodicAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
+ACTIONS = [*WALK, "Internal/*.swift", "Schedulers/PlainAction.swift", "Schedulers/ActionChain.swift",
+           "Schedulers/ScheduledAction.swift", "Schedulers/PeriodicAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
            "Schedulers/MonotonicTime.swift", "Schedulers/ImmediateSchedulerType.swift", "Schedulers/Cores/TargetCore.swift"]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",

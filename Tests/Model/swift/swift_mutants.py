@@ -11,7 +11,7 @@ GROUP_OF = {
     "slots": ["SingleAssignmentDisposable", "SerialDisposable", "RefCountDisposable"],
     "disposables": ["CompositeDisposable", "AnonymousDisposable", "AnyDisposable", "BinaryDisposable", "NaryDisposable",
                     "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
-    "actions": ["PlainAction", "ScheduledAction", "PeriodicAction"],
+    "actions": ["PlainAction", "ActionChain", "ScheduledAction", "PeriodicAction"],
     "blocking": ["BlockingSink", "RunLoopLock"],
 }
 
@@ -20,7 +20,8 @@ CHECKS = {
     "SingleAssignmentDisposable": "single assignment", "SerialDisposable": "serial disposable", "CompositeDisposable": "composite",
     "RefCountDisposable": "reference count", "AnonymousDisposable": "anonymous", "AnyDisposable": "any disposable",
     "BinaryDisposable": "binary", "NaryDisposable": "n-ary", "ScopedDisposable": "scoped", "BooleanDisposable": "boolean",
-    "LifetimeRegistration": "lifetime", "PlainAction": "plain action", "ScheduledAction": "action", "PeriodicAction": "periodic action",
+    "LifetimeRegistration": "lifetime", "PlainAction": "plain action", "ActionChain": "action", "ScheduledAction": "action",
+    "PeriodicAction": "periodic action",
     "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
 }
 
@@ -94,19 +95,22 @@ MUTANTS = [
     # PlainAction.swift
     ("plain action: what is dropped keeps its work", "PlainAction", "func drop() { work = nil }", "func drop() {}"),
     ("plain action: a disposal only marks", "PlainAction", "disposed.store(true, ordering: .releasing) csched_job_cancel(storage.job)", "disposed.store(true, ordering: .releasing)"),
-    # ScheduledAction.swift
-    ("action: its end does not look whether it is disposed", "ScheduledAction", "links.isOver = true let isLate = disposed.load(ordering: .relaxed)", "links.isOver = true; let isLate = links.returned != nil"),
-    ("action: what comes late is not disposed", "ScheduledAction", "if isLate { returned?.dispose() }", ""),
-    ("action: the holder is not led on", "ScheduledAction", "if let holder { holder.replace(self, by: isLate ? nil : returned) } else if", "if holder != nil {} else if"),
-    ("action: an action that is over gets a holder", "ScheduledAction", "if !next.links.isOver { next.links.holder = self }", "next.links.holder = self"),
-    ("action: one that has run already is not passed over", "ScheduledAction", "if isOver { replace(next, by: further) }", ""),
-    ("action: what replaces the next is not held", "ScheduledAction", "if isReplaced { hold(next) }", ""),
-    ("action: what is dropped keeps its holder", "ScheduledAction", "links.isOver = true return links.holder.take()", "links.isOver = true; return links.holder"),
-    ("action: what is dropped keeps its work", "ScheduledAction", "func drop() { body = nil", "func drop() {"),
-    ("action: a disposal leaves what was returned", "ScheduledAction", "return (isFirst, links.returned.take())", "return (isFirst, links.returned)"),
-    ("action: a disposal does not cancel", "ScheduledAction", "if core == nil { csched_job_cancel(storage.job) }", "if core == nil {}"),
-    ("action: whoever is disposed disposes what it led to, again", "ScheduledAction",
+    # ActionChain.swift
+    ("action: its end does not look whether it is disposed", "ActionChain", "let holder = links.end() if !isDisposed", "let isDisposed = false; let holder = links.end(); if !isDisposed"),
+    ("action: what comes late is not disposed", "ActionChain", "if isLate { returned?.dispose() }", ""),
+    ("action: the holder is not led on", "ActionChain", "if let holder { holder.replace(self, by: isLate ? nil : returned) } else if", "if holder != nil {} else if"),
+    ("action: an action that is over gets a holder", "ActionChain", "if !links.isOver { links.holder = self }", "links.holder = self"),
+    ("action: one that has run already is not passed over", "ActionChain", "if isOver { replace(next, by: further) }", ""),
+    ("action: what replaces the next is not held", "ActionChain", "if isReplaced { hold(next) }", ""),
+    ("action: who is over keeps its holder", "ActionChain", "isOver = true return holder.take()", "isOver = true; return holder"),
+    ("action: who is over does not say so", "ActionChain", "isOver = true return holder.take()", "return holder.take()"),
+    ("action: whoever is disposed disposes what it led to, again", "ActionChain",
      "guard links.returned as AnyObject? === old else { return false }", "guard links.returned as AnyObject? === old else { next?.dispose(); return false }"),
+    # ScheduledAction.swift
+    ("action: what is dropped is not over", "ScheduledAction", "let holder = withLinks { links, _ in links.end() } _ = consume holder", ""),
+    ("action: what is dropped keeps its work", "ScheduledAction", "func drop() { body = nil", "func drop() {"),
+    ("action: a disposal leaves what was returned", "ScheduledAction", "return (!isDisposed, links.returned.take())", "return (!isDisposed, links.returned)"),
+    ("action: a disposal does not cancel", "ScheduledAction", "if core == nil { csched_job_cancel(storage.job) }", "if core == nil {}"),
     # PeriodicAction.swift
     ("periodic action: a tick does not look again after it is submitted", "PeriodicAction", "if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }", ""),
     ("periodic action: nobody holds it while it looks again", "PeriodicAction",

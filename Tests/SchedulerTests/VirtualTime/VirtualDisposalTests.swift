@@ -147,6 +147,52 @@ import Testing
     #expect(hops.value == 10)
     #expect(scheduler.pendingCount == 0)
   }
+
+  @Test("a chain keeps nobody once its later action is over, however that ends", arguments: Ending.allCases)
+  func chainLetsGo(ending: Ending) {
+    var scheduler: TestScheduler? = TestScheduler()
+    weak var first: AnyObject?
+    let later = SerialDisposable()
+    do {
+      let start = scheduler!.schedule(0) { [unowned scheduler] _ in
+        later.disposable =
+          switch ending {
+          case .turn: scheduler!.schedule(repeating: .seconds(1)) { later.dispose() }
+          case .disposal, .scheduler: scheduler!.schedule(after: .seconds(1)) {}
+          }
+        return later.disposable!
+      }
+      first = start as AnyObject
+      scheduler!.step()
+    }
+    #expect(first != nil)
+    switch ending {
+    case .disposal: later.dispose()
+    case .turn: scheduler!.advance(by: .seconds(1))
+    case .scheduler: scheduler = nil
+    }
+    #expect(first == nil)
+  }
+
+  @Test("disposing the head of a chain on another thread disposes what the last returned once")
+  func chainAgainstDisposal() {
+    for _ in 0..<2_000 {
+      let counter = DisposalCounter(), runs = Counter()
+      let head = scheduler.schedule(0) { [scheduler] _ in
+        scheduler.schedule(0) { _ in
+          runs.increment()
+          return counter
+        }
+      }
+      onThreads(2) { $0 == 0 ? scheduler.run() : head.dispose() }
+      #expect(counter.value == runs.value)
+    }
+  }
+
+  enum Ending: CaseIterable {
+    /// It is disposed while it waits, it disposes itself in its turn, or the scheduler goes.
+    case disposal, turn, scheduler
+  }
 }
 
 private func checkHusks(isInside: Bool) {

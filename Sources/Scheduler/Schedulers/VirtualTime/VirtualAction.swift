@@ -1,10 +1,7 @@
 /// A closure that waits in virtual time, and the disposable that cancels it and disposes what the closure has returned.
-///
-/// As with ``ScheduledAction``, a chain of actions, each of which returns the disposable of the next, stays flat: an action that
-/// has run hands what it returned to the one that holds it.
 // Unchecked, because the compiler does not see that all that changes is guarded by the queue's lock; but for `time` and
 // `order`, which belong to the one who submits until the submission, and then to the thread that drives.
-final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unchecked Sendable {
+final class VirtualAction<Converter: VirtualTimeConverter>: ChainedAction, @unchecked Sendable {
   typealias Time = Converter.VirtualTimeUnit
   typealias Interval = Converter.VirtualTimeIntervalUnit
 
@@ -19,22 +16,19 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
     var isWaking: Bool { if case .waking = self { true } else { false } }
   }
 
+  /// What an action that is over lets go of: outside of the lock, because user code may end with it.
+  struct Remains {
+    var work: Work?
+    var holder: VirtualAction?
+  }
+
   enum Phase {
     /// Not submitted yet.
     case idle
     /// In the queue, and alive.
     case waiting
-    /// Taken out of the queue to be run.
-    case running
-    /// Ran for the last time, or will never run. In the queue it is a husk.
-    case over
-  }
-
-  private struct Links {
-    /// What the work returned, or what that has led to.
-    var returned: (any Disposable)?
-    /// The action that holds this one as what it returned. Only until this one is over, or the two would keep each other.
-    var holder: VirtualAction?
+    /// Taken out of the queue to be run, or a husk in it.
+    case out
   }
 
   private let counted = CountedDisposable()
@@ -48,7 +42,7 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
   var phase = Phase.idle
   private var disposed = false
   private var work: Work?
-  private var links = Links()
+  private var links = ActionLinks<VirtualAction>()
 
   init(_ work: consuming Work, at time: Time, in queue: VirtualQueue<Converter>) {
     isPeriodic = work.isPeriodic
@@ -71,14 +65,14 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
 
   /// Begins to run: hands out the work, a copy of it if it is to be done again. Under the lock.
   func beginLocked() -> Work? {
-    phase = .running
+    phase = .out
     return isPeriodic ? work : takeWorkLocked()
   }
 
-  /// Becomes one that will never run, and hands out its work, to be released outside of the lock. Under the lock.
-  func endLocked() -> Work? {
-    phase = .over
-    return takeWorkLocked()
+  /// Becomes one that will never run again. Under the lock.
+  func endLocked() -> Remains {
+    phase = .out
+    return Remains(work: takeWorkLocked(), holder: links.end())
   }
 
   private func takeWorkLocked() -> Work? {
@@ -86,54 +80,23 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
     return work.take()
   }
 
-  /// The same, and says from now on that it is disposed: the queue ends. Under the lock.
-  func dropLocked() -> Work? {
+  /// The same as `endLocked`, and says from now on that it is disposed: the queue ends. Under the lock.
+  func dropLocked() -> Remains {
     disposed = true
     return endLocked()
   }
 
-  /// Whether it is not to be submitted, because it has been disposed. Becomes over then. Under the lock.
-  var isCancelledLocked: Bool {
-    if disposed { phase = .over }
-    return disposed
-  }
+  /// Whether it is not to be submitted, because it has been disposed. Under the lock.
+  var isDisposedLocked: Bool { disposed }
 
-  /// Ends it after its last turn, and releases its work.
+  /// Ends it after its last turn.
   func finish() {
-    let work = queue.lock.withLock { endLocked() }
-    _ = consume work
+    let remains = queue.lock.withLock { endLocked() }
+    _ = consume remains
   }
 
-  /// Keeps what the work returned, and leads the holder to it.
-  func settle(_ returned: (any Disposable)?) {
-    let (isLate, holder) = queue.lock.withLock {
-      phase = .over
-      if !disposed { links.returned = returned }
-      return (disposed, links.holder.take())
-    }
-    if isLate { returned?.dispose() }
-    if let holder { holder.replace(self, by: isLate ? nil : returned) } else if !isLate { hold(returned) }
-  }
-
-  /// Takes over `next` from `old`, which has run, if this one still leads to it.
-  private func replace(_ old: VirtualAction, by next: (any Disposable)?) {
-    let (isLate, isDone) = queue.lock.withLock {
-      guard !disposed, links.returned as AnyObject? === old else { return (disposed, true) }
-      links.returned = next
-      return (false, false)
-    }
-    if isLate { next?.dispose() } else if !isDone { hold(next) }
-  }
-
-  /// Makes this one the holder of `next`; one that has run already is passed over.
-  private func hold(_ next: (any Disposable)?) {
-    guard let next = next as? VirtualAction else { return }
-    let (isOver, further) = next.queue.lock.withLock {
-      if next.phase == .over { return (true, next.links.returned) }
-      next.links.holder = self
-      return (false, nil)
-    }
-    if isOver { replace(next, by: further) }
+  func withLinks<Result>(_ body: (inout ActionLinks<VirtualAction>, Bool) -> Result) -> Result {
+    queue.lock.withLock { body(&links, disposed) }
   }
 
   // MARK: the user's side
@@ -143,21 +106,17 @@ final class VirtualAction<Converter: VirtualTimeConverter>: DisposalNode, @unche
   func dispose() { DisposalWalk.dispose(self) }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    var work: Work?
-    var holder: VirtualAction?
+    var remains = Remains()
     var husks: [VirtualAction] = []
     let returned: (any Disposable)? = queue.lock.withLock {
       guard !disposed else { return nil }
       disposed = true
-      work = takeWorkLocked()
+      let isRunning = phase == .out && !links.isOver  // and over when that has returned
       if phase == .waiting { husks = queue.retireLocked(self) }
-      if phase == .idle || phase == .waiting {
-        phase = .over
-        holder = links.holder.take()
-      }
+      remains = isRunning ? Remains(work: takeWorkLocked()) : endLocked()
       return links.returned.take()
     }
     if let returned { walk.push(returned) }
-    _ = (consume work, consume holder, consume husks)
+    _ = (consume remains, consume husks)
   }
 }

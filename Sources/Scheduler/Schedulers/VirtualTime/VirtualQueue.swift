@@ -69,8 +69,12 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
   /// Adds `action`, behind all others for the same time, unless it has been disposed.
   func submit(_ action: Action) {
     action.isAwaited = !action.isPeriodic && !isAtEnd(action.time)
+    var remains = Action.Remains()
     let satisfied: [Resumption<Bool>] = lock.withLock {
-      guard !action.isCancelledLocked else { return [] }
+      guard !action.isDisposedLocked else {
+        remains = action.endLocked()
+        return []
+      }
       action.phase = .waiting
       action.order = nextOrder
       nextOrder += 1
@@ -78,6 +82,7 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
       countLocked(action, 1)
       return action.isWaking ? takeSatisfiedLocked() : []
     }
+    _ = consume remains
     for watcher in satisfied { watcher.finish(.success(true)) }
   }
 
@@ -97,7 +102,7 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
   /// Counts `action`, which waits, as a husk. The caller releases what this returns, outside of the lock.
   func retireLocked(_ action: Action) -> [Action] {
     countLocked(action, -1)
-    action.phase = .over
+    action.phase = .out
     if action.order >= inboxStart { inboxHusks += 1 } else { heapHusks += 1 }
     return compactLocked()
   }
@@ -130,14 +135,14 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
 
   /// Releases all that waits, undone: nobody can drive any more.
   func close() {
-    let (all, works) = lock.withLock {
+    let (all, remains) = lock.withLock {
       let all = heap.takeAll() + inbox
       Counted.jobs(-live)
       inbox = []
       (inboxHusks, heapHusks, live, awaited, asleep) = (0, 0, 0, 0, 0)
       return (all, all.filter { $0.phase == .waiting }.map { $0.dropLocked() })
     }
-    _ = (consume works, consume all)
+    _ = (consume remains, consume all)
   }
 
   // MARK: tasks that wait for sleepers

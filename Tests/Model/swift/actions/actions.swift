@@ -1,4 +1,4 @@
-// PlainAction.swift (I1, I2) and ScheduledAction.swift (Y1 to Y4).
+// PlainAction.swift (I1, I2), ActionChain.swift (Y1 to Y3) and ScheduledAction.swift (Y4).
 
 internal import CScheduler
 
