@@ -6,7 +6,6 @@
 #include <os/os_sync_wait_on_address.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysctl.h>
 #include <time.h>
@@ -67,69 +66,9 @@ void csched_nap_(csched_time span) {
 
 // MARK: threads
 
-static uint32_t live; // threads
-static CSCHED_THREAD_LOCAL bool is_ours;
+size_t csched_os_thread_least_stack_(void) { return PTHREAD_STACK_MIN; }
 
-void csched_os_count_in_child_(void) { csched_store_relaxed(&live, is_ours ? 1u : 0u); } // hint
-
-size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // hint
-
-static void count_end(void *unused) {
-  (void)unused;
-  csched_fetch_add_relaxed(&live, UINT32_MAX); // hint
-}
-
-typedef struct start_info {
-  void (*body)(void *);
-  void *context;
-} start_info;
-
-static void *thread_main(void *argument) {
-  start_info info = *(start_info *)argument;
-  free(argument);
-  is_ours = true;
-  csched_os_finally_(info.body, count_end, info.context);
-  return NULL;
-}
-
-int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
-  start_info *info = malloc(sizeof *info);
-  if (info == NULL) return ENOMEM;
-  *info = (start_info){body, context};
-  pthread_attr_t attributes;
-  int error = pthread_attr_init(&attributes);
-  if (error == 0) {
-    size_t page = (size_t)getpagesize(), least = PTHREAD_STACK_MIN;
-    if (stack_size != 0) {
-      if (stack_size < least) stack_size = least;
-      if (stack_size > SIZE_MAX - page) error = ENOMEM;
-      else error = pthread_attr_setstacksize(&attributes, (stack_size + page - 1) / page * page);
-    }
-    pthread_t id;
-    csched_fetch_add_relaxed(&live, 1u); // hint
-    if (error == 0) error = pthread_create(&id, &attributes, thread_main, info);
-    if (error == 0) thread->handle = (uintptr_t)id;
-    else count_end(NULL);
-    pthread_attr_destroy(&attributes);
-  }
-  if (error != 0) free(info);
-  return error;
-}
-
-void csched_os_thread_join_(csched_os_thread thread) {
-  int before;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // no wait of ours is a point of cancellation
-  pthread_join((pthread_t)thread.handle, NULL);
-  pthread_setcancelstate(before, &before);
-}
-
-void csched_os_thread_detach_(csched_os_thread thread) { pthread_detach((pthread_t)thread.handle); }
-
-void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
-  pthread_cleanup_push(finally, context);
-  body(context);
-  pthread_cleanup_pop(1);
-}
+void csched_os_thread_be_punctual_(void) {} // the system lets real-time threads alone be more so than others
 
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(name); }
 
@@ -163,19 +102,4 @@ bool csched_os_thread_has_nice_(int *nice) { // a process has one value here
 }
 
 void csched_os_thread_set_nice_(int nice) { (void)nice; }
-
-// MARK: the end
-
-void csched_os_abort_(const char *text) {
-  size_t left = strlen(text);
-  while (left > 0) {
-    ssize_t written = write(STDERR_FILENO, text, left);
-    if (written < 0 && errno != EINTR) break;
-    if (written > 0) {
-      text += written;
-      left -= (size_t)written;
-    }
-  }
-  abort();
-}
 #endif

@@ -1,5 +1,4 @@
-#if defined(                                                                                                           \
-    __APPLE__) // The port to Darwin, other clocks: see platform_clocks.h. Kept so that it can compile; Linux is where it is tested.
+#if defined(__APPLE__) // The port to Darwin, other clocks: see platform_clocks.h, and darwin.c for what is tested.
 #include "platform_clocks.h"
 
 #include <errno.h>

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/prctl.h>
@@ -102,70 +101,10 @@ void csched_nap_(csched_time span) {
 
 // MARK: threads
 
-static uint32_t live; // threads
-static CSCHED_THREAD_LOCAL bool is_ours;
+size_t csched_os_thread_least_stack_(void) { return (size_t)sysconf(_SC_THREAD_STACK_MIN); }
 
-void csched_os_count_in_child_(void) { csched_store_relaxed(&live, is_ours ? 1u : 0u); } // hint
-
-size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // hint
-
-static void count_end(void *unused) {
-  (void)unused;
-  csched_fetch_add_relaxed(&live, UINT32_MAX); // hint
-}
-
-typedef struct start_info {
-  void (*body)(void *);
-  void *context;
-} start_info;
-
-static void *thread_main(void *argument) {
-  start_info info = *(start_info *)argument;
-  free(argument);
-  is_ours = true;
-  prctl(PR_SET_TIMERSLACK, 1UL); // ns; else the kernel may be 50 µs late. Who can wait says so, by a leeway
-  csched_os_finally_(info.body, count_end, info.context);
-  return NULL;
-}
-
-int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
-  start_info *info = malloc(sizeof *info);
-  if (info == NULL) return ENOMEM;
-  *info = (start_info){body, context};
-  pthread_attr_t attributes;
-  int error = pthread_attr_init(&attributes);
-  if (error == 0) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
-    if (stack_size != 0) {
-      if (stack_size < least) stack_size = least;
-      if (stack_size > SIZE_MAX - page) error = ENOMEM; // rounding up would wrap
-      else error = pthread_attr_setstacksize(&attributes, (stack_size + page - 1) / page * page);
-    }
-    pthread_t id;
-    csched_fetch_add_relaxed(&live, 1u); // hint
-    if (error == 0) error = pthread_create(&id, &attributes, thread_main, info);
-    if (error == EINVAL) error = ENOMEM; // a stack that fits into no address space
-    if (error == 0) thread->handle = (uintptr_t)id;
-    else count_end(NULL);
-    pthread_attr_destroy(&attributes);
-  }
-  if (error != 0) free(info);
-  return error;
-}
-
-void csched_os_thread_join_(csched_os_thread thread) {
-  int before = refuse_cancellation();
-  pthread_join((pthread_t)thread.handle, NULL);
-  permit_cancellation(before);
-}
-
-void csched_os_thread_detach_(csched_os_thread thread) { pthread_detach((pthread_t)thread.handle); }
-
-void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
-  pthread_cleanup_push(finally, context);
-  body(context);
-  pthread_cleanup_pop(1);
-}
+// Else the kernel may be 50 µs late. Who can wait says so, by a leeway.
+void csched_os_thread_be_punctual_(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
 
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_self(), name); }
 
@@ -234,20 +173,5 @@ void csched_os_thread_set_nice_(int nice) {
   int saved = errno;
   setpriority(PRIO_PROCESS, 0, nice);
   errno = saved;
-}
-
-// MARK: the end
-
-void csched_os_abort_(const char *text) {
-  size_t left = strlen(text);
-  while (left > 0) {
-    ssize_t written = write(STDERR_FILENO, text, left);
-    if (written < 0 && errno != EINTR) break;
-    if (written > 0) {
-      text += written;
-      left -= (size_t)written;
-    }
-  }
-  abort();
 }
 #endif

@@ -81,8 +81,11 @@ void csched_os_thread_detach_(csched_os_thread thread);
 /// Returns: how many threads that csched_os_thread_start_ has started are not over.
 size_t csched_os_thread_count_(void);
 
-/// Does: counts anew in a child of fork, which has the calling thread alone.
-void csched_os_count_in_child_(void);
+/// Returns: the least stack that a thread may have, in bytes.
+size_t csched_os_thread_least_stack_(void);
+
+/// Does: asks the system to wake the calling thread at its deadlines, and no later.
+void csched_os_thread_be_punctual_(void);
 
 /// Does: calls `body(context)`, then `finally(context)`, also when the thread ends (pthread_exit, cancellation) inside `body`.
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context);

@@ -8,6 +8,15 @@
 
 static double since(csched_time start) { return (double)(csched_now() - start); }
 
+// Writes the functions called `names` of `library` to `places`. Returns: whether all are there.
+static bool load(const char *library, size_t count, const char *const names[], void **const places[]) {
+  void *opened = dlopen(library, RTLD_NOW);
+  if (opened == NULL) return false;
+  for (size_t i = 0; i < count; i++)
+    if ((*places[i] = dlsym(opened, names[i])) == NULL) return false;
+  return true;
+}
+
 // MARK: libuv
 
 enum {
@@ -29,17 +38,13 @@ static struct {
 bool cbench_has_uv(void) {
   static int found = -1;
   if (found >= 0) return found;
-  void *library = dlopen("libuv.so.1", RTLD_NOW);
   const char *names[] = {"uv_loop_size",   "uv_handle_size", "uv_loop_init",  "uv_run",        "uv_timer_init",
                          "uv_timer_start", "uv_timer_stop",  "uv_async_init", "uv_async_send", "uv_stop"};
   void **places[] = {(void **)&uv.loop_size,  (void **)&uv.handle_size, (void **)&uv.loop_init,
                      (void **)&uv.run,        (void **)&uv.timer_init,  (void **)&uv.timer_start,
                      (void **)&uv.timer_stop, (void **)&uv.async_init,  (void **)&uv.async_send,
                      (void **)&uv.stop};
-  found = library != NULL;
-  for (size_t i = 0; i < sizeof names / sizeof *names && found; i++)
-    found = (*places[i] = dlsym(library, names[i])) != NULL;
-  return found;
+  return found = load("libuv.so.1", sizeof names / sizeof *names, names, places);
 }
 
 static void never(void *timer) { (void)timer; }
@@ -145,15 +150,11 @@ static struct {
 bool cbench_has_glib(void) {
   static int found = -1;
   if (found >= 0) return found;
-  void *library = dlopen("libglib-2.0.so.0", RTLD_NOW);
   const char *names[] = {"g_main_context_new", "g_timeout_source_new", "g_source_attach", "g_source_destroy",
                          "g_source_unref"};
   void **places[] = {(void **)&glib.context_new, (void **)&glib.timeout_new, (void **)&glib.attach,
                      (void **)&glib.destroy, (void **)&glib.unref};
-  found = library != NULL;
-  for (size_t i = 0; i < sizeof names / sizeof *names && found; i++)
-    found = (*places[i] = dlsym(library, names[i])) != NULL;
-  return found;
+  return found = load("libglib-2.0.so.0", sizeof names / sizeof *names, names, places);
 }
 
 static void *glib_timer(void *context, uint64_t *state) {
