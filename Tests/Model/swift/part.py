@@ -21,13 +21,18 @@ GROUPS = {
               "Disposables/BooleanDisposable.swift"],
     "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift", "Internal/Counted.swift"],
     "actions": ACTIONS,
+    "virtual": [
+        *WALK, "Internal/*.swift", "Synchronization/Protected.swift", "Schedulers/ActionChain.swift", "Schedulers/SchedulerType.swift",
+        "Schedulers/ImmediateSchedulerType.swift", "Schedulers/PeriodicTiming.swift", "Schedulers/MonotonicTime.swift",
+        "Schedulers/VirtualTime/Virtual*.swift", "Schedulers/VirtualTime/MonotonicTimeConverter.swift",
+        "Schedulers/VirtualTime/TestScheduler.swift", "Schedulers/VirtualTime/Resumption.swift"],
     "blocking": [
         *ACTIONS, "Synchronization/Protected.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift",
         "Schedulers/SchedulerType.swift", "Schedulers/SchedulerTarget.swift", "Schedulers/BootTime.swift", "Schedulers/WallTime.swift", "Schedulers/MainScheduler.swift",
         "Schedulers/Cores/MainCore.swift", "Schedulers/Cores/StandingCore.swift"],
 }
-WITHOUT = {"Disposable+Task.swift"}  # Swift's own concurrency is not in the model
+WITHOUT = {"Disposable+Task.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
            "free", "malloc_usable_size", "_swift_stdlib_reportFatalErrorInFile"]
 

@@ -12,6 +12,7 @@ GROUP_OF = {
     "disposables": ["CompositeDisposable", "AnonymousDisposable", "AnyDisposable", "BinaryDisposable", "NaryDisposable",
                     "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
     "actions": ["PlainAction", "ActionChain", "ScheduledAction", "PeriodicAction"],
+    "virtual": ["VirtualAction", "VirtualQueue", "VirtualTimeScheduler+Driving"],
     "blocking": ["BlockingSink", "RunLoopLock"],
 }
 
@@ -22,7 +23,7 @@ CHECKS = {
     "BinaryDisposable": "binary", "NaryDisposable": "n-ary", "ScopedDisposable": "scoped", "BooleanDisposable": "boolean",
     "LifetimeRegistration": "lifetime", "PlainAction": "plain action", "ActionChain": "action", "ScheduledAction": "action",
     "PeriodicAction": "periodic action",
-    "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
+    "VirtualAction": "virtual", "VirtualQueue": "virtual", "VirtualTimeScheduler+Driving": "virtual", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
 }
 
 EQUIVALENT = {}
@@ -122,6 +123,25 @@ MUTANTS = [
      "csched_timer_cancel(storage.timer); atomicMemoryFence(ordering: .sequentiallyConsistent); disposed.store(true, ordering: .releasing)"),
     ("periodic action: what is dropped keeps its work", "PeriodicAction", "func drop() { work = nil }", "func drop() {}"),
     ("periodic action: what is over keeps the scheduler", "PeriodicAction", "func letGo() { core.letGo() }", "func letGo() {}"),
+    # VirtualAction.swift
+    ("virtual: what runs once keeps its work", "VirtualAction", "return isPeriodic ? work : takeWorkLocked()", "return work"),
+    ("virtual: what is over keeps its holder", "VirtualAction", "return Remains(work: takeWorkLocked(), holder: links.end())", "return Remains(work: takeWorkLocked())"),
+    ("virtual: one that is disposed is not over", "VirtualAction", "remains = endLocked()", "remains = Remains(work: takeWorkLocked())"),
+    ("virtual: a disposal keeps the work", "VirtualAction", "remains = endLocked()", ""),
+    ("virtual: a disposal leaves what was returned", "VirtualAction", "return links.returned.take() } if let", "return links.returned }; if let"),
+    ("virtual: a disposal does not take it out", "VirtualAction", "if phase == .waiting { husks = queue.retireLocked(self) }", ""),
+    # VirtualQueue.swift
+    ("virtual: one that disposes itself is submitted again", "VirtualQueue", "guard !action.isDisposedLocked else {", "guard action.order != .max else {"),
+    ("virtual: two may drive", "VirtualQueue", "return !isDriving", "return true"),
+    ("virtual: who has driven does not look for more requests", "VirtualQueue", "guard requests.isEmpty else { return false }", ""),
+    ("virtual: who has driven stays the driver", "VirtualQueue", "isDriving = false return true", "return true"),
+    ("virtual: the first may have been disposed", "VirtualQueue", "guard action.phase == .waiting else { heapHusks -= 1 return nil }", ""),
+    ("virtual: the end keeps what waits", "VirtualQueue", "let all = heap.takeAll() + inbox", "let all = heap.takeAll()"),
+    ("virtual: the end ends nothing", "VirtualQueue", "all.filter { $0.phase == .waiting }.map { $0.dropLocked() }", "all.filter { $0.phase == .idle }.map { $0.dropLocked() }"),
+    ("virtual: the clock moves back", "VirtualQueue", "guard version == clockVersion else { return false }", ""),
+    # VirtualTimeScheduler+Driving.swift
+    ("virtual: one that drives does not hand its request over", "VirtualTimeScheduler+Driving", "guard queue.beginDriving(request) else { return }", "_ = queue.beginDriving(request)"),
+    ("virtual: a drive ends with its own request", "VirtualTimeScheduler+Driving", "if queue.endDriving() { return }", "_ = queue.endDriving(); return"),
     # BlockingSink.swift
     ("blocking: an element is kept after the end", "BlockingSink", "guard state.outcome == nil else { return (false, false) }", ""),
     ("blocking: a second outcome takes the place of the first", "BlockingSink", "guard state.outcome == nil else { return false } state.outcome = outcome", "state.outcome = outcome"),

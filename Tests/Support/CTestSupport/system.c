@@ -74,10 +74,21 @@ int64_t ctest_thread_switches(uint32_t thread) {
   return voluntary < 0 ? -1 : voluntary + status_of(thread, "\nnonvoluntary_ctxt_switches:");
 }
 
-int64_t ctest_thread_processor_time(uint32_t thread) {
+// Writes what the system's scheduler counts for a thread, in nanoseconds. Returns: whether it does.
+static bool times_of(uint32_t thread, long long *running, long long *delayed) {
   char path[64], text[128];
   snprintf(path, sizeof path, "/proc/self/task/%u/schedstat", thread);
-  return read_file(path, text, sizeof text) ? atoll(text) : -1;
+  return read_file(path, text, sizeof text) && sscanf(text, "%lld %lld", running, delayed) == 2;
+}
+
+int64_t ctest_thread_processor_time(uint32_t thread) {
+  long long running, delayed;
+  return times_of(thread, &running, &delayed) ? running : -1;
+}
+
+int64_t ctest_thread_run_delay(uint32_t thread) {
+  long long running, delayed;
+  return times_of(thread, &running, &delayed) ? delayed : 0;
 }
 
 int64_t ctest_resident_bytes(void) {

@@ -108,12 +108,10 @@ final class VirtualAction<Converter: VirtualTimeConverter>: ChainedAction, @unch
   func detachChildren(into walk: inout DisposalWalk) {
     var remains = Remains()
     var husks: [VirtualAction] = []
-    let returned: (any Disposable)? = queue.lock.withLock {
-      guard !disposed else { return nil }
+    let returned = queue.lock.withLock {
       disposed = true
-      let isRunning = phase == .out && !links.isOver  // and over when that has returned
       if phase == .waiting { husks = queue.retireLocked(self) }
-      remains = isRunning ? Remains(work: takeWorkLocked()) : endLocked()
+      remains = endLocked()
       return links.returned.take()
     }
     if let returned { walk.push(returned) }

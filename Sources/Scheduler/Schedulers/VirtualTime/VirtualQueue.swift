@@ -1,3 +1,18 @@
+// States, under `lock`: those of each action, as its `phase` · `isDriving`: one thread has the heap · `requests`, `isStopped`: what it is
+// to look at before it stops driving.
+// Obligations
+//   VQ1  One thread drives at a time; what is asked for meanwhile it has done when it stops.
+//   VQ2  An action runs once, or is released by its disposal or by the queue's end; one that is disposed while it waits never runs.
+//   VQ3  When the disposal of one that waits returns, its work and captures are gone.
+//   VQ4  Nothing that user code may end with is released under the lock; time never moves back.
+//   The links of actions: Y1 to Y3, in ActionChain.swift.
+// Orderings: the lock's.
+// Checked by: "several threads that drive never run two actions at a time, and when all have returned all is done",
+//   "threads schedule and dispose while one advances: each action runs once or was disposed, and none is lost",
+//   "dispose releases the captures before it returns, and the action never runs",
+//   "the end of captures, and the disposal of others by it, happen under no lock".
+// Models: swift/virtual/virtual.swift.
+
 /// What waits in virtual time, and the clock: the part of a ``VirtualTimeScheduler`` that its actions know.
 ///
 /// Whoever submits only appends to `inbox`. The order is made by the thread that drives, which owns the heap meanwhile: comparing
@@ -69,12 +84,8 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
   /// Adds `action`, behind all others for the same time, unless it has been disposed.
   func submit(_ action: Action) {
     action.isAwaited = !action.isPeriodic && !isAtEnd(action.time)
-    var remains = Action.Remains()
     let satisfied: [Resumption<Bool>] = lock.withLock {
-      guard !action.isDisposedLocked else {
-        remains = action.endLocked()
-        return []
-      }
+      guard !action.isDisposedLocked else { return [] }
       action.phase = .waiting
       action.order = nextOrder
       nextOrder += 1
@@ -82,7 +93,6 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
       countLocked(action, 1)
       return action.isWaking ? takeSatisfiedLocked() : []
     }
-    _ = consume remains
     for watcher in satisfied { watcher.finish(.success(true)) }
   }
 
@@ -181,7 +191,7 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
   /// Gives the heap back, unless something more has been asked for; tells whether it did.
   func endDriving() -> Bool {
     lock.withLock {
-      guard requests.isEmpty, !isStopped else { return false }
+      guard requests.isEmpty else { return false }
       isDriving = false
       return true
     }

@@ -38,6 +38,8 @@ int64_t ctest_thread_switches(uint32_t thread);
 int64_t ctest_thread_voluntary_switches(uint32_t thread);
 /// Processor time that a thread has used, in nanoseconds; -1 when it is gone.
 int64_t ctest_thread_processor_time(uint32_t thread);
+/// How long a thread has been ready to run, and had no processor, in nanoseconds; 0 where the system does not count it.
+int64_t ctest_thread_run_delay(uint32_t thread);
 /// Resident memory of the process, in bytes.
 int64_t ctest_resident_bytes(void);
 /// Calls `body` with the calling thread (and those that it starts) on one processor, and restores what was.

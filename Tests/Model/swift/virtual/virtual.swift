@@ -1,0 +1,227 @@
+// VirtualQueue.swift (VQ1 to VQ4), and of ActionChain.swift what VirtualAction.swift owes to it.
+
+private final class State: @unchecked Sendable {
+  var scheduler: TestScheduler! = TestScheduler()
+  let runs = Note(), laterRuns = Note(), gone = Note(), child = Child()
+  var token: (any Disposable)?, later: (any Disposable)?
+}
+nonisolated(unsafe) private var state: State!
+
+private func moment(_ nanoseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
+
+private func start(at time: UInt64 = 1) -> State {
+  state = State()
+  let runs = state.runs
+  state.token = state.scheduler.schedule(at: moment(time), capturing(state.gone) { runs.value += 1 })
+  return state
+}
+
+private func ranOrDisposed() {
+  state.scheduler?.run()
+  expect(state.gone.value == 1, "captures are gone")
+  expect(state.runs.value <= 1, "at most once")
+  expect(state.scheduler?.pendingCount ?? 0 == 0, "nothing is left")
+  state = nil
+}
+
+private func ran() {
+  expect(state.runs.value == 1 && state.gone.value == 1, "it ran")
+  expect(state.scheduler.pendingCount == 0, "nothing is left")
+  expect(state.scheduler.virtualTime.nanoseconds == 2, "the clock is where both have asked it to be")
+  state = nil
+}
+
+// MARK: driving
+
+// Whoever does not drive has it done for him; by whom, both see what the other one did.
+private func twoDrive() {
+  let state = start()
+  spawn { state.scheduler.advance(to: moment(1)) }
+  spawn { state.scheduler.advance(to: moment(2)) }
+}
+
+// What is submitted, and then asked for, is run by whoever drives.
+private func submissionAgainstDrive() {
+  state = State()
+  let state = state!
+  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn {
+    let runs = state.runs
+    state.scheduler.schedule(at: moment(1), capturing(state.gone) { runs.value += 1 })
+    state.scheduler.advance(to: moment(2))
+  }
+}
+
+private func stopAgainstDrive() {
+  let state = start()
+  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.stop() }
+}
+
+// A stop leaves nothing behind that keeps a later drive from its work.
+private func runsLater() {
+  state.scheduler.advance(to: moment(2))
+  ran()
+}
+
+private func twoClocks() {
+  state = State()
+  let state = state!
+  spawn { state.scheduler.sleep(to: moment(3)) }
+  spawn { state.scheduler.sleep(to: moment(5)) }
+}
+
+private func isLater() {
+  expect(state.scheduler.virtualTime.nanoseconds == 5, "time does not move back")
+  state = nil
+}
+
+// MARK: disposing
+
+private func disposalAgainstDrive() {
+  let state = start()
+  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.token!.dispose() }
+}
+
+private func disposalAgainstSubmission() {
+  let state = start()
+  spawn { state.scheduler.schedule {} }
+  spawn {
+    state.token!.dispose()
+    expect(state.gone.value == 1, "captures are gone when the disposal returns")
+  }
+}
+
+private func neverRan() {
+  expect(state.scheduler.pendingCount == 1, "it is not counted any more")
+  state.scheduler.run()
+  expect(state.runs.value == 0, "it never runs")
+  state = nil
+}
+
+private func twoDisposals() {
+  let state = start()
+  spawn { state.token!.dispose() }
+  spawn { state.token!.dispose() }
+}
+
+private func disposalAgainstEnd() {
+  let state = start()
+  spawn { state.scheduler = nil }
+  spawn { state.token!.dispose() }
+}
+
+// What waits has been released when the last reference to the scheduler has gone.
+private func end() {
+  let state = start()
+  spawn {
+    state.scheduler = nil
+    expect(state.gone.value == 1, "captures are gone")
+  }
+  spawn { _ = (state.token as? any Cancelable)?.isDisposed }
+}
+
+private func forgotten() { state = nil }
+
+private func disposalOfResult() {
+  state = State()
+  let state = state!, runs = state.runs, gone = state.gone
+  state.token = state.scheduler.schedule(0) { _ in Dying(runs, gone) }
+  state.scheduler.run()
+  spawn {
+    state.token!.dispose()
+    expect(runs.value == 1 && gone.value == 1, "what was returned is disposed, and gone, when dispose returns")
+  }
+}
+
+private func periodicAgainstDisposal() {
+  state = State()
+  let state = state!, runs = state.runs
+  state.token = state.scheduler.schedule(repeating: .nanoseconds(1), capturing(state.gone) { runs.value += 1 })
+  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.token!.dispose() }
+}
+
+private func noMoreTicks() {
+  let before = state.runs.value
+  expect(before <= 2 && state.gone.value == 1 && state.scheduler.pendingCount == 0, "it and its captures are gone")
+  state.scheduler.advance(to: moment(9))
+  expect(state.runs.value == before, "no tick later")
+  state = nil
+}
+
+// MARK: chains
+
+private func chain() -> State {
+  state = State()
+  let state = state!
+  let scheduler = state.scheduler!, runs = state.runs, laterRuns = state.laterRuns, child = state.child
+  state.token = state.scheduler.schedule(0) { [unowned scheduler, unowned state] _ in
+    runs.value += 1
+    let later = scheduler.schedule(0, after: .nanoseconds(1)) { _ in
+      laterRuns.value += 1
+      return child
+    }
+    state.later = later
+    return later
+  }
+  return state
+}
+
+private func chainAgainstDisposal() {
+  let state = chain()
+  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.token!.dispose() }
+}
+
+private func lastDisposed() {
+  state.scheduler.advance(to: moment(2))
+  expect(state.child.disposals == state.laterRuns.value, "what the last one returned is disposed once")
+  state = nil
+}
+
+// However the later one ends, it and the first do not keep each other: there is no leak.
+private func laterDisposed() {
+  let state = chain()
+  state.scheduler.step()
+  spawn { state.later!.dispose() }
+  spawn { state.token = nil }
+}
+
+private func laterAgainstTurn() {
+  let state = chain()
+  state.scheduler.step()
+  spawn { state.later!.dispose() }
+  spawn { state.scheduler.advance(to: moment(2)) }
+}
+
+private func laterDropped() {
+  let state = chain()
+  state.scheduler.step()
+  spawn { state.scheduler = nil }
+  spawn { state.token = nil }
+}
+
+private func isLeftAlone() {
+  expect(state.child.disposals == 0 || state.laterRuns.value == 1, "nobody disposed what was not there")
+  state = nil
+}
+
+let checks = [
+  Check("virtual: two threads that drive", twoDrive, ran),  // VQ1
+  Check("virtual: a submission against a drive", submissionAgainstDrive, ran),  // VQ1 VQ2
+  Check("virtual: a stop against a drive", stopAgainstDrive, runsLater),  // VQ1
+  Check("virtual: two that move the clock", twoClocks, isLater),  // VQ4
+  Check("virtual: a disposal against a drive", disposalAgainstDrive, ranOrDisposed),  // VQ2 VQ3
+  Check("virtual: a disposal against a submission", disposalAgainstSubmission, neverRan),  // VQ2 VQ3
+  Check("virtual: two disposals", twoDisposals, ranOrDisposed),  // VQ3
+  Check("virtual: a disposal against the end of the scheduler", disposalAgainstEnd, ranOrDisposed),  // VQ2 VQ3
+  Check("virtual: the end of the scheduler", end, forgotten),  // VQ2
+  Check("virtual: a disposal of what was returned", disposalOfResult, forgotten),  // Y1
+  Check("virtual: a periodic action against its disposal", periodicAgainstDisposal, noMoreTicks),  // VQ2 VQ3
+  Check("virtual: a chain against a disposal", chainAgainstDisposal, lastDisposed),  // Y1 Y2
+  Check("virtual: a later action that is disposed", laterDisposed, isLeftAlone),  // Y3
+  Check("virtual: a later action that is disposed in its turn", laterAgainstTurn, isLeftAlone),  // Y3 VQ2
+  Check("virtual: a later action that is dropped", laterDropped, isLeftAlone),  // Y3
+]
