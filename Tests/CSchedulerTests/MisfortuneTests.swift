@@ -29,6 +29,10 @@ extension CoreTests {
 
     @Test("after fork other clocks are told anew") func clocks() { #expect(failure(of: ctest_fork_clocks()) == nil) }
 
+    @Test("a fork beside threads that sleep for locks leaves locks that can be let go") func sleepers() {
+      #expect(failure(of: ctest_fork_sleepers()) == nil)
+    }
+
     @Test("forks in the middle of others' work leave a child that works") func storm() {
       #expect(failure(of: ctest_fork_storm(Scale.count(100))) == nil)
     }

@@ -33,7 +33,8 @@
 // Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the
 //   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
 //   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock", "a waiter that gives up passes its wake on",
-//   "after fork a lock keeps its owner", "after fork a lock of a thread left behind stops the process".
+//   "after fork a lock keeps its owner", "after fork a lock of a thread left behind stops the process",
+//   "a fork beside threads that sleep for locks leaves locks that can be let go".
 // Models: checks/lock.c; promela/lock.pml. Not modelled: L9.
 
 #include <CScheduler/lock.h>
@@ -64,7 +65,7 @@ static struct { uint32_t number, id; } forked;
 
 static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // L9
   (void)watch;
-  if (phase != CSCHED_FORK_IN_CHILD) return;
+  if (phase != CSCHED_FORK_IN_CHILD_FIRST) return;
   forked.number = number;
   forked.id = csched_os_thread_id_();
   csched_buckets_forget_(); // no sleeper is left, nor whoever had a bucket

@@ -125,10 +125,12 @@ typedef struct csched_tsd {
 /// Does: sets this thread's value of `tsd`, made at first use with `destructor`. Returns: 0 or an errno value.
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *));
 
-/// The moments of a fork. In the child only the forking thread is left; all are told IN_CHILD before the first is told the last.
+/// The moments of a fork. In the child only the forking thread is left; there are three for it, and all are told of one before the
+/// first is told of the next. Nobody locks or unlocks in the first: other threads' sleepers are still written down.
 typedef enum csched_fork_phase {
   CSCHED_FORK_BEFORE,
   CSCHED_FORK_IN_PARENT,
+  CSCHED_FORK_IN_CHILD_FIRST,
   CSCHED_FORK_IN_CHILD,
   CSCHED_FORK_IN_CHILD_LAST,
 } csched_fork_phase;

@@ -146,6 +146,7 @@ static void in_parent(void) {
 
 static void in_child(void) {
   csched_store_relaxed(&live, is_ours ? 1u : 0u); // hint
+  tell(CSCHED_FORK_IN_CHILD_FIRST);
   tell(CSCHED_FORK_IN_CHILD);
   tell(CSCHED_FORK_IN_CHILD_LAST);
   is_forking = false;

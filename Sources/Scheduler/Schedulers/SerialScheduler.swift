@@ -19,18 +19,23 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   private let queue: SerialCore
   private let suspensions = Atomic<Int>(0)
 
-  /// Makes a queue on `target`, which stays as long as the queue has work.
+  /// Makes a queue on `target`, which stays as long as the queue has work; without one, on the pool that everybody shares.
   ///
   /// - Parameters:
   ///   - name: for ``name``, any length.
-  ///   - target: a thread, the main thread, another queue. A concurrent target's order stays serial here.
-  public convenience init(name: String = "", target: SchedulerTarget) {
-    self.init(core: SerialCore(name: name, on: target.core, keeping: target))
-  }
-
-  /// Makes a queue on the pool that everybody shares, with that priority.
-  public convenience init(name: String = "", priority: SchedulerPriority = .default) {
-    self.init(core: SerialCore(name: name, on: PoolCore.shared(priority)))
+  ///   - target: a thread, the main thread, another queue, the pool. A concurrent target's order stays serial here.
+  ///   - priority: among all that is on the pool, for a queue that stands on it; without one, that of `target`, or the default. On a
+  ///     queue or a thread it is the order there that counts, and this changes nothing.
+  public convenience init(
+    name: String = "", target: SchedulerTarget? = nil, priority: SchedulerPriority? = nil
+  ) {
+    let base: TargetCore
+    if let target, priority == nil || !(target.core is PoolCore) {
+      base = target.core
+    } else {
+      base = PoolCore.shared(priority ?? .default)
+    }
+    self.init(core: SerialCore(name: name, on: base, keeping: target))
   }
 
   init(core: SerialCore) {

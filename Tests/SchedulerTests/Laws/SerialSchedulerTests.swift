@@ -53,6 +53,34 @@ import Testing
     #expect(text.contains("could never end"))
   }
 
+  @Test("a queue has its target's priority, unless it has one of its own") func priorities() async {
+    await #expect(processExitsWith: .success) {
+      runOnOneCPU {  // so that the pool has one worker, and what waits goes by priority
+        let pool = ConcurrentScheduler(priority: .low), log = Log<String>()
+        let begun = Gate(), isFree = BooleanDisposable()
+        pool.schedule {
+          begun.open()
+          while !isFree.isDisposed {}
+        }
+        begun.wait()
+        SerialScheduler(target: pool).schedule { log.add("low, by its target") }
+        SerialScheduler(target: nil).schedule { log.add("default") }
+        SerialScheduler(name: "own", target: pool, priority: .high).schedule { log.add("high, of its own") }
+        isFree.dispose()
+        precondition(eventually { log.entries.count == 3 })
+        precondition(log.entries == ["high, of its own", "default", "low, by its target"], "\(log.entries)")
+      }
+    }
+  }
+
+  @Test("a priority changes nothing on a thread or a queue") func priorityElsewhere() throws {
+    let thread = try ThreadScheduler()
+    let queue = SerialScheduler(name: "bound", target: thread, priority: .high)
+    let above = SerialScheduler(target: queue, priority: .background)
+    #expect(queue.sync { thread.isOnThread } && above.sync { thread.isOnThread })
+    #expect(queue.name == "bound")
+  }
+
   @Test("a stopped thread takes no more of a queue on it") func stopped() throws {
     let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), ends = Counter()
     thread.stop()

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "../../../Sources/CScheduler/core/parking.h"
+
 // MARK: the thread that forks
 
 static csched_lock held, free_lock;
@@ -273,6 +275,50 @@ ctest_failure ctest_fork_clocks(void) {
   for (int i = 0; i < 3; i++) CHECK_CHILD(use_clock_anew, &waits);
   CHECK_EQUAL(csched_timer_cancel(&waits.timer), CSCHED_CANCEL_DROPPED);
   CHECK_PROBE(&waits, 0, 1);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// MARK: while others sleep for locks
+
+typedef struct parked {
+  atomic_int has_all;
+} parked;
+
+// As if, at every lock's hash, somebody were about to sleep.
+static void hold_all_buckets(int index, void *context) {
+  parked *parked = context;
+  csched_bucket *buckets[CSCHED_BUCKETS_];
+  (void)index;
+  for (size_t i = 0; i < CSCHED_BUCKETS_; i++) {
+    buckets[i] = csched_bucket_lock_(i);
+    csched_fetch_or_relaxed(&csched_lock_hints_[i].word, (uintptr_t)1);
+  }
+  atomic_store(&parked->has_all, 1);
+  nap(30 * MS);
+  for (size_t i = 0; i < CSCHED_BUCKETS_; i++) {
+    csched_fetch_and_relaxed(&csched_lock_hints_[i].word, ~(uintptr_t)1);
+    csched_bucket_unlock_(buckets[i]);
+  }
+}
+
+ctest_failure ctest_fork_sleepers(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("clock");
+  probe waits;
+  probe_init(&waits, NULL, NULL);
+  csched_time later = csched_time_after(csched_clock_now(CSCHED_CLOCK_WALL), 60000 * MS);
+  csched_target *target = csched_loop_target(csched_thread_loop(thread));
+  CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &waits.timer, later, 0), 0);
+  for (int i = 0; i < 3; i++) {
+    crew crew;
+    parked parked = {0};
+    crew_start(&crew, 1, hold_all_buckets, &parked);
+    CHECK_SOON(atomic_load(&parked.has_all) == 1);
+    CHECK_CHILD(use_clock_anew, &waits);
+    crew_join(&crew);
+  }
+  CHECK_EQUAL(csched_timer_cancel(&waits.timer), CSCHED_CANCEL_DROPPED);
   stop_and_join(thread, CSCHED_STOP_RUN);
   return kernel_result();
 }
