@@ -29,6 +29,10 @@ extension CoreTests {
 
     @Test("after fork other clocks are told anew") func clocks() { #expect(failure(of: ctest_fork_clocks()) == nil) }
 
+    @Test("after fork a queue goes on that a thread of the parent was about to wake") func onTheWay() {
+      #expect(failure(of: ctest_fork_on_the_way()) == nil)
+    }
+
     @Test("a fork beside threads that sleep for locks leaves locks that can be let go") func sleepers() {
       #expect(failure(of: ctest_fork_sleepers()) == nil)
     }

@@ -204,8 +204,12 @@ static int deliver(csched_target *target, csched_job *job) {
 static bool may_run_here(csched_target *target) { return csched_loop_is_on_thread((csched_loop *)target); }
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_on_thread((const csched_loop *)target); }
 
+static bool has(const csched_target *target, const csched_job *job) { // P8
+  return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
+}
+
 static const csched_target_type loop_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .enter = may_run_here, .is_bound_here = is_bound_here};
+    .deliver = deliver, .deliver_at = deliver_at, .enter = may_run_here, .is_bound_here = is_bound_here, .has = has};
 
 csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
 

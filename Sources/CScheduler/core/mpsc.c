@@ -86,6 +86,16 @@ bool csched_mpsc_has_news(const csched_mpsc *queue) {
 
 bool csched_mpsc_is_empty(const csched_mpsc *queue) { return queue->first == NULL && !csched_mpsc_has_news(queue); }
 
+static bool is_in(const csched_job *list, const csched_job *job) {
+  while (list != NULL && list != job) list = list->next;
+  return list == job;
+}
+
+bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job) {
+  csched_job *head = csched_load_relaxed(&queue->head); // hint: nobody pushes
+  return is_in(queue->first, job) || (head != PARKED && is_in(without_closed_bit(head), job));
+}
+
 bool csched_mpsc_park(csched_mpsc *queue) {
   csched_job *head = NULL;
   return queue->first == NULL && csched_cas_acq_rel(&queue->head, &head, PARKED); // Q3, Q4, Q5: pairs with poke

@@ -27,7 +27,7 @@
 //   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a long queue lets others in between",
 //   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has",
 //   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
-//   "after fork the thread's own loops go on".
+//   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake".
 // Models: checks/serial.c; promela/serial.pml. Not modelled: S4, S8, S9.
 
 #include <CScheduler/serial.h>
@@ -213,8 +213,12 @@ static void leave(csched_target *target) {
 
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
 
+static bool has(const csched_target *target, const csched_job *job) { // S9
+  return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
+}
+
 static const csched_target_type serial_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .base = base, .enter = enter, .leave = leave};
+    .deliver = deliver, .deliver_at = deliver_at, .base = base, .enter = enter, .leave = leave, .has = has};
 
 typedef struct sync_job {
   csched_job job;
@@ -295,10 +299,16 @@ int csched_serial_sync(csched_serial *serial, void (*body)(void *), void *contex
 
 // MARK: forks
 
-// A thread that is not here may have found the queue idle, and have come no further than that.
+// Whether the drain job is submitted, and waits on the base.
+static bool is_drain_waiting(const csched_serial *serial) {
+  const csched_target *base = serial->base;
+  return !csched_job_is_idle(&serial->drain) && (base->type->has == NULL || base->type->has(base, &serial->drain));
+}
+
+// A thread that is not here may have found the queue idle, and have come no further than that, or than to mark the drain job.
 static bool is_forsaken(const csched_serial *serial) {
   csched_mpsc inbox = serial->inbox;
-  return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && csched_job_is_idle(&serial->drain) &&
+  return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && !is_drain_waiting(serial) &&
          (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // S9: no other thread is left
          !csched_target_is_inside(&serial->target);
 }
@@ -314,6 +324,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
     serial->target.type = &csched_target_left_;
   } else if (is_forsaken(serial)) {
     take_part(serial); // once more, perhaps: it is then never freed
+    csched_job_init(&serial->drain, &drain_type, serial);
     submit_drain(serial);
   }
 }

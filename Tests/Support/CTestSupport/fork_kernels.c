@@ -279,6 +279,74 @@ ctest_failure ctest_fork_clocks(void) {
   return kernel_result();
 }
 
+// MARK: while another is on its way
+
+// A loop's, behind a gate for all threads but the loop's own.
+typedef struct gated {
+  csched_target target;
+  csched_loop *loop;
+  csched_serial *queue;
+  probe others;
+  atomic_int is_there, is_open;
+} gated;
+
+static int deliver_gated(csched_target *target, csched_job *job) {
+  gated *gated = (struct gated *)target;
+  csched_target *under = csched_loop_target(gated->loop);
+  if (!csched_loop_is_on_thread(gated->loop)) {
+    atomic_store(&gated->is_there, 1);
+    while (!atomic_load(&gated->is_open)) nap(50 * US);
+  }
+  return under->type->deliver(under, job);
+}
+
+static csched_target *under_gate(const csched_target *target) {
+  return csched_loop_target(((const gated *)target)->loop);
+}
+
+static bool gate_has(const csched_target *target, const csched_job *job) {
+  const csched_target *under = under_gate(target);
+  return under->type->has(under, job);
+}
+
+static void submit_behind_gate(int index, void *context) {
+  gated *gated = context;
+  (void)index;
+  CHECK_EQUAL(csched_serial_submit(gated->queue, job_of(&gated->others)), 0);
+}
+
+static void go_on_with_queue(void *context) {
+  gated *gated = context;
+  probe mine;
+  probe_init(&mine, NULL, NULL);
+  CHECK_EQUAL(csched_serial_submit(gated->queue, job_of(&mine)), 0);
+  for (csched_time end = csched_now() + 5000 * MS; atomic_load(&mine.releases) == 0 && csched_now() < end;)
+    csched_loop_run_once(gated->loop, csched_now() + MS);
+  CHECK_PROBE(&gated->others, 1, 0);
+  CHECK_PROBE(&mine, 1, 0);
+}
+
+ctest_failure ctest_fork_on_the_way(void) {
+  static const csched_target_type type = {.deliver = deliver_gated, .base = under_gate, .has = gate_has};
+  KERNEL();
+  static gated gated;
+  gated = (struct gated){.target = {.type = &type}};
+  probe_init(&gated.others, NULL, NULL);
+  CHECK_EQUAL(csched_loop_create(&gated.loop), 0);
+  CHECK_EQUAL(csched_serial_create(&gated.queue, &gated.target), 0);
+  crew crew;
+  crew_start(&crew, 1, submit_behind_gate, &gated);
+  CHECK_SOON(atomic_load(&gated.is_there) == 1); // the queue's own job is marked, and not in the loop
+  CHECK_CHILD(go_on_with_queue, &gated);
+  atomic_store(&gated.is_open, 1);
+  crew_join(&crew);
+  CHECK(csched_loop_run_once(gated.loop, csched_now() + 5000 * MS));
+  CHECK_PROBE(&gated.others, 1, 0);
+  csched_serial_destroy(gated.queue);
+  csched_loop_destroy(gated.loop);
+  return kernel_result();
+}
+
 // MARK: while others sleep for locks
 
 typedef struct parked {

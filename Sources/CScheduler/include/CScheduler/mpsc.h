@@ -45,6 +45,9 @@ bool csched_mpsc_is_empty(const csched_mpsc *queue);
 /// Returns: whether there seems to be something that was pushed and that the consumer has not come to yet. A hint. Thread: any.
 bool csched_mpsc_has_news(const csched_mpsc *queue);
 
+/// Returns: whether `job` is in the queue; in as many steps as it is long. Thread: the consumer, while nobody pushes.
+bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job);
+
 /// Does: announces that the consumer is about to sleep. Returns: false, and announces nothing, when there is something to
 /// take or the queue is closed. Thread: the consumer. After true: look once more at whatever else could end the sleep,
 /// wait for the wake, then csched_mpsc_unpark.

@@ -29,6 +29,9 @@ typedef struct csched_target_type {
   void (*leave)(csched_target *target);
   /// Returns: whether the work is done on the calling thread only, so that to wait for it here would never end. NULL: no.
   bool (*is_bound_here)(const csched_target *target);
+  /// Returns: whether `job`, which was submitted, has come here and waits. Asked in a child of fork, by the one thread that there is:
+  /// another one may have been on its way with it. NULL: it has.
+  bool (*has)(const csched_target *target, const csched_job *job);
 } csched_target_type;
 
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.

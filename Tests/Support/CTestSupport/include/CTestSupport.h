@@ -75,6 +75,7 @@ ctest_failure ctest_fork_own_loop(bool has_source);
 ctest_failure ctest_fork_main_loop(void);
 ctest_failure ctest_fork_made_anew(void);
 ctest_failure ctest_fork_clocks(void);
+ctest_failure ctest_fork_on_the_way(void);
 ctest_failure ctest_fork_sleepers(void);
 ctest_failure ctest_fork_storm(int forks);
 ctest_failure ctest_fork_thread_is_left(void);
