@@ -1,6 +1,5 @@
 import CTestSupport
 import Scheduler
-import Synchronization
 import TestSupport
 import Testing
 
@@ -55,7 +54,7 @@ private func require(_ condition: Bool, _ text: String) {
   @Test("after fork schedulers can be made anew, the shared pool with them") func madeAnew() async {
     await #expect(processExitsWith: .success) {
       let before = ConcurrentScheduler()
-      let semaphore = Mutex(0)
+      let semaphore = Protected(0)
       before.schedule { semaphore.withLock { $0 += 1 } }
       precondition(eventually { semaphore.withLock { $0 } == 1 })
       let failed = inChild {
@@ -113,7 +112,7 @@ private func require(_ condition: Bool, _ text: String) {
       precondition(ctest_forbid_threads(false))
       try! ConcurrentScheduler.prepare()
       try! ConcurrentScheduler.prepare()
-      let runs = Mutex(0)
+      let runs = Protected(0)
       ConcurrentScheduler().schedule { runs.withLock { $0 += 1 } }
       precondition(eventually { runs.withLock { $0 } == 1 })
     }

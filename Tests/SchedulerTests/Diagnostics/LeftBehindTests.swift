@@ -1,10 +1,9 @@
 import Scheduler
-import Synchronization
 import TestSupport
 import Testing
 
 /// What a test is made to leave behind, until that is let go of.
-private let kept = Mutex<[any Sendable]>([])
+private let kept = Protected<[any Sendable]>([])
 
 /// That the check at the end of each test can fail.
 @Suite(.nothingIsLeft) struct LeftBehindTests {

@@ -1,5 +1,4 @@
 import Scheduler
-import Synchronization
 import TestSupport
 import Testing
 
@@ -96,7 +95,7 @@ struct CompositeDisposableTests {
     let all = CompositeDisposable()
     let late = DisposalCounter()
     let other = DisposalCounter()
-    let keys = Mutex<DisposeKey?>(nil)
+    let keys = Protected<DisposeKey?>(nil)
     all.insert(
       Disposables.create {
         #expect(all.isDisposed)

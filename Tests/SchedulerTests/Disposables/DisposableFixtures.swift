@@ -15,7 +15,7 @@ final class DisposalCounter: Disposable {
 
 /// Writes down what happened, in order.
 final class DisposalLog: Sendable {
-  private let lines = Mutex<[String]>([])
+  private let lines = Protected<[String]>([])
 
   var all: [String] { lines.withLock { $0 } }
 
@@ -44,7 +44,7 @@ func raceDisposal(threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let ready = DisposalCounter()
   let group = DispatchGroup()
   for index in 0..<threads {
-    let work = Mutex<(@Sendable (Int) -> Void)?>(body)
+    let work = Protected<(@Sendable (Int) -> Void)?>(body)
     group.enter()
     Thread.detachNewThread {
       ready.dispose()

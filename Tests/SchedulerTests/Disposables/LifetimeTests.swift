@@ -1,5 +1,4 @@
 import Scheduler
-import Synchronization
 import TestSupport
 import Testing
 
@@ -109,7 +108,7 @@ struct LifetimeTests {
   func race() {
     let seed = SeededGenerator.freshSeed(for: "LifetimeTests.race")
     for round in 0..<Scale.count(200) {
-      let token = Mutex<Lifetime.Token?>(Lifetime.Token())
+      let token = Protected<Lifetime.Token?>(Lifetime.Token())
       let lifetime = token.withLock { Lifetime($0!) }
       let children = (0..<60).map { _ in DisposalCounter() }
       let revoked = (0..<60).map { _ in DisposalCounter() }

@@ -1,5 +1,4 @@
 import Scheduler
-import Synchronization
 import TestSupport
 import Testing
 
@@ -216,9 +215,9 @@ private final class WeakComposite: Sendable {
 
 /// Holds a disposable until it is told to let go.
 private final class Boxed: Sendable {
-  private let box: Mutex<(any Disposable)?>
+  private let box: Protected<(any Disposable)?>
 
-  init(_ held: any Disposable) { box = Mutex(held) }
+  init(_ held: any Disposable) { box = Protected(held) }
 
   func empty() {
     let held = box.withLock { $0.take() }

@@ -1,5 +1,4 @@
 import Scheduler
-import Synchronization
 import TestSupport
 import Testing
 
@@ -41,7 +40,7 @@ struct ScheduledDisposableTests {
 
   @Test("an action that is dropped releases the inner one undisposed")
   func dropped() {
-    let works = Mutex<(@Sendable () -> Void)?>(nil)
+    let works = Protected<(@Sendable () -> Void)?>(nil)
     let scheduler = CustomScheduler { work in works.withLock { $0 = work } }
     let runs = DisposalCounter()
     weak var weakly: Capture?

@@ -1,5 +1,4 @@
 import Scheduler
-import Synchronization
 import TestSupport
 import Testing
 
@@ -61,7 +60,7 @@ struct ScopedDisposableTests {
     let seed = SeededGenerator.freshSeed(for: "ScopedDisposableTests.race")
     for round in 0..<Scale.count(300) {
       let child = DisposalCounter()
-      let slots = { () -> [Mutex<ScopedDisposable?>.Holder] in
+      let slots = { () -> [Protected<ScopedDisposable?>.Holder] in
         let scoped = ScopedDisposable(child)
         return (0..<4).map { _ in .init(scoped) }
       }()
@@ -151,12 +150,12 @@ struct ScopedDisposableTests {
   }
 }
 
-extension Mutex where Value == ScopedDisposable? {
+extension Protected where Value == ScopedDisposable? {
   /// Holds one reference until it is taken.
   final class Holder: Sendable {
-    private let box: Mutex<ScopedDisposable?>
+    private let box: Protected<ScopedDisposable?>
 
-    init(_ held: ScopedDisposable) { box = Mutex(held) }
+    init(_ held: ScopedDisposable) { box = Protected(held) }
 
     func take() -> ScopedDisposable? { box.withLock { $0.take() } }
   }
