@@ -1,6 +1,27 @@
+import Dispatch
 import Scheduler
 import TestSupport
 import Testing
+
+/// An actor whose tasks go on in the order in which they are resumed. Swift promises that of none: what is waited for may go first.
+private actor InLine {
+  private final class Line: SerialExecutor {
+    private let queue = DispatchQueue(label: "in line")
+
+    func enqueue(_ job: UnownedJob) { queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) } }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+  }
+
+  private let line = Line()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { line.asUnownedSerialExecutor() }
+
+  func sleep(for seconds: Int, on scheduler: TestScheduler, writingTo log: Log<Int>) async throws {
+    try await scheduler.sleep(for: .seconds(seconds))
+    log.add(seconds)
+  }
+}
 
 @Suite(.nothingIsLeft) struct VirtualSleepTests {
   let scheduler = TestScheduler()
@@ -27,16 +48,11 @@ import Testing
     try await task.value
   }
 
-  @MainActor
   @Test("an advance wakes sleepers in the order of their times, which one actor's tasks keep")
   func order() async throws {
-    let scheduler = TestScheduler(), log = Log<Int>()
-    let seconds = [5, 1, 4, 2, 3]
+    let log = Log<Int>(), sleepers = InLine(), seconds = [5, 1, 4, 2, 3]
     let tasks = seconds.map { second in
-      Task { @MainActor in
-        try await scheduler.sleep(for: .seconds(second))
-        log.add(second)
-      }
+      Task { [scheduler] in try await sleepers.sleep(for: second, on: scheduler, writingTo: log) }
     }
     await scheduler.awaitSleepers(count: 5)
     scheduler.advance(by: .seconds(5))
