@@ -15,6 +15,11 @@ void child_end(void) {
 }
 
 static CSCHED_NORETURN void be_child(int said, void (*body)(void *), void *context) {
+  sigset_t alarms; // which the thread that forked, if it is one of Dispatch's, does not take
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+  signal(SIGALRM, SIG_DFL);
   alarm(20);
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   signal(SIGABRT, SIG_DFL); // a test runner may have its own
