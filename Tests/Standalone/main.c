@@ -120,6 +120,9 @@ static void run_misfortunes(void) {
   RUN_UNLESS(all, why, ctest_fork_own_loop(true));
   RUN_UNLESS(all, why, ctest_fork_main_loop());
   RUN_UNLESS(all, why, ctest_fork_made_anew());
+  RUN_UNLESS(all, why, ctest_fork_clocks());
+  RUN_UNLESS(all, why, ctest_fork_on_the_way());
+  RUN_UNLESS(all, why, ctest_fork_sleepers());
   RUN_UNLESS(all, why, ctest_fork_storm(times(20)));
   RUN_UNLESS(all, why, ctest_fork_thread_is_left());
   RUN_UNLESS(all, why, ctest_fork_pool_is_left());

@@ -264,18 +264,25 @@ static void use_clock_anew(void *context) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-ctest_failure ctest_fork_clocks(void) {
-  KERNEL();
+// Calls `fork_once` a few times while a timer waits on the wall clock: a child gets that.
+static void fork_beside_clock(void (*fork_once)(probe *waits)) {
   csched_thread *thread = start_thread("clock");
   probe waits;
   probe_init(&waits, NULL, NULL);
   csched_time later = csched_time_after(csched_clock_now(CSCHED_CLOCK_WALL), 60000 * MS);
   csched_target *target = csched_loop_target(csched_thread_loop(thread));
   CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &waits.timer, later, 0), 0);
-  for (int i = 0; i < 3; i++) CHECK_CHILD(use_clock_anew, &waits);
+  for (int i = 0; i < 3; i++) fork_once(&waits);
   CHECK_EQUAL(csched_timer_cancel(&waits.timer), CSCHED_CANCEL_DROPPED);
   CHECK_PROBE(&waits, 0, 1);
   stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+static void fork_and_use_clock(probe *waits) { CHECK_CHILD(use_clock_anew, waits); }
+
+ctest_failure ctest_fork_clocks(void) {
+  KERNEL();
+  fork_beside_clock(fork_and_use_clock);
   return kernel_result();
 }
 
@@ -370,24 +377,18 @@ static void hold_all_buckets(int index, void *context) {
   }
 }
 
+static void fork_beside_sleepers(probe *waits) {
+  crew crew;
+  parked parked = {0};
+  crew_start(&crew, 1, hold_all_buckets, &parked);
+  CHECK_SOON(atomic_load(&parked.has_all) == 1);
+  CHECK_CHILD(use_clock_anew, waits);
+  crew_join(&crew);
+}
+
 ctest_failure ctest_fork_sleepers(void) {
   KERNEL();
-  csched_thread *thread = start_thread("clock");
-  probe waits;
-  probe_init(&waits, NULL, NULL);
-  csched_time later = csched_time_after(csched_clock_now(CSCHED_CLOCK_WALL), 60000 * MS);
-  csched_target *target = csched_loop_target(csched_thread_loop(thread));
-  CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &waits.timer, later, 0), 0);
-  for (int i = 0; i < 3; i++) {
-    crew crew;
-    parked parked = {0};
-    crew_start(&crew, 1, hold_all_buckets, &parked);
-    CHECK_SOON(atomic_load(&parked.has_all) == 1);
-    CHECK_CHILD(use_clock_anew, &waits);
-    crew_join(&crew);
-  }
-  CHECK_EQUAL(csched_timer_cancel(&waits.timer), CSCHED_CANCEL_DROPPED);
-  stop_and_join(thread, CSCHED_STOP_RUN);
+  fork_beside_clock(fork_beside_sleepers);
   return kernel_result();
 }
 

@@ -19,11 +19,8 @@ static bool load(const char *library, size_t count, const char *const names[], v
 
 // MARK: libuv
 
-enum {
-  UV_ASYNC = 1,
-  UV_TIMER = 13,
-  UV_RUN_DEFAULT = 0
-}; // of its interface, which is the same for all versions from 1.0 on
+// Of its interface, which is the same for all versions from 1.0 on.
+enum { UV_ASYNC = 1, UV_TIMER = 13, UV_RUN_DEFAULT = 0 };
 
 static struct {
   size_t (*loop_size)(void), (*handle_size)(int type);
@@ -44,7 +41,8 @@ bool cbench_has_uv(void) {
                      (void **)&uv.run,        (void **)&uv.timer_init,  (void **)&uv.timer_start,
                      (void **)&uv.timer_stop, (void **)&uv.async_init,  (void **)&uv.async_send,
                      (void **)&uv.stop};
-  return found = load("libuv.so.1", sizeof names / sizeof *names, names, places);
+  found = load("libuv.so.1", sizeof names / sizeof *names, names, places);
+  return found;
 }
 
 static void never(void *timer) { (void)timer; }
@@ -82,7 +80,6 @@ double cbench_uv_timer(long waiting, long count) {
 
 typedef struct uv_side {
   void *loop, *async;
-  struct uv_side *other;
   long left; // round trips; the far side has none
   bool ends;
 } uv_side;
@@ -154,7 +151,8 @@ bool cbench_has_glib(void) {
                          "g_source_unref"};
   void **places[] = {(void **)&glib.context_new, (void **)&glib.timeout_new, (void **)&glib.attach,
                      (void **)&glib.destroy, (void **)&glib.unref};
-  return found = load("libglib-2.0.so.0", sizeof names / sizeof *names, names, places);
+  found = load("libglib-2.0.so.0", sizeof names / sizeof *names, names, places);
+  return found;
 }
 
 static void *glib_timer(void *context, uint64_t *state) {
