@@ -107,6 +107,14 @@ static void thread_main(void *context) {
 
 // MARK: its beginning and end
 
+static int start_thread(clocks *all) {
+  csched_os_signals before;
+  csched_os_signals_block_(&before); // no handler of the user's runs there
+  int error = csched_os_thread_start_(&all->thread, 0, thread_main, all);
+  csched_os_signals_restore_(&before);
+  return error;
+}
+
 static void close_all(clocks *all, int alarms) {
   for (int i = 0; i < alarms; i++) {
     csched_lock_lock(&all->queues[i].setting);
@@ -125,7 +133,7 @@ static void open_queue(clock_queue *queue) {
 }
 
 static int make(clocks *all) {
-  int alarms = 0, error = csched_poller_open_(&all->poller);
+  int alarms = 0, error = csched_poller_open_(&all->poller, "csched_target_submit_at_clock");
   if (error != 0) return error;
   for (; alarms < CLOCKS && error == 0; alarms += error == 0)
     error = csched_alarm_open_(&all->queues[alarms].alarm, CSCHED_CLOCK_BOOT + alarms);
@@ -134,7 +142,7 @@ static int make(clocks *all) {
                                (uint64_t)i);
   csched_store_relaxed(&all->is_ending, 0u); // CL4: before the thread starts
   for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
-  if (error == 0) error = csched_os_thread_start_(&all->thread, 0, thread_main, all);
+  if (error == 0) error = start_thread(all);
   if (error == 0) is_made = true;
   else close_all(all, alarms); // CL4
   return error;

@@ -144,7 +144,7 @@ void csched_loop_unbind_(csched_loop *loop) {
 // MARK: waking
 
 static CSCHED_NOINLINE void wake(csched_loop *loop) {
-  if (csched_fds_wake_(&loop->fds)) return; // P2
+  if (csched_fds_wake_(&loop->fds, csched_loop_is_on_thread(loop))) return; // P2
   csched_store_relaxed(&loop->wake, 1u);    // P2: it carries nothing; what it announces is ordered by the inbox
   csched_futex_wake_(&loop->wake, 1);
 }
@@ -303,10 +303,7 @@ static bool has_work(const csched_loop *loop, const csched_activation *activatio
 
 // Looks for work while the next is likely to come sooner than a sleep and a wake would take. Speed only.
 static bool spin(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  static uint32_t processors;
-  uint32_t count = csched_load_relaxed(&processors);                                        // Speed only
-  if (count == 0) csched_store_relaxed(&processors, count = (uint32_t)csched_cpu_count_()); // Speed only
-  if (count == 1) return false;
+  if (!csched_may_spin_()) return false;
   csched_time now = csched_now(), end = csched_time_after(now, (int64_t)loop->spin_for);
   if (end > deadline) end = deadline;
   while (now < end) {

@@ -11,7 +11,7 @@ TAILQ_HEAD(csched_fd_queue, csched_fd_source);
 
 /// The sources of one loop. All is the loop's own, but `is_open` and, where that is 1, what wakes the poller.
 typedef struct csched_fds {
-  uint32_t is_open; ///< 1 from the first use on
+  uint32_t is_open; ///< 1 from the first use on; 2 in a child of fork that could not open the poller anew yet
   csched_poller poller;
   bool is_closed;
   bool has_host;            ///< a foreign loop sleeps for this one, between its runs;
@@ -32,8 +32,8 @@ void csched_fds_init_(csched_fds *fds);
 /// Does: opens the poller, unless it is open. Returns: 0 or an errno value. Thread: the loop's.
 int csched_fds_open_(csched_fds *fds);
 
-/// Does: wakes the poller, if it is what the loop sleeps on. Returns: whether it is. Thread: any.
-bool csched_fds_wake_(csched_fds *fds);
+/// Does: wakes the poller, if it is what the loop sleeps on. Returns: whether it is. `is_here`: this is the loop's thread. Thread: any.
+bool csched_fds_wake_(csched_fds *fds, bool is_here);
 
 /// Does: looks at the poller, if a turn has been long or there have been some. At the end of each turn. Thread: the loop's.
 void csched_fds_turn_(csched_fds *fds, bool is_long);
@@ -63,7 +63,7 @@ void csched_fds_close_(csched_fds *fds);
 void csched_fds_destroy_(csched_fds *fds);
 
 /// Does: opens the poller anew, under the same number, with the same sources, because the parent of the fork has kept the old one; and
-/// wakes it. Thread: the only one of a child of fork.
+/// wakes it. Without descriptors for that, which the child may not need, its first use tries again. Thread: the only one of a child of fork.
 void csched_fds_renew_(csched_fds *fds);
 
 /// Does: in a child of fork, lets go of the parent's poller. The sources stay where they are, unused.

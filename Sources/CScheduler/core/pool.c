@@ -198,8 +198,9 @@ static void init(csched_pool *pool, const csched_pool_options *options, size_t w
   pool->stack_size = options->stack_size;
   pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000;
   if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;
-  pool->spin_for = csched_cpu_count_() > 1 ? 25000 : 0;
-  pool->has_nice = csched_os_thread_has_nice_(&pool->base_nice);
+  pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0;
+  pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
+  pool->has_nice = pool->had_nice;
   if (options->name != NULL) strlcpy(pool->name, options->name, sizeof pool->name); // cut for good when it is shown
   TAILQ_INIT(&pool->idle);
   for (int i = 0; i < CSCHED_PRIORITIES; i++) {
@@ -239,4 +240,4 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
 
 size_t csched_pool_worker_count(const csched_pool *pool) { return pool->workers; }
 
-bool csched_pool_has_nice(const csched_pool *pool) { return pool->has_nice; }
+bool csched_pool_has_nice(const csched_pool *pool) { return csched_load_relaxed(&pool->has_nice) != 0; } // hint

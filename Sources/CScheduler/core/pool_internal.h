@@ -42,7 +42,7 @@ struct csched_pool_worker {
   csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each level, whose forker waits on another thread
   // Its thread: see pool_worker.c; under `slots`.
   uint32_t life;
-  csched_os_thread os;
+  csched_os_thread os, replaced;
   // The keeper's.
   uint32_t id_seen;
   csched_time time_seen;
@@ -62,7 +62,8 @@ struct csched_pool {
   size_t workers, most_threads, stack_size;
   csched_time idle_exit, spin_for;
   int base_nice;
-  bool has_nice;
+  bool had_nice;     ///< at the start
+  uint32_t has_nice; ///< hint: whether a worker may raise its value now, as far as is known
   char name[CSCHED_POOL_NAME];
 
   CSCHED_CACHE_ALIGNED uint64_t crowd;   ///< see pool_idle.c
@@ -82,6 +83,13 @@ struct csched_pool {
   csched_pool_worker slots[]; ///< `most_threads` of them
 };
 
+/// How a worker's sleep ended.
+typedef enum csched_pool_slept {
+  CSCHED_SLEPT_LEFT,     ///< by itself: it has left the pool's count
+  CSCHED_SLEPT_WOKEN,    ///< it goes on, and is counted as searching
+  CSCHED_SLEPT_REPLACED, ///< another thread goes on in its place: it is no worker any more
+} csched_pool_slept;
+
 // pool_idle.c: who runs, searches, sleeps.
 void csched_pool_announce_(csched_pool *pool, size_t count);   ///< after work was added: wakes up to `count`
 bool csched_pool_wake_(csched_pool *pool, bool beside_others); ///< returns: whether it did
@@ -92,7 +100,8 @@ bool csched_pool_may_grow_(
     csched_pool *pool); ///< whether work waits for a worker that is counted as running, but may be blocked
 bool csched_pool_stop_search_(csched_pool_worker *worker); ///< returns: whether the caller has to look and wake another
 bool csched_pool_search_(csched_pool_worker *worker);      ///< spins; returns: whether there seems to be work
-bool csched_pool_sleep_(csched_pool_worker *worker);       ///< returns: false when the worker has left the pool's count
+csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker);
+void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< one that was taken out of `idle`
 void csched_pool_leave_(csched_pool_worker *worker);
 void csched_pool_start_failed_(csched_pool *pool);
 void csched_pool_blocked_(csched_pool *pool);          ///< one more is blocked
@@ -102,6 +111,7 @@ bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more are run
 // pool_worker.c
 int csched_pool_start_first_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving); ///< which is counted already
+bool csched_pool_replace_(csched_pool_worker *worker); ///< asleep, taken out of `idle`; returns: whether another thread goes on for it
 void csched_pool_join_workers_(csched_pool *pool);                                   ///< when it is over
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 csched_pool_worker *csched_pool_current_(void);

@@ -36,8 +36,11 @@ static csched_thread *keeper_of(csched_pool *pool, int *error) {
   *error = pool->is_keeper_closed ? ECANCELED : 0;
   if (*error == 0 && pool->keeper == NULL) {
     char name[CSCHED_POOL_NAME] = "";
+    csched_os_signals before;
     csched_pool_name_(pool, 0, name);
+    csched_os_signals_block_(&before); // no handler of the user's runs there
     *error = csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
+    csched_os_signals_restore_(&before);
   }
   csched_thread *keeper = *error == 0 ? pool->keeper : NULL;
   csched_lock_unlock(&pool->keeper_lock);

@@ -13,6 +13,9 @@
 //       working at its end. Nothing that it was counted as is left behind. The job has ended (job.c, J7), and forked ones that it
 //       ran for others are done.
 //   C5  In a child of fork a pool is left behind: it stops whoever uses it. A worker that forked can run its job, but not return from it.
+//   C6  A nice value is raised only where that can be taken back at that moment, and by nobody once it could not. A worker that finds
+//       that it cannot come back, because the process has given up the right meanwhile, works on while there is work; whoever wakes it
+//       next starts a thread that takes its place.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
 // Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread leaves no fork behind (pool.h).
@@ -20,8 +23,8 @@
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "every job runs once, whoever submits",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",
 //   "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
-//   stops the process", "a worker's job that forks cannot return in the child".
-// Models: checks/pool.c. Not modelled: C5.
+//   stops the process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
+// Models: checks/pool.c. Not modelled: C5, C6.
 
 #include "pool_internal.h"
 
@@ -89,10 +92,12 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
 
 // MARK: running
 
-static void set_nice(csched_pool_worker *worker, int nice) {
-  if (worker->nice == nice || !worker->pool->has_nice) return;
-  csched_os_thread_set_nice_(worker->pool->base_nice + nice);
-  worker->nice = nice;
+static void set_nice(csched_pool_worker *worker, int nice) { // C6
+  csched_pool *pool = worker->pool;
+  if (CSCHED_LIKELY(worker->nice == nice)) return;
+  if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // hint
+  if (csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice)) worker->nice = nice;
+  else csched_store_relaxed(&pool->has_nice, 0u); // hint
 }
 
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
@@ -126,7 +131,12 @@ static void work(void *context) {
       worker->has_left = true;
     } else if (worker->is_surplus || !csched_pool_search_(worker)) {
       set_nice(worker, 0);
-      worker->has_left = !csched_pool_sleep_(worker);
+      csched_pool_slept slept = csched_pool_sleep_(worker);
+      if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // C6: the worker is another thread now
+        current = NULL;
+        return;
+      }
+      worker->has_left = slept == CSCHED_SLEPT_LEFT;
     }
   }
 }
@@ -151,6 +161,7 @@ static void body(void *context) {
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
   if (name[0] != 0) csched_os_thread_set_name_(name);
+  if (worker->pool->had_nice) worker->nice = csched_os_thread_nice_() - worker->pool->base_nice; // its starter's
   work(worker);
 }
 
@@ -212,6 +223,32 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, thread_main, worker);
   if (error == 0) worker->life = LIVE;
   return error;
+}
+
+// On the thread that goes on in the place of one that sleeps.
+static void take_over(void *context) { // C6
+  csched_pool_worker *worker = context;
+  csched_lock_lock(&worker->pool->slots_lock); // its starter has it until all is written down
+  csched_os_thread replaced = worker->replaced;
+  worker->jobs = NULL;
+  csched_lock_unlock(&worker->pool->slots_lock);
+  csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
+  csched_os_thread_join_(replaced);
+  csched_pool_stand_(worker, false);
+  worker->is_searching = true; // as the one who was woken
+  body(worker);
+}
+
+static void take_over_main(void *context) { csched_os_finally_(take_over, at_end, context); }
+
+bool csched_pool_replace_(csched_pool_worker *worker) { // C6
+  csched_pool *pool = worker->pool;
+  if (CSCHED_LIKELY(worker->nice <= 0) || csched_os_thread_nice_() > pool->base_nice) return false;
+  csched_lock_lock(&pool->slots_lock);
+  worker->replaced = worker->os;
+  int error = csched_os_thread_start_(&worker->os, pool->stack_size, take_over_main, worker);
+  csched_lock_unlock(&pool->slots_lock);
+  return error == 0;
 }
 
 void csched_pool_join_workers_(csched_pool *pool) {

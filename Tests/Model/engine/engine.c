@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "internal.h"
 
+#include "../../../Sources/CScheduler/core/parking.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +156,7 @@ int model_start_thread(void (*body)(void *), void *context) {
   memset(new, 0, sizeof *new);
   new->view = model_threads[model_self].view;
   new->status = MODEL_READY;
+  new->number = (uint32_t)self + 1;
   new->body = body;
   new->context = context;
   new->priority = 2000000 + model_choose(1000);
@@ -185,6 +188,9 @@ void model_run(void) {
   leaks_allowed = false;
   expected_panic = NULL;
   model_clock = 1000000;
+  csched_lock_looks_after_ = CSCHED_FOREVER;
+  csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
+  model_give_number_after_look(0, 0);
   model_thread_count = model_self = 0;
   memset(model_threads, 0, sizeof model_threads);
   model_log_clear();

@@ -50,7 +50,8 @@ static csched_poller *pollers[POLLERS];
 void __tsan_read4(void *address);
 void __tsan_write4(void *address);
 
-int csched_poller_open_(csched_poller *poller) {
+int csched_poller_open_(csched_poller *poller, const char *function) {
+  (void)function;
   model_step(MODEL_ANYTHING, NULL, "poller open", __FILE__, __LINE__);
   __tsan_write4(&poller->fd); // as the port would
   poller->armed = CSCHED_FOREVER;
@@ -118,6 +119,10 @@ void model_poll(int fd) {
 
 int model_wakes(int fd) { return pollers[fd]->wake; }
 
+void csched_poller_check_(const csched_poller *poller) { (void)poller; }
+
+bool csched_fence_settle_(void) { return csched_has_membarrier_ != 0; }
+
 void csched_fence_heavy_(void) {
   model_step(MODEL_ANYTHING, NULL, "heavy fence", __FILE__, __LINE__);
   model_fence_of(model_self);
@@ -129,6 +134,9 @@ void csched_fence_heavy_(void) {
 }
 
 unsigned csched_cpu_count_(void) { return 2; }
+
+uint32_t csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
+void csched_processors_look_(void) {}
 
 void csched_nap_(csched_time span) {
   model_step(MODEL_ANYTHING, NULL, "nap", __FILE__, __LINE__);
@@ -174,7 +182,30 @@ void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *con
 
 void csched_os_thread_set_name_(const char *name) { (void)name; }
 
-uint32_t csched_os_thread_id_(void) { return (uint32_t)model_self + 1; }
+uint32_t csched_os_thread_id_(void) { return model_threads[model_self].number; }
+
+// Whether no thread with this number runs. The caller then sees what those did that have had it.
+static bool has_ended(uint32_t number) {
+  for (int t = 0; t < model_thread_count; t++)
+    if (model_threads[t].number == number && model_threads[t].status != MODEL_ENDED) return false;
+  for (int t = 0; t < model_thread_count; t++)
+    if (model_threads[t].number == number) model_view_join(&model_threads[model_self].view, &model_threads[t].view);
+  return true;
+}
+
+static int number_goes_to, number_of;
+
+void model_give_number_after_look(int to, int of) {
+  number_goes_to = to;
+  number_of = of;
+}
+
+bool model_has_number_of(int of) {
+  model_thread *me = &model_threads[model_self];
+  if (me->number != (uint32_t)of + 1) return false;
+  model_view_join(&me->view, &model_threads[of].view);
+  return true;
+}
 
 bool csched_os_thread_is_ready_(uint32_t id) { return (void)id, false; }
 
@@ -185,11 +216,22 @@ bool csched_os_thread_has_nice_(int *nice) {
   return false;
 }
 
-void csched_os_thread_set_nice_(int nice) { (void)nice; }
+bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; }
+int csched_os_thread_nice_(void) { return 0; }
+void csched_os_signals_block_(csched_os_signals *before) { (void)before; }
+void csched_os_signals_restore_(const csched_os_signals *before) { (void)before; }
 
 bool csched_os_is_main_thread_(void) { return model_self == 0; }
 
-bool csched_os_thread_exists_(uint32_t id) { return id < (uint32_t)model_thread_count; }
+bool csched_os_thread_exists_(uint32_t id) { return id <= (uint32_t)model_thread_count; }
+
+bool csched_os_thread_has_ended_(uint32_t id) {
+  model_step(MODEL_ANYTHING, NULL, "look at a thread", __FILE__, __LINE__);
+  bool ended = has_ended(id);
+  if (ended && number_goes_to != 0) model_threads[number_goes_to].number = (uint32_t)number_of + 1;
+  if (ended) number_goes_to = 0;
+  return ended;
+}
 
 // Nothing forks.
 void csched_os_watch_forks_(csched_fork_watch *watch) { (void)watch; }
