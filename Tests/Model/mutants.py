@@ -6,7 +6,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 """
 
 CHECKS = {
-    "lock": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
+    "lock": "lock", "lock_owner": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
     "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
     "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork", "clock": "clock", "delivery": "delivery",
@@ -59,7 +59,7 @@ MUTANTS = [
      "  if (sleeper != NULL && csched_load_relaxed(&lock->owner) == 0 && // L4", "  if (csched_load_relaxed(&lock->owner) == 0 && sleeper != NULL && // L4"),
     ("nobody looks whether the owner lives", "core/lock.c", "    require_owner_lives(lock);\n", ""),
     ("one look at whether the owner lives is all", "core/lock.c", "sleeper->look = later(sleeper->look, sleeper->look - sleeper->since);", "sleeper->look = CSCHED_FOREVER;"),
-    ("an owner that has let go counts as ended", "core/lock.c", "return csched_os_thread_has_ended_(id_of(owner)) && csched_load_relaxed(&lock->owner) == owner;", "return csched_os_thread_has_ended_(id_of(owner));"),
+    ("an owner that has let go counts as ended", "core/lock.c", "return csched_os_thread_has_ended_(csched_lock_thread_of_(owner)) && csched_load_relaxed(&lock->owner) == owner;", "return csched_os_thread_has_ended_(csched_lock_thread_of_(owner));"),
     ("a number that is taken again counts as ended", "core/lock.c", "!is_left_by(lock, owner) || !is_left_by(lock, owner)", "!is_left_by(lock, owner)"),
     # parking.c
     ("a sleeper is signalled without release", "core/parking.c", "csched_store_release(word, signal)", "csched_store_relaxed(word, signal)"),
@@ -95,19 +95,19 @@ MUTANTS = [
     ("a wake is not written down", "core/loop.c", "  csched_store_relaxed(&loop->wake, 1u);", "  //"),
     ("a refused job is not dropped", "core/loop.c", "  csched_job_discard_(job); // P6\n  return ECANCELED;", "  return ECANCELED;"),
     ("close does not refuse what comes later", "core/loop.c", "  if (csched_mpsc_close(&loop->inbox)) wake(loop);", "  announce(loop);"),
-    ("a wake goes to the futex, whatever the loop sleeps on", "core/loop.c", "  if (csched_fds_wake_(&loop->fds, csched_loop_is_on_thread(loop))) return; // P2\n", ""),
+    ("a wake goes to the futex, whatever the loop sleeps on", "core/loop.c", "  if (csched_fds_wake_(&loop->fds)) return; // P2\n", ""),
     ("a loop is left to its host without a park", "core/loop.c", "fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1", "fds->is_in_host = csched_mpsc_is_empty(&loop->inbox);"),
     ("a loop is left to its host without another look", "core/loop.c", "? !has_work(loop, NULL, 0) :", "? true :"),
     ("a run does not take its park in a host back", "core/loop.c", "  if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);\n", ""),
     ("a nested run leaves the loop to its host", "core/loop.c", "if (--loop->depth == 0 && loop->fds.has_host)", "if (--loop->depth, loop->fds.has_host)"),
     ("the host is not told of a close", "core/loop.c", ": fds->knows_close && csched", ": csched"),
     # loop_fd.c
-    ("a loop left with work does not say so", "core/loop_fd.c", "  else csched_poller_wake_(poller_of(fds)); // E2\n", ""),
+    ("a loop left with work does not say so", "core/loop_fd.c", "  else wake(fds); // E2\n", ""),
     ("a wake that was served stays with the host", "core/loop_fd.c", "  if (fds->is_stale) collect(fds, false); // E2: what they were for was there before\n", ""),
     ("a wake is taken for one that was served", "core/loop.c",
      "csched_fds_settle_(fds); // E2: before the park, or it could take a wake for this one fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1",
      "fds->is_in_host = csched_mpsc_park(&loop->inbox); fds->is_stale = true; csched_fds_settle_(fds);"),
-    ("a host is not told when to come", "core/loop_fd.c", "  if (is_idle) csched_poller_arm_(poller_of(fds), until); // E2\n  else csched", "  if (!is_idle) csched"),
+    ("a host is not told when to come", "core/loop_fd.c", "  if (is_idle) csched_poller_arm_(poller, until); // E2\n  else", "  if (!is_idle)"),
     ("a sleep on the poller sets no alarm", "core/loop_fd.c", "  csched_poller_arm_(poller_of(fds), until); // E2\n  collect(fds, true);", "  collect(fds, true);"),
     ("a loop that gets a host is not parked in it", "core/loop_fd.c", "    csched_loop_run_ready(loop, 0);", "    //"),
     ("wakes that have come are not looked at", "core/loop_fd.c", "  if (is_open(fds)) collect(fds, false);\n", ""),
@@ -189,7 +189,7 @@ MUTANTS = [
     ("pool: one that cannot begin stays in memory", "core/pool.c", "  free(pool); // X4\n", ""),
     # misuse
     ("relock is not noticed", "core/lock.c",
-     "  if (is_owner(lock)) panic_owner(lock, \"csched_lock_lock\", NOT_RECURSIVE);\n", ""),
+     "  if (is_owner(lock)) csched_lock_panic_owner_(lock, \"csched_lock_lock\", NOT_RECURSIVE);\n", ""),
     ("a stranger's unlock is not noticed", "core/lock.c", "  if (!is_owner(lock)) panic_not_owner(lock, \"csched_lock_unlock\");\n", ""),
     ("a job may be submitted twice", "core/job.c", "(state != RUNNING || !forget(job))) // J4", "(state == RUNNING && !forget(job))) // J4"),
     # job.c, the rest

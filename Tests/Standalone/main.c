@@ -136,6 +136,22 @@ static void run_misfortunes(void) {
   RUN_UNLESS(all, why, ctest_memory_no_threads());
 }
 
+static void run_environment(void) {
+  static const char *const why = "tools do not follow a process with threads into its child";
+  const int all = SANITIZER | VALGRIND | HELGRIND;
+  RUN_UNLESS(all, why, ctest_env_owner_ended());
+  RUN(ctest_env_owner_is_slow());
+  RUN_UNLESS(all, why, ctest_env_processors());
+  RUN_UNLESS(all, why, ctest_env_least_stack());
+  RUN_UNLESS(all, why, ctest_env_stray_descriptors());
+  RUN_UNLESS(all, why, ctest_env_fork_when_full());
+  RUN(ctest_env_submits_in_handler(false));
+  RUN(ctest_env_submits_in_handler(true));
+  RUN_UNLESS(all, why, ctest_env_locks_in_handler());
+  RUN_UNLESS(all, why, ctest_env_signal_masks());
+  RUN_UNLESS(all, why, ctest_env_root_given_up());
+}
+
 static void run_job(void) {
   RUN(ctest_job_exactly_once(1, times(4), seed()));
   RUN(ctest_job_exactly_once(4, times(2), seed()));
@@ -361,6 +377,7 @@ int main(int count, char **arguments) {
   run_lock();
   run_job();
   run_misfortunes();
+  run_environment();
   run_mpsc();
   run_trampoline();
   run_loop();

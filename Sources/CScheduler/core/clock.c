@@ -198,7 +198,8 @@ void csched_clocks_stop_(void) {
   if (all == NULL) return;
   for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5
   csched_store_relaxed(&all->is_ending, 1u);                                     // CL4: ordered by the poller's wake
-  csched_poller_wake_(&all->poller);
+  int error = csched_poller_wake_(&all->poller);
+  if (CSCHED_UNLIKELY(error != 0)) csched_poller_refused_(&all->poller, error);
   csched_os_thread_join_(all->thread);
   for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
   close_all(all, CLOCKS);

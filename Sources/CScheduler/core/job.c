@@ -41,7 +41,7 @@
 #include "panic.h"
 
 enum { IDLE = 0, QUEUED = 1, RUNNING = 2, CANCELLED = 3, DROPPING = 4, PASSED = 5, LEFT = 6 };
-enum { WAITED = 1, NESTED_MOST = 16 };
+enum { WAITED = 1, NESTED_MOST = 8 };
 
 // A level of jobs beyond NESTED_MOST.
 typedef struct deeper {

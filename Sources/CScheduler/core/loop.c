@@ -129,6 +129,7 @@ static void thread_ends(void *value) { // P7
 void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
+  csched_processors_look_();
   csched_tsd_set_(&key, &here, thread_ends);                // without memory the end goes unnoticed
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
@@ -144,7 +145,7 @@ void csched_loop_unbind_(csched_loop *loop) {
 // MARK: waking
 
 static CSCHED_NOINLINE void wake(csched_loop *loop) {
-  if (csched_fds_wake_(&loop->fds, csched_loop_is_on_thread(loop))) return; // P2
+  if (csched_fds_wake_(&loop->fds)) return; // P2
   csched_store_relaxed(&loop->wake, 1u);    // P2: it carries nothing; what it announces is ordered by the inbox
   csched_futex_wake_(&loop->wake, 1);
 }
@@ -471,7 +472,7 @@ static void init(csched_loop *loop) {
   csched_fork_watch forks = loop->forks;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
-  csched_fds_init_(&loop->fds);
+  csched_fds_init_(&loop->fds, loop);
   loop->target = (csched_target){&loop_type, owner};
   loop->turn_jobs = TURN;
   loop->spin_for = SPIN_LEAST;
@@ -504,8 +505,7 @@ csched_loop *csched_loop_make_static_(void) {
 
 void csched_loop_empty_(csched_loop *loop) {
   csched_fds_destroy_(&loop->fds);
-  loop->fds = (csched_fds){.is_closed = true};
-  csched_fds_init_(&loop->fds);
+  loop->fds.has_host = loop->fds.is_in_host = false;
 }
 
 int csched_loop_create(csched_loop **loop) {

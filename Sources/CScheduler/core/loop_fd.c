@@ -1,3 +1,5 @@
+// 300 lines and more: sources, the poller and its life across fork are one story.
+//
 // States
 //   is_open    0 the loop sleeps on its futex; 1 on the poller, from its next park on. It stays 1, but for a child of fork, where it is LOST
 //              while there are no descriptors to open the poller anew: it is the parent's until the loop's thread has done so
@@ -57,13 +59,16 @@ static void drop_nothing(csched_job *job) { (void)job; }
 
 static const csched_job_type calling = {call_next, drop_nothing, NULL};
 
-void csched_fds_init_(csched_fds *fds) { TAILQ_INIT(&fds->ready); }
+void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
+  fds->loop = loop;
+  TAILQ_INIT(&fds->ready);
+}
 
 static uint64_t tag_of(const csched_fd_source *source) { // E3
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
 
-static bool is_open(const csched_fds *fds) { // on the loop's thread
+static bool is_open(const csched_fds *fds) {      // on the loop's thread
   return csched_load_relaxed(&fds->is_open) != 0; // E1: nobody else changes it
 }
 
@@ -71,7 +76,7 @@ static void be_open(csched_fds *fds) {
   csched_store_release(&fds->is_open, 1u); // E1: release; pairs with a waker's acquire; carries the poller
 }
 
-static bool is_lost(const csched_fds *fds) { // on the loop's thread
+static bool is_lost(const csched_fds *fds) {         // on the loop's thread
   return csched_load_relaxed(&fds->is_open) == LOST; // E1: nobody else changes it
 }
 
@@ -95,23 +100,31 @@ int csched_fds_open_(csched_fds *fds) {
   return error;
 }
 
-static CSCHED_NOINLINE void find_again(csched_fds *fds, bool is_here) {
-  if (!is_here || open_anew(fds) != 0)
-    csched_panic_("csched_loop_run", "this child of fork had no descriptors to open its loop's poller anew, and has none now. "
-                                     "Close some before the loop is used, or exec.");
+static CSCHED_NOINLINE void find_again(csched_fds *fds) {
+  if (!csched_loop_is_on_thread(fds->loop) || open_anew(fds) != 0)
+    csched_panic_("csched_loop_run",
+                  "this child of fork had no descriptors to open its loop's poller anew, and has none now. "
+                  "Close some before the loop is used, or exec.");
 }
 
 // Requires: it is open.
 static csched_poller *poller_of(csched_fds *fds) {
-  if (CSCHED_UNLIKELY(is_lost(fds))) find_again(fds, true);
+  if (CSCHED_UNLIKELY(is_lost(fds))) find_again(fds);
   return &fds->poller;
 }
 
-bool csched_fds_wake_(csched_fds *fds, bool is_here) {
+// One that comes late may find the main loop emptied by a shutdown: nobody sleeps there any more.
+static void wake(csched_fds *fds) {
+  int error = csched_poller_wake_(&fds->poller);
+  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // E1: its value is all
+    csched_poller_refused_(&fds->poller, error);
+}
+
+bool csched_fds_wake_(csched_fds *fds) {
   uint32_t open = csched_load_acquire(&fds->is_open); // E1: pairs with be_open; carries the poller
   if (open == 0) return false;
-  if (CSCHED_UNLIKELY(open == LOST)) find_again(fds, is_here);
-  csched_poller_wake_(&fds->poller);
+  if (CSCHED_UNLIKELY(open == LOST)) find_again(fds);
+  wake(fds);
   return true;
 }
 
@@ -164,9 +177,10 @@ void csched_fds_settle_(csched_fds *fds) {
 }
 
 void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
+  csched_poller *poller = poller_of(fds);
   fds->is_stale = !is_idle;
-  if (is_idle) csched_poller_arm_(poller_of(fds), until); // E2
-  else csched_poller_wake_(poller_of(fds));               // E2
+  if (is_idle) csched_poller_arm_(poller, until); // E2
+  else wake(fds);                                 // E2
 }
 
 int csched_loop_fd(csched_loop *loop) {
@@ -269,7 +283,11 @@ void csched_fds_close_(csched_fds *fds) {
 void csched_fds_destroy_(csched_fds *fds) {
   csched_fds_close_(fds);
   free(fds->by_fd);
-  if (is_open(fds)) csched_poller_close_(&fds->poller);
+  fds->by_fd = NULL;
+  fds->size = 0;
+  if (!is_open(fds)) return;
+  csched_store_relaxed(&fds->is_open, 0u); // E1: before the close, for who wakes it late
+  csched_poller_close_(&fds->poller);
 }
 
 // MARK: forks
@@ -277,7 +295,7 @@ void csched_fds_destroy_(csched_fds *fds) {
 void csched_fds_renew_(csched_fds *fds) {
   // The wake is for a host, whose own may have been on its way. A child that is to exec needs no poller, and there may be none for it.
   if (!is_open(fds)) return;
-  if (open_anew(fds) == 0) csched_poller_wake_(&fds->poller);
+  if (open_anew(fds) == 0) wake(fds);
   else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // E1: no other thread is left
 }
 

@@ -11,6 +11,7 @@ TAILQ_HEAD(csched_fd_queue, csched_fd_source);
 
 /// The sources of one loop. All is the loop's own, but `is_open` and, where that is 1, what wakes the poller.
 typedef struct csched_fds {
+  const csched_loop *loop;
   uint32_t is_open; ///< 1 from the first use on; 2 in a child of fork that could not open the poller anew yet
   csched_poller poller;
   bool is_closed;
@@ -26,14 +27,14 @@ typedef struct csched_fds {
   unsigned turns; ///< since the poller was looked at
 } csched_fds;
 
-/// Does: makes `fds`, all zero, empty. Thread: before they are shared.
-void csched_fds_init_(csched_fds *fds);
+/// Does: makes `fds`, all zero, the empty ones of `loop`. Thread: before they are shared.
+void csched_fds_init_(csched_fds *fds, const csched_loop *loop);
 
 /// Does: opens the poller, unless it is open. Returns: 0 or an errno value. Thread: the loop's.
 int csched_fds_open_(csched_fds *fds);
 
-/// Does: wakes the poller, if it is what the loop sleeps on. Returns: whether it is. `is_here`: this is the loop's thread. Thread: any.
-bool csched_fds_wake_(csched_fds *fds, bool is_here);
+/// Does: wakes the poller, if it is what the loop sleeps on. Returns: whether it is. Thread: any.
+bool csched_fds_wake_(csched_fds *fds);
 
 /// Does: looks at the poller, if a turn has been long or there have been some. At the end of each turn. Thread: the loop's.
 void csched_fds_turn_(csched_fds *fds, bool is_long);

@@ -33,6 +33,7 @@ struct csched_pool_worker {
   TAILQ_ENTRY(csched_pool_worker) link;
   uint32_t standing; ///< see pool_keeper.c
   uint32_t id;       ///< of its thread; 0 while that starts
+  uint32_t is_stuck; ///< whether that could not come back from a higher nice value
   // Its own.
   bool is_searching, is_surplus, has_left;
   unsigned blocking_depth, helping_depth;
@@ -111,8 +112,9 @@ bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more are run
 // pool_worker.c
 int csched_pool_start_first_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving); ///< which is counted already
-bool csched_pool_replace_(csched_pool_worker *worker); ///< asleep, taken out of `idle`; returns: whether another thread goes on for it
-void csched_pool_join_workers_(csched_pool *pool);                                   ///< when it is over
+bool csched_pool_replace_(
+    csched_pool_worker *worker); ///< asleep, taken out of `idle`; returns: whether another thread goes on for it
+void csched_pool_join_workers_(csched_pool *pool); ///< when it is over
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 csched_pool_worker *csched_pool_current_(void);
 bool csched_pool_leave_in_child_(

@@ -96,7 +96,10 @@ static void set_nice(csched_pool_worker *worker, int nice) { // C6
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(worker->nice == nice)) return;
   if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // hint
-  if (csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice)) worker->nice = nice;
+  bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
+  csched_store_relaxed(&worker->is_stuck,
+                       (uint32_t)(!is_set && nice < worker->nice)); // hint: under idle_lock, before it sleeps
+  if (is_set) worker->nice = nice;
   else csched_store_relaxed(&pool->has_nice, 0u); // hint
 }
 
@@ -216,6 +219,7 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
+  csched_store_relaxed(&worker->is_stuck, 0u); // hint
   csched_pool_stand_(worker, false);
   csched_store_relaxed(&worker->id, 0u);                                              // hint
   uint32_t used = csched_load_relaxed(&pool->slots_used);                             // C2: under the lock
@@ -235,7 +239,8 @@ static void take_over(void *context) { // C6
   csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
   csched_os_thread_join_(replaced);
   csched_pool_stand_(worker, false);
-  worker->is_searching = true; // as the one who was woken
+  csched_store_relaxed(&worker->is_stuck, 0u); // hint
+  worker->is_searching = true;                 // as the one who was woken
   body(worker);
 }
 
@@ -243,7 +248,9 @@ static void take_over_main(void *context) { csched_os_finally_(take_over, at_end
 
 bool csched_pool_replace_(csched_pool_worker *worker) { // C6
   csched_pool *pool = worker->pool;
-  if (CSCHED_LIKELY(worker->nice <= 0) || csched_os_thread_nice_() > pool->base_nice) return false;
+  if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
+    return false; // hint: it was taken out under idle_lock
+  if (csched_os_thread_nice_() > pool->base_nice) return false;
   csched_lock_lock(&pool->slots_lock);
   worker->replaced = worker->os;
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, take_over_main, worker);

@@ -49,7 +49,7 @@ void csched_futex_wake_(uint32_t *word, int count) {
 
 uint32_t csched_has_membarrier_;
 
-bool csched_fence_settle_(void) { return false; }
+bool csched_settle_fences_(void) { return false; }
 
 void csched_fence_heavy_(void) { csched_fence_full(); }
 
@@ -63,12 +63,15 @@ unsigned csched_cpu_count_(void) {
 
 uint32_t csched_processors_seen_;
 
-void csched_processors_look_(void) { // threads are not kept to processors here
+void csched_processors_look_(void) {                      // threads are not kept to processors here
   if (csched_load_relaxed(&csched_processors_seen_) == 0) // Speed only
     csched_store_relaxed(&csched_processors_seen_, csched_cpu_count_() > 1 ? (uint32_t)CSCHED_PROCESSORS_MANY_ : 1u);
 }
 
-__attribute__((constructor)) static void look_at_load(void) { csched_processors_look_(); }
+bool csched_processors_look_again_(void) {
+  csched_processors_look_();
+  return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
+}
 
 void csched_nap_(csched_time span) {
   struct timespec left = {.tv_sec = (time_t)(span / NANOSECONDS), .tv_nsec = (long)(span % NANOSECONDS)};

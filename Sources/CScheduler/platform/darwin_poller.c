@@ -16,8 +16,8 @@ static int change(int queue, uintptr_t ident, int filter, int flags, unsigned no
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
 }
 
-static CSCHED_NORETURN void refuse(const csched_poller *poller) {
-  csched_os_refused_(poller->function, "kevent", errno,
+void csched_poller_refused_(const csched_poller *poller, int error) {
+  csched_os_refused_(poller->function, "kevent", error,
                      "The descriptor is the library's: nobody else may close or replace it.");
 }
 
@@ -31,7 +31,7 @@ int csched_poller_open_(csched_poller *poller, const char *function) {
   return error;
 }
 
-void csched_poller_close_(csched_poller *poller) {
+void csched_poller_close_(const csched_poller *poller) {
   int saved = errno;
   close(poller->fd);
   errno = saved;
@@ -50,10 +50,10 @@ int csched_poller_renew_(csched_poller *poller) { // a child has no queue of its
 
 void csched_poller_check_(const csched_poller *poller) { (void)poller; }
 
-void csched_poller_wake_(const csched_poller *poller) {
-  int saved = errno;
-  if (change(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0) != 0) refuse(poller);
+int csched_poller_wake_(const csched_poller *poller) {
+  int saved = errno, error = change(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0);
   errno = saved;
+  return error;
 }
 
 void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
@@ -65,7 +65,7 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
     csched_time now = csched_now();
     int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now);
     if (change(poller->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_NSECONDS | NOTE_CRITICAL, span, 0) != 0)
-      refuse(poller);
+      csched_poller_refused_(poller, errno);
   }
   errno = saved;
   poller->armed = deadline;
@@ -96,7 +96,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   struct timespec none = {0, 0};
   if (most > BATCH) most = BATCH;
   int all = kevent64(poller->fd, NULL, 0, found, most, 0, blocks ? NULL : &none);
-  if (all < 0 && errno != EINTR) refuse(poller);
+  if (all < 0 && errno != EINTR) csched_poller_refused_(poller, errno);
   errno = saved; // EINTR: nothing came
   for (int i = 0; i < all; i++) {
     if (found[i].filter == EVFILT_TIMER) poller->armed = CSCHED_FOREVER;

@@ -88,7 +88,7 @@ static uint32_t settle(void) {
   return asked;
 }
 
-bool csched_fence_settle_(void) { return settle() == PRIVATE; }
+bool csched_settle_fences_(void) { return settle() == PRIVATE; }
 
 // There is nothing to fall back to: other threads' light fences are none. That a page's protection or a thread's affinity is changed
 // interrupts all processors on some machines only, or where all are permitted.
@@ -102,18 +102,16 @@ void csched_fence_heavy_(void) {
     // ENOMEM: the kernel had none just now. EPERM: a registration that did not survive.
     bool may_try = errno == ENOMEM || (errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0);
     if (!may_try || attempts == ATTEMPTS)
-      csched_os_refused_("csched_fence_heavy_", "membarrier", errno,
-                         "It was permitted when the library was loaded, which now relies on it. Permit it in the filter of system "
-                         "calls (seccomp) that was installed since, or load the library after that.");
+      csched_os_refused_(
+          "csched_fence_heavy_", "membarrier", errno,
+          "It was permitted when the library was loaded, which now relies on it. Permit it in the filter of system "
+          "calls (seccomp) that was installed since, or load the library after that.");
     csched_nap_(100000);
   }
   errno = saved;
 }
 
-__attribute__((constructor)) static void settle_at_load(void) {
-  settle();
-  csched_processors_look_();
-}
+__attribute__((constructor)) static void settle_at_load(void) { settle(); }
 
 // MARK: time
 
@@ -277,6 +275,7 @@ __attribute__((constructor)) static void stay_loaded(void) {
   struct link_map *map = NULL;
   Dl_info info;
   if (dlopen == NULL || dladdr1 == NULL || dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) == 0) return;
-  if (map != NULL && map->l_name[0] != 0) dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); // else the program
+  if (map != NULL && map->l_name[0] != 0)
+    dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); // else the program
 }
 #endif

@@ -40,8 +40,9 @@ void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   if (deadline != CSCHED_FOREVER)
     at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};
   if (CSCHED_UNLIKELY(timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &at, NULL) != 0))
-    csched_os_refused_("csched_target_submit_at_clock", "timerfd_settime", errno,
-                       "Nobody may close or replace the library's descriptors; and permit the call where system calls are "
-                       "filtered (seccomp).");
+    csched_os_refused_(
+        "csched_target_submit_at_clock", "timerfd_settime", errno,
+        "Nobody may close or replace the library's descriptors; and permit the call where system calls are "
+        "filtered (seccomp).");
 }
 #endif

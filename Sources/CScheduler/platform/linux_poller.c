@@ -16,15 +16,17 @@ enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 };
 
 static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // no source's: a descriptor is not negative
 
-static CSCHED_NOINLINE CSCHED_NORETURN void refuse(const csched_poller *poller, const char *call) {
-  int error = errno;
+static CSCHED_NOINLINE CSCHED_NORETURN void refuse(const csched_poller *poller, const char *call, int error) {
   char advice[200];
-  snprintf(advice, sizeof advice,
-           "Descriptors %d, %d and %d are the library's: nobody else may close or replace them. And permit the call where "
-           "system calls are filtered (seccomp).",
-           poller->fd, poller->wake, poller->alarm);
+  snprintf(
+      advice, sizeof advice,
+      "Descriptors %d, %d and %d are the library's: nobody else may close or replace them. And permit the call where "
+      "system calls are filtered (seccomp).",
+      poller->fd, poller->wake, poller->alarm);
   csched_os_refused_(poller->function, call, error, advice);
 }
+
+void csched_poller_refused_(const csched_poller *poller, int error) { refuse(poller, "epoll_ctl", error); }
 
 static void close_own(int *fd) {
   if (*fd >= 0) csched_os_close_(*fd);
@@ -60,11 +62,11 @@ int csched_poller_open_(csched_poller *poller, const char *function) {
   return error;
 }
 
-void csched_poller_close_(csched_poller *poller) {
+void csched_poller_close_(const csched_poller *poller) {
   int saved = errno;
-  close_own(&poller->alarm);
-  close_own(&poller->wake);
-  close_own(&poller->fd);
+  if (poller->alarm >= 0) csched_os_close_(poller->alarm);
+  if (poller->wake >= 0) csched_os_close_(poller->wake);
+  csched_os_close_(poller->fd);
   errno = saved;
 }
 
@@ -81,16 +83,16 @@ int csched_poller_renew_(csched_poller *poller) {
   return error;
 }
 
-void csched_poller_wake_(const csched_poller *poller) {
+int csched_poller_wake_(const csched_poller *poller) {
   int saved = errno;
-  if (CSCHED_UNLIKELY(!set_own(poller, EPOLL_CTL_MOD, poller->wake, EPOLLIN | EPOLLONESHOT, WAKE)))
-    refuse(poller, "epoll_ctl");
+  int error = set_own(poller, EPOLL_CTL_MOD, poller->wake, EPOLLIN | EPOLLONESHOT, WAKE) ? 0 : errno;
   errno = saved;
+  return error;
 }
 
 void csched_poller_check_(const csched_poller *poller) {
   int saved = errno;
-  if (!set_own(poller, EPOLL_CTL_MOD, poller->alarm, EPOLLIN | EPOLLET, ALARM)) refuse(poller, "epoll_ctl");
+  if (!set_own(poller, EPOLL_CTL_MOD, poller->alarm, EPOLLIN | EPOLLET, ALARM)) refuse(poller, "epoll_ctl", errno);
   errno = saved;
 }
 
@@ -102,7 +104,7 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   if (deadline != CSCHED_FOREVER)
     at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};
   if (CSCHED_UNLIKELY(timerfd_settime(poller->alarm, TFD_TIMER_ABSTIME, &at, NULL) != 0))
-    refuse(poller, "timerfd_settime");
+    refuse(poller, "timerfd_settime", errno);
   poller->armed = deadline;
   csched_poller_check_(poller); // another timer could have taken its number
   errno = saved;
@@ -117,10 +119,8 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
   int how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   int error = set_own(poller, how, fd, bits, tag) ? 0 : errno;
   // One that stays in the set though it is to leave it would be told of without end. EBADF, ENOENT: it has left with its descriptor.
-  if (CSCHED_UNLIKELY(events == 0 && error != 0 && error != EBADF && error != ENOENT)) {
-    errno = error;
-    refuse(poller, "epoll_ctl");
-  }
+  if (CSCHED_UNLIKELY(events == 0 && error != 0 && error != EBADF && error != ENOENT))
+    refuse(poller, "epoll_ctl", error);
   errno = saved;
   return error;
 }
@@ -138,7 +138,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   if (most > BATCH) most = BATCH;
   // Not epoll_wait(), which is a point of cancellation.
   long all = syscall(SYS_epoll_pwait, poller->fd, found, most, blocks ? -1 : 0, NULL, SIGNAL_SET_SIZE);
-  if (CSCHED_UNLIKELY(all < 0) && errno != EINTR) refuse(poller, "epoll_pwait");
+  if (CSCHED_UNLIKELY(all < 0) && errno != EINTR) refuse(poller, "epoll_pwait", errno);
   errno = saved; // EINTR: nothing came
   for (long i = 0; i < all; i++) {
     uint64_t tag = found[i].data.u64;

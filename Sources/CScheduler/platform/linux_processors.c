@@ -25,12 +25,22 @@ static uint32_t mine(void) {
 }
 
 void csched_processors_look_(void) {
-  if (CSCHED_LIKELY(csched_may_spin_())) return;
+  uint32_t seen = csched_load_relaxed(&csched_processors_seen_); // Speed only
+  if (CSCHED_LIKELY(seen == CSCHED_PROCESSORS_MANY_)) return;
   int saved = errno;
-  uint32_t seen = csched_load_relaxed(&csched_processors_seen_), here = mine(); // Speed only
+  uint32_t here = mine();
   while (seen != here && seen != CSCHED_PROCESSORS_MANY_ &&
          !csched_cas_relaxed(&csched_processors_seen_, &seen, seen == 0 ? here : CSCHED_PROCESSORS_MANY_)) {}
   errno = saved;
+}
+
+bool csched_processors_look_again_(void) {
+  enum { EACH = 64 };
+  static uint32_t asked;
+  uint32_t before = csched_load_relaxed(&asked); // Speed only: that threads count at once does no harm
+  csched_store_relaxed(&asked, before + 1);      // Speed only
+  if (before % EACH == 0) csched_processors_look_();
+  return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
 }
 
 // MARK: quotas. They are read on whatever thread makes a pool, whose stack may be the least that there is.

@@ -37,7 +37,7 @@ typedef struct csched_poller_event {
 /// Does: makes a poller. `function` is who is named when the system refuses it something later: that stops the process with a message,
 /// as does a descriptor of it that somebody has closed or replaced. Returns: 0 or an errno value, with nothing left behind.
 int csched_poller_open_(csched_poller *poller, const char *function);
-void csched_poller_close_(csched_poller *poller);
+void csched_poller_close_(const csched_poller *poller);
 
 /// Does: parts from the process that this one was forked from: closes, and opens under the same number. Returns: as open; what has
 /// failed can be tried again, and until then the number is not given to anything else.
@@ -47,7 +47,9 @@ int csched_poller_renew_(csched_poller *poller);
 void csched_poller_check_(const csched_poller *poller);
 
 /// Does: ends this wait, or the next. Once it has, it is over. Thread: any; no point of cancellation.
-void csched_poller_wake_(const csched_poller *poller);
+/// Returns: 0, or an errno value, for csched_poller_refused_ unless the poller is being closed.
+int csched_poller_wake_(const csched_poller *poller);
+void csched_poller_refused_(const csched_poller *poller, int error) CSCHED_NORETURN;
 
 /// Does: lets the wait end at `deadline`, and no longer at an earlier one; CSCHED_FOREVER at none. Once it has, it is over.
 void csched_poller_arm_(csched_poller *poller, csched_time deadline);
@@ -63,7 +65,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
 /// kernel lets the heavy one interrupt every other processor that runs this process (membarrier). Which it is, is settled once for the
 /// process, by the first who asks, which may be before the library's constructors; until then the light one is a full one.
 extern uint32_t csched_has_membarrier_;
-bool csched_fence_settle_(void); ///< returns: whether the light one costs nothing
+bool csched_settle_fences_(void); ///< returns: whether the light one costs nothing
 void csched_fence_heavy_(void);
 static inline void csched_fence_light_(void) {
   if (CSCHED_LIKELY(csched_load_relaxed(&csched_has_membarrier_))) csched_fence_compiler();
@@ -73,15 +75,17 @@ static inline void csched_fence_light_(void) {
 /// Returns: how many processors this process may use now, by its affinity and its quota, at least 1. It may read files.
 unsigned csched_cpu_count_(void);
 
-/// Whether two threads of this process can run at once, so that one may spin for the other: 0 not known, MANY, or else 1 + the one
-/// processor that all may use whose affinity has been looked at. What is narrowed later is not noticed.
+/// Which processors the threads of this process may use, as far as has been looked: 0 not at all, MANY, or else 1 + the only one.
 enum { CSCHED_PROCESSORS_MANY_ = UINT32_MAX >> 1 };
 extern uint32_t csched_processors_seen_;
-static inline bool csched_may_spin_(void) {
-  return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
-}
-/// Does: looks at the affinity of the calling thread, unless it is known already that there are many. No file is read.
+/// Does: adds the affinity of the calling thread, unless they are MANY already. At its first lock, and when it begins a loop. No file is read.
 void csched_processors_look_(void);
+bool csched_processors_look_again_(void); ///< now and then, because affinities change; returns: whether they are MANY
+/// Returns: whether two threads of this process can run at once, so that one may spin for the other.
+static inline bool csched_may_spin_(void) {
+  return CSCHED_LIKELY(csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_) || // Speed only
+         csched_processors_look_again_();
+}
 
 /// Does: sleeps for `span` nanoseconds.
 void csched_nap_(csched_time span);

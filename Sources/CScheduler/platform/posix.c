@@ -220,10 +220,11 @@ static const char *name_of(int error) {
   static const struct {
     int error;
     const char *name;
-  } names[] = {{EPERM, "EPERM, not permitted"},  {EACCES, "EACCES, not permitted"},   {ENOSYS, "ENOSYS, no such call"},
-               {EBADF, "EBADF, closed"},         {ENOENT, "ENOENT, not in there"},    {EINVAL, "EINVAL, not valid"},
-               {ENOMEM, "ENOMEM, no memory"},    {EMFILE, "EMFILE, no descriptors"},  {ENFILE, "ENFILE, no descriptors"},
-               {EFAULT, "EFAULT, no memory there"}};
+  } names[] = {{EPERM, "EPERM, not permitted"},    {EACCES, "EACCES, not permitted"},
+               {ENOSYS, "ENOSYS, no such call"},   {EBADF, "EBADF, closed"},
+               {ENOENT, "ENOENT, not in there"},   {EINVAL, "EINVAL, not valid"},
+               {ENOMEM, "ENOMEM, no memory"},      {EMFILE, "EMFILE, no descriptors"},
+               {ENFILE, "ENFILE, no descriptors"}, {EFAULT, "EFAULT, no memory there"}};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (names[i].error == error) return names[i].name;
   return "an error"; // strerror() may look for a translation

@@ -333,10 +333,10 @@ const model_check lock_checks[] = {
     {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                    // B1, B2
     {"lock: a signal carries what the waker did", signalled, NULL},                            // B3, L7
     {"lock: freed by the last of its users", freed_by_last, NULL},                             // L8
-    {"lock: kept by a thread that has ended", kept_by_ended, stopped_for_ended},              // L10
-    {"lock: kept by a thread that ends later", kept_late_by_ended, stopped_for_ended},        // L10
-    {"lock: let go by a thread that then ends", let_go_and_ended, two_sections},              // L10
-    {"lock: let go by a thread whose number is taken", number_taken, one_section},            // L10
+    {"lock: kept by a thread that has ended", kept_by_ended, stopped_for_ended},               // L10
+    {"lock: kept by a thread that ends later", kept_late_by_ended, stopped_for_ended},         // L10
+    {"lock: let go by a thread that then ends", let_go_and_ended, two_sections},               // L10
+    {"lock: let go by a thread whose number is taken", number_taken, one_section},             // L10
     {"lock: relock stops the process", relocked, one_panic},                                   // L6
     {"lock: relock with a deadline stops the process", relocked_in_time, one_panic},           // L6
     {"lock: unlock of an unlocked one stops the process", unlocked_twice, one_panic},          // L6

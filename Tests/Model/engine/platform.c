@@ -61,11 +61,11 @@ int csched_poller_open_(csched_poller *poller, const char *function) {
   return 0;
 }
 
-void csched_poller_close_(csched_poller *poller) { pollers[poller->fd] = NULL; }
+void csched_poller_close_(const csched_poller *poller) { pollers[poller->fd] = NULL; }
 
 void model_reset_pollers(void) { memset(pollers, 0, sizeof pollers); }
 
-void csched_poller_wake_(const csched_poller *poller) {
+int csched_poller_wake_(const csched_poller *poller) {
   model_step(MODEL_ANYTHING, NULL, "poller wake", __FILE__, __LINE__);
   __tsan_read4((void *)&poller->fd);
   model_fence_of(model_self);
@@ -77,6 +77,7 @@ void csched_poller_wake_(const csched_poller *poller) {
     each->was_woken = true;
   }
   model_log("poller wake", &poller->wake, (uint64_t)poller->wake, __FILE__, __LINE__);
+  return 0;
 }
 
 void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
@@ -119,9 +120,14 @@ void model_poll(int fd) {
 
 int model_wakes(int fd) { return pollers[fd]->wake; }
 
+void csched_poller_refused_(const csched_poller *poller, int error) {
+  (void)poller, (void)error;
+  model_fail("a poller refuses", __FILE__, __LINE__);
+}
+
 void csched_poller_check_(const csched_poller *poller) { (void)poller; }
 
-bool csched_fence_settle_(void) { return csched_has_membarrier_ != 0; }
+bool csched_settle_fences_(void) { return csched_has_membarrier_ != 0; }
 
 void csched_fence_heavy_(void) {
   model_step(MODEL_ANYTHING, NULL, "heavy fence", __FILE__, __LINE__);
@@ -137,6 +143,7 @@ unsigned csched_cpu_count_(void) { return 2; }
 
 uint32_t csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
 void csched_processors_look_(void) {}
+bool csched_processors_look_again_(void) { return false; }
 
 void csched_nap_(csched_time span) {
   model_step(MODEL_ANYTHING, NULL, "nap", __FILE__, __LINE__);
@@ -256,4 +263,13 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
   return 0;
 }
 
-void csched_os_abort_(const char *text) { model_panic(text); }
+static char said[600];
+
+void csched_os_say_(const char *text) { snprintf(said, sizeof said, "%s", text); }
+
+void csched_os_abort_(const char *text) {
+  char all[1200];
+  snprintf(all, sizeof all, "%s%s", said, text);
+  said[0] = 0;
+  model_panic(all);
+}

@@ -1,6 +1,7 @@
 #include "kernel.h"
 
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,7 +38,8 @@ static bool read_file(const char *path, char *text, size_t size) {
   return length > 0;
 }
 
-static size_t count_threads(const char *name) {
+// How many threads there are, or bear `name`, and the number of the last of them.
+static size_t count_threads(const char *name, uint32_t *last) {
   DIR *tasks = opendir("/proc/self/task");
   size_t count = 0;
   for (struct dirent *each; tasks != NULL && (each = readdir(tasks)) != NULL;) {
@@ -50,14 +52,30 @@ static size_t count_threads(const char *name) {
       if (strcmp(comm, name) != 0) continue;
     }
     count++;
+    if (last != NULL) *last = (uint32_t)atoi(each->d_name);
   }
   if (tasks != NULL) closedir(tasks);
   return count;
 }
 
-size_t ctest_thread_count(void) { return count_threads(NULL); }
+size_t ctest_thread_count(void) { return count_threads(NULL, NULL); }
 
-size_t ctest_threads_named(const char *name) { return count_threads(name); }
+size_t ctest_threads_named(const char *name) { return count_threads(name, NULL); }
+
+bool ctest_thread_mask(const char *name, unsigned long long *mask) {
+  char path[64], text[4096];
+  uint32_t thread = 0;
+  if (count_threads(name, &thread) == 0) return false;
+  snprintf(path, sizeof path, "/proc/self/task/%u/status", thread);
+  char *line = read_file(path, text, sizeof text) ? strstr(text, "\nSigBlk:") : NULL;
+  return line != NULL && sscanf(line, "\nSigBlk: %llx", mask) == 1;
+}
+
+int ctest_nice_of_thread(const char *name) {
+  uint32_t thread = 0;
+  count_threads(name, &thread);
+  return getpriority(PRIO_PROCESS, thread);
+}
 
 static int64_t status_of(uint32_t thread, const char *key) {
   char path[64], text[4096];

@@ -69,7 +69,8 @@ int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 /// csched_loop_run_ready, after which it is not readable unless there is more. Between two calls nothing wakes up for nothing.
 /// csched_loop_run_until(loop, 0) then runs no job and says what came: it takes a stop (CSCHED_RUN_STOPPED), ends a closed loop
 /// (CSCHED_RUN_CLOSED), or neither. Other runs stay possible. Only wait for the descriptor, as a level, not an edge: it is the
-/// loop's, until that is destroyed.
+/// loop's, until that is destroyed. In a child of fork it has the same number, and stands for the child's loop; where the child has no
+/// descriptor to spare for that, it is told at its first use: by this function's answer, or a message.
 /// Returns: the descriptor, or a negative errno value (-EMFILE). Thread: the loop's.
 int csched_loop_fd(csched_loop *loop);
 

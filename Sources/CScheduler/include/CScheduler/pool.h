@@ -20,14 +20,16 @@ typedef struct csched_pool csched_pool;
 typedef enum csched_priority {
   CSCHED_PRIORITY_HIGH,
   CSCHED_PRIORITY_DEFAULT,
-  CSCHED_PRIORITY_LOW,        ///< at nice 5, where the system permits it: see csched_pool_has_nice
+  CSCHED_PRIORITY_LOW,        ///< at nice 5, where the system permits to come back: see csched_pool_has_nice
   CSCHED_PRIORITY_BACKGROUND, ///< at nice 10, the same
 } csched_priority;
 
 /// How to make a pool. All zero is the default.
 typedef struct csched_pool_options {
   const char *name; ///< the workers are "name-1", "name-2" …; cut so that the number fits into 15 bytes; NULL: unnamed
-  size_t workers;   ///< how many run at a time; 0: as many as there are processors that this process may use
+  size_t
+      workers; ///< how many run at a time; 0: as many as there are processors that this process may use, for which files of the
+               ///< system are read (quotas): give a number where that is forbidden
   size_t most_threads;   ///< never more threads than these, whatever is blocked; 0: 64 more than workers
   size_t stack_size;     ///< bytes, as in thread.h
   csched_time idle_exit; ///< a worker with nothing to do ends after so long, all but one; 0: 10 s
@@ -101,7 +103,8 @@ size_t csched_pool_thread_count(const csched_pool *pool);
 /// Returns: how many threads the pool has in all, the one that keeps its time included. Thread: any. Private.
 size_t csched_pool_live_threads_(csched_pool *pool);
 
-/// Returns: whether low priorities run at a higher nice value: only where a thread may lower its value again. Thread: any.
+/// Returns: whether low priorities run at a higher nice value: only where a thread may lower its value again. A process that gives up
+/// the right to that (root) keeps the values that it has, and no job has another from then on. Thread: any.
 bool csched_pool_has_nice(const csched_pool *pool);
 
 CSCHED_END_DECLS

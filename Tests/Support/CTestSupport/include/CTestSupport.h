@@ -33,6 +33,9 @@ void ctest_host_main_loop(void);
 /// How many threads the process has, and how many of them bear exactly `name`.
 size_t ctest_thread_count(void);
 size_t ctest_threads_named(const char *name);
+/// The signals that the thread of this name blocks, and its nice value. Returns, or writes, nothing when there is none.
+bool ctest_thread_mask(const char *name, unsigned long long *mask);
+int ctest_nice_of_thread(const char *name);
 /// Context switches of a thread of this process, voluntary and not; -1 when it is gone.
 int64_t ctest_thread_switches(uint32_t thread);
 int64_t ctest_thread_voluntary_switches(uint32_t thread);
@@ -113,6 +116,19 @@ ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count
 ctest_failure ctest_memory_no_threads(void);
 /// Keeps the process, which is not root's any more then, from starting threads, or lets it again. Returns whether that was done.
 bool ctest_forbid_threads(bool forbids);
+
+// MARK: misfortunes: the surroundings
+
+ctest_failure ctest_env_owner_ended(void);
+ctest_failure ctest_env_owner_is_slow(void);
+ctest_failure ctest_env_processors(void);
+ctest_failure ctest_env_least_stack(void);
+ctest_failure ctest_env_stray_descriptors(void);
+ctest_failure ctest_env_fork_when_full(void);
+ctest_failure ctest_env_submits_in_handler(bool on_poller);
+ctest_failure ctest_env_locks_in_handler(void);
+ctest_failure ctest_env_signal_masks(void);
+ctest_failure ctest_env_root_given_up(void); ///< where the process is root's
 
 // MARK: job
 
