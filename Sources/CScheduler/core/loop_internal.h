@@ -19,6 +19,10 @@ void csched_loop_bind_(csched_loop *loop);
 /// Does: takes the loop away from its thread, which is about to end.
 void csched_loop_unbind_(csched_loop *loop);
 
+/// Returns: how many jobs the loop that runs on this thread may still take in its batch, to be counted down; NULL: none runs here.
+/// It stays valid as long as the calling job.
+unsigned *csched_loop_jobs_left_(void);
+
 /// Does: closes the loop and gives the outstanding work what the policy asks for. Thread: the loop's.
 void csched_loop_finish_(csched_loop *loop);
 

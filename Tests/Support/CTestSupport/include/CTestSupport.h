@@ -167,6 +167,12 @@ ctest_failure ctest_loop_close_then(csched_stop_policy policy, bool once);
 ctest_failure ctest_loop_close_races_submit(int submitters, int rounds, csched_stop_policy policy, bool escalate,
                                             uint64_t seed);
 ctest_failure ctest_loop_destroy_drops(void);
+ctest_failure ctest_loop_fair(bool in_host);
+ctest_failure ctest_loop_batches(void);
+ctest_failure ctest_loop_closed_with_many_due(void);
+/// `place`: as ctest_clock_order.
+ctest_failure ctest_timer_late_keep_their_place(int place, int rounds);
+ctest_failure ctest_timer_late_inside(void);
 void ctest_die_run_on_other_thread(void);
 
 // MARK: descriptors of a loop
