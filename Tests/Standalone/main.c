@@ -198,6 +198,7 @@ static void run_loop(void) {
   RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_DROP, false, seed()));
   RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_RUN, true, seed()));
   RUN(ctest_loop_destroy_drops());
+  RUN(ctest_loop_destroyed_elsewhere());
   RUN(ctest_loop_fair(false));
   RUN(ctest_loop_fair(true));
   RUN(ctest_loop_batches());

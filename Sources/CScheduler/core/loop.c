@@ -73,6 +73,7 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
   // The loop's own.
+  const char *refusal;                           // why csched_loop_destroy refuses it; NULL: it does not
   const void *thread;                            // NULL: none, or one that has ended
   csched_time batch_time;                        // the clock at the beginning of the batch
   unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
@@ -229,7 +230,13 @@ int csched_loop_submit(csched_loop *loop, csched_job *job) {
   return deliver(&loop->target, job);
 }
 
+void csched_require_policy_(csched_stop_policy policy, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)policy > CSCHED_STOP_DROP))
+    csched_panic_(function, "%d is no policy. Name one of csched_stop_policy.", (int)policy);
+}
+
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_loop_close");
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // hint
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
   csched_timers_close_(&loop->timers);                                         // P6
@@ -510,6 +517,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
 
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
+  const char *refusal = loop->refusal;
   csched_fork_watch forks = loop->forks;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
@@ -517,6 +525,7 @@ static void init(csched_loop *loop) {
   loop->target = (csched_target){&loop_type, owner};
   loop->jobs_left = MOST;
   loop->spin_for = SPIN_LEAST;
+  loop->refusal = refusal;
   loop->forks = forks;
 }
 
@@ -526,7 +535,8 @@ void csched_loop_renew_(csched_loop *loop) {
   init(loop);
 }
 
-static csched_loop *begin(csched_loop *loop) {
+static csched_loop *begin(csched_loop *loop, const char *refusal) {
+  loop->refusal = refusal;
   loop->target.owner = NULL;
   loop->forks = (csched_fork_watch){.told = told_of_fork};
   init(loop);
@@ -536,12 +546,13 @@ static csched_loop *begin(csched_loop *loop) {
 
 csched_loop *csched_loop_create_unbound_(void) {
   csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
-  return loop != NULL ? begin(loop) : NULL;
+  return loop != NULL ? begin(loop, "that of a thread. Stop and destroy the thread, not its loop.") : NULL;
 }
 
 csched_loop *csched_loop_make_static_(void) {
   static csched_loop loop;
-  return begin(&loop);
+  return begin(&loop,
+               "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
 }
 
 void csched_loop_empty_(csched_loop *loop) {
@@ -553,12 +564,35 @@ void csched_loop_empty_(csched_loop *loop) {
 int csched_loop_create(csched_loop **loop) {
   *loop = csched_loop_create_unbound_();
   if (*loop == NULL) return ENOMEM;
+  (*loop)->refusal = NULL;
   csched_loop_bind_(*loop);
   return 0;
 }
 
+static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
+  static const char *const function = "csched_loop_destroy";
+  const void *thread = csched_load_relaxed(&loop->thread); // hint: only its own thread finds itself here
+  if (loop->refusal != NULL) csched_panic_(function, "loop %p is %s", (const void *)loop, loop->refusal);
+  if (thread == &here && loop->depth > 0)
+    csched_panic_(
+        function,
+        "called inside of a run of loop %p. Stop or close it here, and destroy it when its runs have returned.",
+        (const void *)loop);
+  if (thread != &here && thread != NULL)
+    csched_panic_(function,
+                  "loop %p belongs to another thread. Destroy it there, or here when that thread has detached it "
+                  "(csched_loop_detach) or has ended.",
+                  (const void *)loop);
+}
+
 void csched_loop_destroy(csched_loop *loop) {
   if (is_left(loop)) return; // P8: its memory may be half-way through a change
+  require_destroyable(loop);
+  csched_loop_free_(loop);
+}
+
+void csched_loop_free_(csched_loop *loop) {
+  if (is_left(loop)) return; // P8
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop

@@ -10,6 +10,12 @@ csched_loop *csched_loop_create_unbound_(void);
 /// Does: makes the one loop whose memory is static, and which belongs to no thread yet. Requires: it is called once.
 csched_loop *csched_loop_make_static_(void);
 
+/// Does: as csched_loop_destroy, for whoever owns a loop that was not made by csched_loop_create.
+void csched_loop_free_(csched_loop *loop);
+
+/// Does: stops the process if `policy` is none.
+void csched_require_policy_(csched_stop_policy policy, const char *function);
+
 /// Does: frees what a closed loop has allocated besides itself: it stays a closed loop. Requires: as csched_loop_destroy.
 void csched_loop_empty_(csched_loop *loop);
 

@@ -43,7 +43,8 @@ typedef enum csched_stop_policy {
 int csched_loop_create(csched_loop **loop);
 
 /// Does: closes the loop, drops what is outstanding, frees it. Requires: no thread is in a call on the loop, and none makes
-/// one later. Thread: the loop's, outside of its runs.
+/// one later. Thread: the loop's, outside of its runs; any, when the loop was detached (loop_fd.h) or its thread has ended. Elsewhere,
+/// and for the main loop or that of a thread, it stops the process with a message.
 void csched_loop_destroy(csched_loop *loop);
 
 /// Returns: the loop that is running on this thread, NULL when there is none. Thread: any.
@@ -91,7 +92,8 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max);
 /// the run outside it. To end one certain run, use an activation. Thread: any.
 void csched_loop_stop(csched_loop *loop);
 
-/// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns.
+/// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns. What is no
+/// policy stops the process.
 /// Any number of times; DROP after RUN drops what is left, RUN after DROP changes nothing. Thread: any.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy);
 
