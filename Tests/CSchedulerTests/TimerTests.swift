@@ -14,6 +14,12 @@ extension CoreTests {
     @Test("equal deadlines keep the order of submission") func equalDeadlines() {
       #expect(failure(of: ctest_timer_equal_deadlines()) == nil)
       #expect(failure(of: ctest_timer_overdue_keeps_its_place()) == nil)
+      #expect(failure(of: ctest_timer_late_inside()) == nil)
+    }
+
+    @Test("equal deadlines keep their order, those that come late, too", arguments: Int32(0)..<3)
+    func late(place: Int32) {
+      #expect(failure(of: ctest_timer_late_keep_their_place(place, Scale.count(500))) == nil)
     }
 
     @Test("a timer cancelled before it waits is released at once") func cancelOnItsWay() {

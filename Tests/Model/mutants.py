@@ -6,6 +6,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 """
 
 CHECKS = {
+    "a queue's jobs are none of the loop's": "loop",
     "lock": "lock", "lock_owner": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
     "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
@@ -17,6 +18,8 @@ CHECKS = {
     "a number that is taken again counts as ended": "lock: let go by a thread whose",
     # These take one departure at one certain step: all of the time for the one check.
     "a timer that comes in cancelled hides its wake": "timer: beside a husk",
+    "timer: a late one passes by those that wait": "loop: equal deadlines that come late, beside",
+    "timer: a late one waits behind one that has passed": "loop: equal deadlines that come late at the end",
     "delivery: a loop is freed under a delivery": "delivery: a loop",
     "delivery: a pool is freed under a delivery": "delivery: a pool",
     "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
@@ -101,6 +104,16 @@ MUTANTS = [
     ("a run does not take its park in a host back", "core/loop.c", "  if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);\n", ""),
     ("a nested run leaves the loop to its host", "core/loop.c", "if (--loop->depth == 0 && loop->fds.has_host)", "if (--loop->depth, loop->fds.has_host)"),
     ("the host is not told of a close", "core/loop.c", ": fds->knows_close && csched", ": csched"),
+    ("loop: due timers have no budget", "core/loop.c", "    loop->timers_left--; // P3\n", ""),
+    ("loop: jobs have no budget", "core/loop.c", "  if (job != NULL) loop->jobs_left--; // P3\n", ""),
+    ("loop: a timer for the past belongs to the batch", "core/loop.c",
+     "  if (looks) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // P3: before the first of them runs\n", ""),
+    ("loop: a batch for others is the last before a close", "core/loop.c", "((job = next_ready(loop)) != NULL || loop->has_more_timers))", "(job = next_ready(loop)) != NULL)"),
+    ("loop: a timer passes by one on its way", "core/loop.c", "    csched_store_relaxed(&loop->timers.telling, 1u); // P9: before the lock\n", ""),
+    ("timer: a late one passes by those that were put off", "core/timer.c", "timers->put_off < first &&", "true &&"),
+    ("timer: a late one passes by those that wait", "core/timer.c", "bool passes = deadline < first &&", "bool passes ="),
+    ("timer: a late one waits behind one that has passed", "core/timer.c", "  if (!timers->is_closed && deadline < timers->passed) {", "  if (false) {"),
+    ("timer: a late one does not look for those on their way", "core/timer.c", "csched_load_relaxed(&timers->telling) == 0;", "true;"),
     # loop_fd.c
     ("a loop left with work does not say so", "core/loop_fd.c", "  else wake(fds); // E2\n", ""),
     ("a wake that was served stays with the host", "core/loop_fd.c", "  if (fds->is_stale) collect(fds, false); // E2: what they were for was there before\n", ""),
@@ -121,7 +134,7 @@ MUTANTS = [
     ("clock: the alarm stays as it was after a look", "core/clock.c", "  set_alarm(queue); // CL2\n}", "}"),
     ("clock: the alarm is set to what the wake was before its lock", "core/clock.c", "  csched_lock_lock(&queue->setting);\n  csched_time wake = csched_load_relaxed(&queue->timers.wake);",
      "  csched_time wake = csched_load_relaxed(&queue->timers.wake);\n  csched_lock_lock(&queue->setting);"),
-    ("clock: an alarm is trusted, without a look at its clock", "core/clock.c", "csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL)", "csched_timers_pop_(&queue->timers, csched_load_relaxed(&queue->timers.first))) != NULL)"),
+    ("clock: an alarm is trusted, without a look at its clock", "core/clock.c", "csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock));", "csched_timers_pop_(&queue->timers, csched_load_relaxed(&queue->timers.first));"),
     ("clock: the wall's moments are looked at by the boot clock", "core/clock.c", "csched_os_clock_now_(queue->alarm.clock)", "csched_os_clock_now_(CSCHED_OS_BOOT)"),
     ("clock: two first submissions start a thread each", "core/clock.c", "  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock\n", "  clocks *all = NULL;\n"),
     ("clock: what cannot be kept is not dropped", "core/clock.c", "    csched_job_discard_(&timer->job); // CL4\n", ""),
@@ -131,9 +144,11 @@ MUTANTS = [
     ("clock: what waits, and is on its way, is read without the queue's lock", "core/clock.c",
      "  csched_lock_lock(&queue->timers.lock);\n  bool is_it = deadline < csched_load_relaxed(&queue->timers.first) &&\n  csched_load_relaxed(&queue->is_telling) == 0;\n  csched_lock_unlock(&queue->timers.lock);",
      "  bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && csched_load_relaxed(&queue->is_telling) == 0;"),
+    ("clock: a clock is told of until nothing is due", "core/clock.c", "for (int left = MOST; left > 0; left--) {", "for (;;) {"),
     ("clock: the thread says too late that it is telling", "core/clock.c",
-     "  csched_store_relaxed(&queue->is_telling, 1u);\n  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL)",
-     "  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL && (csched_store_relaxed(&queue->is_telling, 1u), true))"),
+     "  csched_store_relaxed(&queue->is_telling, 1u); for (int left = MOST; left > 0; left--) { timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); if (timer == NULL) break;",
+     "  for (int left = MOST; left > 0; left--) { timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); if (timer == NULL) break; csched_store_relaxed(&queue->is_telling, 1u);"),
+    ("clock: the thread says too early that it has told", "core/clock.c", "    csched_delivery_make_(timer); // CL5", "    csched_store_relaxed(&queue->is_telling, 0u);\n    csched_delivery_make_(timer);"),
     ("clock: what waits at the end is not dropped", "core/clock.c", "csched_job_discard_(&timer->job); // CL5\n}", "{}\n}"),
     # delivery.c
     ("delivery: a loop is freed under a delivery", "core/loop.c", "  csched_delivery_settle_();", "  ;"),
@@ -208,7 +223,7 @@ MUTANTS = [
     ("timers that are closed take another", "core/timer.c", "  if (!timers->is_closed) {", "  {"),
     ("a timer is taken from whatever owner", "core/timer.c", "waits && csched_load_relaxed(&timer->owner) != timers;", "false;"),
     ("a cancelled timer stays", "core/timer.c", "    if (is_here) {", "    if (false) {"),
-    ("a timer is popped and stays", "core/timer.c", "    leave(timers, timer); // W5\n    settle(timers);\n  } else {", "  } else {"),
+    ("a timer is popped and stays", "core/timer.c", "    leave(timers, timer); // W5\n    settle(timers);\n  }\n  csched_store", "  }\n  csched_store"),
     ("a timer that comes in cancelled stays", "core/timer.c", "is_husk = csched_job_is_husk_(&timer->job);", "is_husk = false;"),
     ("a timer that comes in cancelled is not released", "core/timer.c", "if (CSCHED_UNLIKELY(is_husk)) csched_job_discard_(&timer->job);", ""),
     ("a timer that comes in cancelled hides its wake", "core/timer.c", "      leave(timers, timer); // W5 settle(timers); } } csched_lock_unlock", "leave(timers, timer); settle(timers); added = CSCHED_TIMER_ADDED; } } csched_lock_unlock"),
@@ -217,6 +232,7 @@ MUTANTS = [
      "csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence is_out = withdraw(timer); } csched_job_end_cancel_(&timer->job);",
      "csched_job_end_cancel_(&timer->job); csched_fence_heavy_(); is_out = withdraw(timer); } else csched_job_end_cancel_(&timer->job);"),
     # serial.c
+    ("a queue's jobs are none of the loop's", "core/serial.c", "  if (takes) --*left;\n", ""),
     ("a queue that is let go parks whatever it has", "core/serial.c", "    submit_drain(serial);                  // S2\n", ""),
     ("a suspended queue is let go without a mark", "core/serial.c", "  if (stall(serial)) return;", "  if (is_suspended(serial)) return;"),
     ("a resume does not go on", "core/serial.c", "  if (hold - SUSPENSION == STALLED) let_go(serial);", "  if (false) let_go(serial);"),

@@ -214,6 +214,11 @@ static void run_loop(void) {
   RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_DROP, false, seed()));
   RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_RUN, true, seed()));
   RUN(ctest_loop_destroy_drops());
+  RUN(ctest_loop_destroyed_elsewhere());
+  RUN(ctest_loop_fair(false));
+  RUN(ctest_loop_fair(true));
+  RUN(ctest_loop_batches());
+  RUN(ctest_loop_closed_with_many_due());
 }
 
 static void run_timer(void) {
@@ -221,6 +226,10 @@ static void run_timer(void) {
   RUN(ctest_timer_order(100, true, seed()));
   RUN(ctest_timer_equal_deadlines());
   RUN(ctest_timer_overdue_keeps_its_place());
+  RUN(ctest_timer_late_keep_their_place(0, times(50)));
+  RUN(ctest_timer_late_keep_their_place(1, times(50)));
+  RUN(ctest_timer_late_keep_their_place(2, times(50)));
+  RUN(ctest_timer_late_inside());
   RUN(ctest_timer_cancel_outside());
   RUN(ctest_timer_cancel_on_its_way());
   RUN(ctest_timer_cancel_inside());

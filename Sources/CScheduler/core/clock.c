@@ -16,8 +16,10 @@
 //       also across a stop, which closes the queues, ends the thread, and drops what is left. The next submission starts anew.
 //   CL6  In order: of what is due, the earlier moment is delivered first, of equal ones what was submitted first. So what comes late is
 //       delivered by its submitter only while nothing before it waits, or is on its way. Both are looked at under the queue's lock:
-//       is_telling is 1 from before the lock under which a timer is taken out until after that under which no other was found.
+//       is_telling is 1 from before the lock under which a timer is taken out until another one, after its delivery.
 //   CL7  In a child of fork nothing waits: what waited is the parent's alone, and can be cancelled here. The next submission starts anew.
+//   CL8  Neither clock starves the other, or the end: after MOST deliveries of one, the thread sets that one's alarm, which rings at
+//        once, and looks at what else has rung.
 // Orderings
 //   shared: release, pairs with submit's acquire, carries what was made · wake: relaxed, ordered by the alarm's lock · first, is_telling:
 //   relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
@@ -44,7 +46,7 @@
 
 #include <errno.h>
 
-enum { CLOCKS = 2 };
+enum { CLOCKS = 2, MOST = 64 };
 
 _Static_assert((int)CSCHED_CLOCK_BOOT == CSCHED_OS_BOOT, "the port's clocks are ours");
 _Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are ours");
@@ -89,10 +91,15 @@ static void set_alarm(clock_queue *queue) {
 static void look_at(clock_queue *queue) {
   csched_timer *timer;
   csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
-  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL) // CL1
-    csched_delivery_make_(timer);                                                                        // CL5
-  csched_store_relaxed(&queue->is_telling, 0u); // CL6: after the queue's lock
-  set_alarm(queue);                             // CL2
+  for (int left = MOST; left > 0; left--) {     // CL8
+    timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1
+    if (timer == NULL) break;
+    csched_delivery_make_(timer); // CL5
+  }
+  csched_lock_lock(&queue->timers.lock);
+  csched_store_relaxed(&queue->is_telling, 0u); // CL6: under the lock, after the deliveries
+  csched_lock_unlock(&queue->timers.lock);
+  set_alarm(queue); // CL2
 }
 
 static void thread_main(void *context) {

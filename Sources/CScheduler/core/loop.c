@@ -13,24 +13,31 @@
 //       thing pushes or pokes after adding it. So one of the two sees the other. To be left to a host is such a sleep, and what
 //       keeps the loop from it wakes the host.
 //   P2  The one whose push, poke or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
-//   P3  Turns: due timers first, then sources, then up to TURN jobs, then the clock (and poller) again: no kind starves another.
+//   P3  No kind starves another. A batch is up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of the queues
+//       that stand on the loop included; then the clock (and the poller) again. What is submitted during a batch for a moment that
+//       the clock has passed waits for a later one, behind the timers that were there.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
 //   P7  A thread that ends inside of a run closes its loops: what they have is dropped.
 //   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
+//   P9  Equal deadlines keep the order of submission, though the first comes due here and the second comes late: one that comes late
+//       is a plain submission only as W9 says. `telling` is 1 from before the lock under which a timer is taken out for another
+//       target until after that under which none was: so nothing passes by one that is on its way there.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
 //   parking by poke and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
 // Assumes: whoever calls keeps the loop valid during the call.
-// Source: the turn with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
+// Source: the batch with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
 //   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
 //   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
 //   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
 //   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise",
+//   "no kind of work starves another on a loop", "a batch takes few of each kind", "what is due at a close runs, however much it is",
+//   "equal deadlines keep their order, those that come late, too",
 //   "a job that ends its thread on a loop has ended", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
 // Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
 
@@ -50,7 +57,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURN = 64 };
+enum { MOST = 16 }; // three phases of these, at 200 us each, are within 10 ms
 static const uint32_t LEFT = UINT32_MAX;
 
 static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
@@ -66,10 +73,11 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
   // The loop's own.
-  const void *thread; // NULL: none, or one that has ended
-  csched_time turn_time;
-  unsigned turn_jobs;
-  bool turn_timers;
+  const char *refusal;                           // why csched_loop_destroy refuses it; NULL: it does not
+  const void *thread;                            // NULL: none, or one that has ended
+  csched_time batch_time;                        // the clock at the beginning of the batch
+  unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
+  bool has_more_timers;                          // the last look at the timers has found one
   csched_time spin_for;
   unsigned depth;               // of runs
   LIST_ENTRY(csched_loop) link; // among those of its thread
@@ -156,13 +164,16 @@ static void announce(csched_loop *loop) {
 
 // MARK: timers
 
+static int deliver_now(csched_timer *timer) { return timer->target->type->deliver(timer->target, &timer->job); }
+
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
-  // One that is late already keeps its place among those that are due: with the timers, if there is any before it.
-  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now()) // hint
-    return timer->target->type->deliver(timer->target, &timer->job);
+  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // hint: pass looks again
+      csched_timers_pass_(&loop->timers, deadline))                                      // P9
+    return deliver_now(timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1
+  if (added == CSCHED_TIMER_LATE) return deliver_now(timer); // P9
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
   require_not_left(loop, "csched_loop_submit_at");
   csched_job_discard_(&timer->job); // P6
@@ -183,6 +194,7 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
   require_not_left(loop, "csched_loop_rearm");
+  if (added == CSCHED_TIMER_LATE) deliver_now(timer);    // P9
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1: as a submission
   return added != CSCHED_TIMER_REFUSED;
 }
@@ -219,7 +231,13 @@ int csched_loop_submit(csched_loop *loop, csched_job *job) {
   return deliver(&loop->target, job);
 }
 
+void csched_require_policy_(csched_stop_policy policy, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)policy > CSCHED_STOP_DROP))
+    csched_panic_(function, "%d is no policy. Name one of csched_stop_policy.", (int)policy);
+}
+
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_loop_close");
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // hint
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
   csched_timers_close_(&loop->timers);                                         // P6
@@ -256,32 +274,58 @@ static bool is_stopped(const csched_loop *loop, const csched_activation *activat
 
 // MARK: running
 
-// The next due timer of the loop's own; those of queues that stand on it are delivered there.
-static csched_timer *pop_own_timer(csched_loop *loop) {
-  csched_timer *timer;
-  while ((timer = csched_timers_pop_(&loop->timers, loop->turn_time)) != NULL && timer->target != &loop->target)
-    timer->target->type->deliver(timer->target, &timer->job);
-  return timer;
+// The next due timer of the loop's own; those of queues that stand on it are delivered there, and count as well.
+static csched_job *next_timer(csched_loop *loop) {
+  while (loop->timers_left > 0) {
+    loop->timers_left--;                             // P3
+    csched_store_relaxed(&loop->timers.telling, 1u); // P9: before the lock
+    csched_timer *timer = csched_timers_pop_(&loop->timers, loop->batch_time);
+    loop->has_more_timers = timer != NULL;
+    if (timer == NULL) loop->timers_left = 0;
+    if (timer == NULL || timer->target == &loop->target) {
+      csched_store_relaxed(&loop->timers.telling, 0u); // P9: after the lock
+      return timer != NULL ? &timer->job : NULL;
+    }
+    deliver_now(timer);
+  }
+  return NULL;
 }
 
+static csched_job *next_source(csched_loop *loop) {
+  if (CSCHED_LIKELY(TAILQ_EMPTY(&loop->fds.ready)) || loop->sources_left == 0) return NULL;
+  loop->sources_left--; // P3
+  return csched_fds_next_(&loop->fds);
+}
+
+static csched_job *next_submitted(csched_loop *loop) {
+  csched_job *job = loop->jobs_left > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
+  if (job != NULL) loop->jobs_left--; // P3
+  return job;
+}
+
+unsigned *csched_loop_jobs_left_(void) { return current != NULL ? &current->jobs_left : NULL; }
+
+static void begin_batch(csched_loop *loop) {                    // P3
+  csched_time first = csched_load_relaxed(&loop->timers.first); // hint: looked at again before a sleep
+  csched_time wake = csched_load_relaxed(&loop->timers.wake);   // hint: the same
+  if (wake < first) first = wake;                               // both become exact by a look
+  bool looks = loop->has_more_timers || first != CSCHED_FOREVER;
+  if (looks || loop->fds.count > 0) loop->batch_time = csched_now();
+  looks = loop->has_more_timers || (looks && first <= loop->batch_time);
+  if (looks) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // P3: before the first of them runs
+  loop->timers_left = looks ? MOST : 0;
+  loop->sources_left = loop->jobs_left = MOST;
+  if (loop->fds.count > 0) csched_fds_batch_(&loop->fds, loop->batch_time);
+}
+
+// The next of the batch in progress, or of a new one. NULL: there is none, unless `has_more_timers` says that there are timers.
 static csched_job *next_ready(csched_loop *loop) {
-  for (bool looked = false;; looked = true) { // P3
-    csched_timer *timer = loop->turn_timers ? pop_own_timer(loop) : NULL;
-    if (timer != NULL) return &timer->job;
-    loop->turn_timers = false;
-    csched_job *job = csched_fds_next_(&loop->fds);
-    if (job != NULL) return job;
-    job = loop->turn_jobs > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
-    if (job != NULL) {
-      loop->turn_jobs--;
-      return job;
-    }
-    if (looked) return NULL;
-    csched_fds_turn_(&loop->fds, loop->turn_jobs == 0);
-    loop->turn_jobs = TURN;
-    loop->turn_timers =
-        csched_load_relaxed(&loop->timers.first) != CSCHED_FOREVER; // hint: looked at again before a sleep
-    if (loop->turn_timers) loop->turn_time = csched_now();
+  for (bool is_new = false;; is_new = true) {
+    csched_job *job = next_timer(loop);
+    if (job == NULL) job = next_source(loop);
+    if (job == NULL) job = next_submitted(loop);
+    if (job != NULL || is_new) return job;
+    begin_batch(loop);
   }
 }
 
@@ -290,7 +334,8 @@ void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
   csched_fds_close_(&loop->fds);
   csched_job *job;
-  while (!is_dropping(loop) && (job = next_ready(loop)) != NULL) csched_job_perform_(job);
+  while (!is_dropping(loop) && ((job = next_ready(loop)) != NULL || loop->has_more_timers))
+    if (job != NULL) csched_job_perform_(job);
   while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
   csched_timer *timer;
   while ((timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
@@ -321,6 +366,7 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
 
 // Sleeps until there is something to do, or `deadline`. It may return early.
 static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
+  if (loop->has_more_timers) return;                                    // all of a batch were for other targets
   if (loop->fds.count == 0 && spin(loop, activation, deadline)) return; // a spin does not see sources
   csched_store_relaxed(&loop->wake, 0u);       // P2: before the park, which the waker's push has acquired
   if (!csched_mpsc_park(&loop->inbox)) return; // P1
@@ -469,13 +515,15 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
 
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
+  const char *refusal = loop->refusal;
   csched_fork_watch forks = loop->forks;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds, loop);
   loop->target = (csched_target){&loop_type, owner};
-  loop->turn_jobs = TURN;
+  loop->jobs_left = MOST;
   loop->spin_for = SPIN_LEAST;
+  loop->refusal = refusal;
   loop->forks = forks;
 }
 
@@ -485,7 +533,8 @@ void csched_loop_renew_(csched_loop *loop) {
   init(loop);
 }
 
-static csched_loop *begin(csched_loop *loop) {
+static csched_loop *begin(csched_loop *loop, const char *refusal) {
+  loop->refusal = refusal;
   loop->target.owner = NULL;
   loop->forks = (csched_fork_watch){.told = told_of_fork};
   init(loop);
@@ -495,12 +544,13 @@ static csched_loop *begin(csched_loop *loop) {
 
 csched_loop *csched_loop_create_unbound_(void) {
   csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
-  return loop != NULL ? begin(loop) : NULL;
+  return loop != NULL ? begin(loop, "that of a thread. Stop and destroy the thread, not its loop.") : NULL;
 }
 
 csched_loop *csched_loop_make_static_(void) {
   static csched_loop loop;
-  return begin(&loop);
+  return begin(&loop,
+               "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
 }
 
 void csched_loop_empty_(csched_loop *loop) {
@@ -511,12 +561,35 @@ void csched_loop_empty_(csched_loop *loop) {
 int csched_loop_create(csched_loop **loop) {
   *loop = csched_loop_create_unbound_();
   if (*loop == NULL) return ENOMEM;
+  (*loop)->refusal = NULL;
   csched_loop_bind_(*loop);
   return 0;
 }
 
+static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
+  static const char *const function = "csched_loop_destroy";
+  const void *thread = csched_load_relaxed(&loop->thread); // hint: only its own thread finds itself here
+  if (loop->refusal != NULL) csched_panic_(function, "loop %p is %s", (const void *)loop, loop->refusal);
+  if (thread == &here && loop->depth > 0)
+    csched_panic_(
+        function,
+        "called inside of a run of loop %p. Stop or close it here, and destroy it when its runs have returned.",
+        (const void *)loop);
+  if (thread != &here && thread != NULL)
+    csched_panic_(function,
+                  "loop %p belongs to another thread. Destroy it there, or here when that thread has detached it "
+                  "(csched_loop_detach) or has ended.",
+                  (const void *)loop);
+}
+
 void csched_loop_destroy(csched_loop *loop) {
   if (is_left(loop)) return; // P8: its memory may be half-way through a change
+  require_destroyable(loop);
+  csched_loop_free_(loop);
+}
+
+void csched_loop_free_(csched_loop *loop) {
+  if (is_left(loop)) return; // P8
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop

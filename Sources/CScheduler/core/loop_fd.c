@@ -14,7 +14,8 @@
 //   E3  A handler is called for a source that is added, for what it still waits for: removing takes it out of the poller, the
 //       table and the queue, and what the system reports goes by the table and the serial number, never by an address.
 //   E4  What has been collected is told once, however the runs nest: it waits in `ready`, not in the run that collected it.
-//   E5  No starving: a long turn, or the eighth one, ends with a look at the poller; what that brings is bounded.
+//   E5  No starving: a batch begins with a look at the poller when eight have begun since the last one, or the first of them half a
+//       millisecond ago; what that brings is bounded, and what is ready waits its turn (loop.c, P3).
 // Orderings
 //   is_open: release, pairs with the waker's acquire, carries the poller
 // Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (One that is
@@ -37,7 +38,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64, MOST_TURNS = 8, LOST = 2 };
+enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 };
+static const csched_time MOST_TIME = 500000; // ns
 enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE };
 
 _Static_assert((int)CSCHED_FD_READ == CSCHED_POLLER_READ, "the port's events are ours");
@@ -130,9 +132,10 @@ bool csched_fds_wake_(csched_fds *fds) {
 
 // Looks at the poller, and queues the sources that it names.
 static void collect(csched_fds *fds, bool blocks) {
-  csched_poller_event events[BATCH]; // E5
-  int count = csched_poller_wait_(poller_of(fds), events, BATCH, blocks), strange = 0;
-  fds->turns = 0;
+  csched_poller_event events[EVENTS]; // E5
+  int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), strange = 0;
+  fds->batches = 0;
+  fds->since = 0;
   fds->is_stale = false;
   for (int i = 0; i < count; i++) {
     size_t fd = (uint32_t)events[i].tag;
@@ -148,8 +151,9 @@ static void collect(csched_fds *fds, bool blocks) {
   if (CSCHED_UNLIKELY(strange > 0)) csched_poller_check_(&fds->poller); // or it is not ours that tells this
 }
 
-void csched_fds_turn_(csched_fds *fds, bool is_long) {
-  if (fds->count > 0 && (++fds->turns >= MOST_TURNS || is_long)) collect(fds, false); // E5
+void csched_fds_batch_(csched_fds *fds, csched_time now) { // E5
+  if (fds->since == 0) fds->since = now;
+  if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) collect(fds, false);
 }
 
 csched_job *csched_fds_next_(csched_fds *fds) {

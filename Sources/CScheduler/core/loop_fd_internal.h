@@ -24,7 +24,8 @@ typedef struct csched_fds {
   struct csched_fd_queue ready; ///< to be told
   csched_job job;               ///< calls the handler of the first in `ready`
   uint32_t last_serial;
-  unsigned turns; ///< since the poller was looked at
+  unsigned batches;  ///< since the poller was looked at;
+  csched_time since; ///< when the first of them began; 0: none has
 } csched_fds;
 
 /// Does: makes `fds`, all zero, the empty ones of `loop`. Thread: before they are shared.
@@ -36,8 +37,10 @@ int csched_fds_open_(csched_fds *fds);
 /// Does: wakes the poller, if it is what the loop sleeps on. Returns: whether it is. Thread: any.
 bool csched_fds_wake_(csched_fds *fds);
 
-/// Does: looks at the poller, if a turn has been long or there have been some. At the end of each turn. Thread: the loop's.
-void csched_fds_turn_(csched_fds *fds, bool is_long);
+/// Does: looks at the poller, if that was long ago or there have been some batches since. At the beginning of each, where there are
+/// sources; `now` is the clock. Thread: the
+/// loop's.
+void csched_fds_batch_(csched_fds *fds, csched_time now);
 
 /// Returns: a job that calls the handler of the next source that is ready, to be performed at once; NULL when there is none.
 /// Thread: the loop's.

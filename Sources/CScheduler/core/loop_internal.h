@@ -10,6 +10,12 @@ csched_loop *csched_loop_create_unbound_(void);
 /// Does: makes the one loop whose memory is static, and which belongs to no thread yet. Requires: it is called once.
 csched_loop *csched_loop_make_static_(void);
 
+/// Does: as csched_loop_destroy, for whoever owns a loop that was not made by csched_loop_create.
+void csched_loop_free_(csched_loop *loop);
+
+/// Does: stops the process if `policy` is none.
+void csched_require_policy_(csched_stop_policy policy, const char *function);
+
 /// Does: frees what a closed loop has allocated besides itself: it stays a closed loop. Requires: as csched_loop_destroy.
 void csched_loop_empty_(csched_loop *loop);
 
@@ -18,6 +24,10 @@ void csched_loop_bind_(csched_loop *loop);
 
 /// Does: takes the loop away from its thread, which is about to end.
 void csched_loop_unbind_(csched_loop *loop);
+
+/// Returns: how many jobs the loop that runs on this thread may still take in its batch, to be counted down; NULL: none runs here.
+/// It stays valid as long as the calling job.
+unsigned *csched_loop_jobs_left_(void);
 
 /// Does: closes the loop and gives the outstanding work what the policy asks for. Thread: the loop's.
 void csched_loop_finish_(csched_loop *loop);

@@ -25,6 +25,7 @@
 
 #include "delivery_internal.h"
 #include "job_internal.h"
+#include "loop_internal.h"
 #include "panic.h"
 
 #include <errno.h>
@@ -90,27 +91,38 @@ static bool may_run_anywhere(csched_target *target) {
 }
 static const csched_target_type pool_type = {.deliver = deliver, .deliver_at = deliver_at, .enter = may_run_anywhere};
 
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority priority, const char *function) {
+  csched_panic_(function, "%d is no priority. Name one of csched_priority.", (int)priority);
+}
+
+static csched_pool_class *class_of(csched_pool *pool, csched_priority priority, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, function);
+  return &pool->classes[priority];
+}
+
 csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
-  return &pool->classes[priority].target;
+  return &class_of(pool, priority, "csched_pool_target")->target;
 }
 
 int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job) {
+  csched_pool_class *class = class_of(pool, priority, "csched_pool_submit");
   csched_job_submitted_(job, "csched_pool_submit");
-  return deliver(csched_pool_target(pool, priority), job);
+  return deliver(&class->target, job);
 }
 
 int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
                           csched_time leeway) {
+  csched_pool_class *class = class_of(pool, priority, "csched_pool_submit_at");
   csched_job_submitted_(&timer->job, "csched_pool_submit_at");
-  timer->target = csched_pool_target(pool, priority);
+  timer->target = &class->target;
   return deliver_at(timer->target, timer, deadline, leeway);
 }
 
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
+  csched_mpsc *inbox = &class_of(pool, priority, "csched_pool_submit_batch")->inbox;
   if (count == 0) return 0;
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
   for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
-  csched_mpsc *inbox = &pool->classes[priority].inbox;
   if (is_refusing(pool) || csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1
     for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
     return ECANCELED;
@@ -122,6 +134,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 // MARK: the end
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_pool_stop");
   if (csched_pool_is_left_behind(pool)) return;                                      // it has no threads here
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // hint
   while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with all others' acquire

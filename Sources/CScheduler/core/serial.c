@@ -13,7 +13,8 @@
 //       left STALLED to a resume. Skip the submission: a push that does not find PARKED leaves it to the holder.
 //   S3  Suspension: after a suspend no job begins but one that the holder had passed the check for. The last resume and the
 //       holder's letting go meet in one word: exactly one of them goes on with the queue.
-//   S4  The drain job runs TURN jobs at the most, then lines up behind the base's other work: no queue starves another.
+//   S4  The drain job runs TURN jobs at the most, on a loop those that are left of its batch (loop.c, P3), then lines up behind the
+//       base's other work: no queue starves another.
 //   S5  The structure is freed by the last of its owners.
 //   S6  A base that refuses the drain job drops everything in the queue, and all that comes later.
 //   S7  A wait that could never end is not begun: EDEADLK.
@@ -25,10 +26,11 @@
 // Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's mark of a parked consumer.
 // Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended queue begins nothing",
 //   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a long queue lets others in between",
+//   "a batch takes few of each kind",
 //   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has",
 //   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
 //   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake".
-// Models: checks/serial.c; promela/serial.pml. Not modelled: S4, S8, S9.
+// Models: checks/serial.c, checks/loop.c; promela/serial.pml. Not modelled: S8, S9.
 
 #include <CScheduler/serial.h>
 
@@ -37,6 +39,7 @@
 
 #include "../platform/platform.h"
 #include "job_internal.h"
+#include "loop_internal.h"
 #include "panic.h"
 #include "target_internal.h"
 
@@ -116,10 +119,19 @@ static void let_go_inline(csched_serial *serial) {
   let_go(serial);
 }
 
+// On a loop, which has counted the drain job itself.
+static bool takes_another(unsigned *left) {
+  if (left == NULL) return true;
+  bool takes = *left > 0;
+  if (takes) --*left;
+  return takes;
+}
+
 static void run_drain(csched_job *drain) {
   csched_serial *serial = drain->context;
+  unsigned *left = csched_loop_jobs_left_();
   csched_job *job;
-  for (int i = 0; i < TURN; i++) { // S4
+  for (int i = 0; i < TURN && (i == 0 || takes_another(left)); i++) { // S4
     if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
     csched_target_perform(&serial->target, job);
   }

@@ -4,9 +4,11 @@
 #include <CScheduler/trampoline.h>
 
 #include "clock_internal.h"
+#include "loop_internal.h"
 #include "panic.h"
 
 void csched_shutdown(csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_shutdown");
   if (csched_target_current() != NULL || csched_loop_current() != NULL || !csched_trampoline_is_required())
     csched_panic_("csched_shutdown",
                   "called inside a job, which it would have to wait for. Call it outside of all jobs, "

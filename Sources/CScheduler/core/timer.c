@@ -24,6 +24,9 @@
 //   W7  After close nothing is added.
 //   W8  A timer that is cancelled before it has come in does not stay until its deadline. Whoever adds it: place, light fence, look at
 //       the job; against: the job's DROPPING, heavy fence, look at the place. So one of the two takes it out at once.
+//   W9  A timer that comes late either waits behind all that were there before it (`floor`), or need not wait here at all. With one
+//       deadline, never the first and then the second: it passes only while nothing waits here, or is on its way, that comes before
+//       it; and once it has passed, whatever comes with that deadline, or an earlier one, passes.
 // Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number; a timer sinks 7 times at the most, in truth
 //   once or twice; gaps are crossed by the bitmaps.
 // Leeway: what is due is popped at each wake, and nothing wakes before the least deadline + leeway. That is the fewest wakes there
@@ -38,8 +41,8 @@
 //   both ends", "adding and leaving look at nothing else, whatever the number", "long gaps are not walked",
 //   "one wake serves all that is due", "timers with leeway wake a loop a hundred times a second at the most",
 //   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled",
-//   "a timer cancelled before it waits is released at once", "the wheel keeps to a clock that is set back".
-// Models: checks/timer.c; promela/timer.pml. Not modelled: W2, W3, which a sorted list checks over millions of operations.
+//   "a timer cancelled before it waits is released at once", "equal deadlines keep their order, those that come late, too", "the wheel keeps to a clock that is set back".
+// Models: checks/timer.c, checks/loop.c; promela/timer.pml. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
 
@@ -168,7 +171,14 @@ static csched_time find_first(const csched_timers *timers) {
 
 // Counts `timer`, and puts it where it belongs. Returns: whether the wake has become earlier.
 static bool enter(csched_timers *timers, csched_timer *timer, csched_time deadline) {
+  csched_time floor =
+      csched_load_relaxed(&timers->floor); // W9: its owner sees what it wrote, others may be put off less
   timer->deadline = deadline;
+  if (CSCHED_UNLIKELY(deadline < floor)) {
+    csched_time latest = wake_of(timer);
+    timer->leeway = latest > floor ? latest - floor : 0;
+    timer->deadline = deadline = timers->put_off = floor;
+  }
   timer->order = ++timers->last_order;
   put(timers, timer);
   if (deadline == CSCHED_FOREVER) return false;
@@ -208,7 +218,9 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   csched_timer_added added = CSCHED_TIMER_REFUSED;
   bool is_husk = false;
   csched_lock_lock(&timers->lock);
-  if (!timers->is_closed) {                      // W7
+  if (!timers->is_closed && deadline < timers->passed) {
+    added = CSCHED_TIMER_LATE;                   // W9
+  } else if (!timers->is_closed) {               // W7
     csched_store_relaxed(&timer->owner, timers); // W6: before the place
     timer->leeway = leeway;
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED; // W4: told, husk or not
@@ -224,6 +236,15 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   return added;
 }
 
+bool csched_timers_pass_(csched_timers *timers, csched_time deadline) {
+  csched_lock_lock(&timers->lock);
+  csched_time first = csched_load_relaxed(&timers->first); // W9: under the lock
+  bool passes = deadline < first && timers->put_off < first && csched_load_relaxed(&timers->telling) == 0; // W9
+  if (passes && timers->passed <= deadline) timers->passed = deadline + 1;
+  csched_lock_unlock(&timers->lock);
+  return passes;
+}
+
 // Requires: the lock of `timers`. Returns: whether `timer` waits here; `elsewhere` says whether it does so with another owner.
 static bool find(const csched_timers *timers, const csched_timer *timer, bool *elsewhere) {
   bool waits = csched_load_acquire(&timer->node.place) != OUT;        // W6: acquire; pairs with put's release
@@ -237,7 +258,8 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
   csched_lock_lock(&timers->lock);
   if (find(timers, timer, &elsewhere)) { // W5
     leave(timers, timer);
-    added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
+    if (deadline < timers->passed) added = CSCHED_TIMER_LATE; // W9
+    else added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
     settle(timers);
   }
   csched_lock_unlock(&timers->lock);
@@ -253,8 +275,9 @@ csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   if (timer != NULL) {
     leave(timers, timer); // W5
     settle(timers);
-  } else {
-    csched_store_relaxed(&timers->first, find_first(timers)); // W4: to what is there
+  }
+  csched_store_relaxed(&timers->first, find_first(timers)); // W4: to what is there
+  if (timer == NULL) {
     if (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now) set_wake(timers, find_wake(timers)); // W4
   }
   csched_lock_unlock(&timers->lock);

@@ -1,4 +1,4 @@
-// clock.c: CL1, CL2, CL4 to CL6; delivery.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
+// clock.c: CL1, CL2, CL4 to CL6, CL8; delivery.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
 // the clocks' thread, too; what is overslept is a deadlock, or comes an age too late.
 
 #include "../engine/model.h"
@@ -185,6 +185,33 @@ static void two_starts(void) {
   spawn(submit_soon, (void *)1);
 }
 
+// One that asks for the past of its clock again and again, and one of the other clock.
+static int again, again_at_other;
+static void ask_again(csched_job *job) {
+  if (again++ == 100 || again_at_other >= 0) csched_fetch_add_acq_rel(&ran, 1u);
+  else csched_target_submit_at_clock(&direct, CSCHED_CLOCK_WALL, (csched_timer *)job, 1, 0);
+}
+static void note_again(csched_job *job) {
+  again_at_other = again;
+  run(job);
+}
+static const csched_job_type asking = {ask_again, drop, NULL}, noting = {note_again, drop, release};
+static void flood(void *unused) {
+  (void)unused;
+  csched_timer_init(&timers[0], &asking, NULL);
+  csched_timer_init(&timers[1], &noting, NULL);
+  submit(1, 4 * SOON); // it comes due in the middle of the flood
+  submit(0, SOON);
+}
+static void beside_a_flood(void) {
+  begin(1, CSCHED_FOREVER);
+  clocks[1] = CSCHED_CLOCK_BOOT;
+  again = 0;
+  again_at_other = -1;
+  spawn(flood, NULL);
+}
+static void not_starved(void) { model_assert(again_at_other >= 0 && again_at_other <= 64); }
+
 // MARK: cancelled, refused
 
 static void cancel(void *unused) {
@@ -335,21 +362,22 @@ static void pool_end(void) {
 }
 
 const model_check clock_checks[] = {
-    {"clock: set past the deadline", set_forwards, all_ran},                               // CL1, CL2
-    {"clock: set back before the deadline, or on the way to the look", set_back, all_ran}, // CL1, CL2
-    {"clock: set past the deadline and back again", set_twice, all_ran},                   // CL1, CL2
-    {"clock: two clocks, and a suspension", suspended, all_ran},                           // CL1, CL2
-    {"clock: an earlier moment beside a later one", against_an_age, none_lost},            // CL2
-    {"clock: equal moments come in order", equal, in_order},                               // CL6
-    {"clock: two first submissions start one thread", two_starts, all_ran},                // CL2, CL4
-    {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},      // CL5
-    {"clock: cancelled far from its moment: gone at once", cancel_far, one_dropped},       // CL5
-    {"clock: the target refuses: dropped", target_refuses, one_dropped},                   // CL5
-    {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},        // CL4
-    {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran},  // CL2, CL5, DV1, DV2
-    {"delivery: what it touches after the push is freed after it", one_end, NULL},         // DV1, DV2
-    {"delivery: two wait for its end", two_ends, NULL},                                    // DV1, DV2
-    {"delivery: a loop is freed after it", loop_end, NULL},                                // DV1
-    {"delivery: a pool is freed after it", pool_end, NULL},                                // DV1
+    {"clock: set past the deadline", set_forwards, all_ran},                                           // CL1, CL2
+    {"clock: set back before the deadline, or on the way to the look", set_back, all_ran},             // CL1, CL2
+    {"clock: set past the deadline and back again", set_twice, all_ran},                               // CL1, CL2
+    {"clock: two clocks, and a suspension", suspended, all_ran},                                       // CL1, CL2
+    {"clock: an earlier moment beside a later one", against_an_age, none_lost},                        // CL2
+    {"clock: equal moments come in order", equal, in_order},                                           // CL6
+    {"clock: one that floods its clock does not keep the other waiting", beside_a_flood, not_starved}, // CL8
+    {"clock: two first submissions start one thread", two_starts, all_ran},                            // CL2, CL4
+    {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},                  // CL5
+    {"clock: cancelled far from its moment: gone at once", cancel_far, one_dropped},                   // CL5
+    {"clock: the target refuses: dropped", target_refuses, one_dropped},                               // CL5
+    {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},                    // CL4
+    {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran}, // CL2, CL5, DV1, DV2
+    {"delivery: what it touches after the push is freed after it", one_end, NULL},        // DV1, DV2
+    {"delivery: two wait for its end", two_ends, NULL},                                   // DV1, DV2
+    {"delivery: a loop is freed after it", loop_end, NULL},                               // DV1
+    {"delivery: a pool is freed after it", pool_end, NULL},                               // DV1
     {NULL, NULL, NULL},
 };

@@ -4,6 +4,10 @@
 // The loop belongs to the thread that created it. Jobs run in the order of their submission, delayed ones in the order of
 // their deadlines and, where those are equal, of their submission. A loop with nothing to do sleeps, with no wakeups.
 //
+// No kind of work starves another: the loop takes up to 16 due timers, then up to 16 sources (loop_fd.h), then up to 16 jobs, and begins
+// again. So while each takes no more than 200 us, each kind has its turn within 10 ms. The jobs of a serial queue on the loop count as
+// jobs of the loop.
+//
 // When its thread ends inside of a run (pthread_exit, cancellation), the job has ended, and the loop is closed: what is outstanding is
 // dropped. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is left behind.
 #ifndef CSCHED_LOOP_H
@@ -39,7 +43,8 @@ typedef enum csched_stop_policy {
 int csched_loop_create(csched_loop **loop);
 
 /// Does: closes the loop, drops what is outstanding, frees it. Requires: no thread is in a call on the loop, and none makes
-/// one later. Thread: the loop's, outside of its runs.
+/// one later. Thread: the loop's, outside of its runs; any, when the loop was detached (loop_fd.h) or its thread has ended. Elsewhere,
+/// and for the main loop or that of a thread, it stops the process with a message.
 void csched_loop_destroy(csched_loop *loop);
 
 /// Returns: the loop that is running on this thread, NULL when there is none. Thread: any.
@@ -56,7 +61,8 @@ csched_target *csched_loop_target(csched_loop *loop);
 int csched_loop_submit(csched_loop *loop, csched_job *job);
 
 /// Does: runs `timer->job` at `deadline` (of csched_now) or as soon after as the loop comes to it, never before. A deadline
-/// that is not in the future is a plain submit. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
+/// that is not in the future is a plain submit; but while timers that were due before wait, it comes after them, among the timers. So one
+/// that asks for the past again and again keeps nobody waiting. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
 /// Returns, requires, thread: as csched_loop_submit.
 int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
@@ -86,7 +92,8 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max);
 /// the run outside it. To end one certain run, use an activation. Thread: any.
 void csched_loop_stop(csched_loop *loop);
 
-/// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns.
+/// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns. What is no
+/// policy stops the process.
 /// Any number of times; DROP after RUN drops what is left, RUN after DROP changes nothing. Thread: any.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy);
 

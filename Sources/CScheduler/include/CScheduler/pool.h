@@ -16,7 +16,7 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_pool csched_pool;
 
-/// How soon a job runs, beside others that are ready.
+/// How soon a job runs, beside others that are ready. What is none of these stops the process.
 typedef enum csched_priority {
   CSCHED_PRIORITY_HIGH,
   CSCHED_PRIORITY_DEFAULT,

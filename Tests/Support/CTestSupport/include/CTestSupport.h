@@ -183,7 +183,19 @@ ctest_failure ctest_loop_close_then(csched_stop_policy policy, bool once);
 ctest_failure ctest_loop_close_races_submit(int submitters, int rounds, csched_stop_policy policy, bool escalate,
                                             uint64_t seed);
 ctest_failure ctest_loop_destroy_drops(void);
+ctest_failure ctest_loop_fair(bool in_host);
+ctest_failure ctest_loop_batches(void);
+ctest_failure ctest_loop_closed_with_many_due(void);
+/// `place`: as ctest_clock_order.
+ctest_failure ctest_timer_late_keep_their_place(int place, int rounds);
+ctest_failure ctest_timer_late_inside(void);
+ctest_failure ctest_loop_destroyed_elsewhere(void);
 void ctest_die_run_on_other_thread(void);
+void ctest_die_loop_destroy(int where); ///< 0 in its own job, 1 a thread's, 2 the main one, 3 on another thread
+/// 0 csched_pool_target, 1 _submit, 2 _submit_at, 3 _submit_batch
+void ctest_die_priority(int where, int value);
+/// 0 csched_loop_close, 1 csched_thread_stop, 2 csched_pool_stop, 3 csched_shutdown
+void ctest_die_policy(int where, int value);
 
 // MARK: descriptors of a loop
 
