@@ -70,6 +70,7 @@ struct csched_loop {
   csched_time turn_time;
   unsigned turn_jobs;
   bool turn_timers;
+  bool holds_jobs; // the innermost run leaves the inbox alone
   csched_time spin_for;
   unsigned depth;               // of runs
   LIST_ENTRY(csched_loop) link; // among those of its thread
@@ -84,6 +85,7 @@ struct csched_loop {
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
 static CSCHED_THREAD_LOCAL csched_loop *current;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
+static csched_lock binding; // guards all of these: a loop may change its thread
 
 csched_loop *csched_loop_current(void) { return current; }
 
@@ -111,34 +113,49 @@ static void require_thread(const csched_loop *loop, const char *function) {
   if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop))) panic_thread(loop, function);
 }
 
+static void take_away(csched_loop *loop) { // under `binding`
+  if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: under the lock the lock orders it
+  LIST_REMOVE(loop, link);
+  csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
+}
+
+// Takes the first loop away that nobody runs. Returns: one that is left in the middle of a run, for which it is called again after that.
+static csched_loop *next_left(void) {
+  csched_loop *loop;
+  csched_lock_lock(&binding);
+  while ((loop = LIST_FIRST(&loops_here)) != NULL && loop->depth == 0) take_away(loop);
+  csched_lock_unlock(&binding);
+  return loop;
+}
+
 // The thread ends. A run that it leaves is one that nobody ends any more.
 static void thread_ends(void *value) { // P7
   (void)value;
   csched_target_end_thread_();
   current = NULL;
-  for (csched_loop *loop; (loop = LIST_FIRST(&loops_here)) != NULL;) {
-    if (loop->depth > 0) {
-      loop->depth = 0;
-      csched_loop_close(loop, CSCHED_STOP_DROP);
-      csched_loop_finish_(loop);
-    }
-    if (csched_loop_is_on_thread(loop)) csched_loop_unbind_(loop); // a drop may have done so
+  for (csched_loop *loop; (loop = next_left()) != NULL;) {
+    loop->depth = 0;
+    csched_loop_close(loop, CSCHED_STOP_DROP);
+    csched_loop_finish_(loop);
   }
 }
 
 void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
-  csched_tsd_set_(&key, &here, thread_ends);                // without memory the end goes unnoticed
+  csched_tsd_set_(&key, &here, thread_ends); // without memory the end goes unnoticed
+  csched_lock_lock(&binding);
+  take_away(loop); // from a thread that is ending: its end may have told a host to go on elsewhere, before it comes here
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
+  csched_lock_unlock(&binding);
   loop->jobs = csched_job_stack_(); // a fork may see the one without the other
 }
 
 void csched_loop_unbind_(csched_loop *loop) {
-  if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: its own
-  LIST_REMOVE(loop, link);
-  csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
+  csched_lock_lock(&binding);
+  take_away(loop);
+  csched_lock_unlock(&binding);
 }
 
 // MARK: waking
@@ -270,7 +287,7 @@ static csched_job *next_ready(csched_loop *loop) {
     loop->turn_timers = false;
     csched_job *job = csched_fds_next_(&loop->fds);
     if (job != NULL) return job;
-    job = loop->turn_jobs > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
+    job = loop->turn_jobs > 0 && !loop->holds_jobs ? csched_mpsc_pop(&loop->inbox) : NULL;
     if (job != NULL) {
       loop->turn_jobs--;
       return job;
@@ -349,6 +366,7 @@ static void park_in_host(csched_loop *loop) {
 typedef struct run_frame {
   csched_target_inside inside;
   csched_loop *outer;
+  bool outer_holds_jobs;
 } run_frame;
 
 static void enter(run_frame *frame, csched_loop *loop, const char *function) {
@@ -360,9 +378,12 @@ static void enter(run_frame *frame, csched_loop *loop, const char *function) {
   csched_target_enter(&frame->inside, &loop->target);
   frame->outer = current;
   current = loop;
+  frame->outer_holds_jobs = loop->holds_jobs;
+  loop->holds_jobs = false;
 }
 
 static void leave(csched_loop *loop, const run_frame *frame) {
+  loop->holds_jobs = frame->outer_holds_jobs;
   current = frame->outer;
   csched_target_leave(&frame->inside);
   if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
@@ -438,6 +459,36 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
   return count;
 }
 
+bool csched_loop_run_through_(csched_loop *loop, const csched_job *last) {
+  run_frame frame;
+  enter(&frame, loop, "csched_loop_run_through_");
+  loop->holds_jobs = last == NULL;
+  csched_job *job;
+  while ((last == NULL || !csched_job_is_idle(last)) && (job = next_unless_dropping(loop)) != NULL)
+    csched_job_perform_(job);
+  bool has_more = !csched_mpsc_is_empty(&loop->inbox);
+  leave(loop, &frame);
+  return has_more;
+}
+
+// What is due goes to the inbox, so that what is submitted next comes after it.
+static void queue_due(csched_loop *loop) {
+  csched_time first = csched_load_relaxed(&loop->timers.first); // hint: pop looks again
+  if (first == CSCHED_FOREVER) return;
+  csched_time now = csched_now();
+  if (first > now) return;
+  for (csched_timer *timer; (timer = csched_timers_pop_(&loop->timers, now)) != NULL;)
+    timer->target->type->deliver(timer->target, &timer->job);
+}
+
+bool csched_loop_is_free_(csched_loop *loop) {
+  if (!csched_loop_is_on_thread(loop) || csched_target_is_inside(&loop->target) || is_closing(loop)) return false;
+  queue_due(loop);
+  for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_husk_(job);)
+    csched_job_discard_(csched_mpsc_pop(&loop->inbox));
+  return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
+}
+
 csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
   require_thread(loop, function);
   return &loop->fds;
@@ -462,6 +513,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&loop->timers);
   if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&loop->timers);
   if (phase != CSCHED_FORK_IN_CHILD) return;
+  binding = (csched_lock)CSCHED_LOCK_INIT;
   bool is_left_behind =
       !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // hint: the value
   csched_timers_in_child_(&loop->timers, is_left_behind);
