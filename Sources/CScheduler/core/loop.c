@@ -20,6 +20,10 @@
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
 //   P7  A thread that ends inside of a run closes its loops: what they have is dropped.
 //   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
+//   P9  A run as far as a job pops none behind that, and one as far as none pops none: a host's queue can keep the order of what is
+//       submitted to both.
+//   P10  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
+//       and what was due is in it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
 //   parking by poke and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
@@ -31,6 +35,8 @@
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
 //   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
 //   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise",
+//   "a run goes as far as a job, and no further", "work runs at once beside a loop only when nothing waits or runs there",
+//   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
 //   "a job that ends its thread on a loop has ended", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
 // Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
 
@@ -113,7 +119,7 @@ static void require_thread(const csched_loop *loop, const char *function) {
   if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop))) panic_thread(loop, function);
 }
 
-static void take_away(csched_loop *loop) { // under `binding`
+static void take_away(csched_loop *loop) {                // under `binding`
   if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: under the lock the lock orders it
   LIST_REMOVE(loop, link);
   csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
@@ -145,7 +151,8 @@ void csched_loop_bind_(csched_loop *loop) {
   if (csched_loop_is_on_thread(loop)) return;
   csched_tsd_set_(&key, &here, thread_ends); // without memory the end goes unnoticed
   csched_lock_lock(&binding);
-  take_away(loop); // from a thread that is ending: its end may have told a host to go on elsewhere, before it comes here
+  take_away(
+      loop); // from a thread that is ending: its end may have told a host to go on elsewhere, before it comes here
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
   csched_lock_unlock(&binding);
@@ -462,7 +469,7 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
 bool csched_loop_run_through_(csched_loop *loop, const csched_job *last) {
   run_frame frame;
   enter(&frame, loop, "csched_loop_run_through_");
-  loop->holds_jobs = last == NULL;
+  loop->holds_jobs = last == NULL; // P9
   csched_job *job;
   while ((last == NULL || !csched_job_is_idle(last)) && (job = next_unless_dropping(loop)) != NULL)
     csched_job_perform_(job);
@@ -481,7 +488,7 @@ static void queue_due(csched_loop *loop) {
     timer->target->type->deliver(timer->target, &timer->job);
 }
 
-bool csched_loop_is_free_(csched_loop *loop) {
+bool csched_loop_is_free_(csched_loop *loop) { // P10
   if (!csched_loop_is_on_thread(loop) || csched_target_is_inside(&loop->target) || is_closing(loop)) return false;
   queue_due(loop);
   for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_husk_(job);)

@@ -80,7 +80,7 @@ csched_job *csched_mpsc_pop(csched_mpsc *queue) {
 }
 
 csched_job *csched_mpsc_peek(csched_mpsc *queue) {
-  if (queue->first == NULL) queue->first = take(queue);
+  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take(queue); // it may be parked
   return queue->first;
 }
 

@@ -98,7 +98,8 @@ import Testing
     #expect(seen.entries == Array(repeating: true, count: 8))
   }
 
-  @Test("with nothing but immediate and trampoline around, delayed work goes to the background") func nothingEncloses() {
+  @Test("with nothing but immediate and trampoline around, delayed work goes to the background") func nothingEncloses()
+  {
     let seen = Log<Bool>(), done = Gate()
     onThreads(1) { _ in
       let here = pthread_self()

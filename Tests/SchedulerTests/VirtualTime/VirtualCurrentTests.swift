@@ -42,7 +42,8 @@ import Testing
     return seen.entries
   }
 
-  @Test("current is the virtual scheduler in each kind of its actions, and is set back after them") func kinds() throws {
+  @Test("current is the virtual scheduler in each kind of its actions, and is set back after them") func kinds() throws
+  {
     let wanted = Array(repeating: true, count: 14)
     #expect(look(TestScheduler()) { $0.advance(by: .seconds(5)) } == wanted)
     #expect(look(HistoricalScheduler()) { $0.advance(by: .seconds(5)) } == wanted)
@@ -130,7 +131,8 @@ import Testing
     let base = TestScheduler(), seen = Log<Bool>()
     let note: @Sendable () -> Void = { [unowned base] in seen.add(Schedulers.current === base) }
     let wrappers: [any SchedulerType] = [
-      AnyScheduler(base), base.wrapping { run in run() }, RecordingScheduler(base), AnyScheduler(RecordingScheduler(base)),
+      AnyScheduler(base), base.wrapping { run in run() }, RecordingScheduler(base),
+      AnyScheduler(RecordingScheduler(base)),
     ]
     for wrapper in wrappers {
       let ticks = SerialDisposable()

@@ -195,6 +195,10 @@ ctest_failure ctest_host_misses_nothing(int submitters, int jobs, uint64_t seed)
 ctest_failure ctest_host_timers(int timers, uint64_t seed);
 ctest_failure ctest_host_idle(int milliseconds);
 ctest_failure ctest_host_without_descriptors(void);
+ctest_failure ctest_loop_free(void);
+ctest_failure ctest_loop_free_husks(void);
+ctest_failure ctest_loop_run_through(void);
+ctest_failure ctest_loop_taken_over(void);
 
 // MARK: timers of a loop
 
