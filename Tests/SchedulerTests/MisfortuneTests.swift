@@ -84,6 +84,22 @@ private func letOthersRest() {
     }
   }
 
+  @Test("after fork in a job of the pool its current scheduler is there, also when there is another pool")
+  func currentInJob() async {
+    await #expect(processExitsWith: .success) {
+      try? blocking { () async -> Void in
+        let failed = inChild {
+          require(Schedulers.current is ConcurrentScheduler, "before there is another pool")
+          let runs = Protected(0)
+          ConcurrentScheduler().schedule { runs.write { $0 += 1 } }
+          require(eventually { runs.read { $0 } == 1 }, "another pool")
+          for _ in 0..<100 { require(Schedulers.current is ConcurrentScheduler, "after that") }
+        }
+        precondition(failed == nil, failed!)
+      }
+    }
+  }
+
   @Test("after fork a scheduler of the parent stops the process, with a message") func leftBehind() async {
     await #expect(processExitsWith: .success) {
       let pool = ConcurrentScheduler()

@@ -277,6 +277,10 @@ static void run_fd(void) {
   RUN(ctest_host_of_sources());
   RUN(ctest_host_misses_nothing(3, times(100), seed()));
   RUN(ctest_host_timers(times(20), seed()));
+  RUN(ctest_loop_free());
+  RUN(ctest_loop_free_husks());
+  RUN(ctest_loop_run_through());
+  RUN(ctest_loop_taken_over());
 }
 
 static void run_pool(void) {

@@ -25,6 +25,10 @@
 //   P9  Equal deadlines keep the order of submission, though the first comes due here and the second comes late: one that comes late
 //       is a plain submission only as W9 says. `telling` is 1 from before the lock under which a timer is taken out for another
 //       target until after that under which none was: so nothing passes by one that is on its way there.
+//   P10  A run as far as a job pops none behind that, and one as far as none pops none: a host's queue can keep the order of what is
+//       submitted to both.
+//   P11  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
+//       and what was due is in it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
 //   parking by poke and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
@@ -38,6 +42,8 @@
 //   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise",
 //   "no kind of work starves another on a loop", "a batch takes few of each kind", "what is due at a close runs, however much it is",
 //   "equal deadlines keep their order, those that come late, too",
+//   "a run goes as far as a job, and no further", "work runs at once beside a loop only when nothing waits or runs there",
+//   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
 //   "a job that ends its thread on a loop has ended", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
 // Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
 
@@ -57,7 +63,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 16 }; // three phases of these, at 200 us each, are within 10 ms
+enum { MOST = 16 };       // three phases of these, at 200 us each, are within 10 ms
+enum { MOST_DUE = 1024 }; // jobs for one call of a host; it is called again for the rest
 static const uint32_t LEFT = UINT32_MAX;
 
 static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
@@ -78,6 +85,7 @@ struct csched_loop {
   csched_time batch_time;                        // the clock at the beginning of the batch
   unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
   bool has_more_timers;                          // the last look at the timers has found one
+  bool holds_jobs;                               // the innermost run leaves the inbox alone
   csched_time spin_for;
   unsigned depth;               // of runs
   LIST_ENTRY(csched_loop) link; // among those of its thread
@@ -92,6 +100,7 @@ struct csched_loop {
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
 static CSCHED_THREAD_LOCAL csched_loop *current;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
+static csched_lock binding; // guards all of these: a loop may change its thread
 
 csched_loop *csched_loop_current(void) { return current; }
 
@@ -119,18 +128,30 @@ static void require_thread(const csched_loop *loop, const char *function) {
   if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop))) panic_thread(loop, function);
 }
 
+static void take_away(csched_loop *loop) {                // under `binding`
+  if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: under the lock the lock orders it
+  LIST_REMOVE(loop, link);
+  csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
+}
+
+// Takes the first loop away that nobody runs. Returns: one that is left in the middle of a run, for which it is called again after that.
+static csched_loop *next_left(void) {
+  csched_loop *loop;
+  csched_lock_lock(&binding);
+  while ((loop = LIST_FIRST(&loops_here)) != NULL && loop->depth == 0) take_away(loop);
+  csched_lock_unlock(&binding);
+  return loop;
+}
+
 // The thread ends. A run that it leaves is one that nobody ends any more.
 static void thread_ends(void *value) { // P7
   (void)value;
   csched_target_end_thread_();
   current = NULL;
-  for (csched_loop *loop; (loop = LIST_FIRST(&loops_here)) != NULL;) {
-    if (loop->depth > 0) {
-      loop->depth = 0;
-      csched_loop_close(loop, CSCHED_STOP_DROP);
-      csched_loop_finish_(loop);
-    }
-    if (csched_loop_is_on_thread(loop)) csched_loop_unbind_(loop); // a drop may have done so
+  for (csched_loop *loop; (loop = next_left()) != NULL;) {
+    loop->depth = 0;
+    csched_loop_close(loop, CSCHED_STOP_DROP);
+    csched_loop_finish_(loop);
   }
 }
 
@@ -138,16 +159,20 @@ void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
   csched_processors_look_();
-  csched_tsd_set_(&key, &here, thread_ends);                // without memory the end goes unnoticed
+  csched_tsd_set_(&key, &here, thread_ends); // without memory the end goes unnoticed
+  csched_lock_lock(&binding);
+  take_away(
+      loop); // from a thread that is ending: its end may have told a host to go on elsewhere, before it comes here
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
+  csched_lock_unlock(&binding);
   loop->jobs = csched_job_stack_(); // a fork may see the one without the other
 }
 
 void csched_loop_unbind_(csched_loop *loop) {
-  if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: its own
-  LIST_REMOVE(loop, link);
-  csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
+  csched_lock_lock(&binding);
+  take_away(loop);
+  csched_lock_unlock(&binding);
 }
 
 // MARK: waking
@@ -298,7 +323,7 @@ static csched_job *next_source(csched_loop *loop) {
 }
 
 static csched_job *next_submitted(csched_loop *loop) {
-  csched_job *job = loop->jobs_left > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
+  csched_job *job = loop->jobs_left > 0 && !loop->holds_jobs ? csched_mpsc_pop(&loop->inbox) : NULL;
   if (job != NULL) loop->jobs_left--; // P3
   return job;
 }
@@ -393,6 +418,7 @@ static void park_in_host(csched_loop *loop) {
 typedef struct run_frame {
   csched_target_inside inside;
   csched_loop *outer;
+  bool outer_holds_jobs;
 } run_frame;
 
 static void enter(run_frame *frame, csched_loop *loop, const char *function) {
@@ -404,9 +430,12 @@ static void enter(run_frame *frame, csched_loop *loop, const char *function) {
   csched_target_enter(&frame->inside, &loop->target);
   frame->outer = current;
   current = loop;
+  frame->outer_holds_jobs = loop->holds_jobs;
+  loop->holds_jobs = false;
 }
 
 static void leave(csched_loop *loop, const run_frame *frame) {
+  loop->holds_jobs = frame->outer_holds_jobs;
   current = frame->outer;
   csched_target_leave(&frame->inside);
   if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
@@ -482,6 +511,39 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
   return count;
 }
 
+bool csched_loop_run_through_(csched_loop *loop, const csched_job *last) {
+  run_frame frame;
+  enter(&frame, loop, "csched_loop_run_through_");
+  loop->holds_jobs = last == NULL; // P10
+  for (int i = 0; (last == NULL ? i < MOST_DUE : !csched_job_is_idle(last)); i++) {
+    csched_job *job = next_unless_dropping(loop);
+    if (job != NULL) csched_job_perform_(job);
+    else if (!loop->has_more_timers) break;
+  }
+  bool has_more = !csched_mpsc_is_empty(&loop->inbox);
+  leave(loop, &frame);
+  return has_more;
+}
+
+// What is due goes to the inbox, so that what is submitted next comes after it.
+static void queue_due(csched_loop *loop) {
+  csched_time first = csched_load_relaxed(&loop->timers.first); // hint: pop looks again
+  if (first == CSCHED_FOREVER) return;
+  csched_time now = csched_now();
+  if (first > now) return;
+  csched_store_relaxed(&loop->timers.telling, 1u); // P9: before the lock
+  for (csched_timer *timer; (timer = csched_timers_pop_(&loop->timers, now)) != NULL;) deliver_now(timer);
+  csched_store_relaxed(&loop->timers.telling, 0u); // P9: after the lock
+}
+
+bool csched_loop_is_free_(csched_loop *loop) { // P11
+  if (!csched_loop_is_on_thread(loop) || csched_target_is_inside(&loop->target) || is_closing(loop)) return false;
+  queue_due(loop);
+  for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_husk_(job);)
+    csched_job_discard_(csched_mpsc_pop(&loop->inbox));
+  return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
+}
+
 csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
   require_thread(loop, function);
   return &loop->fds;
@@ -506,6 +568,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&loop->timers);
   if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&loop->timers);
   if (phase != CSCHED_FORK_IN_CHILD) return;
+  binding = (csched_lock)CSCHED_LOCK_INIT;
   bool is_left_behind =
       !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // hint: the value
   csched_timers_in_child_(&loop->timers, is_left_behind);

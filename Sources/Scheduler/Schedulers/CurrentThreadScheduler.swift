@@ -19,7 +19,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// The one that everybody shares; it acts on the calling thread.
   public static let instance = CurrentThreadScheduler()
 
-  private let core = StandingCore(madeBy: { CurrentThreadScheduler.instance })
+  let core = StandingCore(madeBy: { _ in CurrentThreadScheduler.instance })
 
   private init() { core.face(self) }
 

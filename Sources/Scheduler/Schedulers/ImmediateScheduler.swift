@@ -9,7 +9,7 @@ public final class ImmediateScheduler: SchedulerType {
   /// The one that everybody shares: it has no state.
   public static let instance = ImmediateScheduler()
 
-  private let core = StandingCore(madeBy: { ImmediateScheduler.instance })
+  private let core = StandingCore(madeBy: { _ in ImmediateScheduler.instance })
 
   private init() { core.face(self) }
 

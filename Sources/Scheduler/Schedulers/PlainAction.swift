@@ -36,6 +36,9 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
     return queue(storage.job)
   }
 
+  /// Calls `body` with the job, to look at.
+  func lookAt(_ body: (UnsafePointer<csched_job>) -> Void) { body(storage.job) }
+
   func run() {
     let work = work.take()!
     if let place { place.run(work.call) } else { work.call() }

@@ -1,3 +1,4 @@
+import Foundation
 import Scheduler
 import TestSupport
 import Testing
@@ -77,6 +78,34 @@ import Testing
         await Task.detached { Schedulers.shutdown() }.value
       }
       #expect(try await late.value == 7)
+    }
+  }
+
+  @Test("what still runs on the pool while that ends finds its current scheduler, which is of that pool")
+  func currentMeanwhile() async {
+    await #expect(processExitsWith: .success) {
+      for _ in 0..<Scale.count(10) {
+        let began = Gate(), wrong = Counter(), many = 4
+        let look: @Sendable () -> Void = {
+          began.open()
+          usleep(2_000)
+          for _ in 0..<50 {
+            let current = Schedulers.current as? ConcurrentScheduler
+            if current == nil || Schedulers.enclosing !== current { wrong.increment() }
+            usleep(100)
+          }
+          // The pool is ending, and takes no more; it is no other one, that nobody would end.
+          let refused = (Schedulers.current as? ConcurrentScheduler)?.schedule {} as? any Cancelable
+          if refused?.isDisposed != true { wrong.increment() }
+        }
+        for number in 0..<many {
+          if number % 2 == 0 { Thread.detachNewThread { try? blocking { () async -> Void in look() } } }
+          if number % 2 == 1 { ConcurrentScheduler().schedule(look) }  // and is gone
+        }
+        for _ in 0..<many { began.wait() }
+        Schedulers.shutdown()
+        #expect(wrong.value == 0 && Diagnostics.live.threads == 0)
+      }
     }
   }
 

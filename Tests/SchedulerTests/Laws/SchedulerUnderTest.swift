@@ -45,6 +45,17 @@ struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
       ctest_host_main_loop()
       return SerialScheduler(target: MainScheduler.instance)
     },
+    SchedulerUnderTest(name: "VirtualTimeScheduler, its clock moved by a thread") {
+      // A recursion without an end is one drive.
+      let scheduler = TestScheduler(initialClock: .now, turnLimit: .max)
+      Thread.detachNewThread { [weak scheduler] in
+        while let here = scheduler {
+          here.advance(to: .now)
+          usleep(200)
+        }
+      }
+      return scheduler
+    },
   ]
 
   static var queued: [SchedulerUnderTest] { all.filter(\.isQueued) }

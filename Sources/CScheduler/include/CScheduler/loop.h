@@ -92,6 +92,15 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max);
 /// the run outside it. To end one certain run, use an activation. Thread: any.
 void csched_loop_stop(csched_loop *loop);
 
+/// Does: runs what is due and ready, as csched_loop_run_ready, and of the submitted jobs those as far as `last`, which was submitted;
+/// none when that is NULL. Returns: whether jobs are left. Thread: the loop's. Private.
+bool csched_loop_run_through_(csched_loop *loop, const csched_job *last);
+
+/// Returns: whether work can be done here at once without overtaking what waits in the loop, or running inside of it: the caller is on
+/// the loop's thread, nothing is queued or due, nothing of the loop's or of what stands on it is running, and it is open. If not, what
+/// is submitted next runs after what is due already. Thread: any. Private.
+bool csched_loop_is_free_(csched_loop *loop);
+
 /// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns. What is no
 /// policy stops the process.
 /// Any number of times; DROP after RUN drops what is left, RUN after DROP changes nothing. Thread: any.

@@ -76,7 +76,8 @@ int csched_loop_fd(csched_loop *loop);
 
 /// Does: lets go of the loop, which then belongs to no thread, or gives it to the calling thread: for hosts whose threads change (a
 /// serial queue of Dispatch attaches before it runs what is ready, and detaches after it). Requires: no run is in progress; whoever
-/// attaches comes after the one who detached. Thread: the loop's to detach, any to attach.
+/// attaches comes after the one who detached, or after the last use by a thread that is about to end (dispatchMain has the main queue
+/// go on elsewhere before the main thread has come to its end). Thread: the loop's to detach, any to attach.
 void csched_loop_detach(csched_loop *loop);
 void csched_loop_attach(csched_loop *loop);
 

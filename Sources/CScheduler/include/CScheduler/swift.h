@@ -1,9 +1,9 @@
 // What the Swift module needs of C besides: a word of its own for each thread, which the language has no way to declare.
-// Depends on: base.h. Private.
+// Depends on: target.h. Private.
 #ifndef CSCHED_SWIFT_H
 #define CSCHED_SWIFT_H
 
-#include <CScheduler/base.h>
+#include <CScheduler/target.h>
 
 #include <errno.h>
 
@@ -11,6 +11,9 @@ CSCHED_BEGIN_DECLS
 
 /// Returns: the calling thread's slot, NULL at first. It lives as long as the thread. Thread: any.
 void **csched_swift_drain_slot_(void);
+
+/// Returns: the innermost target that the thread is inside of, and by `outer` those around it; NULL outside of any. Thread: any.
+const csched_target_inside *csched_swift_innermost_(void);
 
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);

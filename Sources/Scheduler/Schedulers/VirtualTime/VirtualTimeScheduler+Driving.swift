@@ -63,12 +63,13 @@ extension VirtualTimeScheduler {
       if isStopped { drive = VirtualDrive() }
       for request in requests { drive.add(request, isEarlier: { converter.isEarlier($0, than: $1) }) }
       if let (action, awaited) = queue.first(), isReached(action.time, by: drive, awaited: awaited) {
-        guard let work = queue.takeFirst(action) else { continue }
+        var work = queue.takeFirst(action)
+        if work == nil { continue }
         turns += 1
         precondition(turns <= turnLimit, excess)
         drive.countTurn()
         queue.raiseClock(to: action.time)
-        perform(action, work)
+        core.run { perform(action, work.take()!) }  // which is current until the captures are gone, too
       } else {
         if let target = drive.target { queue.raiseClock(to: target) }
         drive = VirtualDrive()
@@ -87,8 +88,7 @@ extension VirtualTimeScheduler {
     return converter.isEarlier(time, than: end)
   }
 
-  /// Runs `action`: the one place where user code of a virtual time scheduler is called, and so the one where a `current`
-  /// scheduler is to be set before and set back after.
+  /// Runs `action`.
   private func perform(_ action: VirtualAction<Converter>, _ work: VirtualAction<Converter>.Work) {
     switch work {
     case .once(let body), .waking(let body):

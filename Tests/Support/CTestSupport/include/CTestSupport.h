@@ -30,6 +30,8 @@ uint32_t ctest_thread_id(void);
 
 // Has a thread of its own run the main loop from now on, as a host would; the main thread of a test process belongs to the test runner.
 void ctest_host_main_loop(void);
+// Makes the calling thread the main loop's, in a process in which it is nobody else's.
+void ctest_take_main_loop(void);
 /// How many threads the process has, and how many of them bear exactly `name`.
 size_t ctest_thread_count(void);
 size_t ctest_threads_named(const char *name);
@@ -221,6 +223,10 @@ ctest_failure ctest_host_misses_nothing(int submitters, int jobs, uint64_t seed)
 ctest_failure ctest_host_timers(int timers, uint64_t seed);
 ctest_failure ctest_host_idle(int milliseconds);
 ctest_failure ctest_host_without_descriptors(void);
+ctest_failure ctest_loop_free(void);
+ctest_failure ctest_loop_free_husks(void);
+ctest_failure ctest_loop_run_through(void);
+ctest_failure ctest_loop_taken_over(void);
 
 // MARK: timers of a loop
 
