@@ -40,7 +40,8 @@ ctest_failure ctest_pool_ends(void) {
     probe_init(&refused, NULL, NULL);
     CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, &refused.timer, csched_now(), 0), ECANCELED);
     CHECK_PROBE(&refused, 0, 1);
-    CHECK_EQUAL(ctest_threads_named("ends-1") + ctest_threads_named("ends-0"), 0);
+    // A thread that has been joined may be in the system's list a moment longer, above all in an emulator's.
+    CHECK_SOON(ctest_threads_named("ends-1") + ctest_threads_named("ends-0") == 0);
     csched_pool_destroy(pool);
   }
   return kernel_result();
@@ -114,7 +115,7 @@ static void exit_inside(int rounds, size_t most) {
   pool_gate_close(&gate, pool, 2); // both are there
   pool_gate_open(&gate);
   end_pool(pool, CSCHED_STOP_RUN);
-  CHECK_EQUAL(ctest_threads_named("exits-1") + ctest_threads_named("exits-2"), 0);
+  CHECK_SOON(ctest_threads_named("exits-1") + ctest_threads_named("exits-2") == 0); // as above
 }
 
 ctest_failure ctest_pool_exits_inside(int rounds) {
