@@ -18,7 +18,8 @@
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
-//   P7  A thread that ends inside of a run closes its loops: what they have is dropped.
+//   P7  A run is a level of what the thread is in the middle of (levels.c): when it is left, by an exception of C++ or by longjmp, it is
+//       over, and the loop can be run again. A thread that ends before that closes its loops: what they have is dropped.
 //   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
@@ -31,7 +32,7 @@
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
 //   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
 //   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise",
-//   "a job that ends its thread on a loop has ended", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
+//   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
 // Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
 
 #include <CScheduler/loop.h>
@@ -40,6 +41,7 @@
 #include "../platform/platform.h"
 #include "delivery_internal.h"
 #include "job_internal.h"
+#include "levels_internal.h"
 #include "loop_fd_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
@@ -72,8 +74,9 @@ struct csched_loop {
   bool turn_timers;
   csched_time spin_for;
   unsigned depth;               // of runs
+  bool was_left;                // the last run was, and there was none since
+  csched_job run;               // stands for a run
   LIST_ENTRY(csched_loop) link; // among those of its thread
-  csched_job_stack *jobs;       // of its thread
   csched_fork_watch forks;
 
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
@@ -82,10 +85,12 @@ struct csched_loop {
 // MARK: whose
 
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
-static CSCHED_THREAD_LOCAL csched_loop *current;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
 
-csched_loop *csched_loop_current(void) { return current; }
+void csched_loops_set_waits_for_(csched_target *target) {
+  csched_loop *loop;
+  LIST_FOREACH(loop, &loops_here, link) loop->target.waits_for = target;
+}
 
 bool csched_loop_is_on_thread(const csched_loop *loop) {
   return csched_load_relaxed(&loop->thread) == &here; // hint: only its own thread finds itself here
@@ -114,11 +119,9 @@ static void require_thread(const csched_loop *loop, const char *function) {
 // The thread ends. A run that it leaves is one that nobody ends any more.
 static void thread_ends(void *value) { // P7
   (void)value;
-  csched_target_end_thread_();
-  current = NULL;
+  csched_levels_end_thread_();
   for (csched_loop *loop; (loop = LIST_FIRST(&loops_here)) != NULL;) {
-    if (loop->depth > 0) {
-      loop->depth = 0;
+    if (loop->was_left) {
       csched_loop_close(loop, CSCHED_STOP_DROP);
       csched_loop_finish_(loop);
     }
@@ -132,7 +135,6 @@ void csched_loop_bind_(csched_loop *loop) {
   csched_tsd_set_(&key, &here, thread_ends);                // without memory the end goes unnoticed
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
-  loop->jobs = csched_job_stack_(); // a fork may see the one without the other
 }
 
 void csched_loop_unbind_(csched_loop *loop) {
@@ -201,15 +203,26 @@ static int deliver(csched_target *target, csched_job *job) {
   return ECANCELED;
 }
 
-static bool may_run_here(csched_target *target) { return csched_loop_is_on_thread((csched_loop *)target); }
+static bool is_closing(const csched_loop *loop) {
+  return csched_load_acquire(&loop->closing) != 0; // P6: pairs with close; carries what the closer did
+}
+
+static bool is_closed(const csched_target *target) { return is_closing((const csched_loop *)target); }
+static bool may_run_here(csched_target *target) {
+  return csched_loop_is_on_thread((csched_loop *)target) && !is_closed(target);
+}
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_on_thread((const csched_loop *)target); }
 
 static bool has(const csched_target *target, const csched_job *job) { // P8
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
 }
 
-static const csched_target_type loop_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .enter = may_run_here, .is_bound_here = is_bound_here, .has = has};
+static const csched_target_type loop_type = {.deliver = deliver,
+                                             .deliver_at = deliver_at,
+                                             .enter = may_run_here,
+                                             .is_bound_here = is_bound_here,
+                                             .is_closed = is_closed,
+                                             .has = has};
 
 csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
 
@@ -223,10 +236,6 @@ void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
   csched_timers_close_(&loop->timers);                                         // P6
   if (csched_mpsc_close(&loop->inbox)) wake(loop);                             // P2, P6
-}
-
-static bool is_closing(const csched_loop *loop) {
-  return csched_load_acquire(&loop->closing) != 0; // P6: pairs with close; carries what the closer did
 }
 
 static bool is_dropping(const csched_loop *loop) {
@@ -346,31 +355,48 @@ static void park_in_host(csched_loop *loop) {
   csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // P1
 }
 
-typedef struct run_frame {
-  csched_target_inside inside;
-  csched_loop *outer;
-} run_frame;
+static void end_run(csched_loop *loop) {
+  if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
+}
 
-static void enter(run_frame *frame, csched_loop *loop, const char *function) {
+static void left(csched_job *run) { // P7
+  csched_loop *loop = run->context;
+  loop->was_left = true;
+  end_run(loop);
+}
+static const csched_job_type run_type = {.release = left};
+
+static bool is_run(const csched_level *level) {
+  const csched_target *target = level->target;
+  return target != NULL && target->type == &loop_type && level->job == &((const csched_loop *)target)->run;
+}
+
+CSCHED_NOINLINE csched_loop *csched_loop_current(void) {
+  const csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME());
+  while (each != NULL && !is_run(each)) each = each->outer;
+  return each != NULL ? (csched_loop *)each->target : NULL;
+}
+
+static void enter(csched_loop *loop, csched_scope *scope, uintptr_t frame, const char *function) {
   require_thread(loop, function);
   if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);
   if (loop->fds.is_in_host) loop->fds.is_stale = true;
   loop->fds.is_in_host = false;
   loop->depth++;
-  csched_target_enter(&frame->inside, &loop->target);
-  frame->outer = current;
-  current = loop;
+  scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
 }
 
-static void leave(csched_loop *loop, const run_frame *frame) {
-  current = frame->outer;
-  csched_target_leave(&frame->inside);
-  if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
+static void leave(csched_loop *loop, const csched_scope *scope) {
+  csched_level_end_(scope->level);
+  loop->was_left = false;
+  end_run(loop);
 }
 
-csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run");
+CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
+                                                              csched_time deadline, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
     if (is_closing(loop)) {
@@ -392,14 +418,8 @@ csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activatio
     if (job != NULL) csched_job_perform_(job);
     else wait_for_work(loop, activation, deadline);
   }
-  leave(loop, &frame);
+  leave(loop, scope);
   return result;
-}
-
-csched_run_result csched_loop_run(csched_loop *loop) { return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER); }
-
-csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
-  return csched_loop_run_activation(loop, NULL, deadline);
 }
 
 // What may run without a run in progress: nothing once DROP was asked for, which then is done here.
@@ -413,9 +433,10 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
   return job != NULL ? job : csched_fds_look_(&loop->fds);
 }
 
-bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run_once");
+CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
     if (is_stopped(loop, NULL)) {                // P5: as any run
@@ -425,16 +446,17 @@ bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
     wait_for_work(loop, NULL, deadline);
   }
   if (job != NULL) csched_job_perform_(job);
-  leave(loop, &frame);
+  leave(loop, scope);
   return job != NULL;
 }
 
-size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run_ready");
+CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
-  leave(loop, &frame);
+  leave(loop, scope);
   return count;
 }
 
@@ -451,7 +473,6 @@ static csched_loop *loop_of(csched_fork_watch *watch) {
 
 // In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
 static void leave_behind(csched_loop *loop) { // P8
-  if (loop->jobs != NULL) csched_job_leave_behind_(loop->jobs);
   csched_store_relaxed(&loop->closing, LEFT); // P8: no other thread is left
   csched_mpsc_close(&loop->inbox);
   loop->target.type = &csched_target_left_;
@@ -462,6 +483,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&loop->timers);
   if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&loop->timers);
   if (phase != CSCHED_FORK_IN_CHILD) return;
+  loop->target.waits_for = NULL;
   bool is_left_behind =
       !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // hint: the value
   csched_timers_in_child_(&loop->timers, is_left_behind);
@@ -475,7 +497,8 @@ static void init(csched_loop *loop) {
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds);
-  loop->target = (csched_target){&loop_type, owner};
+  loop->target = (csched_target){&loop_type, owner, NULL};
+  csched_job_init(&loop->run, &run_type, loop);
   loop->turn_jobs = TURN;
   loop->spin_for = SPIN_LEAST;
   loop->forks = forks;
@@ -518,8 +541,9 @@ int csched_loop_create(csched_loop **loop) {
   return 0;
 }
 
-void csched_loop_destroy(csched_loop *loop) {
-  if (is_left(loop)) return; // P8: its memory may be half-way through a change
+CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  if (is_left(loop)) return;                 // P8: its memory may be half-way through a change
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop

@@ -25,8 +25,7 @@
 
 #include "pool_internal.h"
 
-#include "job_internal.h"
-#include "target_internal.h"
+#include "levels_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -99,7 +98,7 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   csched_pool_class *outer = worker->class;
   worker->class = class;
   set_nice(worker, class->nice);
-  csched_target_perform(&class->target, job);
+  csched_job_perform_on_(job, &class->target);
   worker->class = outer;
   if (outer != NULL) set_nice(worker, outer->nice); // helping in a wait
 }
@@ -146,7 +145,6 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
 static void body(void *context) {
   csched_pool_worker *worker = context;
   current = worker;
-  worker->jobs = csched_job_stack_();
   csched_store_relaxed(&worker->id, csched_os_thread_id_()); // hint: the keeper looks only at those that have one
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
@@ -158,7 +156,7 @@ static void at_end(void *context);
 
 // pthread_exit inside a job. Another thread takes the place; when the system has none, this one goes on.
 static void replace(csched_pool_worker *worker) { // C4
-  csched_target_end_thread_();
+  csched_levels_end_thread_();
   if (worker->blocking_depth > 0) {
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
@@ -179,7 +177,6 @@ static void at_end(void *context) {
   csched_pool_stand_(worker, true); // the keeper leaves it alone from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);
-  worker->jobs = NULL;
   if (csched_pool_is_closing_(pool)) {
     worker->life = ENDED; // to be joined
   } else {

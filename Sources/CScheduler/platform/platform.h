@@ -84,6 +84,10 @@ size_t csched_os_thread_count_(void);
 /// Returns: the least stack that a thread may have, in bytes.
 size_t csched_os_thread_least_stack_(void);
 
+/// Does: writes where the calling thread's own stack lies, from `low` up to `high`, whatever stack the thread is on at the moment; 0 and 0
+/// when the system does not tell. It opens no file.
+void csched_os_stack_(uintptr_t *low, uintptr_t *high);
+
 /// Does: asks the system to wake the calling thread at its deadlines, and no later.
 void csched_os_thread_be_punctual_(void);
 
