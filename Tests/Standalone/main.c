@@ -192,6 +192,20 @@ static void run_trampoline(void) {
   RUN(ctest_trampoline_enter_leave());
 }
 
+static void run_unwind(void) {
+  RUN(ctest_unwind_loop());
+  RUN(ctest_unwind_nested_run());
+  RUN(ctest_unwind_many_levels());
+  RUN(ctest_unwind_waited_for());
+  RUN(ctest_unwind_sync());
+  RUN(ctest_unwind_queue_on_loop());
+  RUN(ctest_unwind_and_end());
+  RUN_UNLESS(SANITIZER | VALGRIND, "it is not told of the stacks", ctest_fiber_trampoline(false));
+  RUN_UNLESS(SANITIZER | VALGRIND, "it is not told of the stacks", ctest_fiber_trampoline(true));
+  RUN_UNLESS(SANITIZER | VALGRIND, "it is not told of the stacks", ctest_fiber_current(false));
+  RUN_UNLESS(SANITIZER | VALGRIND, "it is not told of the stacks", ctest_fiber_current(true));
+}
+
 static void run_loop(void) {
   RUN(ctest_loop_order(1, times(500)));
   RUN(ctest_loop_order(4, times(200)));
@@ -313,6 +327,13 @@ static void run_serial(void) {
   RUN(ctest_serial_entered());
   RUN(ctest_serial_sync_excludes(4, times(50)));
   RUN(ctest_serial_sync_deadlocks());
+  RUN(ctest_waits_threads(2, times(20)));
+  RUN(ctest_waits_threads(3, times(20)));
+  RUN(ctest_waits_through_queues(times(20)));
+  RUN(ctest_waits_loop(false));
+  RUN(ctest_waits_loop(true));
+  RUN(ctest_waits_stopped(CSCHED_STOP_RUN));
+  RUN(ctest_waits_stopped(CSCHED_STOP_DROP));
   RUN(ctest_serial_base_gone(20));
   RUN(ctest_serial_let_go(times(20)));
 }
@@ -396,6 +417,7 @@ int main(int count, char **arguments) {
   run_environment();
   run_mpsc();
   run_trampoline();
+  run_unwind();
   run_loop();
   run_timer();
   run_clock();

@@ -19,9 +19,8 @@
 //       submits its own job again counts as ended by that.
 //   J6  Skip the wake: the runner wakes only if it sees WAITED. Publish IDLE (QUEUED, by J4), light fence, look at WAITED;
 //       against: publish WAITED, heavy fence, look at the state. WAITED stays: a waiter may come to sleep one run late.
-//   J7  A thread that ends inside of jobs (pthread_exit, cancellation) has ended them: their releases follow, the innermost first.
-//       So it is where the thread is told of its end: threads of ours, and those that have used a loop, a trampoline, a sync or a
-//       fork; down to NESTED_MOST levels. (The stack is gone by then, so what runs is written down elsewhere.)
+//   J7  A job whose run is left has ended, by the end of its thread (pthread_exit, cancellation), an exception of C++ or longjmp: its
+//       release follows, the innermost job's first. (The stack is gone by then, so what runs is written down elsewhere: levels.c.)
 //   J8  In a child of fork nobody waits for a job that runs in the parent: that stops the process.
 // Orderings
 //   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
@@ -32,56 +31,32 @@
 // Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again",
 //   "cancel and wait returns after the run", "submitting a queued job stops the process", "release waits for the end of drop",
 //   "cancel and wait returns when the job submits itself again", "a job that ends its thread has ended",
-//   "a job that ends its thread on a loop has ended", "after fork a wait for a job of the parent stops the process".
+//   "a job that ends its thread on a loop has ended", "a job that is left by longjmp has ended",
+//   "after fork a wait for a job of the parent stops the process".
 // Models: checks/job.c, checks/trampoline.c. Not modelled: J8.
 
 #include "job_internal.h"
 
 #include "../platform/platform.h"
+#include "levels_internal.h"
 #include "panic.h"
 
 enum { IDLE = 0, QUEUED = 1, RUNNING = 2, CANCELLED = 3, DROPPING = 4, PASSED = 5, LEFT = 6 };
-enum { WAITED = 1, NESTED_MOST = 8 };
+enum { WAITED = 1 };
 
-// A level of jobs beyond NESTED_MOST.
-typedef struct deeper {
-  csched_job *job;
-  struct deeper *outer;
-  unsigned depth;
-} deeper;
-
-// The jobs whose `run` is on this thread's stack, outermost first; NULL once one was submitted again. Volatile: a fork finds each
-// job there before it is counted.
-struct csched_job_stack {
-  volatile unsigned depth;
-  unsigned holds_most; // NESTED_MOST once the thread is told of its end
-  csched_job *volatile jobs[NESTED_MOST];
-  deeper *deepest;
-};
-
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_stack running;
-
-// Takes `job` out of those that run here. Returns: whether it was among them.
-static bool forget(const csched_job *job) {
-  for (deeper *each = running.deepest; each != NULL; each = each->outer)
-    if (each->job == job) {
-      each->job = NULL;
-      return true;
-    }
-  for (unsigned i = running.depth < NESTED_MOST ? running.depth : NESTED_MOST; i-- > 0;)
-    if (running.jobs[i] == job) {
-      running.jobs[i] = NULL;
-      return true;
-    }
-  return false;
+// Returns: the level at which `job` runs on this thread, NULL when it does not.
+static CSCHED_NOINLINE csched_level *level_of(const csched_job *job) {
+  csched_level *each = csched_level_here_();
+  while (each != NULL && each->job != job) each = each->outer;
+  return each;
 }
 
-static bool is_running_here(const csched_job *job) {
-  for (const deeper *each = running.deepest; each != NULL; each = each->outer)
-    if (each->job == job) return true;
-  for (unsigned i = running.depth < NESTED_MOST ? running.depth : NESTED_MOST; i-- > 0;)
-    if (running.jobs[i] == job) return true;
-  return false;
+// Takes `job` out of those that run here, because it is submitted again. Returns: whether it was among them.
+static inline bool forget(const csched_job *job) {
+  csched_level *level = csched_level_here_();
+  if (CSCHED_UNLIKELY(level->job != job) && (level = level_of(job)) == NULL) return false;
+  level->job = NULL;
+  return true;
 }
 
 static void release(csched_job *job) {
@@ -126,36 +101,64 @@ static void pass_husk(csched_job *job, uint32_t found) {
   release(job);
 }
 
-static CSCHED_NOINLINE void run_deeper(csched_job *job) {
-  deeper here = {job, running.deepest, running.depth};
-  running.deepest = &here;
-  running.depth = here.depth + 1;
-  job->type->run(job);
-  running.depth = here.depth;
-  running.deepest = here.outer;
-  if (here.job != NULL) end(job); // J4
+static CSCHED_NOINLINE void end_at(csched_level *level, csched_job *job) {
+  csched_level_leave_inner_(level); // J7
+  if (level->job == job) {          // J4
+    level->job = NULL;
+    end(job);
+  }
+  csched_level_end_(level);
 }
 
-// Returns: whether `job` is to run now; otherwise it was cancelled.
-static bool begin(csched_job *job) {
-  uint32_t found = QUEUED;
-  bool begins = csched_cas_relaxed(&job->state, &found, (uint32_t)RUNNING); // J1: unlinking it has acquired it
-  if (CSCHED_UNLIKELY(!begins)) pass_husk(job, found);
-  return begins;
+// There may be no memory for the level, so that it lies in this frame. `found` is what `job` was when it was to begin.
+static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target, uint32_t found) {
+  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), found == QUEUED ? job : NULL, target);
+  if (found == QUEUED) job->type->run(job);
+  else pass_husk(job, found);
+  end_at(level, job);
 }
 
-void csched_job_perform_(csched_job *job) {
-  if (CSCHED_UNLIKELY(!begin(job))) return;
-  unsigned depth = running.depth;
-  if (CSCHED_UNLIKELY(depth >= NESTED_MOST)) {
-    run_deeper(job);
+static inline bool begin(csched_job *job, uint32_t *found) {
+  *found = QUEUED;
+  return CSCHED_LIKELY(csched_cas_relaxed(&job->state, found, (uint32_t)RUNNING)); // J1: unlinking it has acquired it
+}
+
+CSCHED_NOINLINE void csched_job_perform_on_(csched_job *job, struct csched_target *target) {
+  csched_level *outer = csched_level_top_, *level = outer->next;
+  uint32_t found;
+  if (!begin(job, &found) || CSCHED_UNLIKELY(level == NULL)) {
+    perform_slow(job, target, found);
     return;
   }
-  running.jobs[depth] = job;
-  running.depth = depth + 1;
+  csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, target);
   job->type->run(job);
-  running.depth = depth;
-  if (running.jobs[depth] != NULL) end(job); // J4
+  if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
+    end_at(level, job);
+    return;
+  }
+  if (CSCHED_LIKELY(level->job == job)) { // J4
+    level->job = NULL;
+    end(job);
+  }
+  csched_level_top_ = level->outer;
+}
+
+// The same, but for that the level need not stay until the end: `release` finds the same target as current.
+CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
+  csched_level *outer = csched_level_top_, *level = outer->next;
+  uint32_t found;
+  if (!begin(job, &found) || CSCHED_UNLIKELY(level == NULL)) {
+    perform_slow(job, csched_level_here_()->target, found);
+    return;
+  }
+  csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, outer->target);
+  job->type->run(job);
+  if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
+    end_at(level, job);
+    return;
+  }
+  csched_level_top_ = level->outer;
+  if (CSCHED_LIKELY(level->job == job)) end(job); // J4
 }
 
 void csched_job_discard_(csched_job *job) {
@@ -171,49 +174,14 @@ void csched_job_discard_(csched_job *job) {
 
 // MARK: unwinding
 
-void *csched_job_running_(void) {
-  return running.deepest != NULL ? (void *)running.deepest : (void *)(uintptr_t)running.depth;
+void csched_job_left_(csched_job *job) { // J7
+  if (job->type->run == NULL) job->type->release(job);
+  else if (csched_load_relaxed(&job->state) == RUNNING) end(job); // J7: else it has been initialised anew
 }
 
-void csched_job_restore_running_(void *token) {
-  running.deepest = (uintptr_t)token > NESTED_MOST ? token : NULL;
-  running.depth = running.deepest != NULL ? running.deepest->depth + 1 : (unsigned)(uintptr_t)token;
-}
-
-void csched_job_end_running_(void) { // J7
-  running.deepest = NULL;            // of a stack that is gone
-  if (running.depth > NESTED_MOST) running.depth = NESTED_MOST;
-  while (running.depth > 0) {
-    csched_job *job = running.jobs[--running.depth];
-    if (job != NULL) end(job);
-  }
-}
-
-bool csched_job_hold_(csched_job *job, bool is_end_expected) {
-  if (is_end_expected) running.holds_most = NESTED_MOST;
-  unsigned depth = running.depth;
-  if (CSCHED_UNLIKELY(depth >= running.holds_most)) return running.holds_most != 0; // too deep to be held
-  running.jobs[depth] = job;
-  running.depth = depth + 1;
-  return true;
-}
-
-void csched_job_let_go_(const csched_job *job) {
-  unsigned depth = running.depth;
-  if (CSCHED_LIKELY(depth - 1 < NESTED_MOST && running.jobs[depth - 1] == job)) running.depth = depth - 1;
-}
-
-// MARK: forks
-
-csched_job_stack *csched_job_stack_(void) { return &running; }
-
-void csched_job_leave_behind_(csched_job_stack *stack) { // J8
-  unsigned depth = stack->depth < NESTED_MOST ? stack->depth : NESTED_MOST;
-  for (unsigned i = 0; i < depth; i++) {
-    csched_job *job = stack->jobs[i];
-    if (job != NULL && csched_load_relaxed(&job->state) == RUNNING) // J8: no other thread is left
-      csched_store_relaxed(&job->state, (uint32_t)LEFT);            // J8: the same
-  }
+void csched_job_leave_behind_(csched_job *job) {       // J8
+  if (csched_load_relaxed(&job->state) == RUNNING)     // J8: no other thread is left
+    csched_store_relaxed(&job->state, (uint32_t)LEFT); // J8: the same
 }
 
 // MARK: cancelling
@@ -244,10 +212,11 @@ bool csched_job_is_husk_(const csched_job *job) {
   return csched_load_relaxed(&job->state) >= CANCELLED; // J1: it stays so until it is discarded
 }
 
-csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
+CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // J7
   csched_cancel_result result = csched_job_cancel(job);
-  if (result != CSCHED_CANCEL_RUNNING || is_running_here(job)) return result; // J5
-  if (csched_load_relaxed(&job->state) == LEFT)                               // J8: nobody changes that
+  if (result != CSCHED_CANCEL_RUNNING || level_of(job) != NULL) return result; // J5
+  if (csched_load_relaxed(&job->state) == LEFT)                                // J8: nobody changes that
     csched_panic_(
         "csched_job_cancel_and_wait",
         "job %p was left behind by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
@@ -260,4 +229,7 @@ csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
   return result;
 }
 
-bool csched_job_is_idle(const csched_job *job) { return csched_load_acquire(&job->state) == IDLE; } // J5
+CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME());       // J7
+  return csched_load_acquire(&job->state) == IDLE; // J5
+}

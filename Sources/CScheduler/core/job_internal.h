@@ -22,25 +22,11 @@ void csched_job_end_cancel_(csched_job *job);
 /// Returns: whether `job` has been cancelled, or is being so. Requires: it is submitted, and the caller is to unlink it.
 bool csched_job_is_husk_(const csched_job *job);
 
-/// Returns: which jobs are running on this thread, for csched_job_restore_running_. NULL: none.
-void *csched_job_running_(void);
+/// Does: as csched_job_perform_, with `target` as the current one.
+void csched_job_perform_on_(csched_job *job, struct csched_target *target);
 
-/// Does: forgets the jobs that have begun since, because their runs were left by unwinding.
-void csched_job_restore_running_(void *running);
+/// Does: ends `job`, whose run was left by unwinding, or by its thread's end; where it stands for something else, calls its `release`.
+void csched_job_left_(csched_job *job);
 
-/// Does: ends the jobs that are running on this thread, the innermost first, because it ends in the middle of them.
-void csched_job_end_running_(void);
-
-/// Does: counts `job`, which is idle and the caller's alone, as running on this thread until csched_job_let_go_: its `release` follows
-/// if the thread ends before. Returns: false, and does nothing, when it was never said that the thread is told of its end.
-bool csched_job_hold_(csched_job *job, bool is_end_expected);
-void csched_job_let_go_(const csched_job *job);
-
-/// The jobs that are running on one thread.
-typedef struct csched_job_stack csched_job_stack;
-
-/// Returns: this thread's.
-csched_job_stack *csched_job_stack_(void);
-
-/// Does: marks the jobs of a thread of the parent. Thread: the only one of a child of fork.
-void csched_job_leave_behind_(csched_job_stack *stack);
+/// Does: marks a job that runs in the parent. Thread: the only one of a child of fork.
+void csched_job_leave_behind_(csched_job *job);

@@ -20,7 +20,8 @@
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
-//   P7  A thread that ends inside of a run closes its loops: what they have is dropped.
+//   P7  A run is a level of what the thread is in the middle of (levels.c): when it is left, by an exception of C++ or by longjmp, it is
+//       over, and the loop can be run again. A thread that ends before that closes its loops: what they have is dropped.
 //   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
 //   P9  Equal deadlines keep the order of submission, though the first comes due here and the second comes late: one that comes late
 //       is a plain submission only as W9 says. `telling` is 1 from before the lock under which a timer is taken out for another
@@ -44,7 +45,7 @@
 //   "equal deadlines keep their order, those that come late, too",
 //   "a run goes as far as a job, and no further", "work runs at once beside a loop only when nothing waits or runs there",
 //   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
-//   "a job that ends its thread on a loop has ended", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
+//   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
 // Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
 
 #include <CScheduler/loop.h>
@@ -53,6 +54,7 @@
 #include "../platform/platform.h"
 #include "delivery_internal.h"
 #include "job_internal.h"
+#include "levels_internal.h"
 #include "loop_fd_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
@@ -85,11 +87,12 @@ struct csched_loop {
   csched_time batch_time;                        // the clock at the beginning of the batch
   unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
   bool has_more_timers;                          // the last look at the timers has found one
-  bool holds_jobs;                               // the innermost run leaves the inbox alone
+  unsigned holds_at;                             // the depth of the run that leaves the inbox alone, or 0
   csched_time spin_for;
   unsigned depth;               // of runs
+  bool was_left;                // the last run was, and there was none since
+  csched_job run;               // stands for a run
   LIST_ENTRY(csched_loop) link; // among those of its thread
-  csched_job_stack *jobs;       // of its thread
   csched_fork_watch forks;
 
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
@@ -98,11 +101,13 @@ struct csched_loop {
 // MARK: whose
 
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
-static CSCHED_THREAD_LOCAL csched_loop *current;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
 static csched_lock binding; // guards all of these: a loop may change its thread
 
-csched_loop *csched_loop_current(void) { return current; }
+void csched_loops_set_waits_for_(csched_target *target) {
+  csched_loop *loop;
+  LIST_FOREACH(loop, &loops_here, link) loop->target.waits_for = target;
+}
 
 bool csched_loop_is_on_thread(const csched_loop *loop) {
   return csched_load_relaxed(&loop->thread) == &here; // hint: only its own thread finds itself here
@@ -134,11 +139,11 @@ static void take_away(csched_loop *loop) {                // under `binding`
   csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
 }
 
-// Takes the first loop away that nobody runs. Returns: one that is left in the middle of a run, for which it is called again after that.
+// Takes the loops away, as far as one whose last run was left. Returns: that, for which it is called again after its close.
 static csched_loop *next_left(void) {
   csched_loop *loop;
   csched_lock_lock(&binding);
-  while ((loop = LIST_FIRST(&loops_here)) != NULL && loop->depth == 0) take_away(loop);
+  while ((loop = LIST_FIRST(&loops_here)) != NULL && !loop->was_left) take_away(loop);
   csched_lock_unlock(&binding);
   return loop;
 }
@@ -146,10 +151,9 @@ static csched_loop *next_left(void) {
 // The thread ends. A run that it leaves is one that nobody ends any more.
 static void thread_ends(void *value) { // P7
   (void)value;
-  csched_target_end_thread_();
-  current = NULL;
+  csched_levels_end_thread_();
   for (csched_loop *loop; (loop = next_left()) != NULL;) {
-    loop->depth = 0;
+    loop->was_left = false;
     csched_loop_close(loop, CSCHED_STOP_DROP);
     csched_loop_finish_(loop);
   }
@@ -166,7 +170,6 @@ void csched_loop_bind_(csched_loop *loop) {
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
   csched_lock_unlock(&binding);
-  loop->jobs = csched_job_stack_(); // a fork may see the one without the other
 }
 
 void csched_loop_unbind_(csched_loop *loop) {
@@ -239,15 +242,26 @@ static int deliver(csched_target *target, csched_job *job) {
   return ECANCELED;
 }
 
-static bool may_run_here(csched_target *target) { return csched_loop_is_on_thread((csched_loop *)target); }
+static bool is_closing(const csched_loop *loop) {
+  return csched_load_acquire(&loop->closing) != 0; // P6: pairs with close; carries what the closer did
+}
+
+static bool is_closed(const csched_target *target) { return is_closing((const csched_loop *)target); }
+static bool may_run_here(csched_target *target) {
+  return csched_loop_is_on_thread((csched_loop *)target) && !is_closed(target);
+}
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_on_thread((const csched_loop *)target); }
 
 static bool has(const csched_target *target, const csched_job *job) { // P8
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
 }
 
-static const csched_target_type loop_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .enter = may_run_here, .is_bound_here = is_bound_here, .has = has};
+static const csched_target_type loop_type = {.deliver = deliver,
+                                             .deliver_at = deliver_at,
+                                             .enter = may_run_here,
+                                             .is_bound_here = is_bound_here,
+                                             .is_closed = is_closed,
+                                             .has = has};
 
 csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
 
@@ -267,10 +281,6 @@ void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
   csched_timers_close_(&loop->timers);                                         // P6
   if (csched_mpsc_close(&loop->inbox)) wake(loop);                             // P2, P6
-}
-
-static bool is_closing(const csched_loop *loop) {
-  return csched_load_acquire(&loop->closing) != 0; // P6: pairs with close; carries what the closer did
 }
 
 static bool is_dropping(const csched_loop *loop) {
@@ -323,12 +333,12 @@ static csched_job *next_source(csched_loop *loop) {
 }
 
 static csched_job *next_submitted(csched_loop *loop) {
-  csched_job *job = loop->jobs_left > 0 && !loop->holds_jobs ? csched_mpsc_pop(&loop->inbox) : NULL;
+  csched_job *job = loop->jobs_left > 0 && (loop->holds_at == 0 || loop->holds_at != loop->depth)
+                        ? csched_mpsc_pop(&loop->inbox)
+                        : NULL;
   if (job != NULL) loop->jobs_left--; // P3
   return job;
 }
-
-unsigned *csched_loop_jobs_left_(void) { return current != NULL ? &current->jobs_left : NULL; }
 
 static void begin_batch(csched_loop *loop) {                    // P3
   csched_time first = csched_load_relaxed(&loop->timers.first); // hint: looked at again before a sleep
@@ -415,35 +425,55 @@ static void park_in_host(csched_loop *loop) {
   csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // P1
 }
 
-typedef struct run_frame {
-  csched_target_inside inside;
-  csched_loop *outer;
-  bool outer_holds_jobs;
-} run_frame;
+static void end_run(csched_loop *loop) {
+  if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
+}
 
-static void enter(run_frame *frame, csched_loop *loop, const char *function) {
+static void left(csched_job *run) { // P7
+  csched_loop *loop = run->context;
+  loop->was_left = true;
+  end_run(loop);
+}
+static const csched_job_type run_type = {.release = left};
+
+static bool is_run(const csched_level *level) {
+  const csched_target *target = level->target;
+  return target != NULL && target->type == &loop_type && level->job == &((const csched_loop *)target)->run;
+}
+
+CSCHED_NOINLINE csched_loop *csched_loop_current(void) {
+  const csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME());
+  while (each != NULL && !is_run(each)) each = each->outer;
+  return each != NULL ? (csched_loop *)each->target : NULL;
+}
+
+unsigned *csched_loop_jobs_left_(void) {
+  const csched_level *each = csched_level_here_();
+  while (each != NULL && !is_run(each)) each = each->outer;
+  return each != NULL ? &((csched_loop *)each->target)->jobs_left : NULL;
+}
+
+static void enter(csched_loop *loop, csched_scope *scope, uintptr_t frame, const char *function) {
   require_thread(loop, function);
   if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);
   if (loop->fds.is_in_host) loop->fds.is_stale = true;
   loop->fds.is_in_host = false;
   loop->depth++;
-  csched_target_enter(&frame->inside, &loop->target);
-  frame->outer = current;
-  current = loop;
-  frame->outer_holds_jobs = loop->holds_jobs;
-  loop->holds_jobs = false;
+  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was left
+  scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
 }
 
-static void leave(csched_loop *loop, const run_frame *frame) {
-  loop->holds_jobs = frame->outer_holds_jobs;
-  current = frame->outer;
-  csched_target_leave(&frame->inside);
-  if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
+static void leave(csched_loop *loop, const csched_scope *scope) {
+  csched_level_end_(scope->level);
+  loop->was_left = false;
+  end_run(loop);
 }
 
-csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run");
+CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
+                                                              csched_time deadline, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
     if (is_closing(loop)) {
@@ -465,14 +495,8 @@ csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activatio
     if (job != NULL) csched_job_perform_(job);
     else wait_for_work(loop, activation, deadline);
   }
-  leave(loop, &frame);
+  leave(loop, scope);
   return result;
-}
-
-csched_run_result csched_loop_run(csched_loop *loop) { return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER); }
-
-csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
-  return csched_loop_run_activation(loop, NULL, deadline);
 }
 
 // What may run without a run in progress: nothing once DROP was asked for, which then is done here.
@@ -486,9 +510,10 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
   return job != NULL ? job : csched_fds_look_(&loop->fds);
 }
 
-bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run_once");
+CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
     if (is_stopped(loop, NULL)) {                // P5: as any run
@@ -498,30 +523,35 @@ bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
     wait_for_work(loop, NULL, deadline);
   }
   if (job != NULL) csched_job_perform_(job);
-  leave(loop, &frame);
+  leave(loop, scope);
   return job != NULL;
 }
 
-size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run_ready");
+CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
-  leave(loop, &frame);
+  leave(loop, scope);
   return count;
 }
 
-bool csched_loop_run_through_(csched_loop *loop, const csched_job *last) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run_through_");
-  loop->holds_jobs = last == NULL; // P10
+CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  csched_scope scope;
+  enter(loop, &scope, CSCHED_OWN_FRAME(), "csched_loop_run_through_");
+  unsigned outer_holds_at = loop->holds_at;
+  if (last == NULL) loop->holds_at = loop->depth; // P10
   for (int i = 0; (last == NULL ? i < MOST_DUE : !csched_job_is_idle(last)); i++) {
     csched_job *job = next_unless_dropping(loop);
     if (job != NULL) csched_job_perform_(job);
     else if (!loop->has_more_timers) break;
   }
   bool has_more = !csched_mpsc_is_empty(&loop->inbox);
-  leave(loop, &frame);
+  loop->holds_at = outer_holds_at;
+  leave(loop, &scope);
   return has_more;
 }
 
@@ -557,7 +587,6 @@ static csched_loop *loop_of(csched_fork_watch *watch) {
 
 // In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
 static void leave_behind(csched_loop *loop) { // P8
-  if (loop->jobs != NULL) csched_job_leave_behind_(loop->jobs);
   csched_store_relaxed(&loop->closing, LEFT); // P8: no other thread is left
   csched_mpsc_close(&loop->inbox);
   loop->target.type = &csched_target_left_;
@@ -569,6 +598,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&loop->timers);
   if (phase != CSCHED_FORK_IN_CHILD) return;
   binding = (csched_lock)CSCHED_LOCK_INIT;
+  loop->target.waits_for = NULL;
   bool is_left_behind =
       !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // hint: the value
   csched_timers_in_child_(&loop->timers, is_left_behind);
@@ -583,7 +613,8 @@ static void init(csched_loop *loop) {
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds, loop);
-  loop->target = (csched_target){&loop_type, owner};
+  loop->target = (csched_target){&loop_type, owner, NULL};
+  csched_job_init(&loop->run, &run_type, loop);
   loop->jobs_left = MOST;
   loop->spin_for = SPIN_LEAST;
   loop->refusal = refusal;
@@ -645,8 +676,9 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
                   (const void *)loop);
 }
 
-void csched_loop_destroy(csched_loop *loop) {
-  if (is_left(loop)) return; // P8: its memory may be half-way through a change
+CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  if (is_left(loop)) return;                 // P8: its memory may be half-way through a change
   require_destroyable(loop);
   csched_loop_free_(loop);
 }

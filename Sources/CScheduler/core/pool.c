@@ -85,11 +85,12 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
-static bool may_run_anywhere(csched_target *target) {
-  (void)target;
-  return true;
+static bool is_closed(const csched_target *target) { // X1
+  return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
-static const csched_target_type pool_type = {.deliver = deliver, .deliver_at = deliver_at, .enter = may_run_anywhere};
+static bool may_run_anywhere(csched_target *target) { return !is_closed(target); }
+static const csched_target_type pool_type = {
+    .deliver = deliver, .deliver_at = deliver_at, .enter = may_run_anywhere, .is_closed = is_closed};
 
 static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority priority, const char *function) {
   csched_panic_(function, "%d is no priority. Name one of csched_priority.", (int)priority);

@@ -26,10 +26,6 @@ static void told(csched_fork_watch *watch, csched_fork_phase phase) {
     csched_mpsc_close(&pool->classes[i].inbox);
     pool->classes[i].target.type = &csched_target_left_;
   }
-  for (size_t i = 0; i < pool->most_threads; i++) {
-    csched_job_stack *jobs = pool->slots[i].jobs;
-    if (jobs != NULL && jobs != csched_job_stack_()) csched_job_leave_behind_(jobs);
-  }
 }
 
 void csched_pool_watch_forks_(csched_pool *pool) {

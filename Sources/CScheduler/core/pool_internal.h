@@ -39,7 +39,6 @@ struct csched_pool_worker {
   unsigned blocking_depth, helping_depth;
   int nice;
   csched_pool_class *class;
-  csched_job_stack *jobs;
   csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each level, whose forker waits on another thread
   // Its thread: see pool_worker.c; under `slots`.
   uint32_t life;

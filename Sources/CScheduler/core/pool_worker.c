@@ -28,8 +28,7 @@
 
 #include "pool_internal.h"
 
-#include "job_internal.h"
-#include "target_internal.h"
+#include "levels_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -107,7 +106,7 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   csched_pool_class *outer = worker->class;
   worker->class = class;
   set_nice(worker, class->nice);
-  csched_target_perform(&class->target, job);
+  csched_job_perform_on_(job, &class->target);
   worker->class = outer;
   if (outer != NULL) set_nice(worker, outer->nice); // helping in a wait
 }
@@ -159,7 +158,6 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
 static void body(void *context) {
   csched_pool_worker *worker = context;
   current = worker;
-  worker->jobs = csched_job_stack_();
   csched_store_relaxed(&worker->id, csched_os_thread_id_()); // hint: the keeper looks only at those that have one
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
@@ -172,7 +170,7 @@ static void at_end(void *context);
 
 // pthread_exit inside a job. Another thread takes the place; when the system has none, this one goes on.
 static void replace(csched_pool_worker *worker) { // C4
-  csched_target_end_thread_();
+  csched_levels_end_thread_();
   if (worker->blocking_depth > 0) {
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
@@ -193,7 +191,6 @@ static void at_end(void *context) {
   csched_pool_stand_(worker, true); // the keeper leaves it alone from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);
-  worker->jobs = NULL;
   if (csched_pool_is_closing_(pool)) {
     worker->life = ENDED; // to be joined
   } else {
@@ -234,7 +231,6 @@ static void take_over(void *context) { // C6
   csched_pool_worker *worker = context;
   csched_lock_lock(&worker->pool->slots_lock); // its starter has it until all is written down
   csched_os_thread replaced = worker->replaced;
-  worker->jobs = NULL;
   csched_lock_unlock(&worker->pool->slots_lock);
   csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
   csched_os_thread_join_(replaced);

@@ -4,6 +4,7 @@
 #include <CScheduler/trampoline.h>
 
 #include "clock_internal.h"
+#include "levels_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
 
@@ -16,4 +17,5 @@ void csched_shutdown(csched_stop_policy policy) {
   csched_clocks_stop_();
   csched_main_loop_end_(policy);
   csched_trampoline_end_();
+  csched_levels_free_();
 }

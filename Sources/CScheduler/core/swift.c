@@ -1,7 +1,7 @@
 #include <CScheduler/swift.h>
 
 #include "../platform/platform.h"
-#include "target_internal.h"
+#include "levels_internal.h"
 
 static CSCHED_THREAD_LOCAL void *slot;
 
@@ -9,7 +9,7 @@ void **csched_swift_drain_slot_(void) { return &slot; }
 
 uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
 
-const csched_target_inside *csched_swift_innermost_(void) { return csched_target_innermost_(); }
+CSCHED_NOINLINE const csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
 
 void csched_swift_sleep_until_(csched_time deadline) {
   static const csched_time LONGEST = UINT64_C(1) << 62; // ns, which no clock overflows

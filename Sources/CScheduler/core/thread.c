@@ -23,9 +23,8 @@
 
 #include "../platform/platform.h"
 #include "bsd.h"
-#include "job_internal.h"
+#include "levels_internal.h"
 #include "loop_internal.h"
-#include "target_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +68,7 @@ static void body(void *context) {
 
 static void at_end(void *context) { // H3
   csched_thread *thread = context;
-  csched_target_end_thread_();
+  csched_levels_end_thread_();
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
   csched_loop_finish_(thread->loop);
   csched_loop_unbind_(thread->loop);

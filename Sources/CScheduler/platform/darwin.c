@@ -90,6 +90,11 @@ uint32_t csched_os_thread_id_(void) { return pthread_mach_thread_np(pthread_self
 
 bool csched_os_is_main_thread_(void) { return pthread_main_np() != 0; }
 
+void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+  *high = (uintptr_t)pthread_get_stackaddr_np(pthread_self());
+  *low = *high - pthread_get_stacksize_np(pthread_self());
+}
+
 bool csched_os_thread_exists_(uint32_t id) { return pthread_from_mach_thread_np(id) != NULL; }
 
 bool csched_os_thread_has_ended_(uint32_t id) {

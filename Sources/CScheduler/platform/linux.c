@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -145,6 +146,33 @@ size_t csched_os_thread_least_stack_(void) { // thread-locals lie on it, too, bu
   size_t sum = (size_t)sysconf(_SC_THREAD_STACK_MIN);
   dl_iterate_phdr(add_locals, &sum);
   return sum;
+}
+
+// The main thread's stack begins below the name of the program, and has nothing but itself for 128 MB below: the kernel keeps a gap.
+// (pthread_getattr_np reads a file for it.)
+static void find_main_stack(uintptr_t *low, uintptr_t *high) {
+  static const uintptr_t GAP = (uintptr_t)128 << 20;
+  struct rlimit limit;
+  uintptr_t top = (uintptr_t)getauxval(AT_EXECFN);
+  if (top == 0 || getrlimit(RLIMIT_STACK, &limit) != 0) return;
+  *high = top;
+  *low = top - (limit.rlim_cur < GAP ? (uintptr_t)limit.rlim_cur : GAP);
+}
+
+void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+  int saved = errno;
+  pthread_attr_t attributes;
+  void *address = NULL;
+  size_t size = 0;
+  *low = *high = 0;
+  if (csched_os_is_main_thread_()) {
+    find_main_stack(low, high);
+  } else if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    if (pthread_attr_getstack(&attributes, &address, &size) == 0) *low = (uintptr_t)address;
+    *high = *low + size;
+    pthread_attr_destroy(&attributes);
+  }
+  errno = saved;
 }
 
 // Else the kernel may be 50 µs late. Who can wait says so, by a leeway.

@@ -119,6 +119,9 @@ typedef struct csched_os_signals {
 /// Does: keeps signals from the calling thread, but those that tell of its own faults, and so from the threads that it starts.
 void csched_os_signals_block_(csched_os_signals *before);
 void csched_os_signals_restore_(const csched_os_signals *before);
+/// Does: writes where the calling thread's own stack lies, from `low` up to `high`, whatever stack the thread is on at the moment; 0 and 0
+/// when the system does not tell. It opens no file.
+void csched_os_stack_(uintptr_t *low, uintptr_t *high);
 
 /// Does: asks the system to wake the calling thread at its deadlines, and no later.
 void csched_os_thread_be_punctual_(void);

@@ -29,7 +29,7 @@ public enum Schedulers {
   public static var enclosing: (any SchedulerType & AnyObject)? {
     var next = csched_swift_innermost_()
     while let inside = next {
-      let found = inside.pointee.target.pointee.owner.map { scheduler(of: $0) }
+      let found = inside.pointee.target?.pointee.owner.map { scheduler(of: $0) }
       if let found = found as? any SchedulerType & AnyObject, !(found is ImmediateScheduler) { return found }
       next = inside.pointee.outer
     }

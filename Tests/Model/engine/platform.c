@@ -1,10 +1,12 @@
 // platform.h on simulated threads, futexes and time.
 
+#define _GNU_SOURCE
 #include "internal.h"
 
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +178,18 @@ void csched_os_thread_detach_(csched_os_thread thread) {
 }
 
 size_t csched_os_thread_count_(void) { return 0; }
+
+// Simulated threads are threads of the system, with stacks of their own.
+void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+  pthread_attr_t attributes;
+  void *address;
+  size_t size;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &address, &size);
+  pthread_attr_destroy(&attributes);
+  *low = (uintptr_t)address;
+  *high = *low + size;
+}
 
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
   jmp_buf here, *outer = model_threads[model_self].exit_to;

@@ -1,4 +1,4 @@
-// What every header shares: the language bridge, the compiler's spellings, time. More than 120 lines: what holds for all is said here.
+// What every header shares: the language bridge, the compiler's spellings, time. More than 120 lines: what holds for all is said here only.
 // Depends on: nothing of ours. The only file with an #if for the compiler.
 //
 // For all of them: no wait is a point of cancellation, so a thread that is cancelled in one (pthread_cancel, deferred) goes on to a point
@@ -45,6 +45,7 @@
 #define CSCHED_NORETURN     __attribute__((noreturn))
 #define CSCHED_NOINLINE     __attribute__((noinline))
 #define CSCHED_UNUSED       __attribute__((unused))
+#define CSCHED_HIDDEN       __attribute__((visibility("hidden"))) // shared by the core's files only, so reached directly
 #define CSCHED_INLINE       static inline __attribute__((unused))
 #define CSCHED_PRINTF(f, a) __attribute__((format(printf, f, a)))
 // Calls `function` with the variable's address when it goes out of scope; in C++ also when an exception passes.
@@ -103,6 +104,15 @@ CSCHED_END_DECLS
 #define CSCHED_CPU_RELAX() __asm__ __volatile__("isb" ::: "memory")
 #else
 #define CSCHED_CPU_RELAX() __asm__ __volatile__("" ::: "memory")
+#endif
+
+// Reads the stack pointer, so the lowest address of the present function's frame; elsewhere another one in it.
+#if defined(__x86_64__)
+#define CSCHED_READ_STACK_POINTER(word) __asm__ __volatile__("mov %%rsp, %0" : "=r"(word))
+#elif defined(__aarch64__)
+#define CSCHED_READ_STACK_POINTER(word) __asm__ __volatile__("mov %0, sp" : "=r"(word))
+#else
+#define CSCHED_READ_STACK_POINTER(word) ((word) = (uintptr_t)__builtin_frame_address(0))
 #endif
 
 CSCHED_BEGIN_DECLS

@@ -18,6 +18,14 @@ typedef struct csched_job csched_job;
 ///  - `release` (may be NULL) gives back the memory: nothing of ours looks at the job afterwards. After a cancel it comes
 ///    later than `drop`, when the queue has come past the empty husk. The thread may be any.
 /// A `run` that submits its own job again keeps the memory in use: `release` then follows the last submission only.
+///
+/// A `run` may be left by an exception of C++, or by longjmp, if whoever called the run of the loop, the sync or the trampoline around it
+/// catches that; on a thread of ours nobody does, and the process ends (std::terminate). The job has ended then, and `release` follows;
+/// what it ran on goes on. An exception sees to that on its way through C++. After a longjmp, or where the exception passes through C
+/// only, the thread does by its next call of csched_target_*, csched_serial_*, csched_trampoline_*, csched_loop_current, _run* or
+/// _destroy, csched_job_cancel_and_wait or csched_job_is_idle from the function that goes on there, or from one of its callers; that
+/// must be on the thread's own stack, not on a fiber's. `drop` and `release` must not be left, nor must a signal handler leave a
+/// function of ours.
 typedef struct csched_job_type {
   void (*run)(csched_job *job);
   void (*drop)(csched_job *job);
@@ -64,6 +72,29 @@ csched_cancel_result csched_job_cancel_and_wait(csched_job *job);
 /// Returns: whether `job` can be submitted, that is, whether it has never been, or its last submission has ended.
 /// Thread: the one that would submit it.
 bool csched_job_is_idle(const csched_job *job);
+
+// What a thread is in the middle of. All of this is private.
+
+/// One level of it: a job, a run of a loop, a sync …
+typedef struct csched_level {
+  uintptr_t frame;              // where on the stack: calls from inside it have lower addresses
+  csched_job *volatile job;     // what has ended when the level is left; it may stand for something else than a job
+  struct csched_target *target; // the current one
+  struct csched_level *outer, *next;
+} csched_level;
+
+/// What one call begins; it lives in the caller's frame.
+typedef struct csched_scope {
+  csched_level *level;
+  csched_level spare; // for want of memory
+} csched_scope;
+
+void csched_scope_unwound_(csched_scope *scope);
+
+/// Does: ends what the call has begun and not ended, because an exception of C++ passes.
+CSCHED_INLINE void csched_scope_end_(csched_scope *scope) {
+  if (CSCHED_UNLIKELY(scope->level != NULL)) csched_scope_unwound_(scope);
+}
 
 CSCHED_END_DECLS
 

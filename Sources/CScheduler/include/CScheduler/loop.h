@@ -1,4 +1,4 @@
-// A run loop: one thread runs what any thread submits, now or at a given time.
+// A run loop: one thread runs what any thread submits, now or at a given time. More than 120 lines, because its runs are inline.
 // Depends on: mpsc.h, timer.h, job.h.
 //
 // The loop belongs to the thread that created it. Jobs run in the order of their submission, delayed ones in the order of
@@ -9,7 +9,8 @@
 // jobs of the loop.
 //
 // When its thread ends inside of a run (pthread_exit, cancellation), the job has ended, and the loop is closed: what is outstanding is
-// dropped. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is left behind.
+// dropped. A run that a job leaves by an exception of C++, or by longjmp, is over (job.h says how, and when that is noticed): the loop can
+// be run again, or destroyed; if the thread ends before, it is closed. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is left behind.
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 
@@ -75,17 +76,46 @@ int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_
 /// wait here: it was never submitted, or it is due and on its way, running, or over. Requires: as csched_timer_cancel. Thread: any.
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
+// Each run is inline for a clean-up in the caller, should a job throw; what ends in `_` is private.
+csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation, csched_time deadline,
+                                              csched_scope *scope);
+bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope);
+size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope);
+
+/// Does: as csched_loop_run_until, until csched_activation_stop ends it; a stop that came before ends it at once. Thread: the loop's.
+CSCHED_INLINE csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation,
+                                                           csched_time deadline) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  csched_run_result result = csched_loop_run_activation_(loop, activation, deadline, &scope);
+  scope.level = NULL;
+  return result;
+}
+
 /// Does: runs jobs until csched_loop_stop, or until the loop is closed. Runs nest: a job may run its own loop. Thread: the loop's.
-csched_run_result csched_loop_run(csched_loop *loop);
+CSCHED_INLINE csched_run_result csched_loop_run(csched_loop *loop) {
+  return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER);
+}
 
 /// Does: as csched_loop_run, until `deadline` at the most. Jobs that are ready at the deadline may be left. Thread: the loop's.
-csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline);
+CSCHED_INLINE csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
+  return csched_loop_run_activation(loop, NULL, deadline);
+}
 
 /// Does: waits for a job until `deadline`, and runs that one. Returns: whether one ran. Thread: the loop's.
-bool csched_loop_run_once(csched_loop *loop, csched_time deadline);
+CSCHED_INLINE bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  bool ran = csched_loop_run_once_(loop, deadline, &scope);
+  scope.level = NULL;
+  return ran;
+}
 
 /// Does: runs at most `max` jobs that are ready, without waiting. Returns: how many ran. Thread: the loop's.
-size_t csched_loop_run_ready(csched_loop *loop, size_t max);
+CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  size_t count = csched_loop_run_ready_(loop, max, &scope);
+  scope.level = NULL;
+  return count;
+}
 
 /// Does: ends the innermost run. Asked while none is in progress, it ends the next as soon as that begins, so that a stop
 /// cannot fall between creating a loop and running it; in the same way one that comes just as a nested run ends by itself ends
@@ -108,9 +138,6 @@ void csched_loop_close(csched_loop *loop, csched_stop_policy policy);
 
 /// Does: makes `activation` ready for one run of `loop`. Thread: before it is shared.
 void csched_activation_init(csched_activation *activation, csched_loop *loop);
-
-/// Does: as csched_loop_run_until, until csched_activation_stop ends it; a stop that came before ends it at once. Thread: the loop's.
-csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline);
 
 /// Does: ends this activation's run, now or when it begins, and touches no other: a run nested inside goes on to its own
 /// end first. Requires: the activation and its loop stay valid during the call. Thread: any, any number of times.

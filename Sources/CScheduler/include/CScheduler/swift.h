@@ -12,8 +12,8 @@ CSCHED_BEGIN_DECLS
 /// Returns: the calling thread's slot, NULL at first. It lives as long as the thread. Thread: any.
 void **csched_swift_drain_slot_(void);
 
-/// Returns: the innermost target that the thread is inside of, and by `outer` those around it; NULL outside of any. Thread: any.
-const csched_target_inside *csched_swift_innermost_(void);
+/// Returns: the innermost level of what the thread is in the middle of, and by `outer` those around it. Thread: any.
+const csched_level *csched_swift_innermost_(void);
 
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);

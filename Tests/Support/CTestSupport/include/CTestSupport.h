@@ -107,6 +107,19 @@ ctest_failure ctest_end_queue_goes_on(int rounds);
 ctest_failure ctest_end_forked(int rounds);
 ctest_failure ctest_job_many_levels(void);
 
+// MARK: what is left by longjmp
+
+ctest_failure ctest_unwind_loop(void);
+ctest_failure ctest_unwind_nested_run(void);
+ctest_failure ctest_unwind_many_levels(void);
+ctest_failure ctest_unwind_waited_for(void);
+ctest_failure ctest_unwind_sync(void);
+ctest_failure ctest_unwind_queue_on_loop(void);
+ctest_failure ctest_unwind_and_end(void);
+ctest_failure ctest_unwind_without_memory(bool (*fail_allocation)(int64_t number));
+ctest_failure ctest_fiber_trampoline(bool is_fiber_higher);
+ctest_failure ctest_fiber_current(bool is_fiber_higher);
+
 // MARK: misfortunes: cancellation, signals, no memory
 
 ctest_failure ctest_cancel_in_waits(void);
@@ -313,6 +326,10 @@ ctest_failure ctest_serial_sync_inline(void);
 ctest_failure ctest_serial_entered(void);
 ctest_failure ctest_serial_sync_excludes(int threads, int rounds);
 ctest_failure ctest_serial_sync_deadlocks(void);
+ctest_failure ctest_waits_threads(int count, int rounds);
+ctest_failure ctest_waits_through_queues(int rounds);
+ctest_failure ctest_waits_loop(bool is_main_loop);
+ctest_failure ctest_waits_stopped(csched_stop_policy policy);
 ctest_failure ctest_serial_base_gone(int jobs);
 ctest_failure ctest_serial_let_go(int rounds);
 void ctest_die_resume(void);
