@@ -26,7 +26,7 @@ CHECKS = {
     "delivery: a pool is freed under a delivery": "delivery: a pool",
     "pool: the look before a sleep is a hint": "pool: a batch for a busy worker",
     "pool: workers leave what is queued": "pool end: two idle workers",
-    "pool: the keeper is not closed before it is joined": "pool end: a first timer",
+    "pool: a start that fails forgets to signal": "pool: the system has no second thread",
 }
 
 EQUIVALENT = {
@@ -185,10 +185,10 @@ MUTANTS = [
     ("pool: one that blocks gives its place to nobody", "core/pool_idle.c", "  if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);\n}", "}"),
     ("pool: nobody watches the busy", "core/pool_idle.c", "    if (CSCHED_UNLIKELY(may_grow(pool, crowd))) csched_pool_watch_(pool); // F3\n", ""),
     ("pool: the keeper looks only once", "core/pool_keeper.c", "  csched_loop_submit_at(csched_loop_current(), &pool->tick, csched_time_after(csched_now(), TICK));\n", ""),
+    ("pool: a thread that could not start is not tried again", "core/pool_idle.c", "  else csched_pool_watch_(pool);      // F3: the keeper tries again", "  else ;"),
     ("pool: a stalled worker is not counted", "core/pool_keeper.c", "  else csched_pool_blocked_(pool); // K2: which wakes another", "  ;"),
     ("pool: a blocked worker is counted for good", "core/pool_keeper.c", "    csched_pool_blocked_(worker->pool);\n}", "    csched_pool_blocked_(worker->pool), csched_pool_blocked_(worker->pool);\n}"),
     ("pool: the keeper ends after the inboxes", "core/pool.c", "    csched_pool_join_keeper_(pool);                     // X1\n", ""),
-    ("pool: the keeper is not closed before it is joined", "core/pool.c", "    csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);\n", ""),
     ("pool: the inboxes stay open", "core/pool.c", "    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1\n", ""),
     ("pool: workers leave what is queued", "core/pool.c", "ending_of(pool) == 2 && !csched_pool_has_work_(pool);", "ending_of(pool) == 2;"),
     ("pool: a stop refuses nobody", "core/pool.c", "  return !csched_pool_is_keeper_(pool);\n", "  return false;\n"),

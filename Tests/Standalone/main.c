@@ -136,6 +136,7 @@ static void run_misfortunes(void) {
   RUN_UNLESS(all, why, ctest_fork_worker_returns(true));
   RUN_UNLESS(all, why, ctest_fork_thread_goes_on());
   RUN_UNLESS(starting, no_thread, ctest_memory_no_threads());
+  RUN_UNLESS(starting, no_thread, ctest_memory_pool_comes_back());
 }
 
 static void run_environment(void) {

@@ -155,8 +155,7 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
   if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: its value is all
-    csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
-    csched_pool_join_keeper_(pool); // X1
+    csched_pool_join_keeper_(pool);                     // X1: whoever stops the pool closes it
     csched_lock_lock(&pool->pick);
     for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1
     csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: who reads it takes that, and sees what was pushed
@@ -196,7 +195,7 @@ void csched_pool_destroy(csched_pool *pool) {
                   (void *)pool);
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
-  if (pool->keeper != NULL) csched_thread_destroy(pool->keeper);
+  csched_pool_free_keeper_(pool);
   csched_delivery_settle_(); // as in loop.c
   csched_os_unwatch_forks_(&pool->forks);
   free(pool);
@@ -242,10 +241,15 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   if (pool == NULL) return ENOMEM;
   init(pool, options, workers, most);
   csched_pool_watch_forks_(pool);
-  int error = csched_pool_start_first_(pool);
-  if (error == 0) {
+  int error = csched_pool_start_keeper_(pool);
+  if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
     *result = pool;
     return 0;
+  }
+  if (pool->keeper != NULL) { // X4
+    csched_pool_close_keeper_(pool, CSCHED_STOP_DROP);
+    csched_pool_join_keeper_(pool);
+    csched_pool_free_keeper_(pool);
   }
   csched_os_unwatch_forks_(&pool->forks);
   free(pool); // X4

@@ -73,8 +73,6 @@ struct csched_pool {
   csched_lock slots_lock, join_lock;
   bool is_joined;
   // See pool_keeper.c.
-  csched_lock keeper_lock;
-  bool is_keeper_closed;
   csched_thread *keeper;
   csched_timer tick;
   uint32_t watching;
@@ -135,10 +133,12 @@ void csched_pool_require_not_left_(const csched_pool *pool, const char *function
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN;           ///< a job has come back in a child
 
 // pool_keeper.c
+int csched_pool_start_keeper_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
 void csched_pool_watch_(csched_pool *pool); ///< looks for blocked workers from now on
 void csched_pool_close_keeper_(csched_pool *pool, csched_stop_policy policy);
 void csched_pool_join_keeper_(csched_pool *pool);
+void csched_pool_free_keeper_(csched_pool *pool);                  ///< when it was joined
 bool csched_pool_is_keeper_(csched_pool *pool);                    ///< whether the calling thread is
 void csched_pool_settle_(csched_pool_worker *worker);              ///< after a job: it is not stalled any more
 void csched_pool_stand_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep

@@ -1,4 +1,4 @@
-// pool.c, pool_idle.c, pool_keeper.c, fork_join.c. Small pools: as many threads as workers, so that there is no keeper, unless
+// pool.c, pool_idle.c, pool_keeper.c, fork_join.c. Small pools: as many threads as workers, so that the keeper has nothing to do, unless
 // the check is about it.
 
 #include "../engine/model.h"
@@ -335,6 +335,27 @@ static void blocked_silently(void *unused) {
 static void found_out(void) {
   reset();
   model_spawn(blocked_silently, NULL);
+}
+
+// The only worker waits for the job behind its own; there is no other thread to be had until nobody submits any more.
+static void come_back(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = &silent;
+  jobs[1].type = &telling;
+  model_refuse_threads(true);
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&begun, 1);
+  model_refuse_threads(false);
+  wait_for(&met, 1);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void comes_back(void) {
+  model_refuse_threads(false);
+  reset();
+  model_spawn(come_back, NULL);
 }
 
 // MARK: the end
@@ -680,6 +701,7 @@ const model_check pool_checks[] = {
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
     {"pool: a worker that blocks is replaced", hinted, all_three_ran},                                    // F3, K3, C3
     {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran},               // F3, K1, K3
+    {"pool keeper: a thread that could not start is tried again", comes_back, all_three_ran},             // K1, F3
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7

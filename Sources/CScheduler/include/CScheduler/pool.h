@@ -35,8 +35,9 @@ typedef struct csched_pool_options {
   csched_time idle_exit; ///< a worker with nothing to do ends after so long, all but one; 0: 10 s
 } csched_pool_options;
 
-/// Does: makes a pool and starts its first worker. `options` may be NULL. Returns: 0; EAGAIN or ENOMEM when the system has no
-/// thread or memory to give, with nothing left behind. Thread: any.
+/// Does: makes a pool, and starts the thread that keeps its time and its first worker. `options` may be NULL. Returns: 0; EAGAIN or
+/// ENOMEM when the system has no thread or memory to give, with nothing left behind. Later the pool goes on with the threads that it
+/// has, and tries again while work waits. Thread: any.
 int csched_pool_create(csched_pool **pool, const csched_pool_options *options);
 
 /// Returns: where to submit with this priority: for serial queues, and csched_target_submit. Valid as long as the pool.
@@ -47,9 +48,8 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority);
 /// released. Requires: the job is idle. Thread: any. Lock-free, unless it wakes or starts a worker.
 int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job);
 
-/// Does: has a worker run `timer->job` at `deadline` (of csched_now) or up to `leeway` later, never before. Returns: as
-/// csched_pool_submit; also EAGAIN or ENOMEM when there is no thread to keep the time, after the job has been dropped.
-/// Requires, thread: as csched_pool_submit.
+/// Does: has a worker run `timer->job` at `deadline` (of csched_now) or up to `leeway` later, never before. Returns, requires, thread:
+/// as csched_pool_submit.
 int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
                           csched_time leeway);
 

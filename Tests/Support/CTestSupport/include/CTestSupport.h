@@ -129,6 +129,7 @@ typedef bool ctest_fail_allocation_at(int64_t number); ///< as ctest_fail_alloca
 typedef int64_t ctest_count_left(void);
 ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count_left *left);
 ctest_failure ctest_memory_no_threads(void);
+ctest_failure ctest_memory_pool_comes_back(void);
 /// Keeps the process, which is not root's any more then, from starting threads, or lets it again. Returns whether that was done.
 bool ctest_forbid_threads(bool forbids);
 
