@@ -9,7 +9,7 @@ void **csched_swift_drain_slot_(void) { return &slot; }
 
 uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
 
-CSCHED_NOINLINE const csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
+CSCHED_NOINLINE csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
 
 void csched_swift_sleep_until_(csched_time deadline) {
   static const csched_time LONGEST = UINT64_C(1) << 62; // ns, which no clock overflows

@@ -13,7 +13,7 @@ CSCHED_BEGIN_DECLS
 void **csched_swift_drain_slot_(void);
 
 /// Returns: the innermost level of what the thread is in the middle of, and by `outer` those around it. Thread: any.
-const csched_level *csched_swift_innermost_(void);
+csched_level *csched_swift_innermost_(void);
 
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);

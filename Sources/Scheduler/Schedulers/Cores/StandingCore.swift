@@ -11,7 +11,7 @@ final class StandingCore: TargetCore, @unchecked Sendable {
   init(madeBy make: Maker? = nil) {
     self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: undelivered, owner: nil))
+    target.initialize(to: csched_target(type: undelivered, owner: nil, waits_for: nil))
     super.init(target)
   }
 
