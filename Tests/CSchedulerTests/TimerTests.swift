@@ -66,6 +66,15 @@ extension CoreTests {
       #expect(failure(of: ctest_timer_leeway_wakes(10_000, 2, seed)) == nil)
     }
 
+    @Test("a timer outlives its loop and is cancelled on another") func outlivesItsLoop() {
+      #expect(failure(of: ctest_timer_outlives_its_loop()) == nil)
+    }
+
+    @Test("a timer is freed after cancel and wait") func freedAfterWait() {
+      let seed = freshSeed("a timer is freed after cancel and wait")
+      #expect(failure(of: ctest_timer_freed_after_wait(Scale.count(2_000), seed)) == nil)
+    }
+
     @Test("a timer that may be late runs when another wakes the loop") func ridesAlong() {
       #expect(failure(of: ctest_timer_leeway_rides_along()) == nil)
     }

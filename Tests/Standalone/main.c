@@ -165,6 +165,12 @@ static void run_job(void) {
   RUN(ctest_job_cancel_and_wait_of_resubmitted(times(4)));
   RUN(ctest_job_resubmits_itself(times(1000)));
   RUN(ctest_job_cancel_of_idle());
+  RUN(ctest_job_freed_after_wait(times(4000)));
+  RUN(ctest_job_freed_by_whoever_is_woken());
+  RUN(ctest_job_freed_by_the_last_waiter(times(200)));
+  RUN(ctest_job_freed_when_idle(times(500)));
+  RUN(ctest_job_used_again_when_idle(times(1000)));
+  RUN(ctest_job_wait_among_runs(times(50)));
 }
 
 static void run_mpsc(void) {
@@ -258,6 +264,8 @@ static void run_timer(void) {
   RUN(ctest_timer_move_races(times(20), seed()));
   RUN(ctest_timer_changes_loops(times(20)));
   RUN(ctest_timer_leeway_rides_along());
+  RUN(ctest_timer_freed_after_wait(times(1000), seed()));
+  RUN(ctest_timer_outlives_its_loop());
   RUN(ctest_wheel_agrees(times(20000), seed()));
   RUN(ctest_wheel_equal_deadlines());
   RUN(ctest_wheel_ends_of_time());
@@ -315,6 +323,7 @@ static void run_pool(void) {
   RUN(ctest_pool_stop_races(times(10), CSCHED_STOP_DROP));
   RUN(ctest_pool_fib(12, 4, 2));
   RUN(ctest_pool_fork_many());
+  RUN(ctest_pool_fork_beside_queued(times(200)));
   RUN(ctest_pool_wait_sleeps());
 }
 

@@ -13,11 +13,18 @@ void csched_job_perform_(csched_job *job);
 /// Does: drops `job` unless it was cancelled, then releases it. Requires: it has been unlinked.
 void csched_job_discard_(csched_job *job);
 
-/// Does: the first half of csched_job_cancel. If it returns DROPPED, the job is not released before the second half has begun.
+/// Does: the first half of csched_job_cancel. If it returns DROPPED, the job does not end before the second half.
 csched_cancel_result csched_job_begin_cancel_(csched_job *job);
 
-/// Does: the second half. Nothing of the canceller's looks at the job afterwards, unless it has unlinked it.
-void csched_job_end_cancel_(csched_job *job);
+/// Does: the second half: drops `job`. Nothing of the canceller's looks at it afterwards. `is_unlinked`: the caller has unlinked it, and
+/// so it ends here.
+void csched_job_end_cancel_(csched_job *job, bool is_unlinked);
+
+/// Does: what csched_job_cancel_and_wait does when a cancel has found `job` running.
+void csched_job_wait_(csched_job *job, const char *function);
+
+/// Returns: whether `job` runs on this thread, and has not been submitted again.
+bool csched_job_is_running_here_(const csched_job *job);
 
 /// Returns: whether `job` has been cancelled, or is being so. Requires: it is submitted, and the caller is to unlink it.
 bool csched_job_is_husk_(const csched_job *job);

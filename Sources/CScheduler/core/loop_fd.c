@@ -158,8 +158,8 @@ void csched_fds_batch_(csched_fds *fds, csched_time now) { // E5
 
 csched_job *csched_fds_next_(csched_fds *fds) {
   if (CSCHED_LIKELY(TAILQ_EMPTY(&fds->ready))) return NULL;
-  csched_job_init(&fds->job, &calling,
-                  fds); // anew: the one before may have been left by unwinding, or be nested around
+  if (!csched_job_is_running_here_(&fds->job)) // else it is submitted by its own run, which is nested around
+    csched_job_init(&fds->job, &calling, fds); // anew: the one before may have been left by unwinding
   csched_job_submitted_(&fds->job, "csched_loop_add_fd");
   return &fds->job;
 }

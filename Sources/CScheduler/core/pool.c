@@ -8,12 +8,14 @@
 //       has ended, and the inboxes are closed after that; each push is then refused, or popped by a worker before the last leaves.
 //   X2  Somebody ends the pool: whoever stops it wakes all that sleep; one of the workers, when it has nothing to do, closes the
 //       inboxes and wakes all again. A worker leaves when they are closed and empty.
-//   X3  join returns when no thread of the pool is left; each is joined once, however many wait.
+//   X3  join returns when no thread of the pool is left, and sees what the stopper did, also when it began to wait before; each thread
+//       is joined once, however many wait.
 //   X4  create leaves nothing behind when it fails.
 //   X5  In a child of fork nothing is taken, and nobody waits: that stops the process. To stop the pool, or destroy it, is nothing.
 // Orderings
 //   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under
-//   `pick`, which carries what was pushed to those who then look for work · over: relaxed, the join of each thread carries what it did
+//   `pick`, which carries what was pushed to those who then look for work · over: release, pairs with join's acquire, carries what the
+//   last to leave has seen, and so what the stopper did
 // Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
@@ -167,7 +169,8 @@ bool csched_pool_end_(csched_pool_worker *worker) {
 }
 
 void csched_pool_over_(csched_pool *pool) {
-  csched_store_relaxed(&pool->over, 1u); // X3: it carries nothing: the join of each thread does
+  csched_store_release(&pool->over,
+                       1u); // X3: pairs with join; carries what the last one has seen, the stopper's words too
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
 
@@ -179,8 +182,9 @@ static bool is_own_thread(csched_pool *pool) {
 int csched_pool_join(csched_pool *pool) {
   csched_pool_require_not_left_(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
-  while (csched_load_relaxed(&pool->over) == 0) csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER); // X3
-  csched_lock_lock(&pool->join_lock);                                                               // X3
+  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last one's release
+    csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
+  csched_lock_lock(&pool->join_lock); // X3
   if (!pool->is_joined) csched_pool_join_workers_(pool);
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);

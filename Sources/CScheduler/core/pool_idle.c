@@ -9,8 +9,9 @@
 //   F1  No lost wake. Whoever adds work: publish it, full fence, look at crowd, and wake one unless F2 or F3. Against: whoever
 //       leaves SEARCHING, or stops running (sleeps, blocks), changes crowd, full fence, then looks for work, and goes on or wakes
 //       one. So one of the two sees the other.
-//   F2  Skip the wake: somebody is searching. It will find the work; or it is the last to leave SEARCHING, and looks after that.
-//       So there is one wake in flight at the most, and each that has found work passes the search on if there is more.
+//   F2  Skip the wake: somebody is searching. It will find the work; or it is the last to leave SEARCHING, and looks after that, for
+//       queued and for forked jobs, whichever of the two it has found. So there is one wake in flight at the most, and each that has
+//       found work passes the search on if there is more.
 //   F3  Skip the wake: enough are running, or there is nobody to wake and no thread to start. Each of them looks when it
 //       stops running. Those that block without a word are the keeper's (pool_keeper.c).
 //   F4  One signal for each worker that is taken out of `idle`: by a waker, who then counts it as searching, or by itself.
@@ -25,7 +26,8 @@
 // Source: the spinning and the passing on of Go's scheduler (proc.go, "Worker thread parking/unparking"). Light and heavy fences
 //   instead were rejected: who leaves SEARCHING would need the heavy one, for each job that was found by spinning.
 // Checked by: "every job runs once, whoever submits", "an idle pool does not wake up", "idle workers leave, all but one",
-//   "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop".
+//   "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
+//   "a forked job finds a worker though another takes a queued one".
 // Models: checks/pool.c; promela/pool.pml.
 
 #include "pool_internal.h"

@@ -77,14 +77,15 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
   csched_lock_lock(&pool->pick);             // C1
   csched_pool_class *class = choose_locked(pool);
   csched_job *job = class != NULL ? csched_mpsc_pop(&class->inbox) : NULL;
-  bool more = false;
+  bool is_last = false, more = false;
   if (job != NULL) {
     class->passed = 0;
     csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // hint
-    more = csched_pool_stop_search_(worker) && csched_pool_is_queued_locked_(pool);
+    is_last = csched_pool_stop_search_(worker);
+    more = is_last && csched_pool_is_queued_locked_(pool);
   }
   csched_lock_unlock(&pool->pick);
-  if (more) csched_pool_wake_(pool, false);
+  if (more || (is_last && csched_pool_is_forked_(pool))) csched_pool_wake_(pool, false); // F2
   *chosen = class;
   return job;
 }

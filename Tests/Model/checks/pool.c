@@ -370,6 +370,19 @@ static void submit_and_join(void *policy) {
   for (intptr_t i = 0; i < JOBS; i++) submit((void *)i);
   model_assert(csched_pool_join(pool) == 0);
 }
+// The join has begun before the stop, perhaps, and sees what the stopper did.
+static void join_and_read(void *unused) {
+  (void)unused;
+  make(2, 2);
+  model_spawn(stop_with, NULL);
+  model_assert(csched_pool_join(pool) == 0);
+  model_assert(model_read(&last_words) == 1);
+}
+static void joined_before_stop(void) {
+  reset();
+  model_spawn(join_and_read, NULL);
+}
+static void destroy_unused(void) { csched_pool_destroy(pool); }
 static void stopped_to_run(void) {
   reset();
   model_spawn(submit_and_join, NULL);
@@ -673,6 +686,33 @@ static void two_thieves(void) {
   model_spawn(fork_for_two_thieves, NULL);
 }
 
+// One job is queued, one is forked, at a time: both need a worker besides the forker's.
+static void fork_and_meet_all(csched_job *job) {
+  csched_fork fork;
+  jobs[2].type = &meeting_all;
+  jobs[2].context = NULL;
+  count_and_wake(&begun);
+  csched_pool_fork(&fork, &jobs[2]);
+  meet_all(job);
+  csched_pool_wait(&fork);
+}
+static const csched_job_type forking_one = {fork_and_meet_all, note_drop, NULL};
+static void queue_beside_a_fork(void *unused) {
+  (void)unused;
+  make(ALL, ALL);
+  jobs[0].type = &forking_one;
+  jobs[1].type = &meeting_all;
+  submit((void *)0);
+  wait_for(&begun, 1);
+  submit((void *)1);
+  wait_for(&met, ALL);
+  end(CSCHED_STOP_RUN);
+}
+static void queued_and_forked(void) {
+  reset();
+  model_spawn(queue_beside_a_fork, NULL);
+}
+
 static void two_ran(void) {
   model_assert(ran + dropped == 3 && csched_load_relaxed(&accepted) == 1);
   csched_pool_destroy(pool);
@@ -707,10 +747,13 @@ const model_check pool_checks[] = {
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7
     {"pool end: what a stopper did is seen by a drop", stop_against_idle, destroy},                // X1, F5
     {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
-    {"pool keeper: a timer is delivered, a far one dropped", delayed, two_ran},                    // X1, K4
-    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                // D1, D3
-    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                         // D2, D3, F1, C2
-    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                         // F2, D1, D2
+    {"pool end: a join that began before the stop sees what the stopper did", joined_before_stop, destroy_unused}, // X3
+    {"pool fork: a queued job and a fork at a time, a worker for each", queued_and_forked,
+     all_three_ran},                                                                                // F1, F2, C1, D2
+    {"pool keeper: a timer is delivered, a far one dropped", delayed, two_ran},                     // X1, K4
+    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                 // D1, D3
+    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                          // D2, D3, F1, C2
+    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                          // F2, D1, D2
     {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, all_three_ran}, // F1, C1
     {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},         // X2
     {"pool end: a submission after stop is refused", refused, one_ran},                             // X1

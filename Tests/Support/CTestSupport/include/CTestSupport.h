@@ -155,6 +155,14 @@ ctest_failure ctest_job_cancel_and_wait(int rounds);
 ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds);
 ctest_failure ctest_job_resubmits_itself(int times);
 ctest_failure ctest_job_cancel_of_idle(void);
+ctest_failure ctest_job_freed_after_wait(int rounds);
+ctest_failure ctest_job_freed_by_whoever_is_woken(void);
+ctest_failure ctest_job_freed_by_the_last_waiter(int rounds);
+ctest_failure ctest_job_freed_when_idle(int rounds);
+ctest_failure ctest_job_used_again_when_idle(int times);
+ctest_failure ctest_job_wait_among_runs(int waits);
+void ctest_die_job_initialised_in_run(void);
+void ctest_die_job_initialised_in_queue(void);
 void ctest_die_submit_twice(void);
 
 // MARK: mpsc
@@ -259,6 +267,8 @@ ctest_failure ctest_timer_move_races(int rounds, uint64_t seed);
 ctest_failure ctest_timer_changes_loops(int rounds);
 ctest_failure ctest_timer_leeway_wakes(int timers, int seconds, uint64_t seed);
 ctest_failure ctest_timer_leeway_rides_along(void);
+ctest_failure ctest_timer_freed_after_wait(int rounds, uint64_t seed);
+ctest_failure ctest_timer_outlives_its_loop(void);
 
 // MARK: timers by themselves
 
@@ -359,6 +369,7 @@ ctest_failure ctest_pool_fib(int n, int jobs, int workers);
 ctest_failure ctest_pool_fib_on_one_processor(void);
 ctest_failure ctest_pool_wait_sleeps(void);
 ctest_failure ctest_pool_fork_many(void);
+ctest_failure ctest_pool_fork_beside_queued(int rounds);
 void ctest_die_pool_destroyed_inside(void);
 void ctest_exit_pool_without_threads(void);
 
