@@ -208,7 +208,8 @@ CSCHED_NOINLINE void csched_level_leave_inner_(csched_level *level) {
   if (is_here(level)) leave_all(level, caller, false);
 }
 
-CSCHED_NOINLINE void csched_scope_unwound_(csched_scope *scope) {
+CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
+  if (CSCHED_LIKELY(scope->level == NULL)) return;
   uintptr_t caller = CSCHED_CALLER_FRAME();
   if (scope->level == &scope->spare && csched_level_top_ == &csched_level_lost_)
     on_stack = scope->level; // those inside are not to be read

@@ -3,7 +3,7 @@
 // Depends on: job.h.
 //
 // A level begins and ends with a frame of the stack, and is written down elsewhere, because a frame may be left in another way:
-//  - An exception of C++ passes a csched_scope in the caller's frame, whose end ends the levels of the call (csched_scope_unwound_).
+//  - An exception of C++ passes a csched_scope in the caller's frame, whose end ends the levels of the call (csched_scope_end_).
 //  - After a longjmp, or where the exception passes C only, the levels stay until somebody looks, and finds that the frame is gone.
 //  - A thread may end in the middle of it (pthread_exit, cancellation): csched_levels_end_thread_.
 // What ends with a level is a job. That stands for something else where its type has no `run`: `release` is then called alone.

@@ -108,7 +108,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// Room for what is on the stack of a thread that runs the idle queue itself.
   @usableFromInline
   struct InlineTurn {
-    var words: (UInt, UInt) = (0, 0)
+    var words: (UInt, UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0, 0)  // target.h asserts that it is as large
     @usableFromInline init() {}
   }
 

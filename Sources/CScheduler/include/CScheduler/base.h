@@ -24,17 +24,21 @@
 #define CSCHED_STATIC_ASSERT(condition, message) _Static_assert(condition, message)
 #endif
 
-#define CSCHED_LIKELY(x)    __builtin_expect(!!(x), 1)
-#define CSCHED_UNLIKELY(x)  __builtin_expect(!!(x), 0)
-#define CSCHED_NORETURN     __attribute__((noreturn))
-#define CSCHED_NOINLINE     __attribute__((noinline))
-#define CSCHED_UNUSED       __attribute__((unused))
-#define CSCHED_HIDDEN       __attribute__((visibility("hidden"))) // shared by the core's files only, so reached directly
-#define CSCHED_INLINE       static inline __attribute__((unused))
-#define CSCHED_PRINTF(f, a) __attribute__((format(printf, f, a)))
-// Calls `function` with the variable's address when it goes out of scope; in C++ also when an exception passes.
+#define CSCHED_LIKELY(x)     __builtin_expect(!!(x), 1)
+#define CSCHED_UNLIKELY(x)   __builtin_expect(!!(x), 0)
+#define CSCHED_NORETURN      __attribute__((noreturn))
+#define CSCHED_NOINLINE      __attribute__((noinline))
+#define CSCHED_UNUSED        __attribute__((unused))
+#define CSCHED_HIDDEN        __attribute__((visibility("hidden"))) // shared by the core's files only, so reached directly
+#define CSCHED_INLINE        static inline __attribute__((unused))
+#define CSCHED_PRINTF(f, a)  __attribute__((format(printf, f, a)))
+#define CSCHED_CACHE_ALIGNED __attribute__((aligned(64)))
+// Where there are exceptions, calls `function` with the variable's address when it goes out of scope, also when one passes.
+#if defined(__EXCEPTIONS)
 #define CSCHED_AT_END_OF_SCOPE(function) __attribute__((cleanup(function)))
-#define CSCHED_CACHE_ALIGNED             __attribute__((aligned(64)))
+#else
+#define CSCHED_AT_END_OF_SCOPE(function)
+#endif
 
 // A thread-local word that is reached in one instruction, also from position-independent code.
 #if defined(__linux__)

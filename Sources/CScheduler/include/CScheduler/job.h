@@ -89,12 +89,8 @@ typedef struct csched_scope {
   csched_level spare; // for want of memory
 } csched_scope;
 
-void csched_scope_unwound_(csched_scope *scope);
-
-/// Does: ends what the call has begun and not ended, because an exception of C++ passes.
-CSCHED_INLINE void csched_scope_end_(csched_scope *scope) {
-  if (CSCHED_UNLIKELY(scope->level != NULL)) csched_scope_unwound_(scope);
-}
+/// Does: ends what the call has begun and not ended, because an exception passes.
+void csched_scope_end_(csched_scope *scope);
 
 CSCHED_END_DECLS
 

@@ -46,6 +46,8 @@ struct csched_target {
 /// A target that this thread is inside of; it lives on the stack. Its fields are private.
 typedef csched_scope csched_target_inside;
 
+CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Swift module keeps room for so much");
+
 /// Does: submits `job`. Returns: 0; ECANCELED when the target takes no more, after the job has been dropped and released.
 /// Requires: the job is idle. Thread: any.
 int csched_target_submit(csched_target *target, csched_job *job);

@@ -12,7 +12,7 @@ final class CustomCore: TargetCore, @unchecked Sendable {
     self.name = name
     self.enqueue = enqueue
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: customType, owner: nil))
+    target.initialize(to: csched_target(type: customType, owner: nil, waits_for: nil))
     super.init(target)
   }
 

@@ -10,7 +10,7 @@ final class StandingCore: TargetCore, @unchecked Sendable {
   init(madeBy make: @escaping @Sendable () -> any ImmediateSchedulerType & AnyObject) {
     self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: undelivered, owner: nil))
+    target.initialize(to: csched_target(type: undelivered, owner: nil, waits_for: nil))
     super.init(target)
   }
 

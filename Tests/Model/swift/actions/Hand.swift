@@ -11,7 +11,7 @@ final class HandCore: TargetCore, @unchecked Sendable {
 
   init() {
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: handType, owner: nil))
+    target.initialize(to: csched_target(type: handType, owner: nil, waits_for: nil))
     super.init(target)
   }
 
@@ -51,7 +51,7 @@ final class KeptPlace: TargetCore, @unchecked Sendable {
   init(_ gone: Note) {
     kept = Capture(gone)
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: handType, owner: nil))
+    target.initialize(to: csched_target(type: handType, owner: nil, waits_for: nil))
     super.init(target)
   }
 
