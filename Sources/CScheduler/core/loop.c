@@ -11,7 +11,7 @@
 // Obligations
 //   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
 //       thing pushes or pokes after adding it. So one of the two sees the other. To be left to a host is such a sleep, and what
-//       keeps the loop from it wakes the host.
+//       keeps the loop from it wakes the host; but a host that has promised another run needs neither.
 //   P2  The one whose push, poke or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
 //   P3  Turns: due timers first, then sources, then up to TURN jobs, then the clock (and poller) again: no kind starves another.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
@@ -76,7 +76,8 @@ struct csched_loop {
   csched_time turn_time;
   unsigned turn_jobs;
   bool turn_timers;
-  bool holds_jobs; // the innermost run leaves the inbox alone
+  bool holds_jobs;  // the innermost run leaves the inbox alone
+  bool is_promised; // the host comes again by itself
   csched_time spin_for;
   unsigned depth;               // of runs
   LIST_ENTRY(csched_loop) link; // among those of its thread
@@ -393,7 +394,7 @@ static void leave(csched_loop *loop, const run_frame *frame) {
   loop->holds_jobs = frame->outer_holds_jobs;
   current = frame->outer;
   csched_target_leave(&frame->inside);
-  if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
+  if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // P1
 }
 
 csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {
@@ -466,7 +467,7 @@ size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
   return count;
 }
 
-bool csched_loop_run_through_(csched_loop *loop, const csched_job *last) {
+bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised) {
   run_frame frame;
   enter(&frame, loop, "csched_loop_run_through_");
   loop->holds_jobs = last == NULL; // P9
@@ -474,7 +475,9 @@ bool csched_loop_run_through_(csched_loop *loop, const csched_job *last) {
   while ((last == NULL || !csched_job_is_idle(last)) && (job = next_unless_dropping(loop)) != NULL)
     csched_job_perform_(job);
   bool has_more = !csched_mpsc_is_empty(&loop->inbox);
+  loop->is_promised = is_promised;
   leave(loop, &frame);
+  loop->is_promised = false;
   return has_more;
 }
 
