@@ -122,7 +122,7 @@ MUTANTS = [
     ("a loop is left to its host without a park", "core/loop.c", "fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1", "fds->is_in_host = csched_mpsc_is_empty(&loop->inbox);"),
     ("a loop is left to its host without another look", "core/loop.c", "? !has_work(loop, NULL, 0) :", "? true :"),
     ("a run does not take its park in a host back", "core/loop.c", "  if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);\n", ""),
-    ("a nested run leaves the loop to its host", "core/loop.c", "if (--loop->depth == 0 && loop->fds.has_host)", "if (--loop->depth, loop->fds.has_host)"),
+    ("a nested run leaves the loop to its host", "core/loop.c", "if (--loop->depth == 0 && loop->fds.has_host && !loop", "if (--loop->depth, loop->fds.has_host && !loop"),
     ("the host is not told of a close", "core/loop.c", ": fds->knows_close && csched", ": csched"),
     ("loop: due timers have no budget", "core/loop.c", "    loop->timers_left--; // P3\n", ""),
     ("loop: jobs have no budget", "core/loop.c", "  if (job != NULL) loop->jobs_left--; // P3\n", ""),
@@ -140,6 +140,7 @@ MUTANTS = [
     ("what waits is overtaken by what runs at once", "core/loop.c", "  return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);", "  return true;"),
     ("a husk is taken out by a look, and not released", "core/loop.c", "    csched_job_discard_(csched_mpsc_pop(&loop->inbox));\n", "    csched_mpsc_pop(&loop->inbox);\n"),
     ("a look takes the mark of a parked queue for a job", "core/mpsc.c", "if (queue->first == NULL && csched_mpsc_has_news(queue)) queue", "if (queue->first == NULL) queue"),
+    ("a host that has been promised nothing is not told", "core/loop.c", "  loop->is_promised = is_promised;\n", "  loop->is_promised = true;\n"),
     # loop_fd.c
     ("a loop left with work does not say so", "core/loop_fd.c", "  else wake(fds); // E2\n", ""),
     ("a wake that was served stays with the host", "core/loop_fd.c", "  if (fds->is_stale) collect(fds, false); // E2: what they were for was there before\n", ""),

@@ -11,7 +11,7 @@
 // Obligations
 //   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
 //       thing pushes or pokes after adding it. So one of the two sees the other. To be left to a host is such a sleep, and what
-//       keeps the loop from it wakes the host.
+//       keeps the loop from it wakes the host; but a host that has promised another run needs neither.
 //   P2  The one whose push, poke or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
 //   P3  No kind starves another. A batch is up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of the queues
 //       that stand on the loop included; then the clock (and the poller) again. What is submitted during a batch for a moment that
@@ -88,6 +88,7 @@ struct csched_loop {
   unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
   bool has_more_timers;                          // the last look at the timers has found one
   unsigned holds_at;                             // the depth of the run that leaves the inbox alone, or 0
+  bool is_promised;                              // the host comes again by itself
   csched_time spin_for;
   unsigned depth;               // of runs
   bool was_left;                // the last run was, and there was none since
@@ -426,7 +427,7 @@ static void park_in_host(csched_loop *loop) {
 }
 
 static void end_run(csched_loop *loop) {
-  if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
+  if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // P1
 }
 
 static void left(csched_job *run) { // P7
@@ -537,7 +538,7 @@ CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csc
   return count;
 }
 
-CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last) {
+CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised) {
   CSCHED_ROOM_IN_FRAME();
   csched_level_look_(CSCHED_CALLER_FRAME()); // P7
   csched_scope scope;
@@ -551,7 +552,9 @@ CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_jo
   }
   bool has_more = !csched_mpsc_is_empty(&loop->inbox);
   loop->holds_at = outer_holds_at;
+  loop->is_promised = is_promised;
   leave(loop, &scope);
+  loop->is_promised = false;
   return has_more;
 }
 

@@ -1,6 +1,13 @@
 #include "kernel.h"
 
+#include <poll.h>
+
 // What may run at once beside a loop, and a host that has its jobs run in its own order.
+
+static bool is_readable(int fd) {
+  struct pollfd one = {.fd = fd, .events = POLLIN};
+  return poll(&one, 1, 0) > 0;
+}
 
 static csched_loop *make_loop(void) {
   csched_loop *loop = NULL;
@@ -112,26 +119,33 @@ ctest_failure ctest_loop_run_through(void) {
     probe_init(&probes[i], i == 6 ? nest : note, &journal);
     probes[i].id = i;
   }
-  CHECK(csched_loop_fd(loop) >= 0);
+  int fd = csched_loop_fd(loop);
+  CHECK(fd >= 0);
   for (int i = 0; i < 4; i++) CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[i])), 0);
   CHECK_EQUAL(csched_loop_submit_at(loop, &probes[4].timer, csched_now() + 1 * MS), 0);
   CHECK_EQUAL(csched_loop_submit_at(loop, &probes[5].timer, csched_now() + 3600000 * MS), 0);
   nap(2 * MS);
-  CHECK(csched_loop_run_through_(loop, NULL)); // what is due, and no job
+  CHECK(csched_loop_run_through_(loop, NULL, false)); // what is due, and no job
   CHECK_JOURNAL(&journal, "4");
-  CHECK(csched_loop_run_through_(loop, job_of(&probes[1])));
+  CHECK(csched_loop_run_through_(loop, job_of(&probes[1]), false));
   CHECK_JOURNAL(&journal, "4,0,1");
-  CHECK(csched_loop_run_through_(loop, job_of(&probes[1]))); // it has run
+  CHECK(csched_loop_run_through_(loop, job_of(&probes[1]), false)); // it has run
   CHECK_JOURNAL(&journal, "4,0,1");
   csched_job_cancel(job_of(&probes[3]));
-  CHECK(!csched_loop_run_through_(loop, job_of(&probes[3]))); // as far as where it was
+  CHECK(!csched_loop_run_through_(loop, job_of(&probes[3]), false)); // as far as where it was
   CHECK_JOURNAL(&journal, "4,0,1,2");
   CHECK_PROBE(&probes[3], 0, 1);
   CHECK_EQUAL(csched_loop_submit_at(loop, &probes[6].timer, csched_now() + 1 * MS), 0);
   nap(2 * MS);
   CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[7])), 0);
-  CHECK(!csched_loop_run_through_(loop, NULL));
+  CHECK(!csched_loop_run_through_(loop, NULL, false));
   CHECK_JOURNAL(&journal, "4,0,1,2,6,7");
+  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[0])), 0);
+  CHECK(csched_loop_run_through_(loop, NULL, true));
+  CHECK(!is_readable(fd)); // a promise is enough
+  CHECK(csched_loop_run_through_(loop, NULL, false));
+  CHECK(is_readable(fd));
+  CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   csched_loop_destroy(loop);
   CHECK_PROBE(&probes[5], 0, 1);
   return kernel_result();

@@ -123,8 +123,9 @@ CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
 void csched_loop_stop(csched_loop *loop);
 
 /// Does: runs what is due and ready, as csched_loop_run_ready, and of the submitted jobs those as far as `last`, which was submitted;
-/// none when that is NULL. Returns: whether jobs are left. Thread: the loop's. Private.
-bool csched_loop_run_through_(csched_loop *loop, const csched_job *last);
+/// none when that is NULL. With `is_promised` the host is not told of what is left: another of these runs is on its way.
+/// Returns: whether jobs are left. Thread: the loop's. Private.
+bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised);
 
 /// Returns: whether work can be done here at once without overtaking what waits in the loop, or running inside of it: the caller is on
 /// the loop's thread, nothing is queued or due, nothing of the loop's or of what stands on it is running, and it is open. If not, what

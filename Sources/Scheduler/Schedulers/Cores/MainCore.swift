@@ -8,6 +8,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
   let loop: OpaquePointer
   private let host = Protected<Host?>(nil)
   private let hasHost = Atomic(false)
+  /// How many runs the host has been asked for, and has not come to.
+  private let asked = Atomic(0)
 
   private init() {
     guard let loop = csched_main_loop() else { fatalError("MainScheduler: no memory for its loop") }
@@ -62,13 +64,17 @@ final class MainCore: TargetCore, @unchecked Sendable {
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
     let mark = PlainAction {}
     mark.submit { _ = csched_loop_submit(loop, $0) }
-    host { mark.lookAt { last in MainCore.shared.inHost { _ = csched_loop_run_through_($0, last) } } }
+    asked.add(1, ordering: .relaxed)
+    host {
+      let core = MainCore.shared, isPromised = core.asked.subtract(1, ordering: .relaxed).newValue > 0
+      mark.lookAt { last in core.inHost { _ = csched_loop_run_through_($0, last, isPromised) } }
+    }
   }
 
   /// Runs what is due, and leaves the rest to runs of its own.
   func runDue() {
     let hasMore = inHost { loop in
-      let hasMore = csched_loop_run_through_(loop, nil)
+      let hasMore = csched_loop_run_through_(loop, nil, false)
       _ = csched_loop_run_until(loop, 0)  // takes a stop that was meant for nobody here
       return hasMore
     }
