@@ -7,6 +7,7 @@
 //   N3  The loop and its activation are used under the lock only, and gone from here before they end.
 //   N4  Whoever has waited sees what was before the stop.
 //   N5  The time is not over early; a stop in time is no timeout.
+//   N6  Of what dispatch has submitted to the loop, nothing waits there when the wait is over.
 // Orderings: the lock's, the loop's.
 // Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
 //   "every dispatch that was taken runs, however it meets the end", "a late stop, again and again, never ends another wait".

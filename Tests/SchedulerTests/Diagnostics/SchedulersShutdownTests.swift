@@ -88,15 +88,17 @@ import Testing
         let began = Gate(), wrong = Counter(), many = 4
         let look: @Sendable () -> Void = {
           began.open()
-          usleep(2_000)
-          for _ in 0..<50 {
+          // Until the pool is ending, and takes no more: it is no other one, that nobody would end.
+          let isRefused = eventually {
             let current = Schedulers.current as? ConcurrentScheduler
             if current == nil || Schedulers.enclosing !== current { wrong.increment() }
+            return (current?.schedule {} as? any Cancelable)?.isDisposed == true
+          }
+          if !isRefused { wrong.increment() }
+          for _ in 0..<50 {
+            if !(Schedulers.current is ConcurrentScheduler) { wrong.increment() }
             usleep(100)
           }
-          // The pool is ending, and takes no more; it is no other one, that nobody would end.
-          let refused = (Schedulers.current as? ConcurrentScheduler)?.schedule {} as? any Cancelable
-          if refused?.isDisposed != true { wrong.increment() }
         }
         for number in 0..<many {
           if number % 2 == 0 { Thread.detachNewThread { try? blocking { () async -> Void in look() } } }
