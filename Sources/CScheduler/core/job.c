@@ -33,7 +33,7 @@
 //   "cancel and wait returns when the job submits itself again", "a job that ends its thread has ended",
 //   "a job that ends its thread on a loop has ended", "a job that is left by longjmp has ended",
 //   "after fork a wait for a job of the parent stops the process".
-// Models: checks/job.c, checks/trampoline.c. Not modelled: J8.
+// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8.
 
 #include "job_internal.h"
 

@@ -33,7 +33,7 @@
 //   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
 //   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise",
 //   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
-// Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
+// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P8.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
