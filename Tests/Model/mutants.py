@@ -8,10 +8,12 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 CHECKS = {
     "a queue's jobs are none of the loop's": "loop",
     "lock": "lock", "lock_owner": "lock", "parking": "lock", "mpsc": "queue|loop|thread|pool", "job": "job|loop|thread", "trampoline": "trampoline",
-    "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial",
+    "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|levels|waits",
+    "levels": "levels|trampoline", "waits": "waits|serial",
     "pool": "pool", "pool_idle": "pool:|pool keeper|pool fork: two", "pool_worker": "pool:|pool end|pool keeper",
     "pool_keeper": "pool:|pool keeper", "fork_join": "pool fork", "clock": "clock", "delivery": "delivery",
-    "a job that ends its thread has not ended": "trampoline",
+    "a run that is left goes on": "levels", "a loop whose run was left outlives its thread": "levels",
+    "a trampoline that is left stays open": "levels",
     # These are killed by one check, which gets all of the time.
     "loop_fd.c: csched_fds_wake_: load_acquire becomes load_relaxed": "poller: opened while a wake",
     "pool_keeper.c: release_tick: fence_full becomes fence_compiler": "pool: a job ends its thread|pool keeper",
@@ -90,8 +92,8 @@ MUTANTS = [
     ("a park orders nothing", "core/mpsc.c", "csched_cas_acq_rel(&queue->head, &head, PARKED)", "csched_cas_relaxed(&queue->head, &head, PARKED)"),
     ("a close that unparks owes no wake", "core/mpsc.c", "// Q3, Q6: pairs with take; carries what the closer wrote\n  return head == PARKED;", "\n  return false;"),
     # job.c
-    ("a job runs whatever its state", "core/job.c", "  bool begins = csched_cas_relaxed(&job->state, &found, (uint32_t)RUNNING); // J1",
-     "  bool begins = true;\n  csched_store_relaxed(&job->state, (uint32_t)RUNNING); // J1"),
+    ("a job runs whatever its state", "core/job.c", "  return CSCHED_LIKELY(csched_cas_relaxed(&job->state, found, (uint32_t)RUNNING)); // J1",
+     "  csched_store_relaxed(&job->state, (uint32_t)RUNNING);\n  return true; // J1"),
     ("release does not wait for the end of drop", "core/job.c", "  if (found == DROPPING && csched_cas_release(&job->state, &found, (uint32_t)PASSED)) return; // J3: pairs with cancel's acquire\n", ""),
     ("no heavy fence before the wait for a run", "core/job.c", "  csched_fence_heavy_(); ", "  "),
     ("the end of a run wakes nobody", "core/job.c", "  if (does_anybody_wait()) wake(job); // J6\n", ""),
@@ -108,8 +110,14 @@ MUTANTS = [
     ("a cancelled husk is not released", "core/job.c",
      "// J3: pairs with the passing; the queue has done with the memory end(job);",
      "csched_store_release(&job->state, (uint32_t)IDLE);"),
-    ("a job that ends its thread has not ended", "core/job.c", "    csched_job *job = running.jobs[--running.depth];\n    if (job != NULL) end(job);",
-     "    running.depth--;"),
+    # levels.c
+    ("a job that is left has not ended", "core/levels.c", "if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job);", ""),
+    ("a job that ends its thread has not ended", "core/levels.c", "  if (mine != NULL) leave_all(&mine->first.levels[0], CSCHED_CALLER_FRAME(), true);",
+     "  if (mine != NULL) set_top(&mine->first.levels[0]);"),
+    ("a frame that is gone is there", "core/levels.c", "  return frame < caller && is_on_own_stack(frame) && is_on_own_stack(caller);", "  return false;"),
+    ("what is left inside of a job stays when that returns", "core/levels.c", "  if (is_here(level)) leave_all(level, caller, false);\n", "  set_top(level);\n"),
+    ("an exception leaves a level", "core/levels.c", "  if (is_here(scope->level)) leave_all(scope->level->outer, caller, true);\n", ""),
+    ("a thread's end keeps its levels", "core/levels.c", "  if (value == mine) csched_levels_free_();\n", ""),
     # loop.c and thread.c
     ("a loop does not look again after parking", "core/loop.c", "  if (!has_work(loop, activation, 0)) {", "  {"),
     ("the stop of an activation is not announced", "core/loop.c", "  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire\n  announce(loop);", "  csched_store_release(&activation->stopped, 1u);"),
@@ -237,14 +245,15 @@ MUTANTS = [
     ("a job may be submitted twice", "core/job.c", "(state != RUNNING || !forget(job))) // J4", "(state == RUNNING && !forget(job))) // J4"),
     # job.c, the rest
     ("cancel does not drop", "core/job.c", "  job->type->drop(job); // J2\n", ""),
-    ("a job submitted again is ended again", "core/job.c", "      running.jobs[i] = NULL;\n      return true;", "      return true;"),
+    ("a job submitted again is ended again", "core/job.c", "  level->job = NULL;\n  return true;", "  return true;"),
     # trampoline.c
     ("a nested frame takes the outer jobs", "core/trampoline.c", "  mine->start = mine->last; // T2\n", ""),
     ("a popped frame keeps its place", "core/trampoline.c", "  mine->start = frame->outer_start;\n", ""),
     ("what is set aside runs beside the wait", "core/trampoline.c", "  mine->base = mine->last; // T2\n", ""),
     ("what is put back keeps its place", "core/trampoline.c", "  mine->start = aside->start;\n", ""),
     ("the last link is forgotten", "core/trampoline.c",
-     "    if (trampoline->last == &job->next) trampoline->last = trampoline->start;\n", ""),
+     "    if (trampoline->last == &job->next) trampoline->last = start;\n", ""),
+    ("a trampoline that is left stays open", "core/trampoline.c", "  csched_trampoline *trampoline = opened->context;\n  csched_trampoline_active_ = NULL;", "  csched_trampoline *trampoline = opened->context;"),
     ("a thread's end drops nothing", "core/trampoline.c", "    csched_job_discard_(job);\n", ""),
     ("a thread's end keeps its trampoline", "core/trampoline.c", "  mine = NULL;\n  free(trampoline);", "  mine = NULL;"),
     # timer.c
@@ -276,6 +285,15 @@ MUTANTS = [
     ("a sync that ran inline leaves what came meanwhile", "core/serial.c", "  if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // S1\n", "  if (csched_mpsc_park(&serial->inbox) || !is_suspended(serial)) return;\n"),
     ("a sync that ran inline hands on without a part", "core/serial.c", "  take_part(serial);\n  let_go(serial);", "  let_go(serial);"),
     ("a refused drain drops nothing", "core/serial.c", "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);", "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) {}"),
-    ("a wait in a circle is begun", "core/serial.c", "    ends = !csched_target_is_inside(&each->target);\n", "    ends = true;\n"),
+    ("a sync that is left keeps the queue", "core/serial.c", "static void left(csched_job *held) { leave(held->context); }", "static void left(csched_job *held) { (void)held; }"),
+    ("a sync after a stop is a deadlock", "core/serial.c", "  if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7\n", ""),
+    ("a run that is left goes on", "core/loop.c", "  loop->was_left = true;\n  end_run(loop);", ""),
+    ("a loop whose run was left outlives its thread", "core/loop.c", "  loop->was_left = true;\n", ""),
+    # waits.c
+    ("a wait in a circle is begun", "core/waits.c", "    ends = !csched_target_is_held_here_(each);\n", "    ends = true;\n"),
+    ("a wait looks at the first thread only", "core/waits.c", "each != NULL && ends; each = next(each))", "each != NULL && ends; each = NULL)"),
+    ("a wait does not look at what a queue stands on", "core/waits.c", "  while (target != NULL && target->waits_for == NULL) target = csched_target_base_(target);\n", ""),
+    ("a loop that is not run takes no part in a circle", "core/waits.c", "  csched_loops_set_waits_for_(target);\n", ""),
+    ("the end of a wait leaves its mark", "core/waits.c", "  set_waits_for(NULL);\n", ""),
     ("the end of a sync wakes nobody", "core/serial.c", "  csched_futex_wake_(ended, 1);\n", ""),
 ]

@@ -42,7 +42,7 @@
 //   "after fork a wait for a job of the parent stops the process",
 //   "a job is freed after cancel and wait", "a job is freed when it is idle", "a waiter is not kept by a job that runs again and again",
 //   "a job that is initialised while it is in use stops the process".
-// Models: checks/job.c, checks/trampoline.c. Not modelled: J8.
+// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8.
 
 #include "job_internal.h"
 

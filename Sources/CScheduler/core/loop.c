@@ -46,7 +46,7 @@
 //   "a run goes as far as a job, and no further", "work runs at once beside a loop only when nothing waits or runs there",
 //   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
 //   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
-// Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
+// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P8.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>

@@ -5,7 +5,7 @@
 // however many others, for such a target. Of the threads that would close a circle the last one to come is refused: all are looked at,
 // and written down, under one lock. One step leads to one target, because who holds a target holds all that it stands on.
 // No atomics: the lock is the order.
-// Models: checks/serial.c.
+// Models: checks/waits.c, checks/serial.c.
 
 #include <CScheduler/lock.h>
 

@@ -129,6 +129,14 @@ void model_block(const void *waits_for, csched_time deadline) {
 
 void model_exit(void) { longjmp(*model_threads[model_self].exit_to, 1); }
 
+static void end_specific(model_thread *me) {
+  for (int i = 0; i < 8; i++) {
+    void *value = me->specific[i].value;
+    me->specific[i].value = NULL;
+    if (value != NULL) me->specific[i].destructor(value);
+  }
+}
+
 static void *thread_main(void *argument) {
   int self = (int)(intptr_t)argument;
   model_thread *me = &model_threads[self];
@@ -136,11 +144,7 @@ static void *thread_main(void *argument) {
   jmp_buf end;
   me->exit_to = &end;
   if (setjmp(end) == 0) me->body(me->context);
-  for (int i = 0; i < 8; i++) {
-    void *value = me->specific[i].value;
-    me->specific[i].value = NULL;
-    if (value != NULL) me->specific[i].destructor(value);
-  }
+  end_specific(me);
   me->status = MODEL_ENDED;
   for (int t = 0; t < model_thread_count; t++)
     if (model_threads[t].status == MODEL_BLOCKED && model_threads[t].waits_for == me)
@@ -207,6 +211,7 @@ void model_run(void) {
   for (int t = 1; t < model_thread_count; t++) model_view_join(&model_threads[0].view, &model_threads[t].view);
   model_threads[0].status = MODEL_READY; // for the inspection
   if (model_current->inspect != NULL) model_current->inspect();
+  end_specific(&model_threads[0]);
   if (!leaks_allowed) model_plain_check_leaks();
   for (int t = 0; t < model_thread_count; t++)
     if (model_threads[t].is_cores && model_threads[t].given_up != 1)

@@ -90,6 +90,10 @@ static void jump(probe *probe) {
   longjmp(back, 1);
 }
 
+static void leave_trampoline(void) {
+  if (setjmp(back) == 0) submit(4, jump);
+}
+
 static void *trampolines(void *unused) {
   for (int i = 0; i < 3; i++) {
     order = (journal){0};
@@ -104,7 +108,7 @@ static void *trampolines(void *unused) {
     CHECK_JOURNAL(&order, "1,2,3");
     CHECK(csched_trampoline_is_required());
     order = (journal){0};
-    if (setjmp(back) == 0) submit(4, jump); // on the own stack it is found
+    leave_trampoline(); // on the own stack it is found
     CHECK(csched_trampoline_is_required());
     CHECK_PROBE(&probes[4], 1, 0);
     submit(6, log_it);
