@@ -199,6 +199,7 @@ static void go_astray(void *context) {
   csched_loop *loop;
   probe later;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
+  while (open("/dev/null", O_RDONLY) < 200) {} // so that its three have numbers in a row
   int fd = csched_loop_fd(loop) + stray->which, other = stray->by == CLOSED ? -1 : new_descriptor(stray->by);
   if (other < 0) close(fd);
   else dup2(other, fd);
@@ -297,7 +298,7 @@ static void run_lost_loop(void *unused) {
   if (child == 0) run_without_descriptor();
   int status = 0;
   waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) raise(WTERMSIG(status)); // it has said why
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) abort(); // it has said why
 }
 
 ctest_failure ctest_env_fork_when_full(void) {

@@ -45,6 +45,14 @@ static void learn_thread(probe *probe) {
   atomic_store((atomic_int *)probe->context, 1);
 }
 
+// Whoever runs the tests may have blocked it.
+static void unblock(int number, sigset_t *before) {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  pthread_sigmask(SIG_UNBLOCK, &one, before);
+}
+
 // The handlers interrupt the loop's thread, which submits to both as well, and the other one.
 ctest_failure ctest_env_submits_in_handler(bool on_poller) {
   KERNEL();
@@ -52,7 +60,9 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller) {
   memset(&all, 0, sizeof all);
   handled_here = &all;
   struct sigaction action = {.sa_handler = submit_in_handler, .sa_flags = SA_RESTART}, before;
+  sigset_t mask;
   sigaction(SIGUSR1, &action, &before);
+  unblock(SIGUSR1, &mask);
   all.thread = start_thread("handled");
   CHECK_EQUAL(csched_loop_create(&all.loop), 0);
   if (on_poller) CHECK(csched_loop_fd(all.loop) >= 0);
@@ -78,6 +88,7 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller) {
   csched_loop_run_until(all.loop, csched_now() + 20 * MS);
   wait_until_run(all.thread);
   for (int i = 0; i < FROM_HANDLER; i++) CHECK_PROBE(&all.probes[i], 1, 0);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
   sigaction(SIGUSR1, &before, NULL);
   csched_loop_destroy(all.loop);
   stop_and_join(all.thread, CSCHED_STOP_RUN);
@@ -93,6 +104,8 @@ static void lock_in_handler(int number) {
 
 static void interrupt_owner(void *unused) {
   (void)unused;
+  sigset_t before;
+  unblock(SIGUSR1, &before);
   signal(SIGUSR1, lock_in_handler);
   csched_lock_lock(&in_use);
   raise(SIGUSR1);
