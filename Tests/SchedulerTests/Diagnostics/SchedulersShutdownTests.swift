@@ -88,11 +88,13 @@ import Testing
         let began = Gate(), wrong = Counter(), many = 4
         let look: @Sendable () -> Void = {
           began.open()
-          // Until the pool is ending, and takes no more: it is no other one, that nobody would end.
-          let isRefused = eventually {
-            let current = Schedulers.current as? ConcurrentScheduler
-            if current == nil || Schedulers.enclosing !== current { wrong.increment() }
-            return (current?.schedule {} as? any Cancelable)?.isDisposed == true
+          // Until the pool is ending, and takes no more: it is no other one, that nobody would end. All of them at a time.
+          let isRefused = withBlocking {
+            eventually {
+              let current = Schedulers.current as? ConcurrentScheduler
+              if current == nil || Schedulers.enclosing !== current { wrong.increment() }
+              return (current?.schedule {} as? any Cancelable)?.isDisposed == true
+            }
           }
           if !isRefused { wrong.increment() }
           for _ in 0..<50 {
