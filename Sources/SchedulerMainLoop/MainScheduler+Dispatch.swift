@@ -14,8 +14,11 @@ extension MainScheduler {
   /// The source that watches the main scheduler's descriptor. Unsafe, because the protocol is not Sendable; nobody uses it again.
   private nonisolated(unsafe) static let host: any DispatchSourceRead = {
     let descriptor = MainScheduler.hostDescriptor()
-    precondition(
-      descriptor >= 0, "MainScheduler.useDispatchMain: the system has no descriptor to give: error \(-descriptor)")
+    if descriptor < 0 {
+      misuse(
+        "MainScheduler.useDispatchMain",
+        "the system has no descriptor to give: error \(-descriptor). Raise the limit of open files, or close some.")
+    }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .main)
     source.setEventHandler { MainScheduler.runInHost() }
     source.activate()

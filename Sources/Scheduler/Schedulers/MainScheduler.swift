@@ -60,7 +60,7 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
     let (ticket, isFirst) = MainCore.shared.takeTicket()
     guard place == nil, isFirst, MainCore.shared.isHere else { return submit(ticket) }
     defer { withExtendedLifetime(ticket) {} }
-    return core.run(run)
+    return EndedAction.leading(to: core.run(run))
   }
 
   // MARK: running

@@ -33,7 +33,8 @@ public final class SubscriptionScheduler: SchedulerType {
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    Schedulers.hasCurrent ? action(state) : background.schedule(state, action: action)
+    Schedulers.hasCurrent
+      ? EndedAction.leading(to: action(state)) : background.schedule(state, action: action)
   }
 
   @discardableResult
