@@ -22,8 +22,11 @@ extension MainScheduler {
 
   private static func watched() -> any DispatchSourceRead {
     let descriptor = MainScheduler.hostDescriptor()
-    precondition(
-      descriptor >= 0, "MainScheduler.useDispatchMain: the system has no descriptor to give: error \(-descriptor)")
+    if descriptor < 0 {
+      misuse(
+        "MainScheduler.useDispatchMain",
+        "the system has no descriptor to give: error \(-descriptor). Raise the limit of open files, or close some.")
+    }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .main)
     source.setEventHandler { MainScheduler.runDueInHost() }
     source.activate()

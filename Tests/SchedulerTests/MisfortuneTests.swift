@@ -145,10 +145,11 @@ private func letOthersRest() {
 
   @Test("who did not prepare, and finds no thread for the pool, is told to") func notPrepared() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      guard ctest_forbid_threads(true) else { fatalError("prepare()") }
+      guard ctest_forbid_threads(true) else {
+        fatalError("Scheduler: ConcurrentScheduler.init: the system has no thread … prepare()")
+      }
       ConcurrentScheduler().schedule {}
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("prepare()"))
+    expectMessage(result, "Scheduler: ConcurrentScheduler.init: the system has no thread", "prepare()")
   }
 }

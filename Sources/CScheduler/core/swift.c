@@ -16,3 +16,9 @@ void csched_swift_sleep_until_(csched_time deadline) {
   for (csched_time now; (now = csched_now()) < deadline;)
     csched_nap_(deadline - now < LONGEST ? deadline - now : LONGEST);
 }
+
+void csched_swift_stop_(const char *text) { csched_os_abort_(text); }
+
+void csched_swift_wait_(uint32_t *word, uint32_t value) { csched_futex_wait_(word, value, CSCHED_FOREVER); }
+
+void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); }

@@ -118,7 +118,7 @@ public final class RunLoopLock: Sendable {
       defer { state.hasBegun = true }
       return state.hasBegun
     }
-    if isSecond { fatalError("RunLoopLock.run: called a second time. Make a RunLoopLock for each wait.") }
+    if isSecond { misuse("RunLoopLock.run", "called a second time. Make a RunLoopLock for each wait.") }
     let deadline = timeout?.deadline ?? csched_time.max
     var aside = csched_trampoline_aside()
     csched_trampoline_set_aside(&aside)
@@ -186,7 +186,7 @@ public final class RunLoopLock: Sendable {
   private func serveAlone(until deadline: csched_time, givesUp: () -> Bool) {
     var created: OpaquePointer?
     guard csched_loop_create(&created) == 0, let loop = created else {
-      fatalError("RunLoopLock.run: no memory for a loop")
+      misuse("RunLoopLock.run", "no memory for a loop")
     }
     defer { csched_loop_destroy(loop) }
     _ = serve(loop, until: deadline, givesUp: givesUp)

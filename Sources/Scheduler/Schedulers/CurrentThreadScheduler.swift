@@ -31,10 +31,11 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     if csched_trampoline_enter() {
-      return core.run {
+      let returned = core.run {
         defer { csched_trampoline_leave() }
         return action(state)
       }
+      return EndedAction.leading(to: returned)
     }
     let waiting = ScheduledAction(.disposing { action(state) })
     waiting.submit { csched_trampoline_run($0) }

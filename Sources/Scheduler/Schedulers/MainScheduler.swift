@@ -30,7 +30,8 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   public override func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    runsAtOnce ? core.run { action(state) } : super.schedule(state, action: action)
+    runsAtOnce
+      ? EndedAction.leading(to: core.run { action(state) }) : super.schedule(state, action: action)
   }
 
   @discardableResult

@@ -37,8 +37,9 @@ public final class SubscriptionScheduler: SchedulerType {
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    if Schedulers.hasCurrent { return action(state) }
-    return MainCore.isHere ? MainCore.shared.run { action(state) } : background.schedule(state, action: action)
+    if Schedulers.hasCurrent { return EndedAction.leading(to: action(state)) }
+    return MainCore.isHere
+      ? EndedAction.leading(to: MainCore.shared.run { action(state) }) : background.schedule(state, action: action)
   }
 
   @discardableResult

@@ -154,7 +154,6 @@ import Testing
       }
       over.wait()
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("Schedulers.shutdown: called inside of an action"))
+    expectMessage(result, "Scheduler: Schedulers.shutdown: called inside of an action", "Call it outside")
   }
 }

@@ -67,11 +67,11 @@ import Testing
 
   @Test("sync on itself stops the process with a message") func deadlockStops() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let queue = SerialScheduler()
+      let queue = SerialScheduler(name: "images")
       queue.sync { queue.sync {} }
     }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("could never end"))
+    expectMessage(
+      result, "Scheduler: SerialScheduler.sync: \"images\": ", "could never end", "Call the closure directly")
   }
 
   @Test("a queue has its target's priority, unless it has one of its own") func priorities() async {

@@ -12,7 +12,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   private let asked = Atomic(0)
 
   private init() {
-    guard let loop = csched_main_loop() else { fatalError("MainScheduler: no memory for its loop") }
+    guard let loop = csched_main_loop() else { misuse("MainScheduler.instance", "no memory for its loop") }
     self.loop = loop
     super.init(csched_loop_target(loop), isOnMain: true)
   }
@@ -32,8 +32,11 @@ final class MainCore: TargetCore, @unchecked Sendable {
 
   /// Makes sure that the loop knows its thread, which must be the main one.
   func requireMain(_ function: String) {
-    precondition(
-      Self.isHere, "MainScheduler.\(function): called on another thread. Only the main thread runs the main scheduler.")
+    if !Self.isHere {
+      misuse(
+        "MainScheduler.\(function)",
+        "called on another thread. Only the main thread runs the main scheduler: call it there.")
+    }
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }
 

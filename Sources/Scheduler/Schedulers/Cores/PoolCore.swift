@@ -56,8 +56,9 @@ final class PoolCore: TargetCore, @unchecked Sendable {
       csched_swift_sleep_until_(csched_now() + pause)
       do { return try started(priority) } catch { code = error.code }
     }
-    fatalError(
-      "ConcurrentScheduler: the system has no thread for the pool: error \(code). Call ConcurrentScheduler.prepare() before, and handle its error."
+    misuse(
+      "ConcurrentScheduler.init",
+      "the system has no thread for the pool: error \(code). Call ConcurrentScheduler.prepare() before, and handle its error."
     )
   }
 

@@ -21,7 +21,7 @@ class TargetCore: @unchecked Sendable {
 
   /// A new scheduler on this core; for each kind its own.
   func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
-    preconditionFailure("each kind of core makes its own")
+    misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
   }
 
   /// Keeps what the core stands for going, for a delayed action, until as many calls of ``letGo()``.
@@ -32,6 +32,9 @@ class TargetCore: @unchecked Sendable {
 
   /// Takes one ``use()`` back.
   func letGo() {}
+
+  /// Whether what is delivered may be run before the delivery returns.
+  var mayRunInside: Bool { false }
 
   /// Makes `scheduler` the one that ``Schedulers/current`` finds here, unless there is one. Returns the one that is.
   @discardableResult

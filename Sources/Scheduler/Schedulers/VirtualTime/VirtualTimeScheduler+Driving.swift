@@ -66,10 +66,11 @@ extension VirtualTimeScheduler {
         var work = queue.takeFirst(action)
         if work == nil { continue }
         turns += 1
-        precondition(turns <= turnLimit, excess)
+        if turns > turnLimit { stopForExcess(request) }
         drive.countTurn()
         queue.raiseClock(to: action.time)
         core.run { perform(action, work.take()!) }  // which is current until the captures are gone, too
+        action.leave()
       } else {
         if let target = drive.target { queue.raiseClock(to: target) }
         drive = VirtualDrive()
@@ -89,8 +90,8 @@ extension VirtualTimeScheduler {
   }
 
   /// Runs `action`.
-  private func perform(_ action: VirtualAction<Converter>, _ work: VirtualAction<Converter>.Work) {
-    switch work {
+  private func perform(_ action: VirtualAction<Converter>, _ work: consuming VirtualAction<Converter>.Work) {
+    switch consume work {
     case .once(let body), .waking(let body):
       body()
       action.settle(nil)
@@ -109,10 +110,18 @@ extension VirtualTimeScheduler {
     }
   }
 
-  private var excess: String {
-    """
-    VirtualTimeScheduler: one call ran \(turnLimit) actions and found still more. Does one schedule itself again for ever? Dispose \
-    of it, advance to a time instead of running all, lengthen the period, or raise turnLimit.
-    """
+  private func stopForExcess(_ request: VirtualDrive<VirtualTime>.Request) -> Never {
+    let function =
+      switch request {
+      case .advance: "advance"
+      case .run: "run"
+      case .step: "step"
+      }
+    misuse(
+      "VirtualTimeScheduler.\(function)",
+      """
+      one call ran \(turnLimit) actions and found still more. Does one schedule itself again for ever? Dispose of it, advance to a \
+      time instead of running all, lengthen the period, or raise turnLimit.
+      """)
   }
 }
