@@ -14,6 +14,7 @@
 //   K3  BLOCKED counts each worker once: standing leaves RUNNING by the worker's exchange or the keeper's compare-and-exchange,
 //       and whoever takes it away from there, or brings it back, changes the count.
 //   K4  The keeper ends before the inboxes are closed: what is due by then is delivered. What comes later it refuses.
+//   K5  The keeper calls nothing of the user's: workers do that for it (pool_carry.c).
 // Orderings
 //   watching: →0 ordered by a full fence, →1 acquire, pairs with →0's release: `tick` is free · standing: relaxed, its value is all
 // Assumes: a thread's own clock of processor time (platform.h).
@@ -25,7 +26,7 @@
 
 #include "pool_internal.h"
 
-#include <errno.h>
+#include "loop_internal.h"
 
 enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, LEFT = 4 };
 
@@ -36,7 +37,9 @@ static const int64_t TICK = 4500000; // ns; two of them, and the start of a thre
 int csched_pool_start_keeper_(csched_pool *pool) {
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(pool, 0, name);
-  return csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
+  int error = csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
+  if (error == 0) csched_loop_carry_by_(csched_thread_loop(pool->keeper), &pool->courier); // K5
+  return error;
 }
 
 static csched_target *keeper_target(const csched_pool *pool) {

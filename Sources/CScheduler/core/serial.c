@@ -229,8 +229,13 @@ static bool has(const csched_target *target, const csched_job *job) { // S9
   return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
 }
 
-static const csched_target_type serial_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .base = base, .enter = enter, .leave = leave, .has = has};
+static const csched_target_type serial_type = {.deliver = deliver,
+                                               .deliver_at = deliver_at,
+                                               .base = base,
+                                               .enter = enter,
+                                               .leave = leave,
+                                               .has = has,
+                                               .passes_on_ = true};
 
 typedef struct sync_job {
   csched_job job;

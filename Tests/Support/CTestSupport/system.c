@@ -37,7 +37,8 @@ static bool read_file(const char *path, char *text, size_t size) {
   return length > 0;
 }
 
-static size_t count_threads(const char *name) {
+// Writes the number of the last one counted into `last`, which may be NULL.
+static size_t count_threads(const char *name, uint32_t *last) {
   DIR *tasks = opendir("/proc/self/task");
   size_t count = 0;
   for (struct dirent *each; tasks != NULL && (each = readdir(tasks)) != NULL;) {
@@ -49,15 +50,22 @@ static size_t count_threads(const char *name) {
       comm[strcspn(comm, "\n")] = 0;
       if (strcmp(comm, name) != 0) continue;
     }
+    if (last != NULL) *last = (uint32_t)atoi(each->d_name);
     count++;
   }
   if (tasks != NULL) closedir(tasks);
   return count;
 }
 
-size_t ctest_thread_count(void) { return count_threads(NULL); }
+size_t ctest_thread_count(void) { return count_threads(NULL, NULL); }
 
-size_t ctest_threads_named(const char *name) { return count_threads(name); }
+size_t ctest_threads_named(const char *name) { return count_threads(name, NULL); }
+
+uint32_t ctest_thread_named_so(const char *name) {
+  uint32_t thread = 0;
+  count_threads(name, &thread);
+  return thread;
+}
 
 static int64_t status_of(uint32_t thread, const char *key) {
   char path[64], text[4096];
