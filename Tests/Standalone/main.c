@@ -288,6 +288,16 @@ static void run_clock(void) {
   RUN(ctest_clock_idle(50));
 }
 
+static void run_carry(void) {
+  RUN(ctest_carry_on_no_timekeeper(times(1), seed()));
+  for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++) {
+    RUN(ctest_carry_keeps_order(clock, times(50)));
+    RUN(ctest_carry_is_not_held_up(clock, 1));
+    RUN(ctest_carry_is_not_held_up(clock, 2));
+    RUN(ctest_carry_cancel_races(clock, times(20), seed()));
+  }
+}
+
 static void run_fd(void) {
   RUN(ctest_fd_ready());
   RUN(ctest_fd_level_and_edge());
@@ -431,6 +441,7 @@ int main(int count, char **arguments) {
   run_loop();
   run_timer();
   run_clock();
+  run_carry();
   run_fd();
   run_serial();
   run_pool();

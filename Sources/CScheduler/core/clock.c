@@ -94,7 +94,7 @@ static void look_at(clock_queue *queue) {
   for (int left = MOST; left > 0; left--) {     // CL8
     timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1
     if (timer == NULL) break;
-    csched_delivery_make_(timer); // CL5
+    csched_delivery_make_(csched_clock_courier_(), timer); // CL5
   }
   csched_lock_lock(&queue->timers.lock);
   csched_store_relaxed(&queue->is_telling, 0u); // CL6: under the lock, after the deliveries
@@ -109,6 +109,7 @@ static void thread_main(void *context) {
     csched_poller_event rung[CLOCKS];
     int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
     for (int i = 0; i < count; i++) look_at(&all->queues[rung[i].tag]);
+    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // see clock_carry.c
   }
 }
 
@@ -175,6 +176,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase != CSCHED_FORK_IN_CHILD) return;
   if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: the same
   csched_store_relaxed(&shared, NULL);                                  // CL7: the same
+  csched_clock_leave_carriers_behind_();
   starting = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }
@@ -209,6 +211,7 @@ void csched_clocks_stop_(void) {
   if (CSCHED_UNLIKELY(error != 0)) csched_poller_refused_(&all->poller, error);
   csched_os_thread_join_(all->thread);
   for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
+  csched_clock_end_carriers_();
   close_all(all, CLOCKS);
   csched_lock_lock(&starting);
   is_stopping = false;
@@ -220,17 +223,19 @@ void csched_clocks_end_(void) {
   is_made = false;
 }
 
-bool csched_clocks_are_kept_(void) { return csched_load_relaxed(&shared) != NULL; } // hint
+size_t csched_clocks_threads_(void) {
+  return csched_clock_carrier_threads_() + (csched_load_relaxed(&shared) != NULL); // hint
+}
 
 // MARK: submitting
 
 // Returns: whether nothing waits, or is on its way, whose turn comes before that of one that is due at `deadline`.
-static bool is_next(clock_queue *queue, csched_time deadline) {
+static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
   bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
                csched_load_relaxed(&queue->is_telling) == 0; // CL6: under the lock, which carries what was delivered
   csched_lock_unlock(&queue->timers.lock);
-  return is_it;
+  return is_it && !csched_delivery_must_follow_(csched_clock_courier_(), target); // CL6
 }
 
 int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csched_timer *timer, csched_time deadline,
@@ -241,7 +246,7 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
   timer->target = target;
   clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
   clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
-  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, deadline))) // CL1, CL6
+  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {

@@ -231,8 +231,20 @@ CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   if (CSCHED_LIKELY(level->job == job)) end_run(job); // J4
 }
 
+static CSCHED_THREAD_LOCAL csched_bin *bin_here;
+
+csched_bin *csched_job_discard_into_(csched_bin *bin) {
+  csched_bin *before = bin_here;
+  bin_here = bin;
+  return before;
+}
+
 void csched_job_discard_(csched_job *job) {
   uint32_t found = QUEUED;
+  if (CSCHED_UNLIKELY(bin_here != NULL)) {
+    bin_here->take(bin_here, job);
+    return;
+  }
   if (!csched_cas_relaxed(&job->state, &found, (uint32_t)CANCELLED)) { // J1: unlinking it has acquired it
     pass_husk(job, found);
     return;

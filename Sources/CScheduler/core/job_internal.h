@@ -13,6 +13,14 @@ void csched_job_perform_(csched_job *job);
 /// Does: drops `job` unless it was cancelled, then releases it. Requires: it has been unlinked.
 void csched_job_discard_(csched_job *job);
 
+/// Who discards jobs in place of a thread that may not call what is the user's; from there it calls csched_job_discard_.
+typedef struct csched_bin {
+  void (*take)(struct csched_bin *bin, csched_job *job);
+} csched_bin;
+
+/// Does: has `bin` discard what this thread would from now on; NULL: nobody does. Returns: who did before.
+csched_bin *csched_job_discard_into_(csched_bin *bin);
+
 /// Does: the first half of csched_job_cancel. If it returns DROPPED, the job does not end before the second half.
 csched_cancel_result csched_job_begin_cancel_(csched_job *job);
 

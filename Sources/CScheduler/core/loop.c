@@ -89,6 +89,7 @@ struct csched_loop {
   bool has_more_timers;                          // the last look at the timers has found one
   unsigned holds_at;                             // the depth of the run that leaves the inbox alone, or 0
   bool is_promised;                              // the host comes again by itself
+  csched_courier *courier;                       // NULL, or the loop only keeps the time for others
   csched_time spin_for;
   unsigned depth;               // of runs
   bool was_left;                // the last run was, and there was none since
@@ -195,14 +196,19 @@ static void announce(csched_loop *loop) {
 
 static int deliver_now(csched_timer *timer) { return timer->target->type->deliver(timer->target, &timer->job); }
 
+// On the submitter's thread, but behind what a courier has on its way.
+static int deliver_late(csched_loop *loop, csched_timer *timer) { // P9
+  return loop->courier != NULL && csched_delivery_follows_(loop->courier, timer) ? 0 : deliver_now(timer);
+}
+
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
   if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // hint: pass looks again
       csched_timers_pass_(&loop->timers, deadline))                                      // P9
-    return deliver_now(timer);
+    return deliver_late(loop, timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_LATE) return deliver_now(timer); // P9
-  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1
+  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer); // P9
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);            // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
   require_not_left(loop, "csched_loop_submit_at");
   csched_job_discard_(&timer->job); // P6
@@ -223,8 +229,8 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
   require_not_left(loop, "csched_loop_rearm");
-  if (added == CSCHED_TIMER_LATE) deliver_now(timer);    // P9
-  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1: as a submission
+  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer); // P9
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1: as a submission
   return added != CSCHED_TIMER_REFUSED;
 }
 
@@ -262,7 +268,8 @@ static const csched_target_type loop_type = {.deliver = deliver,
                                              .enter = may_run_here,
                                              .is_bound_here = is_bound_here,
                                              .is_closed = is_closed,
-                                             .has = has};
+                                             .has = has,
+                                             .passes_on_ = true};
 
 csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
 
@@ -322,7 +329,8 @@ static csched_job *next_timer(csched_loop *loop) {
       csched_store_relaxed(&loop->timers.telling, 0u); // P9: after the lock
       return timer != NULL ? &timer->job : NULL;
     }
-    deliver_now(timer);
+    if (loop->courier != NULL) csched_delivery_pass_on_(loop->courier, timer);
+    else deliver_now(timer);
   }
   return NULL;
 }
@@ -369,13 +377,17 @@ static csched_job *next_ready(csched_loop *loop) {
 void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
   csched_fds_close_(&loop->fds);
+  if (loop->courier != NULL) csched_job_discard_into_(&loop->courier->bin);
   csched_job *job;
   while (!is_dropping(loop) && ((job = next_ready(loop)) != NULL || loop->has_more_timers))
     if (job != NULL) csched_job_perform_(job);
   while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
   csched_timer *timer;
   while ((timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
+  if (loop->courier != NULL) csched_job_discard_into_(NULL);
 }
+
+void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier) { loop->courier = courier; }
 
 static bool has_work(const csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || is_stopped(loop, activation) || is_closing(loop) ||

@@ -1,8 +1,10 @@
 // What a thread does with the loop that it is built around: the other half of loop.h.
-// Depends on: loop.h.
+// Depends on: loop.h, delivery_internal.h.
 #pragma once
 
 #include <CScheduler/loop.h>
+
+#include "delivery_internal.h"
 
 /// Does: creates a loop that belongs to no thread yet. Returns: NULL when there is no memory.
 csched_loop *csched_loop_create_unbound_(void);
@@ -28,6 +30,10 @@ void csched_loop_unbind_(csched_loop *loop);
 /// Returns: how many jobs the loop that runs on this thread may still take in its batch, to be counted down; NULL: none runs here.
 /// It stays valid as long as the calling job.
 unsigned *csched_loop_jobs_left_(void);
+
+/// Does: has `courier` deliver and discard in place of the loop's thread whatever may call something of the user's: see delivery.c.
+/// Thread: whoever made the loop, before anything is submitted.
+void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier);
 
 /// Does: closes the loop and gives the outstanding work what the policy asks for. Thread: the loop's.
 void csched_loop_finish_(csched_loop *loop);

@@ -25,7 +25,6 @@
 
 #include "pool_internal.h"
 
-#include "delivery_internal.h"
 #include "job_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
@@ -91,8 +90,11 @@ static bool is_closed(const csched_target *target) { // X1
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
 static bool may_run_anywhere(csched_target *target) { return !is_closed(target); }
-static const csched_target_type pool_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .enter = may_run_anywhere, .is_closed = is_closed};
+static const csched_target_type pool_type = {.deliver = deliver,
+                                             .deliver_at = deliver_at,
+                                             .enter = may_run_anywhere,
+                                             .is_closed = is_closed,
+                                             .passes_on_ = true};
 
 static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority priority, const char *function) {
   csched_panic_(function, "%d is no priority. Name one of csched_priority.", (int)priority);
@@ -159,7 +161,7 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: its value is all
     csched_pool_join_keeper_(pool);                     // X1: whoever stops the pool closes it
     csched_lock_lock(&pool->pick);
-    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1
+    for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1
     csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: who reads it takes that, and sees what was pushed
     csched_lock_unlock(&pool->pick);
     csched_pool_wake_all_(pool); // X2
@@ -199,8 +201,7 @@ void csched_pool_destroy(csched_pool *pool) {
                   (void *)pool);
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
-  csched_pool_free_keeper_(pool);
-  csched_delivery_settle_(); // as in loop.c
+  csched_pool_free_keeper_(pool); // whose loop waits for a delivery that is being made, which may be one to this pool
   csched_os_unwatch_forks_(&pool->forks);
   free(pool);
 }
@@ -208,7 +209,7 @@ void csched_pool_destroy(csched_pool *pool) {
 // MARK: the beginning
 
 static void init(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
-  static const int nice_of[CSCHED_PRIORITIES] = {0, 0, 5, 10};
+  static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0};
   memset(pool, 0, sizeof *pool + most * sizeof(csched_pool_worker));
   pool->workers = workers;
   pool->most_threads = most;
@@ -220,7 +221,8 @@ static void init(csched_pool *pool, const csched_pool_options *options, size_t w
   pool->has_nice = pool->had_nice;
   if (options->name != NULL) strlcpy(pool->name, options->name, sizeof pool->name); // cut for good when it is shown
   TAILQ_INIT(&pool->idle);
-  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+  csched_pool_init_courier_(pool);
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[i];
     class->target.type = &pool_type;
     class->pool = pool;

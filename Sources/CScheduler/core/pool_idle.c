@@ -60,7 +60,7 @@ int csched_pool_start_first_(csched_pool *pool) {
 // MARK: looking
 
 bool csched_pool_hint_(csched_pool *pool) {
-  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[i];
     if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_news(&class->inbox)) return true; // hint
   }

@@ -8,9 +8,12 @@
 
 #include "../platform/platform.h"
 #include "bsd.h"
+#include "delivery_internal.h"
 #include "job_internal.h"
 
-enum { CSCHED_PRIORITIES = 4, CSCHED_DEQUE_SLOTS = 64, CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
+// What comes after the priorities is the keeper's: timers to be delivered, and jobs to be discarded, by workers.
+enum { CSCHED_PRIORITIES = 4, CSCHED_CARRIED = 4, CSCHED_BINNED = 5, CSCHED_CLASSES = 6 };
+enum { CSCHED_DEQUE_SLOTS = 64, CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
@@ -37,6 +40,9 @@ struct csched_pool_worker {
   // Its own.
   bool is_searching, is_surplus, has_left;
   unsigned blocking_depth, helping_depth;
+  // See pool_carry.c; under `pick`.
+  const csched_target *carries_for;
+  csched_job *carried, **last_carried;
   int nice;
   csched_pool_class *class;
   csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each level, whose forker waits on another thread
@@ -53,7 +59,7 @@ struct csched_pool_worker {
 };
 
 struct csched_pool {
-  csched_pool_class classes[CSCHED_PRIORITIES];
+  csched_pool_class classes[CSCHED_CLASSES];
   // Written at the start and at the end.
   CSCHED_CACHE_ALIGNED uint32_t closing; ///< this and the next two: see pool.c
   uint32_t ending;
@@ -74,6 +80,8 @@ struct csched_pool {
   bool is_joined;
   // See pool_keeper.c.
   csched_thread *keeper;
+  csched_courier courier; ///< see pool_carry.c
+  uint32_t on_its_way;
   csched_timer tick;
   uint32_t watching;
   csched_fork_watch forks; ///< see pool_fork.c
@@ -118,6 +126,13 @@ bool csched_pool_leave_in_child_(
     csched_pool *pool); ///< this thread is none of its workers any more; returns: whether it was
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
+
+// pool_carry.c: what workers do for the keeper.
+void csched_pool_init_courier_(csched_pool *pool);
+bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker,
+                                        csched_job *job); ///< returns: false when another will do it
+void csched_pool_carry_(csched_pool_worker *worker, csched_job *job);
+void csched_pool_end_carrying_(csched_pool_worker *worker); ///< of the one that it carries
 
 // pool.c
 bool csched_pool_must_end_(csched_pool *pool);     ///< whether a worker without work has something to do about the end

@@ -14,6 +14,7 @@
 //   K3  BLOCKED counts each worker once: standing leaves RUNNING by the worker's exchange or the keeper's compare-and-exchange,
 //       and whoever takes it away from there, or brings it back, changes the count.
 //   K4  The keeper ends before the inboxes are closed: what is due by then is delivered. What comes later it refuses.
+//   K5  The keeper calls nothing of the user's: workers do that for it (pool_carry.c).
 // Orderings
 //   watching: →0 ordered by a full fence, →1 acquire, pairs with →0's release: `tick` is free · standing: relaxed, its value is all
 // Assumes: a thread's own clock of processor time (platform.h).
@@ -25,7 +26,7 @@
 
 #include "pool_internal.h"
 
-#include <errno.h>
+#include "loop_internal.h"
 
 enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, LEFT = 4 };
 
@@ -40,6 +41,7 @@ int csched_pool_start_keeper_(csched_pool *pool) {
   csched_os_signals_block_(&before); // no handler of the user's runs there
   int error = csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   csched_os_signals_restore_(&before);
+  if (error == 0) csched_loop_carry_by_(csched_thread_loop(pool->keeper), &pool->courier); // K5
   return error;
 }
 

@@ -5,7 +5,8 @@
 //
 // Obligations
 //   C1  Each job is picked once, the oldest of its priority: the inboxes' consumer is whoever holds `pick`. The highest priority
-//       comes first, but one that is lower by n steps is passed over 8 << n times at the most.
+//       comes first, but one that is lower by n steps is passed over 8 << n times at the most. What workers do for the keeper comes
+//       before all of them (pool_carry.c).
 //   C2  A thief that looks at all slots up to `slots_used` misses none that can have forked: it is raised before the thread starts.
 //   C3  Each thread is let go of once: it detaches itself when it leaves an open pool; it is joined by the next one in its slot, or by
 //       the pool's join, when that is closing. A slot is taken by one thread at a time.
@@ -52,17 +53,26 @@ bool csched_pool_leave_in_child_(csched_pool *pool) {
 // MARK: picking
 
 bool csched_pool_is_queued_locked_(csched_pool *pool) {
-  for (int i = 0; i < CSCHED_PRIORITIES; i++)
+  for (int i = 0; i < CSCHED_CLASSES; i++)
     if (!csched_mpsc_is_empty(&pool->classes[i].inbox)) return true;
   return false;
 }
 
-// The highest priority that has work; a lower one that was passed over often enough comes first.
+static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *class) {
+  bool is_carried = class == &worker->pool->classes[CSCHED_CARRIED];
+  csched_job *job;
+  do job = csched_mpsc_pop(&class->inbox);
+  while (is_carried && job != NULL && !csched_pool_begin_carrying_locked_(worker, job));
+  csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // hint
+  return job;
+}
+
+// The highest priority that has work, the keeper's first; a lower one that was passed over often enough comes before.
 static csched_pool_class *choose_locked(csched_pool *pool) { // C1
   csched_pool_class *best = NULL;
   unsigned patience = PATIENCE;
-  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
-    csched_pool_class *class = &pool->classes[i];
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
+    csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES];
     if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0;
     else if (best == NULL) best = class;
     else if (++class->passed > patience) return class;
@@ -75,12 +85,12 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
   csched_pool *pool = worker->pool;
   if (!csched_pool_hint_(pool)) return NULL; // looked at again before a sleep
   csched_lock_lock(&pool->pick);             // C1
-  csched_pool_class *class = choose_locked(pool);
-  csched_job *job = class != NULL ? csched_mpsc_pop(&class->inbox) : NULL;
+  csched_pool_class *class;
+  csched_job *job = NULL;
+  while (job == NULL && (class = choose_locked(pool)) != NULL) job = pop_locked(worker, class);
   bool is_last = false, more = false;
   if (job != NULL) {
     class->passed = 0;
-    csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // hint
     is_last = csched_pool_stop_search_(worker);
     more = is_last && csched_pool_is_queued_locked_(pool);
   }
@@ -112,11 +122,22 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   if (outer != NULL) set_nice(worker, outer->nice); // helping in a wait
 }
 
+// In whatever the delivery runs at once, jobs can be forked.
+static void carry(csched_pool_worker *worker, csched_job *job) {
+  worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
+  set_nice(worker, worker->class->nice);
+  csched_pool_carry_(worker, job);
+  worker->class = NULL;
+}
+
 static bool run_one(csched_pool_worker *worker) {
   csched_pool_class *class;
   csched_job *job = pick(worker, &class);
   if (job == NULL) return csched_pool_help_(worker);
-  if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job);
+  long number = class - worker->pool->classes;
+  if (CSCHED_UNLIKELY(number == CSCHED_CARRIED)) carry(worker, job);
+  else if (CSCHED_UNLIKELY(number == CSCHED_BINNED || csched_pool_is_dropping_(worker->pool)))
+    csched_target_discard(job);
   else csched_pool_perform_(worker, class, job);
   return true;
 }
@@ -178,6 +199,7 @@ static void replace(csched_pool_worker *worker) { // C4
   }
   csched_pool_settle_(worker);
   worker->class = NULL;
+  if (worker->carries_for != NULL) csched_pool_end_carrying_(worker);
   csched_pool_end_help_(worker);
   csched_pool_forget_forks_(worker);
   if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);

@@ -231,7 +231,8 @@ static const csched_target_type serial_type = {.deliver = deliver,
                                                .enter = enter,
                                                .leave = leave,
                                                .is_closed = is_closed,
-                                               .has = has};
+                                               .has = has,
+                                               .passes_on_ = true};
 
 typedef struct sync_job {
   csched_job job;

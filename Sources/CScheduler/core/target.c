@@ -58,6 +58,11 @@ csched_target *csched_target_base_(const csched_target *target) {
   return target->type->base == NULL ? NULL : target->type->base(target);
 }
 
+csched_target *csched_target_foreign_(csched_target *target) {
+  while (target != NULL && target->type->passes_on_) target = csched_target_base_(target);
+  return target;
+}
+
 bool csched_target_enter_inline_(csched_target *target) {
   return target->type->enter != NULL && target->type->enter(target);
 }
@@ -84,7 +89,8 @@ static int deliver_at_left(csched_target *target, csched_timer *timer, csched_ti
   csched_target_panic_left_(target, "csched_target_submit_at");
 }
 
-const csched_target_type csched_target_left_ = {.deliver = deliver_left, .deliver_at = deliver_at_left};
+const csched_target_type csched_target_left_ = {
+    .deliver = deliver_left, .deliver_at = deliver_at_left, .passes_on_ = true};
 
 bool csched_target_is_left_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target))

@@ -27,6 +27,9 @@ extern const csched_target_type csched_target_left_;
 /// Returns: whether `target`, or what it stands on, is left behind.
 bool csched_target_is_left_(const csched_target *target);
 
+/// Returns: the first of `target` and what it stands on that is not the library's, and whose functions are the user's; NULL: there is none.
+csched_target *csched_target_foreign_(csched_target *target);
+
 /// The functions of the type, where it may have none.
 csched_target *csched_target_base_(const csched_target *target);
 bool csched_target_enter_inline_(csched_target *target);

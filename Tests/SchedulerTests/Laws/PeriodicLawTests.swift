@@ -157,6 +157,34 @@ import Testing
     #expect(start.duration(to: scheduler.now) >= .milliseconds(50))
   }
 
+  @Test("ticks that are made up for let other work have its turn", arguments: SchedulerUnderTest.queuedAndSerial)
+  func catchUpIsFair(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), ticks = Counter(), between = Log<Int>()
+    // Each takes longer than its period, so each is late, by ever more.
+    let timing = PeriodicTiming(startAfter: .zero, every: .microseconds(1), pace: .fixedRate(late: .catchUp))
+    let tokens = (0..<3).map { _ in
+      scheduler.schedulePeriodic(timing) {
+        ticks.increment()
+        usleep(20)
+      }
+    }
+    #expect(eventually { ticks.value >= 100 })
+    for delay in [nil, Duration.zero, .microseconds(50)] {
+      for _ in 0..<5 {
+        let before = Counter(), gate = Gate()
+        for _ in 0..<ticks.value { before.increment() }
+        let action: @Sendable () -> Void = {
+          between.add(ticks.value - before.value)
+          gate.open()
+        }
+        if let delay { scheduler.schedule(after: delay, action) } else { scheduler.schedule(action) }
+        #expect(gate.wait())
+      }
+    }
+    for token in tokens { token.dispose() }
+    #expect(between.entries.count == 15)
+  }
+
   @Test("a pause between the end of a tick and the next is kept", arguments: SchedulerUnderTest.queued)
   func fixedDelay(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), pauses = Log<Duration>(), last = Log<MonotonicTime>()

@@ -51,8 +51,8 @@ static size_t count_threads(const char *name, uint32_t *last) {
       comm[strcspn(comm, "\n")] = 0;
       if (strcmp(comm, name) != 0) continue;
     }
-    count++;
     if (last != NULL) *last = (uint32_t)atoi(each->d_name);
+    count++;
   }
   if (tasks != NULL) closedir(tasks);
   return count;
@@ -75,6 +75,12 @@ int ctest_nice_of_thread(const char *name) {
   uint32_t thread = 0;
   count_threads(name, &thread);
   return getpriority(PRIO_PROCESS, thread);
+}
+
+uint32_t ctest_thread_named_so(const char *name) {
+  uint32_t thread = 0;
+  count_threads(name, &thread);
+  return thread;
 }
 
 static int64_t status_of(uint32_t thread, const char *key) {

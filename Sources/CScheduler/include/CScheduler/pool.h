@@ -100,6 +100,9 @@ size_t csched_pool_worker_count(const csched_pool *pool);
 /// Returns: how many threads the workers have now, idle and blocked ones included. For tests and diagnostics. Thread: any.
 size_t csched_pool_thread_count(const csched_pool *pool);
 
+/// Returns: who delivers in place of a thread that keeps the time. Private.
+struct csched_courier *csched_pool_courier_(csched_pool *pool);
+
 /// Returns: how many threads the pool has in all, the one that keeps its time included. Thread: any. Private.
 size_t csched_pool_live_threads_(csched_pool *pool);
 

@@ -16,7 +16,9 @@ typedef struct csched_target csched_target;
 /// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard.
 typedef struct csched_target_type {
   /// Does: sees to it that `job` is performed later, after those delivered before it by the same thread (unless the target is
-  /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any.
+  /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any, but none that keeps the
+  /// time: timers that a pool has kept are delivered by one of its workers, those of another clock (clock.h) by one of a pool of the
+  /// clocks' own; for one target one after the other, in order. So it may run the job at once, and block.
   int (*deliver)(csched_target *target, csched_job *job);
   /// Does: sees to it that `timer` is delivered to `timer->target` at `deadline`, or `leeway` later at the most. Returns, thread:
   /// as deliver.
@@ -34,6 +36,7 @@ typedef struct csched_target_type {
   /// Returns: whether `job`, which was submitted, has come here and waits. Asked in a child of fork, by the one thread that there is:
   /// another one may have been on its way with it. NULL: it has.
   bool (*has)(const csched_target *target, const csched_job *job);
+  bool passes_on_; ///< Private: `deliver` is the library's, and runs nothing.
 } csched_target_type;
 
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.
@@ -53,7 +56,7 @@ CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Sw
 int csched_target_submit(csched_target *target, csched_job *job);
 
 /// Does: submits `timer`, to run at `deadline` (of csched_now) or up to `leeway` nanoseconds later, never before.
-/// Returns, requires, thread: as csched_target_submit.
+/// Returns, thread: as csched_target_submit. Requires: as csched_target_submit; a target of your own stays valid until the timer's release.
 int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
 
 /// Returns: the target whose job is running on this thread, the innermost one; NULL outside of any. Thread: any.

@@ -38,6 +38,8 @@ size_t ctest_threads_named(const char *name);
 /// The signals that the thread of this name blocks, and its nice value. Returns, or writes, nothing when there is none.
 bool ctest_thread_mask(const char *name, unsigned long long *mask);
 int ctest_nice_of_thread(const char *name);
+/// The number of a thread that bears exactly `name`; 0 when there is none.
+uint32_t ctest_thread_named_so(const char *name);
 /// Context switches of a thread of this process, voluntary and not; -1 when it is gone.
 int64_t ctest_thread_switches(uint32_t thread);
 int64_t ctest_thread_voluntary_switches(uint32_t thread);
@@ -300,6 +302,13 @@ void ctest_exit_clock_without_descriptors(void);
 void ctest_exit_clock_set(void);
 void ctest_die_no_such_clock(void);
 void ctest_die_timer_of_no_such_clock(void);
+
+// MARK: targets of one's own
+
+ctest_failure ctest_carry_on_no_timekeeper(int rounds, uint64_t seed);
+ctest_failure ctest_carry_keeps_order(csched_clock clock, int rounds);
+ctest_failure ctest_carry_is_not_held_up(csched_clock clock, int workers);
+ctest_failure ctest_carry_cancel_races(csched_clock clock, int rounds, uint64_t seed);
 
 // MARK: thread
 
