@@ -4,6 +4,7 @@
 
 #include "../../../Sources/CScheduler/platform/platform.h"
 
+#include <errno.h>
 #include <setjmp.h>
 
 enum { JOBS = 3 };
@@ -93,13 +94,15 @@ static void leave_run(void *unused) {
   while (ran < 2)
     if (setjmp(back) == 0) csched_loop_run_once(loop, CSCHED_FOREVER);
   model_assert(csched_target_current() == NULL);
-  csched_loop_destroy(loop);
 }
 static void left_run(void) {
   reset();
   model_spawn(leave_run, NULL);
 }
-static void two(void) { model_assert(ran == 2 && released == 2); }
+static void two(void) {
+  csched_loop_destroy(loop);
+  model_assert(ran == 2 && released == 2);
+}
 
 static void end_after_run(void *unused) {
   (void)unused;
@@ -113,9 +116,28 @@ static void ended_after_run(void) {
   reset();
   model_spawn(end_after_run, NULL);
 }
-static void closed(void) { // by the thread's end, if not the other way round
-  csched_loop_destroy(loop);
+static void closed(void) { // by the end of the thread
   model_assert(ran == 1 && dropped == 1 && released == 2);
+  model_assert(csched_loop_submit(loop, &jobs[2]) == ECANCELED);
+  csched_loop_destroy(loop);
+}
+
+// The host is told of what comes after a run that was left.
+static void leave_run_in_host(void *unused) {
+  (void)unused;
+  model_assert(csched_loop_create(&loop) == 0);
+  int fd = csched_loop_fd(loop);
+  model_spawn(submit, &jobs[0]);
+  model_spawn(submit, &jobs[1]);
+  while (ran < 2) {
+    model_poll(fd);
+    if (setjmp(back) == 0) csched_loop_run_ready(loop, 1);
+    model_assert(csched_loop_current() == NULL);
+  }
+}
+static void left_in_host(void) {
+  reset();
+  model_spawn(leave_run_in_host, NULL);
 }
 
 // MARK: queues, on a thread's loop that is run here and there
@@ -247,7 +269,8 @@ static void throw_out_of_sync(void *unused) {
   if (setjmp(back) == 0) csched_serial_sync_(serial, body, NULL, &scope);
   may_jump = false;
   csched_scope_end_(&scope);
-  give_up(); // and nobody looks
+  give_up();
+  while (ran == 0) csched_nap_(100000); // and nobody looks
 }
 static void thrown(void) {
   prepare_queue(2 + 1);
@@ -273,9 +296,10 @@ static void exited(void) {
   model_spawn(submit_to_queue, NULL);
 }
 const model_check levels_checks[] = {
-    {"levels: a job that is left by longjmp has ended, and so has the wait for it", left, both}, // J7, T5
+    {"levels: a job that is left by longjmp has ended, and so has the wait for it", left, both}, // J7
     {"levels: a nested run that is left is over when the job around it returns", nested, three}, // J7, P7
     {"levels: a loop goes on after a longjmp out of a run", left_run, two},                      // P7
+    {"levels: a host is told of what comes after a run that was left", left_in_host, two},       // P7
     {"levels: a loop is closed when its thread ends after a longjmp", ended_after_run, closed},  // P7
     {"levels: a queue goes on after a longjmp out of a sync, by a submission", left_then_submitted,
      two_and_a_sync}, // S8
