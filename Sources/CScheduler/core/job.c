@@ -105,13 +105,13 @@ static uint32_t *waiters_of(const csched_job *job) {
   return &waiters[(address >> 4 ^ address >> 12) % WAITERS];
 }
 
-static CSCHED_NOINLINE bool is_waited_for_slow(const csched_job *job) {
-  return csched_load_relaxed(waiters_of(job)) != 0; // J6
-}
+static bool is_waited_for(const csched_job *job) { return csched_load_relaxed(waiters_of(job)) != 0; } // J6
 
-// Requires: a light fence before. The job may be gone: its address is only a name.
-static inline bool is_waited_for(const csched_job *job) {
-  return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0) && is_waited_for_slow(job); // J6
+// After a light fence: whether `wake` has to be called. The job may be gone, and is a name to both.
+static inline bool does_anybody_wait(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6
+
+static CSCHED_NOINLINE void wake(csched_job *job) {
+  if (is_waited_for(job)) csched_futex_wake_(&job->state, INT32_MAX);
 }
 
 static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // J8
@@ -154,6 +154,7 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
 // Of one that is to run again. A waiter must not take the next run for the one before, nor the other way round.
 static CSCHED_NOINLINE void wake_for_another(csched_job *job) {
   uint32_t queued = QUEUED;
+  if (!is_waited_for(job)) return;
   csched_fetch_add_release(&job->submissions, 1u); // J5: release; pairs with the waiter's acquire; carries the work
   csched_cas_release(&job->state, &queued,
                      (uint32_t)QUEUED); // J5: release; pairs with cancel's acquire; carries the count
@@ -167,7 +168,7 @@ void csched_job_submitted_(csched_job *job, const char *function) {
                   name_of(state));
   csched_store_release(&job->state, (uint32_t)QUEUED); // J1: release; pairs with cancel's acquire; carries the job; J5
   if (CSCHED_UNLIKELY(state != IDLE)) csched_fence_light_(); // J6: light side; else the end before has looked
-  if (is_waited_for(job)) wake_for_another(job);             // J5, J6: before the push, which gives the job away
+  if (does_anybody_wait()) wake_for_another(job);            // J5, J6: before the push, which gives the job away
 }
 
 // The last that is done with a job. From the store on its memory is the caller's, or else `release`'s.
@@ -175,8 +176,8 @@ static inline void end(csched_job *job) {
   void (*release)(csched_job *) = job->type->release; // J9
   csched_store_release(&job->state, (uint32_t)IDLE);  // J5, J9: release; pairs with all acquires; carries the work
   csched_fence_light_();                              // J6: light side
-  if (is_waited_for(job)) csched_futex_wake_(&job->state, INT32_MAX); // J6
-  if (release != NULL) release(job);                                  // J3
+  if (does_anybody_wait()) wake(job);                 // J6
+  if (release != NULL) release(job);                  // J3
 }
 
 static void end_run(csched_job *job) {

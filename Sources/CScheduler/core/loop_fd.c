@@ -95,12 +95,15 @@ void csched_fds_turn_(csched_fds *fds, bool is_long) {
   if (fds->count > 0 && (++fds->turns >= MOST_TURNS || is_long)) collect(fds, false); // E5
 }
 
-csched_job *csched_fds_next_(csched_fds *fds) {
-  if (CSCHED_LIKELY(TAILQ_EMPTY(&fds->ready))) return NULL;
+static CSCHED_NOINLINE csched_job *call_ready(csched_fds *fds) {
   if (!csched_job_is_running_here_(&fds->job)) // else it is submitted by its own run, which is nested around
     csched_job_init(&fds->job, &calling, fds); // anew: the one before may have been left by unwinding
   csched_job_submitted_(&fds->job, "csched_loop_add_fd");
   return &fds->job;
+}
+
+csched_job *csched_fds_next_(csched_fds *fds) {
+  return CSCHED_LIKELY(TAILQ_EMPTY(&fds->ready)) ? NULL : call_ready(fds);
 }
 
 csched_job *csched_fds_look_(csched_fds *fds) {
