@@ -317,6 +317,7 @@ proctype mover() {
       owner = 0;
 #else
     :: owner == 0 -> /* W5; W8: and stays so */
+      assert(state != CANCELLED); /* W8 */
 #endif
       is_wake_low[0] = is_wake_low[0] || deadline <= wake_at[0];
       deadline = at;
@@ -396,6 +397,7 @@ inline pop(l) {
     if
     :: popped ->
       assert(clock >= deadline); /* W1 */
+      assert(state != CANCELLED); /* W8: its canceller, or who added it, has taken it out */
 #ifndef MUTANT_POPPED_AND_STAYS
       leave(l); /* W5 */
 #endif
