@@ -1,3 +1,4 @@
+import CTestSupport
 import Foundation
 import Scheduler
 import TestSupport
@@ -164,7 +165,8 @@ private final class ThreadWitness: Sendable {
 
 private func threadName() -> String {
   withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { name in
-    pthread_getname_np(pthread_self(), name.baseAddress!, name.count) == 0 ? String(cString: name.baseAddress!) : "?"
+    ctest_thread_name(name.baseAddress!)
+    return String(cString: name.baseAddress!)
   }
 }
 

@@ -14,8 +14,8 @@ typedef struct own {
 } own;
 
 static bool is_timekeeper(void) {
-  char name[16] = "";
-  pthread_getname_np(pthread_self(), name, sizeof name);
+  char name[64];
+  ctest_thread_name(name);
   return strcmp(name, "kept-0") == 0 || strcmp(name, "csched-clock") == 0;
 }
 

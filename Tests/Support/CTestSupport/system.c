@@ -29,6 +29,10 @@ uint32_t ctest_thread_id(void) {
   return id;
 }
 
+void ctest_thread_name(char *name) {
+  if (pthread_getname_np(pthread_self(), name, 64) != 0) strcpy(name, "?");
+}
+
 static bool read_file(const char *path, char *text, size_t size) {
   FILE *file = fopen(path, "r");
   if (file == NULL) return false;
