@@ -7,7 +7,7 @@ import Testing
 /// The threads that keep the time, the pool's and that of the wall and boot clocks, call nothing of the user's: they would be held up.
 @Suite(.nothingIsLeft) struct TimekeeperTests {
   static let places: [SchedulerUnderTest] =
-    SchedulerUnderTest.queued + [
+    SchedulerUnderTest.queued.filter { !$0.isVirtual } + [
       SchedulerUnderTest(name: "CustomScheduler, inline") { CustomScheduler { work in work() } },
       SchedulerUnderTest(name: "SerialScheduler on an inline CustomScheduler") {
         SerialScheduler(target: CustomScheduler { work in work() })

@@ -136,7 +136,8 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
   }
 
   @Test(
-    "disposeAndWait waits for the tick in progress, and none follows", arguments: SchedulerUnderTest.queued,
+    "disposeAndWait waits for the tick in progress, and none follows",
+    arguments: SchedulerUnderTest.queued.filter { !$0.isVirtual },  // where a period of zero has one tick
     [Duration.zero, .milliseconds(1)])
   func periodic(_ test: SchedulerUnderTest, period: Duration) throws {
     let scheduler = try test.make()

@@ -69,8 +69,10 @@ extension VirtualTimeScheduler {
         if turns > turnLimit { stopForExcess(request) }
         drive.countTurn()
         queue.raiseClock(to: action.time)
-        core.run { perform(action, work.take()!) }  // which is current until the captures are gone, too
-        action.leave()
+        core.run {  // which is current until the captures are gone, too
+          perform(action, work.take()!)
+          action.leave()
+        }
       } else {
         if let target = drive.target { queue.raiseClock(to: target) }
         drive = VirtualDrive()
