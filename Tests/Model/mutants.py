@@ -15,6 +15,9 @@ CHECKS = {
     "delivery": "delivery|pool carry|clock: a target",
     "a run that is left goes on": "levels", "a loop whose run was left outlives its thread": "levels",
     "a trampoline that is left stays open": "levels",
+    "a job that ends its thread has not ended": "trampoline",
+    "job.c: wake_for_another: cas_release becomes cas_relaxed": "job: submitted again beside",
+    "the count of submissions is not carried by the state": "job: submitted again beside",
     # These are killed by one check, which gets all of the time.
     "loop_fd.c: csched_fds_wake_: load_acquire becomes load_relaxed": "poller: opened while a wake",
     "pool_keeper.c: release_tick: fence_full becomes fence_compiler": "pool: a job ends its thread|pool keeper",
