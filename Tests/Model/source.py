@@ -49,3 +49,42 @@ class Source:
 def atomic_lines(text):
     """The numbers of the lines with an atomic operation or a fence, from 1."""
     return [number for number, line in enumerate(text.split("\n"), 1) if ATOMIC.search(line.split("//")[0])]
+
+
+def changed_lines(text, mutated):
+    """The numbers of the lines of `text` that differ in `mutated`, which differs in one place."""
+    least = min(len(text), len(mutated))
+    start = next((i for i in range(least) if text[i] != mutated[i]), least)
+    end = next((i for i in range(least - start) if text[-1 - i] != mutated[-1 - i]), least - start)
+    return range(text.count("\n", 0, start) + 1, text.count("\n", 0, max(start, len(text) - end)) + 2)
+
+
+FUNCTION = re.compile(r"^\w[^;={]*?\b(\w+)\([^;]*\{")
+
+
+def function_at(text, position):
+    """The name of the function of C that `position` is in."""
+    name = ""
+    for line in text[:text.find("\n", position)].split("\n"):
+        found = FUNCTION.match(line)
+        name = found[1] if found else name
+    return name
+
+
+def find(source, code, where, name, file):
+    """The one place of `code`, which must be unique among those that `where` names: a tag, a function, or both; all of the file without."""
+    places = source.places(code)
+    for word in where.split():
+        if TAG.fullmatch(word):
+            places = [each for each in places if word in tags(source.text, *each)]
+        else:
+            places = [each for each in places if function_at(source.text, each[0]) == word]
+    if len(places) != 1:
+        raise SystemExit(f"Tools/model: mutant '{name}': its code stands {len(places)} times in {file}{' at ' + where if where else ''}, not once")
+    return places[0]
+
+
+def replace(text, code, new, name, file, where=""):
+    """`text` with `new` in the one place of `code`."""
+    start, end = find(Source(text), code, where, name, file)
+    return text[:start] + new + text[end:]

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import announce
-from core_part import replace
+from source import replace
 import swift_mutants
 
 # What is compiled together, as patterns below Sources/Scheduler: as little as will do, because each mutant compiles its group.
