@@ -1,0 +1,303 @@
+// The soak: everything at once, for as long as is asked: soak MINUTES [SEED]. What it is for is what a test of a second does not show:
+// memory, descriptors and threads that are lost one at a time, and what happens once in ten million.
+//
+// It goes round through its phases, each for its share of the time. After each round all that was made has been destroyed; then
+//   submitted = run + dropped, and as many released
+//   as many descriptors and threads as after the first round, which warms up
+//   no more than MOST_BYTES in use by malloc, and MOST_RESIDENT resident, beyond that
+// No figure of time is judged. Only standing still is: no job released in PATIENCE while some are outstanding.
+
+#include "soak.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int64_t MOST_BYTES = 1 << 20, MOST_RESIDENT = 16 << 20;
+static const csched_time PATIENCE = 120000 * MS;
+
+static const soak_phase phases[] = {
+    {"locks", "sections", "trylocks", 0, 13, soak_locks},       // 500 threads, one lock
+    {"queues", "queues", NULL, 1000000, 17, soak_queues},       // created, used, destroyed
+    {"timers", "timers", "moves", 10000000, 25, soak_timers},   // far more than a loop has at a time
+    {"storms", "cancels", NULL, 0, 13, soak_storms},            // 64 threads, 64 targets
+    {"churn", "lives", "refused", 0, 12, soak_churn},           // of loops, threads, pools and queues, with work in them
+    {"forks", "children", NULL, 0, 7, soak_forks},              // beside all that, and each does a little
+    {"stops", "cancels", "SIGSTOPs", 0, 13, soak_stops},        // the storms, stopped again and again from outside
+};
+enum { PHASES = sizeof phases / sizeof phases[0], ROUNDS_MOST = 1000 };
+
+static soak_figures figures[PHASES];
+
+// MARK: checks, time, chance
+
+void soak_fail(const char *file, int line, const char *condition, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fflush(stdout);
+  fprintf(stderr, "soak: %s:%d: not %s: ", file, line, condition);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  _exit(1);
+}
+
+void soak_nap(csched_time span) {
+  struct timespec left = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
+  while (nanosleep(&left, &left) != 0) {}
+}
+
+uint64_t soak_chance(uint64_t *state) { // SplitMix64
+  uint64_t z = (*state += 0x9E3779B97F4A7C15);
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+  z = (z ^ z >> 27) * 0x94D049BB133111EB;
+  return z ^ z >> 31;
+}
+
+// MARK: threads
+
+typedef struct crew {
+  soak_body *body;
+  void *context;
+  atomic_int next, ready;
+  int count;
+} crew;
+
+static void *crew_main(void *argument) {
+  crew *crew = argument;
+  int index = atomic_fetch_add(&crew->next, 1);
+  atomic_fetch_add(&crew->ready, 1);
+  while (atomic_load(&crew->ready) < crew->count) soak_nap(100 * US);
+  crew->body(index, crew->context);
+  return NULL;
+}
+
+void soak_on_threads(int count, soak_body *body, void *context) {
+  crew crew = {.body = body, .context = context, .count = count};
+  pthread_t *threads = calloc((size_t)count, sizeof *threads);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 128 * 1024);
+  for (int i = 0; i < count; i++) {
+    int error = pthread_create(&threads[i], &attributes, crew_main, &crew);
+    CHECK(error == 0, "thread %d of %d: %s", i, count, strerror(error));
+  }
+  for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+  pthread_attr_destroy(&attributes);
+  free(threads);
+}
+
+// MARK: jobs
+
+static void run(csched_job *job) {
+  soak_job *this = (soak_job *)job;
+  CHECK(csched_now() >= atomic_load(&this->deadline), "a timer runs early");
+  if (this->body != NULL) this->body(this);
+  atomic_fetch_add_explicit(&this->tally->ran, 1, memory_order_relaxed);
+}
+
+static void drop(csched_job *job) {
+  atomic_fetch_add_explicit(&((soak_job *)job)->tally->dropped, 1, memory_order_relaxed);
+}
+
+static void release(csched_job *job) {
+  soak_job *this = (soak_job *)job;
+  soak_tally *tally = this->tally;
+  CHECK(atomic_exchange(&this->is_in_use, false), "a job is released twice"); // the memory is its owner's from here on
+  atomic_fetch_add_explicit(&tally->released, 1, memory_order_release);
+}
+
+void soak_job_init(soak_job *job, soak_tally *tally) {
+  static const csched_job_type type = {run, drop, release};
+  *job = (soak_job){.tally = tally};
+  csched_timer_init(&job->timer, &type, NULL);
+}
+
+static void begin(soak_job *job, csched_time deadline) {
+  CHECK(!atomic_exchange(&job->is_in_use, true), "a job is submitted twice");
+  atomic_store(&job->deadline, deadline);
+  atomic_fetch_add_explicit(&job->tally->submitted, 1, memory_order_relaxed);
+}
+
+bool soak_submit(soak_job *job, csched_target *target) {
+  begin(job, 0);
+  int answer = csched_target_submit(target, &job->timer.job);
+  CHECK(answer == 0 || answer == ECANCELED, "a submission says %d", answer);
+  return answer == 0;
+}
+
+bool soak_submit_at(soak_job *job, csched_target *target, csched_clock clock, csched_time deadline, csched_time leeway) {
+  begin(job, clock == CSCHED_CLOCK_MONOTONIC ? deadline : 0);
+  int answer = csched_target_submit_at_clock(target, clock, &job->timer, deadline, leeway);
+  CHECK(answer == 0 || answer == ECANCELED || answer == EAGAIN || answer == ENOMEM, "a submission says %d", answer);
+  return answer == 0;
+}
+
+void soak_settle(soak_tally *tally) {
+  uint64_t submitted = atomic_load(&tally->submitted), last = 0;
+  csched_time since = csched_now();
+  for (uint64_t released; (released = atomic_load(&tally->released)) != submitted; soak_nap(200 * US)) {
+    if (released != last) since = csched_now();
+    last = released;
+    CHECK(csched_now() - since < PATIENCE, "nothing goes on: %llu submitted, %llu ran, %llu dropped, %llu released",
+          (unsigned long long)submitted, (unsigned long long)tally->ran, (unsigned long long)tally->dropped,
+          (unsigned long long)released);
+  }
+  CHECK(tally->ran + tally->dropped == submitted, "%llu submitted, %llu ran, %llu dropped",
+        (unsigned long long)submitted, (unsigned long long)tally->ran, (unsigned long long)tally->dropped);
+}
+
+// MARK: what the process has
+
+typedef struct state {
+  int64_t resident, allocated; // bytes
+  int descriptors, threads;
+} state;
+
+static int entries_of(const char *path) {
+  DIR *folder = opendir(path);
+  int count = 0;
+  CHECK(folder != NULL, "%s: %s", path, strerror(errno));
+  for (struct dirent *each; (each = readdir(folder)) != NULL;) count += each->d_name[0] != '.';
+  closedir(folder);
+  return count;
+}
+
+static int64_t resident_bytes(void) {
+  long total = 0, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  CHECK(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2, "no figures of memory");
+  fclose(file);
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+static state look(void) {
+  malloc_trim(0);
+  return (state){resident_bytes(), (int64_t)mallinfo2().uordblks, entries_of("/proc/self/fd"),
+                 entries_of("/proc/self/task")};
+}
+
+// What has ended may take a moment to be gone.
+static state look_until_flat(const state *base) {
+  state now = look();
+  for (int i = 0; i < 1000 && (now.descriptors > base->descriptors || now.threads > base->threads); i++) {
+    soak_nap(10 * MS);
+    now = look();
+  }
+  return now;
+}
+
+static void check_flat(int round, const state *base, const state *now) {
+  CHECK(now->descriptors <= base->descriptors, "%d descriptors after round %d, %d after the first", now->descriptors,
+        round, base->descriptors);
+  CHECK(now->threads <= base->threads, "%d threads after round %d, %d after the first", now->threads, round,
+        base->threads);
+  CHECK(now->allocated <= base->allocated + MOST_BYTES, "%lld bytes are allocated after round %d, %lld after the first",
+        (long long)now->allocated, round, (long long)base->allocated);
+  CHECK(now->resident <= base->resident + MOST_RESIDENT, "%lld bytes are resident after round %d, %lld after the first",
+        (long long)now->resident, round, (long long)base->resident);
+  CHECK(csched_live_threads() == 0 || now->threads > 1, "%zu threads are counted", csched_live_threads());
+}
+
+// MARK: rounds
+
+static void run_round(csched_time span, uint64_t *seed) {
+  for (int i = 0; i < PHASES; i++) {
+    csched_time start = csched_now();
+    phases[i].run(start + span * (unsigned)phases[i].share / 100, seed, &figures[i]);
+    soak_settle(&figures[i].tally);
+    figures[i].time += csched_now() - start;
+  }
+}
+
+static void print_state(int round, const state *state) {
+  printf("%5d  %9.1f  %10.1f  %11d  %7d\n", round, (double)state->resident / (1 << 20),
+         (double)state->allocated / (1 << 10), state->descriptors, state->threads);
+  fflush(stdout);
+}
+
+static void print_figures(double minutes) {
+  printf("\nphase   seconds                count           per s     submitted           ran       dropped\n");
+  for (int i = 0; i < PHASES; i++) {
+    const soak_figures *each = &figures[i];
+    double seconds = (double)each->time / 1e9;
+    printf("%-7s %7.1f %11llu %-8s %11.0f %13llu %13llu %13llu", phases[i].name, seconds, (unsigned long long)each->count,
+           phases[i].unit, (double)each->count / seconds, (unsigned long long)each->tally.submitted,
+           (unsigned long long)each->tally.ran, (unsigned long long)each->tally.dropped);
+    if (phases[i].others_unit != NULL) printf("  %llu %s", (unsigned long long)each->others, phases[i].others_unit);
+    double goal = (double)phases[i].goal * minutes / 10;
+    if (goal > 0) printf("  %s %.0f", (double)each->count >= goal ? "of at least" : "the machine was too busy for", goal);
+    putchar('\n');
+  }
+}
+
+static int soak(double minutes, uint64_t seed) {
+  mallopt(M_ARENA_MAX, 4); // or resident memory is that of as many arenas as there happened to be threads
+  int rounds = minutes < 4 ? 4 : minutes > ROUNDS_MOST ? ROUNDS_MOST : (int)minutes;
+  csched_time span = (csched_time)(minutes * 60e9) / (unsigned)rounds;
+  state base = {0};
+  printf("round   MB resident  kB in use  descriptors  threads\n");
+  for (int round = 1; round <= rounds; round++) {
+    run_round(span, &seed);
+    state now = round == 1 ? look() : look_until_flat(&base);
+    print_state(round, &now);
+    if (round == 1) base = now;
+    else check_flat(round, &base, &now);
+  }
+  print_figures(minutes);
+  csched_shutdown(CSCHED_STOP_DROP);
+  return 0;
+}
+
+// MARK: the process that stops this one
+
+soak_stopper *soak_stopper_here;
+
+static void stop_and_go_on(pid_t child, uint64_t *seed) {
+  kill(child, SIGSTOP);
+  soak_nap(soak_below(seed, 20) * MS);
+  kill(child, SIGCONT);
+  atomic_fetch_add(&soak_stopper_here->stops, 1);
+  soak_nap(soak_below(seed, 20) * MS);
+}
+
+// Returns: the status to end with.
+static int watch(pid_t child, uint64_t seed) {
+  for (;;) {
+    int status;
+    if (waitpid(child, &status, WNOHANG) == child) {
+      if (WIFEXITED(status)) return WEXITSTATUS(status);
+      fprintf(stderr, "soak: ended by signal %d\n", WTERMSIG(status));
+      return 1;
+    }
+    if (atomic_load(&soak_stopper_here->is_wanted)) stop_and_go_on(child, &seed);
+    else soak_nap(10 * MS);
+  }
+}
+
+int main(int count, char **arguments) {
+  double minutes = count > 1 ? atof(arguments[1]) : 0;
+  uint64_t seed = count > 2 ? strtoull(arguments[2], NULL, 0) : (uint64_t)time(NULL) << 20 | (uint64_t)getpid();
+  if (minutes <= 0) {
+    fprintf(stderr, "%s MINUTES [SEED]\n", arguments[0]);
+    return 64;
+  }
+  printf("soak: %g minutes, seed %llu\n", minutes, (unsigned long long)seed);
+  fflush(stdout);
+  soak_stopper_here = mmap(NULL, sizeof *soak_stopper_here, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(soak_stopper_here != MAP_FAILED, "no memory");
+  pid_t child = fork(); // before there are threads
+  CHECK(child >= 0, "fork: %s", strerror(errno));
+  if (child > 0) return watch(child, seed);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  exit(soak(minutes, seed));
+}
