@@ -308,10 +308,11 @@ void ctest_exit_pool_without_threads(void) {
     probe_init(&probes[i], NULL, NULL);
     post(pool, CSCHED_PRIORITY_DEFAULT, &probes[i]);
   }
-  probe_init(&late, NULL, NULL); // no thread to keep the time
-  if (csched_pool_submit_at(pool, CSCHED_PRIORITY_DEFAULT, &late.timer, csched_now() + MS, 0) != EAGAIN) _Exit(2);
+  probe_init(&late, NULL, NULL); // the thread that keeps the time is there
+  if (csched_pool_submit_at(pool, CSCHED_PRIORITY_DEFAULT, &late.timer, csched_now() + MS, 0) != 0) _Exit(2);
+  CHECK_SOON(atomic_load(&late.releases) == 1);
   end_pool(pool, CSCHED_STOP_RUN);
   for (int i = 0; i < 100; i++) CHECK_PROBE(&probes[i], 1, 0);
-  CHECK_PROBE(&late, 0, 1);
+  CHECK_PROBE(&late, 1, 0);
   _Exit(kernel_result() == NULL ? 0 : 3);
 }
