@@ -100,8 +100,9 @@ void __wrap_csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   alarms[alarm->clock].deadline = deadline;
 }
 
-int __wrap_csched_poller_open_(csched_poller *poller);
-int __wrap_csched_poller_open_(csched_poller *poller) {
+int __wrap_csched_poller_open_(csched_poller *poller, const char *function);
+int __wrap_csched_poller_open_(csched_poller *poller, const char *function) {
+  (void)function;
   int error = refuse(EMFILE);
   *poller = (csched_poller){.fd = -1};
   if (error == 0) is_poller_open = true;
@@ -109,8 +110,8 @@ int __wrap_csched_poller_open_(csched_poller *poller) {
   return error;
 }
 
-void __wrap_csched_poller_close_(csched_poller *poller);
-void __wrap_csched_poller_close_(csched_poller *poller) {
+void __wrap_csched_poller_close_(const csched_poller *poller);
+void __wrap_csched_poller_close_(const csched_poller *poller) {
   (void)poller;
   is_poller_open = false;
 }
@@ -124,10 +125,18 @@ int __wrap_csched_poller_set_(csched_poller *poller, int fd, unsigned before, un
   return refuse(ENOMEM);
 }
 
-void __wrap_csched_poller_wake_(const csched_poller *poller);
-void __wrap_csched_poller_wake_(const csched_poller *poller) {
+int __wrap_csched_poller_wake_(const csched_poller *poller);
+int __wrap_csched_poller_wake_(const csched_poller *poller) {
   (void)poller;
   is_woken = true;
+  return 0;
+}
+
+// It is armed to try again what somebody else is to deliver, when there is nobody. Here the thread can deliver all itself.
+void __wrap_csched_poller_arm_(csched_poller *poller, csched_time deadline);
+void __wrap_csched_poller_arm_(csched_poller *poller, csched_time deadline) {
+  (void)poller;
+  REQUIRE(deadline == CSCHED_FOREVER, "something is left for others to deliver");
 }
 
 // MARK: the clocks' thread
