@@ -24,7 +24,6 @@ test: ## builds and tests everything, as CI does; QUICK=1 leaves the models and 
 	$(call step,lint,Tools/format --lint)
 	$(call step,unit tests,swift build --build-tests $(TRAITS) && swift test --skip-build --disable-xctest $(TRAITS))
 	$(call step,unit tests on one processor,taskset -c 0 swift test --skip-build --disable-xctest $(TRAITS))
-	$(call step,exit tests and laws in a release build,Tools/release-tests $(TRAITS))
 	$(call step,probes,Tools/probes)
 	$(if $(QUICK),,$(call step,models,Tools/promela && Tools/model $(BUDGET)))
 	$(if $(QUICK),,$(call step,sanitizers,Tools/sanitize thread address undefined delays thread-annotated thread-plain memory memcheck helgrind drd))

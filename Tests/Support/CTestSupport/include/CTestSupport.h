@@ -18,6 +18,8 @@ typedef enum ctest_sanitizer_kind {
   CTEST_THREAD_SANITIZER
 } ctest_sanitizer_kind;
 ctest_sanitizer_kind ctest_sanitizer(void);
+/// Ends the process well, but for a leak, which is to be found at its end.
+void ctest_leak_and_exit(void);
 
 /// Whether a kernel has a watchdog. Valgrind's DRD keeps the history since the oldest thread last synchronized: a watchdog
 /// sleeps all the time, and would make it slow. Change it between kernels only.
