@@ -51,13 +51,7 @@ format: ## formats all sources
 clean: ## removes what was built
 	rm -rf .build .build-* bench/out
 
-.PHONY: fuzz soak
-FUZZ_SECONDS ?= 60
+.PHONY: soak
 MINUTES ?= 10
-
-fuzz: ## random operations on the C core against models of it; FUZZ_SECONDS=600
-	@Tools/fuzz --self-test
-	@Tools/fuzz $(FUZZ_SECONDS)
-
 soak: ## everything at once for ten minutes, with figures; MINUTES=60
 	@Tools/soak $(MINUTES)

@@ -98,14 +98,17 @@ static void live_again_and_again(int index, void *context) {
   life life = {.churn = churn, .seed = &seed, .jobs = malloc(JOBS * sizeof *life.jobs)};
   CHECK(life.jobs != NULL, "no memory");
   for (int i = 0; i < JOBS; i++) soak_job_init(&life.jobs[i], churn->tally);
-  for (; !soak_is_over(churn->end); lives++) live(&life);
+  do {
+    live(&life);
+    lives++;
+  } while (!soak_is_over(churn->end));
   free(life.jobs);
   atomic_fetch_add(&churn->lives, lives);
   atomic_fetch_add(&churn->refused, life.refused);
 }
 
-void soak_churn(csched_time end, uint64_t *seed, soak_figures *figures) {
-  churn churn = {.end = end, .seed = soak_chance(seed), .tally = &figures->tally};
+void soak_churn(const soak_turn *turn, soak_figures *figures) {
+  churn churn = {.end = turn->end, .seed = soak_chance(turn->seed), .tally = &figures->tally};
   CHECK(csched_pool_create(&churn.pool, NULL) == 0, "no pool");
   soak_on_threads(CREW, live_again_and_again, &churn);
   csched_pool_destroy(churn.pool);

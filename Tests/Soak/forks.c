@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CREW = 4, JOBS = 16, ALARM = 300 };
+enum { CREW = 4, JOBS = 16, ALARM = 300, LEAST = 3 };
 
 typedef struct busy {
   csched_time end;
@@ -119,11 +119,13 @@ static void work_or_fork(int index, void *context) {
     be_busy(index, forking->busy);
     return;
   }
-  for (; !soak_is_over(forking->busy->end); forking->children++) fork_one(forking->busy, forking->children);
+  do {
+    fork_one(forking->busy, forking->children++);
+  } while (forking->children < LEAST || !soak_is_over(forking->busy->end));
 }
 
-void soak_forks(csched_time end, uint64_t *seed, soak_figures *figures) {
-  busy busy = {.end = end, .tally = &figures->tally, .seed = soak_chance(seed), .lock = CSCHED_LOCK_INIT};
+void soak_forks(const soak_turn *turn, soak_figures *figures) {
+  busy busy = {.end = turn->end, .tally = &figures->tally, .seed = soak_chance(turn->seed), .lock = CSCHED_LOCK_INIT};
   forking forking = {.busy = &busy};
   CHECK(csched_pool_create(&busy.pool, NULL) == 0, "no pool");
   CHECK(csched_thread_start(&busy.thread, NULL) == 0, "no thread");

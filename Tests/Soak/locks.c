@@ -2,7 +2,7 @@
 
 #include "soak.h"
 
-enum { THREADS = 500 };
+enum { THREADS = 500, LEAST = 20 };
 
 typedef struct contest {
   csched_lock lock;
@@ -31,7 +31,7 @@ static bool take(contest *contest, uint64_t how, uint64_t *tried) {
 static void contend(int index, void *context) {
   contest *contest = context;
   uint64_t seed = contest->seed + (uint64_t)index, taken = 0, tried = 0;
-  while (!soak_is_over(contest->end)) {
+  while (taken < LEAST || !soak_is_over(contest->end)) {
     if (!take(contest, soak_below(&seed, 16), &tried)) continue;
     be_inside(contest);
     csched_lock_unlock(&contest->lock);
@@ -41,8 +41,8 @@ static void contend(int index, void *context) {
   atomic_fetch_add(&contest->tried, tried);
 }
 
-void soak_locks(csched_time end, uint64_t *seed, soak_figures *figures) {
-  contest contest = {.lock = CSCHED_LOCK_INIT, .end = end, .seed = soak_chance(seed)};
+void soak_locks(const soak_turn *turn, soak_figures *figures) {
+  contest contest = {.lock = CSCHED_LOCK_INIT, .end = turn->end, .seed = soak_chance(turn->seed)};
   soak_on_threads(THREADS, contend, &contest);
   CHECK(contest.sections == contest.taken, "%llu sections, and the lock was taken %llu times",
         (unsigned long long)contest.sections, (unsigned long long)contest.taken);

@@ -1,4 +1,5 @@
-// Serial queues by the thousand, on a pool and on one another: created, used in each of their ways, destroyed with work in them.
+// Serial queues, first a crowd of them and then by the thousand, on a pool and on one another: created, used in each of their ways,
+// destroyed with work in them.
 
 #include "soak.h"
 
@@ -21,7 +22,7 @@ static void be_alone(queue *queue) {
 static void run(soak_job *job) { be_alone(job->context); }
 static void sync_body(void *context) { be_alone(context); }
 
-static bool is_base(int i) { return i % 4 == 2; } // the next one stands on it
+static bool is_base(int i) { return i % 4 == 2; } // the next one, if there is one, stands on it
 
 static void use(queue *queue, bool is_base, uint64_t *seed) {
   uint64_t how = soak_below(seed, 16);
@@ -32,7 +33,9 @@ static void use(queue *queue, bool is_base, uint64_t *seed) {
   if (how == 8) CHECK(csched_serial_sync(queue->serial, sync_body, queue) == 0, "a sync is refused");
 }
 
-static void begin(queue *queues, int count, csched_pool *pool, soak_figures *figures) {
+static queue *begin(int count, csched_pool *pool, soak_figures *figures) {
+  queue *queues = malloc((size_t)count * sizeof *queues);
+  CHECK(queues != NULL, "no memory for %d queues", count);
   for (int i = 0; i < count; i++) {
     bool is_on_queue = i > 0 && is_base(i - 1);
     csched_target *base = is_on_queue ? csched_serial_target(queues[i - 1].serial)
@@ -45,6 +48,7 @@ static void begin(queue *queues, int count, csched_pool *pool, soak_figures *fig
     }
     queues[i].inside = queues[i].ran = 0;
   }
+  return queues;
 }
 
 static void destroy(queue *queues, int count, soak_tally *tally) {
@@ -53,18 +57,20 @@ static void destroy(queue *queues, int count, soak_tally *tally) {
   soak_settle(tally); // a base must outlive what stands on it, and what that has
   for (int i = 0; i < count; i++)
     if (is_base(i)) csched_serial_destroy(queues[i].serial);
+  free(queues);
 }
 
-void soak_queues(csched_time end, uint64_t *seed, soak_figures *figures) {
-  queue *queues = malloc(BATCH * sizeof *queues);
+static void live(int count, csched_pool *pool, uint64_t *seed, soak_figures *figures) {
+  queue *queues = begin(count, pool, figures);
+  for (int i = 0; i < count; i++) use(&queues[i], is_base(i), seed);
+  destroy(queues, count, &figures->tally);
+  figures->count += (uint64_t)count;
+}
+
+void soak_queues(const soak_turn *turn, soak_figures *figures) {
   csched_pool *pool;
-  CHECK(queues != NULL && csched_pool_create(&pool, &(csched_pool_options){.name = "soak"}) == 0, "no memory");
-  while (!soak_is_over(end)) {
-    begin(queues, BATCH, pool, figures);
-    for (int i = 0; i < BATCH; i++) use(&queues[i], is_base(i), seed);
-    destroy(queues, BATCH, &figures->tally);
-    figures->count += BATCH;
-  }
+  CHECK(csched_pool_create(&pool, &(csched_pool_options){.name = "soak"}) == 0, "no pool");
+  live((int)turn->crowd, pool, turn->seed, figures);
+  while (!soak_is_over(turn->end)) live(BATCH, pool, turn->seed, figures);
   csched_pool_destroy(pool);
-  free(queues);
 }

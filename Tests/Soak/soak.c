@@ -1,11 +1,13 @@
 // The soak: everything at once, for as long as is asked: soak MINUTES [SEED]. What it is for is what a test of a second does not show:
 // memory, descriptors and threads that are lost one at a time, and what happens once in ten million.
 //
-// It goes round through its phases, each for its share of the time. After each round all that was made has been destroyed; then
+// It goes round through its phases, each for its share of the time; one that was slow takes from those after it, but each does some
+// least amount. After each round all that was made has been destroyed; then
 //   submitted = run + dropped, and as many released
-//   as many descriptors and threads as after the first round, which warms up
+//   no more descriptors and threads than after the first round, which warms up
 //   no more than MOST_BYTES in use by malloc, and MOST_RESIDENT resident, beyond that
 // No figure of time is judged. Only standing still is: no job released in PATIENCE while some are outstanding.
+// soak MINUTES SEED KIND loses one of a kind in each round, which must be found: Tools/soak --self-test.
 
 #include "soak.h"
 
@@ -19,17 +21,18 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static const int64_t MOST_BYTES = 1 << 20, MOST_RESIDENT = 16 << 20;
+static const int64_t MOST_BYTES = 64 << 10, MOST_RESIDENT = 16 << 20;
 static const csched_time PATIENCE = 120000 * MS;
 
 static const soak_phase phases[] = {
-    {"locks", "sections", "trylocks", 0, 13, soak_locks},       // 500 threads, one lock
+    {"locks", "sections", "tries", 0, 13, soak_locks},          // 500 threads, one lock
     {"queues", "queues", NULL, 1000000, 17, soak_queues},       // created, used, destroyed
-    {"timers", "timers", "moves", 10000000, 25, soak_timers},   // far more than a loop has at a time
+    {"timers", "timers", "moves", 10000000, 25, soak_timers},   // far more than a program has at a time
     {"storms", "cancels", NULL, 0, 13, soak_storms},            // 64 threads, 64 targets
     {"churn", "lives", "refused", 0, 12, soak_churn},           // of loops, threads, pools and queues, with work in them
     {"forks", "children", NULL, 0, 7, soak_forks},              // beside all that, and each does a little
@@ -68,23 +71,23 @@ uint64_t soak_chance(uint64_t *state) { // SplitMix64
 typedef struct crew {
   soak_body *body;
   void *context;
-  atomic_int next, ready;
-  int count;
+  atomic_int next;
+  pthread_barrier_t ready;
 } crew;
 
 static void *crew_main(void *argument) {
   crew *crew = argument;
   int index = atomic_fetch_add(&crew->next, 1);
-  atomic_fetch_add(&crew->ready, 1);
-  while (atomic_load(&crew->ready) < crew->count) soak_nap(100 * US);
+  pthread_barrier_wait(&crew->ready);
   crew->body(index, crew->context);
   return NULL;
 }
 
 void soak_on_threads(int count, soak_body *body, void *context) {
-  crew crew = {.body = body, .context = context, .count = count};
+  crew crew = {.body = body, .context = context};
   pthread_t *threads = calloc((size_t)count, sizeof *threads);
   pthread_attr_t attributes;
+  pthread_barrier_init(&crew.ready, NULL, (unsigned)count);
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 128 * 1024);
   for (int i = 0; i < count; i++) {
@@ -93,6 +96,7 @@ void soak_on_threads(int count, soak_body *body, void *context) {
   }
   for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
   pthread_attr_destroy(&attributes);
+  pthread_barrier_destroy(&crew.ready);
   free(threads);
 }
 
@@ -186,12 +190,15 @@ static state look(void) {
                  entries_of("/proc/self/task")};
 }
 
-// What has ended may take a moment to be gone.
+// What has ended may take a moment to be gone. Without a base: until nothing more goes in a while.
 static state look_until_flat(const state *base) {
   state now = look();
-  for (int i = 0; i < 1000 && (now.descriptors > base->descriptors || now.threads > base->threads); i++) {
+  for (int i = 0, idle = 0; i < 1000 && idle < 20; i++) {
+    if (base != NULL && now.descriptors <= base->descriptors && now.threads <= base->threads) break;
     soak_nap(10 * MS);
-    now = look();
+    state next = look();
+    idle = next.descriptors < now.descriptors || next.threads < now.threads ? 0 : idle + (base == NULL);
+    now = next;
   }
   return now;
 }
@@ -208,14 +215,62 @@ static void check_flat(int round, const state *base, const state *now) {
   CHECK(csched_live_threads() == 0 || now->threads > 1, "%zu threads are counted", csched_live_threads());
 }
 
+// MARK: what is lost on purpose
+
+static void *sleep_for_ever(void *argument) {
+  for (;;) pause();
+  return argument;
+}
+
+static void lose_bytes(char *lost, size_t size) {
+  for (size_t i = 0; i < size; i += 1024) ((volatile char *)lost)[i] = 1; // or the compiler would leave it all out
+}
+static void lose_memory(void) { lose_bytes(malloc(1 << 20), 1 << 20); }
+static void lose_pages(void) {
+  lose_bytes(mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 32 << 20);
+}
+static void lose_descriptor(void) { CHECK(dup(0) >= 0, "%s", strerror(errno)); }
+static void lose_thread(void) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, sleep_for_ever, NULL) == 0, "no thread");
+}
+static void lose_job(void) { // it is released, but was neither run nor dropped
+  soak_tally *tally = &figures[0].tally;
+  atomic_fetch_add(&tally->submitted, 1);
+  atomic_fetch_add(&tally->released, 1);
+}
+
+static const struct loss {
+  const char *name;
+  void (*lose)(void);
+} losses[] = {{"memory", lose_memory}, {"pages", lose_pages}, {"descriptor", lose_descriptor},
+              {"thread", lose_thread}, {"job", lose_job},     {"nothing", NULL}};
+
+static void (*loss_called(const char *name))(void) {
+  for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+    if (strcmp(losses[i].name, name) == 0) return losses[i].lose;
+  CHECK(false, "there is no '%s' to lose", name);
+  return NULL;
+}
+
 // MARK: rounds
 
-static void run_round(csched_time span, uint64_t *seed) {
+static csched_time start;
+
+static uint64_t goal_of(const soak_phase *phase, double minutes) {
+  return (uint64_t)((double)phase->goal * (minutes < 10 ? minutes / 10 : 1));
+}
+
+// Each phase ends at a moment that is known before the first begins.
+static void run_round(int round, csched_time span, double minutes, uint64_t *seed) {
+  int share = 0;
   for (int i = 0; i < PHASES; i++) {
-    csched_time start = csched_now();
-    phases[i].run(start + span * (unsigned)phases[i].share / 100, seed, &figures[i]);
+    csched_time began = csched_now();
+    share += phases[i].share;
+    soak_turn turn = {start + span * (unsigned)(round - 1) + span * (unsigned)share / 100, goal_of(&phases[i], minutes), seed};
+    phases[i].run(&turn, &figures[i]);
     soak_settle(&figures[i].tally);
-    figures[i].time += csched_now() - start;
+    figures[i].time += csched_now() - began;
   }
 }
 
@@ -226,6 +281,7 @@ static void print_state(int round, const state *state) {
 }
 
 static void print_figures(double minutes) {
+  struct rusage usage;
   printf("\nphase   seconds                count           per s     submitted           ran       dropped\n");
   for (int i = 0; i < PHASES; i++) {
     const soak_figures *each = &figures[i];
@@ -234,21 +290,44 @@ static void print_figures(double minutes) {
            phases[i].unit, (double)each->count / seconds, (unsigned long long)each->tally.submitted,
            (unsigned long long)each->tally.ran, (unsigned long long)each->tally.dropped);
     if (phases[i].others_unit != NULL) printf("  %llu %s", (unsigned long long)each->others, phases[i].others_unit);
-    double goal = (double)phases[i].goal * minutes / 10;
-    if (goal > 0) printf("  %s %.0f", (double)each->count >= goal ? "of at least" : "the machine was too busy for", goal);
+    if (phases[i].goal > 0) printf("  %llu at a time", (unsigned long long)goal_of(&phases[i], minutes));
     putchar('\n');
+    CHECK(each->count > 0, "%s did nothing", phases[i].name);
   }
+  getrusage(RUSAGE_SELF, &usage);
+  printf("soak: %.0f s, %.0f MB resident at the most; flat: memory, descriptors, threads; submitted = run + dropped\n",
+         (double)(csched_now() - start) / 1e9, (double)usage.ru_maxrss / 1024);
 }
 
-static int soak(double minutes, uint64_t seed) {
+// What is made at its first use, and kept: the clocks' thread with its descriptors.
+static void warm_up(void) {
+  static soak_tally tally;
+  soak_job jobs[2];
+  csched_loop *loop;
+  CHECK(csched_loop_create(&loop) == 0, "no memory");
+  for (int i = 0; i < 2; i++) {
+    csched_clock clock = i == 0 ? CSCHED_CLOCK_BOOT : CSCHED_CLOCK_WALL;
+    soak_job_init(&jobs[i], &tally);
+    CHECK(soak_submit_at(&jobs[i], csched_loop_target(loop), clock, csched_clock_now(clock) + 3600000 * MS, 0), "no clock");
+    csched_timer_cancel(&jobs[i].timer);
+  }
+  soak_settle(&tally);
+  csched_loop_destroy(loop);
+}
+
+static int soak(double minutes, uint64_t seed, void (*lose)(void)) {
   mallopt(M_ARENA_MAX, 4); // or resident memory is that of as many arenas as there happened to be threads
   int rounds = minutes < 4 ? 4 : minutes > ROUNDS_MOST ? ROUNDS_MOST : (int)minutes;
   csched_time span = (csched_time)(minutes * 60e9) / (unsigned)rounds;
   state base = {0};
+  warm_up();
+  start = csched_now();
   printf("round   MB resident  kB in use  descriptors  threads\n");
   for (int round = 1; round <= rounds; round++) {
-    run_round(span, &seed);
-    state now = round == 1 ? look() : look_until_flat(&base);
+    run_round(round, span, minutes, &seed);
+    if (round > 1 && lose != NULL) lose();
+    for (int i = 0; i < PHASES; i++) soak_settle(&figures[i].tally);
+    state now = look_until_flat(round == 1 ? NULL : &base);
     print_state(round, &now);
     if (round == 1) base = now;
     else check_flat(round, &base, &now);
@@ -288,9 +367,10 @@ int main(int count, char **arguments) {
   double minutes = count > 1 ? atof(arguments[1]) : 0;
   uint64_t seed = count > 2 ? strtoull(arguments[2], NULL, 0) : (uint64_t)time(NULL) << 20 | (uint64_t)getpid();
   if (minutes <= 0) {
-    fprintf(stderr, "%s MINUTES [SEED]\n", arguments[0]);
+    fprintf(stderr, "%s MINUTES [SEED [KIND]]\n", arguments[0]);
     return 64;
   }
+  void (*lose)(void) = loss_called(count > 3 ? arguments[3] : "nothing");
   printf("soak: %g minutes, seed %llu\n", minutes, (unsigned long long)seed);
   fflush(stdout);
   soak_stopper_here = mmap(NULL, sizeof *soak_stopper_here, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -299,5 +379,5 @@ int main(int count, char **arguments) {
   CHECK(child >= 0, "fork: %s", strerror(errno));
   if (child > 0) return watch(child, seed);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  exit(soak(minutes, seed));
+  exit(soak(minutes, seed, lose));
 }

@@ -59,6 +59,13 @@ void soak_settle(soak_tally *tally);
 
 // MARK: phases
 
+/// What a phase is to do in one round.
+typedef struct soak_turn {
+  csched_time end; ///< until then; but the crowd is always dealt with
+  uint64_t crowd;  ///< how many there are at a time, at first; 0 where the phase has no goal
+  uint64_t *seed;
+} soak_turn;
+
 /// What a phase has done, in all its turns.
 typedef struct soak_figures {
   uint64_t count;   ///< of what the phase is about
@@ -69,19 +76,19 @@ typedef struct soak_figures {
 
 typedef struct soak_phase {
   const char *name, *unit, *others_unit; ///< others_unit: NULL if there is none
-  uint64_t goal;                         ///< in ten minutes; 0: none
+  uint64_t goal; ///< in ten minutes or more, this many at a time; 0: none
   int share;                             ///< of the time, in percent
-  void (*run)(csched_time end, uint64_t *seed, soak_figures *figures);
+  void (*run)(const soak_turn *turn, soak_figures *figures);
 } soak_phase;
 
-void soak_locks(csched_time end, uint64_t *seed, soak_figures *figures);
-void soak_queues(csched_time end, uint64_t *seed, soak_figures *figures);
-void soak_timers(csched_time end, uint64_t *seed, soak_figures *figures);
-void soak_storms(csched_time end, uint64_t *seed, soak_figures *figures);
-void soak_churn(csched_time end, uint64_t *seed, soak_figures *figures);
-void soak_forks(csched_time end, uint64_t *seed, soak_figures *figures);
+void soak_locks(const soak_turn *turn, soak_figures *figures);
+void soak_queues(const soak_turn *turn, soak_figures *figures);
+void soak_timers(const soak_turn *turn, soak_figures *figures);
+void soak_storms(const soak_turn *turn, soak_figures *figures);
+void soak_churn(const soak_turn *turn, soak_figures *figures);
+void soak_forks(const soak_turn *turn, soak_figures *figures);
 /// The storms again, while the process is stopped and goes on at random.
-void soak_stops(csched_time end, uint64_t *seed, soak_figures *figures);
+void soak_stops(const soak_turn *turn, soak_figures *figures);
 
 /// Another process stops this one and lets it go on, at random, while `is_wanted`; it counts how often.
 typedef struct soak_stopper {

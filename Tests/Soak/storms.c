@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { CREW = 64, TARGETS = 64, PRIORITIES = 4, THREADS = 12, JOBS = 32 };
+enum { CREW = 64, TARGETS = 64, PRIORITIES = 4, THREADS = 12, JOBS = 32, LEAST = 100 };
 
 typedef struct storm {
   csched_pool *pool;
@@ -58,17 +58,20 @@ static void cancel(soak_job *job, uint64_t *seed) {
 
 static void rage(int index, void *context) {
   storm *storm = context;
-  uint64_t seed = storm->seed + (uint64_t)index, cancels = 0;
+  uint64_t seed = storm->seed + (uint64_t)index, submitted = 0, cancels = 0;
   soak_job *jobs = malloc(JOBS * sizeof *jobs);
   CHECK(jobs != NULL, "no memory");
   for (int i = 0; i < JOBS; i++) soak_job_init(&jobs[i], storm->tally);
-  while (!soak_is_over(storm->end)) {
+  while (submitted < LEAST || !soak_is_over(storm->end)) {
     soak_job *job = &jobs[soak_below(&seed, JOBS)];
     if (soak_job_is_free(job)) {
       submit(storm, job, &seed);
-    } else {
+      submitted++;
+    } else if (soak_below(&seed, 2) == 0) {
       cancel(job, &seed);
       cancels++;
+    } else {
+      soak_nap(20 * US); // or those that release what was cancelled would have no processor
     }
   }
   for (int i = 0; i < JOBS; i++) csched_timer_cancel(&jobs[i].timer);
@@ -78,11 +81,11 @@ static void rage(int index, void *context) {
   atomic_fetch_add(&storm->cancels, cancels);
 }
 
-void soak_storms(csched_time time_ends, uint64_t *seed, soak_figures *figures) {
+void soak_storms(const soak_turn *turn, soak_figures *figures) {
   storm *storm = calloc(1, sizeof *storm);
   CHECK(storm != NULL, "no memory");
-  storm->end = time_ends;
-  storm->seed = soak_chance(seed);
+  storm->end = turn->end;
+  storm->seed = soak_chance(turn->seed);
   storm->tally = &figures->tally;
   begin(storm);
   soak_on_threads(CREW, rage, storm);
@@ -92,10 +95,11 @@ void soak_storms(csched_time time_ends, uint64_t *seed, soak_figures *figures) {
   free(storm);
 }
 
-void soak_stops(csched_time time_ends, uint64_t *seed, soak_figures *figures) {
+void soak_stops(const soak_turn *turn, soak_figures *figures) {
   uint64_t before = soak_stopper_here->stops;
   atomic_store(&soak_stopper_here->is_wanted, true);
-  soak_storms(time_ends, seed, figures);
+  soak_storms(turn, figures);
+  while (soak_stopper_here->stops == before) soak_nap(1 * MS);
   atomic_store(&soak_stopper_here->is_wanted, false);
   figures->others += soak_stopper_here->stops - before;
 }
