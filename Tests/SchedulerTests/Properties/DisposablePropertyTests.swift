@@ -83,7 +83,7 @@ private struct Trial {
 
   // MARK: making
 
-  private mutating func add(_ kind: Model.Kind, _ children: [Int] = [], _ disposable: any Disposable) {
+  private mutating func add(_ kind: Model.Kind, of children: [Int] = [], _ disposable: any Disposable) {
     let name = model.add(kind, children)
     world.handles.withLock { $0[name] = disposable }
     done.append("\(name) = \(kind) \(children)")
@@ -95,24 +95,24 @@ private struct Trial {
     switch random.below(11) {
     case 0, 1: add(.leaf, Leaf(name, notes))
     case 2, 3: makeClosure(name)
-    case 4: add(.composite, some, CompositeDisposable(disposables: some.map { actual($0) }))
+    case 4: add(.composite, of: some, CompositeDisposable(disposables: some.map { actual($0) }))
     case 5: add(.serial, SerialDisposable())
     case 6: add(.single, SingleAssignmentDisposable())
     case 7: makeFixed(some)
     case 8: add(.token, Lifetime.Token())
     case 9:
-      if let inner = some.first { add(.scoped, [inner], ScopedDisposable(actual(inner))) }
+      if let inner = some.first { add(.scoped, of: [inner], ScopedDisposable(actual(inner))) }
     default:
-      if let inner = some.first { add(.refCount, [inner], RefCountDisposable(disposable: actual(inner))) }
+      if let inner = some.first { add(.refCount, of: [inner], RefCountDisposable(disposable: actual(inner))) }
     }
   }
 
   private mutating func makeFixed(_ some: [Int]) {
     let children: [any Disposable] = some.map { actual($0) }
     switch some.count {
-    case 2: add(.fixed, some, Disposables.create(children[0], children[1]))
-    case 3: add(.fixed, some, Disposables.create(children[0], children[1], children[2]))
-    default: add(.fixed, some, Disposables.create(children))
+    case 2: add(.fixed, of: some, Disposables.create(children[0], children[1]))
+    case 3: add(.fixed, of: some, Disposables.create(children[0], children[1], children[2]))
+    default: add(.fixed, of: some, Disposables.create(children))
     }
   }
 
@@ -123,7 +123,7 @@ private struct Trial {
       reaction = .insert(child, into: into)
     }
     let leaf = Leaf(name, notes)  // of which only the end is of interest
-    let body: @Sendable () -> Void = { [leaf, unowned world] in
+    let body: @Sendable () -> Void = { [leaf, reaction, unowned world] in
       leaf.dispose()
       guard let reaction else { return }
       let handles = world.handles.read()
