@@ -32,7 +32,8 @@ typedef struct item {
   csched_clock clock;
   bool on_queue, is_late; // is_late: its time had come when it was submitted
   csched_time deadline, leeway;
-  csched_time due_by; // on the monotonic clock: the deadline, or the next nanosecond if it came late, for the batch of the present one
+  csched_time
+      due_by; // on the monotonic clock: the deadline, or the next nanosecond if it came late, for the batch of the present one
   uint64_t order, delivery; // delivery: which one, of the thread's; 0: it waits for its clock, unless it is late
   unsigned submitted, ran, dropped, released;
 } item;
@@ -236,8 +237,7 @@ static void check_alarms(void) {
 static void check_all_done(void) {
   for (int i = 0; i < ITEMS; i++) {
     const item *item = &items[i];
-    csched_time latest =
-        item->clock == CSCHED_CLOCK_MONOTONIC ? item->due_by : fuzz_add(item->deadline, item->leeway);
+    csched_time latest = item->clock == CSCHED_CLOCK_MONOTONIC ? item->due_by : fuzz_add(item->deadline, item->leeway);
     bool must = item->delivery != 0 || latest <= csched_clock_now(item->clock);
     REQUIRE((item->state != WAITS && item->state != DROPPED) || !must, "item %d is left in %d", i, item->state);
   }

@@ -85,7 +85,7 @@ static void live_by_clock(life *life) {
 }
 
 static void live(life *life) {
-  static void (*const lives[])(struct life *) = {live_as_loop,  live_as_loop,  live_as_queue, live_as_queue,
+  static void (*const lives[])(struct life *) = {live_as_loop,  live_as_loop,  live_as_queue,  live_as_queue,
                                                  live_as_queue, live_by_clock, live_as_thread, live_as_pool};
   lives[soak_below(life->seed, sizeof lives / sizeof lives[0])](life);
   for (int i = 0; i < JOBS; i++)

@@ -90,8 +90,8 @@ static void fork_one(busy *busy, uint64_t which) {
 static void be_busy(int index, void *context) {
   busy *busy = context;
   uint64_t seed = busy->seed + (uint64_t)index;
-  csched_target *targets[] = {csched_pool_target(busy->pool, CSCHED_PRIORITY_DEFAULT), csched_serial_target(busy->queue),
-                              csched_loop_target(csched_thread_loop(busy->thread))};
+  csched_target *targets[] = {csched_pool_target(busy->pool, CSCHED_PRIORITY_DEFAULT),
+                              csched_serial_target(busy->queue), csched_loop_target(csched_thread_loop(busy->thread))};
   soak_job *jobs = malloc(JOBS * sizeof *jobs);
   CHECK(jobs != NULL, "no memory");
   for (int i = 0; i < JOBS; i++) soak_job_init(&jobs[i], busy->tally);

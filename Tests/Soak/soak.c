@@ -6,7 +6,7 @@
 //   submitted = run + dropped, and as many released
 //   no more descriptors and threads than after the first round, which warms up
 //   no more than MOST_BYTES in use by malloc, and MOST_RESIDENT resident, beyond that
-// No figure of time is judged. Only standing still is: no job released in PATIENCE while some are outstanding.
+// No figure of time is judged. Only standing still is: no job released in two minutes (common.c) while some are outstanding.
 // soak MINUTES SEED KIND loses one of a kind in each round, which must be found: Tools/soak --self-test.
 
 #include "soak.h"
@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,138 +26,19 @@
 #include <unistd.h>
 
 static const int64_t MOST_BYTES = 64 << 10, MOST_RESIDENT = 16 << 20;
-static const csched_time PATIENCE = 120000 * MS;
 
 static const soak_phase phases[] = {
-    {"locks", "sections", "tries", 0, 13, soak_locks},          // 500 threads, one lock
-    {"queues", "queues", NULL, 1000000, 17, soak_queues},       // created, used, destroyed
-    {"timers", "timers", "moves", 10000000, 25, soak_timers},   // far more than a program has at a time
-    {"storms", "cancels", NULL, 0, 13, soak_storms},            // 64 threads, 64 targets
-    {"churn", "lives", "refused", 0, 12, soak_churn},           // of loops, threads, pools and queues, with work in them
-    {"forks", "children", NULL, 0, 7, soak_forks},              // beside all that, and each does a little
-    {"stops", "cancels", "SIGSTOPs", 0, 13, soak_stops},        // the storms, stopped again and again from outside
+    {"locks", "sections", "tries", 0, 13, soak_locks},        // 500 threads, one lock
+    {"queues", "queues", NULL, 1000000, 17, soak_queues},     // created, used, destroyed
+    {"timers", "timers", "moves", 10000000, 25, soak_timers}, // far more than a program has at a time
+    {"storms", "cancels", NULL, 0, 13, soak_storms},          // 64 threads, 64 targets
+    {"churn", "lives", "refused", 0, 12, soak_churn},         // of loops, threads, pools and queues, with work in them
+    {"forks", "children", NULL, 0, 7, soak_forks},            // beside all that, and each does a little
+    {"stops", "cancels", "SIGSTOPs", 0, 13, soak_stops},      // the storms, stopped again and again from outside
 };
 enum { PHASES = sizeof phases / sizeof phases[0], ROUNDS_MOST = 1000 };
 
 static soak_figures figures[PHASES];
-
-// MARK: checks, time, chance
-
-void soak_fail(const char *file, int line, const char *condition, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fflush(stdout);
-  fprintf(stderr, "soak: %s:%d: not %s: ", file, line, condition);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  _exit(1);
-}
-
-void soak_nap(csched_time span) {
-  struct timespec left = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
-  while (nanosleep(&left, &left) != 0) {}
-}
-
-uint64_t soak_chance(uint64_t *state) { // SplitMix64
-  uint64_t z = (*state += 0x9E3779B97F4A7C15);
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
-  z = (z ^ z >> 27) * 0x94D049BB133111EB;
-  return z ^ z >> 31;
-}
-
-// MARK: threads
-
-typedef struct crew {
-  soak_body *body;
-  void *context;
-  atomic_int next;
-  pthread_barrier_t ready;
-} crew;
-
-static void *crew_main(void *argument) {
-  crew *crew = argument;
-  int index = atomic_fetch_add(&crew->next, 1);
-  pthread_barrier_wait(&crew->ready);
-  crew->body(index, crew->context);
-  return NULL;
-}
-
-void soak_on_threads(int count, soak_body *body, void *context) {
-  crew crew = {.body = body, .context = context};
-  pthread_t *threads = calloc((size_t)count, sizeof *threads);
-  pthread_attr_t attributes;
-  pthread_barrier_init(&crew.ready, NULL, (unsigned)count);
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 128 * 1024);
-  for (int i = 0; i < count; i++) {
-    int error = pthread_create(&threads[i], &attributes, crew_main, &crew);
-    CHECK(error == 0, "thread %d of %d: %s", i, count, strerror(error));
-  }
-  for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
-  pthread_attr_destroy(&attributes);
-  pthread_barrier_destroy(&crew.ready);
-  free(threads);
-}
-
-// MARK: jobs
-
-static void run(csched_job *job) {
-  soak_job *this = (soak_job *)job;
-  CHECK(csched_now() >= atomic_load(&this->deadline), "a timer runs early");
-  if (this->body != NULL) this->body(this);
-  atomic_fetch_add_explicit(&this->tally->ran, 1, memory_order_relaxed);
-}
-
-static void drop(csched_job *job) {
-  atomic_fetch_add_explicit(&((soak_job *)job)->tally->dropped, 1, memory_order_relaxed);
-}
-
-static void release(csched_job *job) {
-  soak_job *this = (soak_job *)job;
-  soak_tally *tally = this->tally;
-  CHECK(atomic_exchange(&this->is_in_use, false), "a job is released twice"); // the memory is its owner's from here on
-  atomic_fetch_add_explicit(&tally->released, 1, memory_order_release);
-}
-
-void soak_job_init(soak_job *job, soak_tally *tally) {
-  static const csched_job_type type = {run, drop, release};
-  *job = (soak_job){.tally = tally};
-  csched_timer_init(&job->timer, &type, NULL);
-}
-
-static void begin(soak_job *job, csched_time deadline) {
-  CHECK(!atomic_exchange(&job->is_in_use, true), "a job is submitted twice");
-  atomic_store(&job->deadline, deadline);
-  atomic_fetch_add_explicit(&job->tally->submitted, 1, memory_order_relaxed);
-}
-
-bool soak_submit(soak_job *job, csched_target *target) {
-  begin(job, 0);
-  int answer = csched_target_submit(target, &job->timer.job);
-  CHECK(answer == 0 || answer == ECANCELED, "a submission says %d", answer);
-  return answer == 0;
-}
-
-bool soak_submit_at(soak_job *job, csched_target *target, csched_clock clock, csched_time deadline, csched_time leeway) {
-  begin(job, clock == CSCHED_CLOCK_MONOTONIC ? deadline : 0);
-  int answer = csched_target_submit_at_clock(target, clock, &job->timer, deadline, leeway);
-  CHECK(answer == 0 || answer == ECANCELED || answer == EAGAIN || answer == ENOMEM, "a submission says %d", answer);
-  return answer == 0;
-}
-
-void soak_settle(soak_tally *tally) {
-  uint64_t submitted = atomic_load(&tally->submitted), last = 0;
-  csched_time since = csched_now();
-  for (uint64_t released; (released = atomic_load(&tally->released)) != submitted; soak_nap(200 * US)) {
-    if (released != last) since = csched_now();
-    last = released;
-    CHECK(csched_now() - since < PATIENCE, "nothing goes on: %llu submitted, %llu ran, %llu dropped, %llu released",
-          (unsigned long long)submitted, (unsigned long long)tally->ran, (unsigned long long)tally->dropped,
-          (unsigned long long)released);
-  }
-  CHECK(tally->ran + tally->dropped == submitted, "%llu submitted, %llu ran, %llu dropped",
-        (unsigned long long)submitted, (unsigned long long)tally->ran, (unsigned long long)tally->dropped);
-}
 
 // MARK: what the process has
 
@@ -267,7 +147,8 @@ static void run_round(int round, csched_time span, double minutes, uint64_t *see
   for (int i = 0; i < PHASES; i++) {
     csched_time began = csched_now();
     share += phases[i].share;
-    soak_turn turn = {start + span * (unsigned)(round - 1) + span * (unsigned)share / 100, goal_of(&phases[i], minutes), seed};
+    soak_turn turn = {start + span * (unsigned)(round - 1) + span * (unsigned)share / 100, goal_of(&phases[i], minutes),
+                      seed};
     phases[i].run(&turn, &figures[i]);
     soak_settle(&figures[i].tally);
     figures[i].time += csched_now() - began;
@@ -286,9 +167,10 @@ static void print_figures(double minutes) {
   for (int i = 0; i < PHASES; i++) {
     const soak_figures *each = &figures[i];
     double seconds = (double)each->time / 1e9;
-    printf("%-7s %7.1f %11llu %-8s %11.0f %13llu %13llu %13llu", phases[i].name, seconds, (unsigned long long)each->count,
-           phases[i].unit, (double)each->count / seconds, (unsigned long long)each->tally.submitted,
-           (unsigned long long)each->tally.ran, (unsigned long long)each->tally.dropped);
+    printf("%-7s %7.1f %11llu %-8s %11.0f %13llu %13llu %13llu", phases[i].name, seconds,
+           (unsigned long long)each->count, phases[i].unit, (double)each->count / seconds,
+           (unsigned long long)each->tally.submitted, (unsigned long long)each->tally.ran,
+           (unsigned long long)each->tally.dropped);
     if (phases[i].others_unit != NULL) printf("  %llu %s", (unsigned long long)each->others, phases[i].others_unit);
     if (phases[i].goal > 0) printf("  %llu at a time", (unsigned long long)goal_of(&phases[i], minutes));
     putchar('\n');
@@ -308,7 +190,8 @@ static void warm_up(void) {
   for (int i = 0; i < 2; i++) {
     csched_clock clock = i == 0 ? CSCHED_CLOCK_BOOT : CSCHED_CLOCK_WALL;
     soak_job_init(&jobs[i], &tally);
-    CHECK(soak_submit_at(&jobs[i], csched_loop_target(loop), clock, csched_clock_now(clock) + 3600000 * MS, 0), "no clock");
+    CHECK(soak_submit_at(&jobs[i], csched_loop_target(loop), clock, csched_clock_now(clock) + 3600000 * MS, 0),
+          "no clock");
     csched_timer_cancel(&jobs[i].timer);
   }
   soak_settle(&tally);

@@ -76,7 +76,7 @@ typedef struct soak_figures {
 
 typedef struct soak_phase {
   const char *name, *unit, *others_unit; ///< others_unit: NULL if there is none
-  uint64_t goal; ///< in ten minutes or more, this many at a time; 0: none
+  uint64_t goal;                         ///< in ten minutes or more, this many at a time; 0: none
   int share;                             ///< of the time, in percent
   void (*run)(const soak_turn *turn, soak_figures *figures);
 } soak_phase;

@@ -30,7 +30,8 @@ typedef struct item {
   bool is_in_order; ///< which was to come then, so that it keeps its place among the timers;
   bool was_late;    ///< which had come: it may wait as a timer, or as a job
   csched_time deadline, leeway;
-  csched_time due_by; ///< when it must be ready: the deadline, or the next nanosecond if the batch at the present one may not take it
+  csched_time
+      due_by; ///< when it must be ready: the deadline, or the next nanosecond if the batch at the present one may not take it
   unsigned submitted, ran, dropped, released;
 } item;
 
