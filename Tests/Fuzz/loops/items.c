@@ -187,6 +187,7 @@ void item_rearm(item *item, int at) {
   TRACE("rearm %d in loop %d to %llu: %d", item_number(item), at, (unsigned long long)deadline, is_moved);
   REQUIRE(is_moved ? is_here : !is_sure, "rearm of %d in loop %d says %d", item_number(item), at, is_moved);
   if (!is_moved) return;
+  if (place_is_queue(item->place)) loop_of(item)->is_quiet = false; // it may have come to its queue
   set_deadline(item, deadline);
   item->order = ++last_order;
 }
