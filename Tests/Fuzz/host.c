@@ -137,7 +137,8 @@ static void check_told(void) {
 
 static void check_quiet(void) {
   empty_copies();
-  REQUIRE(closing != 0 || has_end() || has_work() || !is_readable(host), "there is nothing to do, and the host is told");
+  REQUIRE(closing != 0 || has_end() || has_work() || !is_readable(host),
+          "there is nothing to do, and the host is told");
 }
 
 // MARK: jobs
