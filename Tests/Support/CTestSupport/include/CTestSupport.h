@@ -34,6 +34,8 @@ uint32_t ctest_thread_id(void);
 void ctest_host_main_loop(void);
 // Makes the calling thread the main loop's, in a process in which it is nobody else's.
 void ctest_take_main_loop(void);
+// Whether the main thread of this test process runs the main loop, because it was started with SCHEDULER_TEST_MAIN set.
+bool ctest_is_main_process(void);
 /// Writes the calling thread's name, as the system's tools show it, into `name`, which has room for 64 bytes.
 void ctest_thread_name(char *name);
 /// How many threads the process has, and how many of them bear exactly `name`.
