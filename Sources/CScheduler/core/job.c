@@ -117,6 +117,7 @@ static void wait_for_end(csched_job *job) {
 
 static const char *name_of(uint32_t state) {
   if (state == LEFT) return "running in the parent of this fork";
+  if (state == RUNNING) return "running on another thread";
   return state >= CANCELLED ? "cancelled, but not yet released" : "pending already";
 }
 
