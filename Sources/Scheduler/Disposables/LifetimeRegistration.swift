@@ -1,6 +1,7 @@
 // States of `disposed`: false; true, which is final.
-// Obligations, orderings: as in AnonymousDisposable (A1 and A3), with a composite to take the observer out of; that the observer is called
-//   or revoked, and not both, is the composite's to decide (M1). It is over when the composite is disposed (M4), too.
+// Obligations, orderings: as in AnonymousDisposable (A3), with a composite to take the observer out of; that the observer is called
+//   or revoked, and not both, is the composite's to decide (M1), and so is what a second revocation does: nothing, as a key names one
+//   child for ever. It is over when the composite is disposed (M4), too.
 // Checked by: "an observer that is revoked while the lifetime ends is called or revoked".
 // Models: swift/disposables/lifetime.swift.
 
@@ -24,7 +25,7 @@ final class LifetimeRegistration: Cancelable {
   }
 
   func dispose() {
-    guard !disposed.exchange(true, ordering: .releasing) else { return }  // A1, A3: release
+    disposed.store(true, ordering: .releasing)  // A3: release
     observers.take(for: key)
   }
 }

@@ -92,7 +92,6 @@ MUTANTS = [
     ("scoped: disposed in two steps", "ScopedDisposable", EXCHANGED, SPLIT),
     ("scoped: a release does not dispose", "ScopedDisposable", "DisposalWalk.disposeOnRelease { detachChildren(into: &$0) }",
      "DisposalWalk.release { detachChildren(into: &$0) }"),
-    ("lifetime: a registration revokes in two steps", "LifetimeRegistration", EXCHANGED, SPLIT),
     # PlainAction.swift
     ("plain action: what is dropped keeps its work", "PlainAction", "ending.within { work = nil }", ""),
     ("plain action: who waits does not wait", "PlainAction", "dispose() ending.wait(for: storage.job)", "dispose()"),
