@@ -8,6 +8,10 @@ extension CoreTests {
       #expect(failure(of: ctest_loop_destroyed_elsewhere()) == nil)
     }
 
+    @Test("a loop that is destroyed by what is its own stops the process") func destroyedByItsOwn() {
+      #expect(failure(of: ctest_loop_destroyed_by_its_own()) == nil)
+    }
+
     @Test("a loop that cannot be destroyed here stops the process") func loopDestroy() async {
       expectMessage(
         await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { ctest_die_loop_destroy(0) },

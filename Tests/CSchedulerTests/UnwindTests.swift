@@ -13,6 +13,7 @@ extension CoreTests {
     }
 
     @Test("a job that is left by longjmp has ended") func job() {
+      #expect(failure(of: ctest_unwind_timer()) == nil)
       #expect(failure(of: ctest_unwind_many_levels()) == nil)
       #expect(failure(of: ctest_unwind_waited_for()) == nil)
     }

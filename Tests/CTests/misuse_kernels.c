@@ -1,4 +1,4 @@
-#include "kernel.h"
+#include "fork_kernel.h"
 
 // What cannot be meant stops the process. Each of these ends it; `where` and `value` say how.
 
@@ -75,5 +75,46 @@ ctest_failure ctest_loop_destroyed_elsewhere(void) {
     csched_loop_destroy(loops[i]);
     CHECK_PROBE(&probe, 0, 1);
   }
+  return kernel_result();
+}
+
+// MARK: a loop destroyed by what is its own
+
+static csched_loop *own;
+static void destroy_own(csched_job *job) { (void)job, csched_loop_destroy(own); }
+static void do_nothing(csched_job *job) { (void)job; }
+static void destroy_in_sync(void *context) { (void)context, csched_loop_destroy(own); }
+
+static void begin_own(const csched_job_type *type) {
+  static csched_job job;
+  if (csched_loop_create(&own) != 0) abort();
+  csched_job_init(&job, type, NULL);
+  csched_loop_submit(own, &job);
+}
+
+static void destroy_in_drop(void *type) {
+  begin_own(type);
+  csched_loop_destroy(own);
+}
+
+static void destroy_when_closed(void *type) {
+  begin_own(type);
+  csched_loop_close(own, CSCHED_STOP_DROP);
+  csched_loop_run(own);
+}
+
+static void destroy_in_sync_on_it(void *context) {
+  csched_serial *queue = NULL;
+  if (csched_loop_create(&own) != 0 || csched_serial_create(&queue, csched_loop_target(own)) != 0) abort();
+  csched_serial_sync(queue, destroy_in_sync, context);
+}
+
+ctest_failure ctest_loop_destroyed_by_its_own(void) {
+  KERNEL();
+  static csched_job_type drops = {do_nothing, destroy_own, NULL}, releases = {do_nothing, do_nothing, destroy_own};
+  CHECK_CHILD_STOPS(destroy_in_drop, &drops, "is being destroyed");
+  CHECK_CHILD_STOPS(destroy_in_drop, &releases, "is being destroyed");
+  CHECK_CHILD_STOPS(destroy_when_closed, &drops, "called inside of a run");
+  CHECK_CHILD_STOPS(destroy_in_sync_on_it, NULL, "called inside of a sync");
   return kernel_result();
 }

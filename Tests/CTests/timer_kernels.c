@@ -100,7 +100,8 @@ ctest_failure ctest_timer_overdue_keeps_its_place(void) {
   CHECK_EQUAL(csched_loop_create(&test.loop), 0);
   probe_init(&test.probes[0], submit_overdue, &test);
   CHECK_EQUAL(csched_loop_submit(test.loop, job_of(&test.probes[0])), 0);
-  CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 20 * MS), CSCHED_RUN_TIMED_OUT);
+  for (int i = 0; i < 100 && test.journal.count < 2; i++) // the machine may be busy
+    CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 20 * MS), CSCHED_RUN_TIMED_OUT);
   CHECK_JOURNAL(&test.journal, "1,2");
   csched_loop_destroy(test.loop);
   return kernel_result();

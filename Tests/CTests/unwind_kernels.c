@@ -87,6 +87,21 @@ static void leave_nested_run(probe *probe) {
   leave_run(run_all); // which nobody notices before this job has returned
 }
 
+ctest_failure ctest_unwind_timer(void) {
+  KERNEL();
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  for (int i = 0; i < RUNS; i++) {
+    probe_init(&leaving, jump, NULL);
+    CHECK_EQUAL(csched_loop_submit_at(loop, &leaving.timer, csched_now() + MS), 0);
+    if (setjmp(back) == 0)
+      for (;;) runs[i]();
+    CHECK_EQUAL(csched_timer_cancel_and_wait(&leaving.timer), CSCHED_CANCEL_FINISHED);
+    CHECK_EQUAL(atomic_load(&leaving.releases), 1); // the memory may go now
+  }
+  csched_loop_destroy(loop);
+  return kernel_result();
+}
+
 ctest_failure ctest_unwind_nested_run(void) {
   KERNEL();
   static probe outer;

@@ -202,6 +202,7 @@ static void run_trampoline(void) {
 static void run_unwind(void) {
   RUN(ctest_unwind_loop());
   RUN(ctest_unwind_nested_run());
+  RUN(ctest_unwind_timer());
   RUN(ctest_unwind_many_levels());
   RUN(ctest_unwind_waited_for());
   RUN(ctest_unwind_sync());
@@ -238,6 +239,7 @@ static void run_loop(void) {
   RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_RUN, true, seed()));
   RUN(ctest_loop_destroy_drops());
   RUN(ctest_loop_destroyed_elsewhere());
+  RUN(ctest_loop_destroyed_by_its_own());
   RUN(ctest_loop_fair(false));
   RUN(ctest_loop_fair(true));
   RUN(ctest_loop_batches());

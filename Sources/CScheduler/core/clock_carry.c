@@ -23,7 +23,7 @@
 #include "clock_internal.h"
 #include "job_internal.h"
 
-enum { MOST = 16 };                    // deliveries that block at a time
+enum { WORKERS = 2, MOST = 16 }; // deliveries at a time; how many of them may block. Given, so that no file is read
 static const int64_t RETRY = 10000000; // ns
 
 static struct held { csched_job *first, **last; } timers, jobs;
@@ -48,7 +48,8 @@ static csched_job *take(struct held *held) {
 static bool has_carriers(void) { // CC1
   csched_pool *pool = NULL;
   if (carriers != NULL) return true;
-  if (csched_pool_create(&pool, &(csched_pool_options){.name = "csched-carry", .most_threads = MOST}) != 0)
+  if (csched_pool_create(&pool,
+                         &(csched_pool_options){.name = "csched-carry", .workers = WORKERS, .most_threads = MOST}) != 0)
     return false;
   csched_pool_courier_(pool)->on_its_way = &on_its_way;
   csched_lock_lock(&guard);

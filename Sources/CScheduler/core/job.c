@@ -117,6 +117,7 @@ static void wait_for_end(csched_job *job) {
 
 static const char *name_of(uint32_t state) {
   if (state == LEFT) return "running in the parent of this fork";
+  if (state == RUNNING) return "running on another thread";
   return state >= CANCELLED ? "cancelled, but not yet released" : "pending already";
 }
 
@@ -180,12 +181,17 @@ static CSCHED_NOINLINE void end_at(csched_level *level, csched_job *job) {
   csched_level_end_(level);
 }
 
-// There may be no memory for the level, so that it lies in this frame. `found` is what `job` was when it was to begin.
-static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target, uint32_t found) {
-  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), found == QUEUED ? job : NULL, target);
-  if (found == QUEUED) job->type->run(job);
-  else pass_husk(job, found);
+// There may be no memory for the level, so that it lies in this frame.
+static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
+  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
+  job->type->run(job);
   end_at(level, job);
+}
+
+static CSCHED_NOINLINE void pass_husk_on(csched_job *job, struct csched_target *target, uint32_t found) {
+  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
+  pass_husk(job, found);
+  csched_level_end_(level);
 }
 
 static inline bool begin(csched_job *job, uint32_t *found) {
@@ -196,8 +202,12 @@ static inline bool begin(csched_job *job, uint32_t *found) {
 CSCHED_NOINLINE void csched_job_perform_on_(csched_job *job, struct csched_target *target) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint32_t found;
-  if (!begin(job, &found) || CSCHED_UNLIKELY(level == NULL)) {
-    perform_slow(job, target, found);
+  if (!begin(job, &found)) {
+    pass_husk_on(job, target, found);
+    return;
+  }
+  if (CSCHED_UNLIKELY(level == NULL)) {
+    perform_slow(job, target);
     return;
   }
   csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, target);
@@ -217,8 +227,12 @@ CSCHED_NOINLINE void csched_job_perform_on_(csched_job *job, struct csched_targe
 CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint32_t found;
-  if (!begin(job, &found) || CSCHED_UNLIKELY(level == NULL)) {
-    perform_slow(job, csched_level_here_()->target, found);
+  if (!begin(job, &found)) {
+    pass_husk(job, found);
+    return;
+  }
+  if (CSCHED_UNLIKELY(level == NULL)) {
+    perform_slow(job, csched_level_here_()->target);
     return;
   }
   csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, outer->target);

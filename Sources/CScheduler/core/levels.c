@@ -1,6 +1,6 @@
 // See levels_internal.h.
 //
-// The levels of a thread are a list that is linked beforehand, in memory of the heap that lives until the thread ends: to begin one is
+// The levels of a thread are a list that is linked beforehand, in memory of the system's that lives until the thread ends: to begin one is
 // to step on. It grows by a block when it is full. For want of memory a level lies in the frame that begins it; `top` is then csched_level_lost_,
 // which sends everybody to the slow paths. Such a level is not ended when its thread ends, nor after a longjmp.
 //
@@ -15,8 +15,6 @@
 
 #include "../platform/platform.h"
 #include "job_internal.h"
-
-#include <stdlib.h>
 
 enum { BLOCK = 16 };
 static const uintptr_t NEVER = UINTPTR_MAX; // a frame that is there as long as the one around it
@@ -96,17 +94,17 @@ void csched_levels_free_(void) {
   csched_os_unwatch_forks_(&levels->forks);
   for (block *each = levels->first.more, *more; each != NULL; each = more) {
     more = each->more;
-    free(each);
+    csched_os_memory_give_(each, sizeof *each);
   }
-  free(levels);
+  csched_os_memory_give_(levels, sizeof *levels);
 }
 
 // Returns: whether this thread has memory now. The first level stands for none.
 static bool make(void) {
-  thread_levels *levels = calloc(1, sizeof *levels);
+  thread_levels *levels = csched_os_memory_take_(sizeof *levels);
   if (levels == NULL) return false;
   if (csched_tsd_set_(&key, levels, thread_ends) != 0) {
-    free(levels);
+    csched_os_memory_give_(levels, sizeof *levels);
     return false;
   }
   link_block(&levels->first, NULL);
@@ -121,7 +119,7 @@ static bool make(void) {
 }
 
 static bool grow(void) {
-  block *more = malloc(sizeof *more);
+  block *more = csched_os_memory_take_(sizeof *more);
   if (more == NULL) return false;
   link_block(more, mine->last);
   more->more = mine->first.more;

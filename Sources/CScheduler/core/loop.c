@@ -684,6 +684,10 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
         function,
         "called inside of a run of loop %p. Stop or close it here, and destroy it when its runs have returned.",
         (const void *)loop);
+  if (csched_target_is_inside(&loop->target))
+    csched_panic_(function,
+                  "called inside of a sync on a queue that stands on loop %p. Destroy the loop when that has returned.",
+                  (const void *)loop);
   if (thread != &here && thread != NULL)
     csched_panic_(function,
                   "loop %p belongs to another thread. Destroy it there, or here when that thread has detached it "
@@ -700,6 +704,7 @@ CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
 
 void csched_loop_free_(csched_loop *loop) {
   if (is_left(loop)) return; // P8
+  loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop

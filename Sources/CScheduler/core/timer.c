@@ -52,6 +52,7 @@
 
 #include "../platform/platform.h"
 #include "job_internal.h"
+#include "levels_internal.h"
 
 enum { TICK_BITS = 22, DIGIT_BITS = 6 };
 enum { NEAR = 1, NEVER = 2, SLOT = 3 };
@@ -329,7 +330,8 @@ csched_cancel_result csched_timer_cancel(csched_timer *timer) {
   return result;
 }
 
-csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
+CSCHED_NOINLINE csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // its run may have been left (job.c, J7)
   csched_cancel_result result = csched_timer_cancel(timer);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(&timer->job, "csched_timer_cancel_and_wait");
   return result;

@@ -276,7 +276,9 @@ bool csched_os_thread_has_nice_(int *nice) {
 }
 
 bool csched_os_thread_set_nice_(int nice, int base) {
+  enum { MOST = 19 };
   int saved = errno;
+  if (nice > MOST) nice = MOST; // as the kernel does, without a word
   bool is_set = (nice <= base || may_return_to(base)) && set_nice(nice);
   if (is_set) raised_by = (int8_t)(nice > base ? nice - base : 0);
   errno = saved;

@@ -171,6 +171,11 @@ typedef struct csched_tsd {
 /// Does: sets this thread's value of `tsd`, made at first use with `destructor`. Returns: 0 or an errno value.
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *));
 
+/// Returns: zeroed memory from the system itself, or NULL. For what a thread takes where it may be the first of its memory: the C library
+/// would then make room for the thread, and open a file for that (glibc: to count the processors).
+void *csched_os_memory_take_(size_t size);
+void csched_os_memory_give_(void *memory, size_t size);
+
 /// The moments of a fork. In the child only the forking thread is left; there are three for it, and all are told of one before the
 /// first is told of the next. Nobody locks or unlocks in the first: other threads' sleepers are still written down.
 typedef enum csched_fork_phase {

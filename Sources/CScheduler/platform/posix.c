@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -123,6 +124,17 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
   }
   return pthread_setspecific(tsd->key, value);
 }
+
+// MARK: memory
+
+void *csched_os_memory_take_(size_t size) {
+  int saved = errno;
+  void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  errno = saved;
+  return memory != MAP_FAILED ? memory : NULL;
+}
+
+void csched_os_memory_give_(void *memory, size_t size) { munmap(memory, size); }
 
 // MARK: forks
 

@@ -11,7 +11,8 @@ internal import CScheduler
 /// 1. ``instance`` runs an action at once when it is scheduled on the main thread and nothing is waiting or running there, by whichever
 ///    way it came: an action of either, delayed, periodic, of a queue that stands on them, a C job; otherwise it is queued.
 ///    ``asyncInstance`` queues always.
-/// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before.
+/// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before. A queue that stands on them waits in
+///    it as one action, which takes several of the queue's when its turn comes.
 /// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``, or by Dispatch's or Foundation's main loop
 ///    (module `SchedulerMainLoop`).
 public final class MainScheduler: SchedulerTarget, @unchecked Sendable {

@@ -60,17 +60,20 @@ private final class ScheduledTurn: Sendable {
   private let recursion: Recursion
   private let number: UInt64
   // Taken by who begins it, whom the recursion lets do so once; and by deinit.
-  nonisolated(unsafe) private var turn: Recursion.Turn?
+  // An array, for the recursion to take it from: a closure that is consumed where another one captures it is released too often (Swift 6.3).
+  nonisolated(unsafe) private var turn: [Recursion.Turn]
 
   init(_ turn: @escaping Recursion.Turn, number: UInt64, of recursion: Recursion) {
-    (self.turn, self.number, self.recursion) = (turn, number, recursion)
+    (self.turn, self.number, self.recursion) = ([turn], number, recursion)
   }
 
-  deinit { if turn != nil { recursion.forget(number) } }
+  deinit { if !turn.isEmpty { recursion.forget(number) } }
 
   func begin() {
-    guard recursion.forget(number), let turn = turn.take() else { return }
-    recursion.take(consume turn)
+    guard recursion.forget(number) else { return }
+    var due: [Recursion.Turn] = []
+    swap(&due, &turn)
+    recursion.take(&due)
   }
 }
 
@@ -103,14 +106,18 @@ private final class Recursion: Cancelable {
     }
   }
 
-  private let scheduler: any ImmediateSchedulerType
+  private let scheduler: (any ImmediateSchedulerType)?
+  /// In place of that, where the pending turn must not keep it.
+  // Changed by the runtime alone, when it ends.
+  nonisolated(unsafe) private weak var lent: (any EndsByItself)?
   /// On the immediate scheduler a turn inside a turn need not be tried to be known.
   private let isImmediate: Bool
   private let turns: Protected<Turns>
   private let ends = Occurrence()
 
   init(scheduler: any ImmediateSchedulerType, body: any Body) {
-    self.scheduler = scheduler
+    lent = scheduler as? any EndsByItself ?? (scheduler as? AnyScheduler)?.base as? any EndsByItself
+    self.scheduler = lent == nil ? scheduler : nil
     isImmediate = scheduler is ImmediateScheduler
     turns = Protected(Turns(body: body))
     Counted.closures(1)
@@ -139,7 +146,7 @@ private final class Recursion: Cancelable {
 
   private func submit(_ turn: @escaping Turn, _ number: UInt64) -> any Disposable {
     let scheduled = ScheduledTurn(turn, number: number, of: self)
-    return scheduler.schedule { scheduled.begin() }
+    return (scheduler ?? lent)?.schedule { scheduled.begin() } ?? NopDisposable()
   }
 
   /// Takes the turn with that number out of those that are pending. Returns whether it was there.
@@ -148,8 +155,8 @@ private final class Recursion: Cancelable {
     turns.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // what cancelled it ends outside of the lock
   }
 
-  /// Takes the turn, and then those that would have run inside it.
-  fileprivate func take(_ turn: consuming @escaping Turn) {
+  /// Takes the turn in `due`, and then those that would have run inside it. Nobody else holds it: what it captures ends with it, inside.
+  fileprivate func take(_ due: inout [Turn]) {
     let thread = csched_swift_thread_()
     // Nobody else holds it: what it captures ends with it, inside. (In an array, because the compiler, of Swift 6.3, releases a consumed
     // closure once too often when another closure has used it.)

@@ -80,6 +80,7 @@ ctest_failure ctest_job_many_levels(void);
 
 ctest_failure ctest_unwind_loop(void);
 ctest_failure ctest_unwind_nested_run(void);
+ctest_failure ctest_unwind_timer(void);
 ctest_failure ctest_unwind_many_levels(void);
 ctest_failure ctest_unwind_waited_for(void);
 ctest_failure ctest_unwind_sync(void);
@@ -184,6 +185,7 @@ ctest_failure ctest_timer_late_keep_their_place(int place, int rounds);
 ctest_failure ctest_timer_late_inside(void);
 ctest_failure ctest_loop_destroyed_elsewhere(void);
 void ctest_die_run_on_other_thread(void);
+ctest_failure ctest_loop_destroyed_by_its_own(void);
 void ctest_die_loop_destroy(int where); ///< 0 in its own job, 1 a thread's, 2 the main one, 3 on another thread
 /// 0 csched_pool_target, 1 _submit, 2 _submit_at, 3 _submit_batch
 void ctest_die_priority(int where, int value);

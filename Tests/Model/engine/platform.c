@@ -228,6 +228,9 @@ bool model_has_number_of(int of) {
   return true;
 }
 
+void *csched_os_memory_take_(size_t size) { return model_calloc(1, size); }
+void csched_os_memory_give_(void *memory, size_t size) { (void)size, model_free(memory); }
+
 bool csched_os_thread_is_ready_(uint32_t id) { return (void)id, false; }
 
 csched_time csched_os_thread_processor_time_(uint32_t id) { return model_threads[id - 1].steps; }

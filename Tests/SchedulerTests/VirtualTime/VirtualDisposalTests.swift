@@ -98,6 +98,30 @@ import Testing
     token.dispose()
   }
 
+  @Test("a recursion ends with the scheduler, and does not keep it", arguments: [false, true])
+  func recursionGoes(isAny: Bool) {
+    weak var seen: Token?
+    let turns = Counter()
+    let recursion: any Cancelable
+    do {
+      let scheduler = TestScheduler(), capture = Token()
+      seen = capture
+      let body: @Sendable (Int, @escaping @Sendable (Int) -> Void) -> Void = { [capture] number, again in
+        _ = capture
+        turns.increment()
+        again(number + 1)
+      }
+      recursion =
+        isAny
+        ? AnyScheduler(scheduler).scheduleRecursive(0, action: body) : scheduler.scheduleRecursive(0, action: body)
+      scheduler.step(3)
+      #expect(!recursion.isDisposed)
+    }
+    #expect(turns.value == 3)
+    #expect(recursion.isDisposed)
+    #expect(seen == nil)
+  }
+
   @Test("300 000 actions that are scheduled and disposed leave no husks", arguments: [false, true])
   func husks(isInside: Bool) async {
     if isInside {

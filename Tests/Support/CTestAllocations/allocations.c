@@ -1,7 +1,11 @@
+#define _GNU_SOURCE
 #include "CTestAllocations.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
@@ -47,6 +51,12 @@ void *aligned_alloc(size_t alignment, size_t size) { return fails() ? NULL : giv
 int posix_memalign(void **block, size_t alignment, size_t size) {
   *block = fails() ? NULL : given(__libc_memalign(alignment, size));
   return *block == NULL ? ENOMEM : 0;
+}
+
+// What the library takes from the system itself.
+void *mmap(void *at, size_t size, int protection, int flags, int file, off_t offset) {
+  if ((flags & MAP_ANONYMOUS) != 0 && fails()) return errno = ENOMEM, MAP_FAILED;
+  return (void *)syscall(SYS_mmap, at, size, protection, flags, file, offset);
 }
 
 void free(void *block) {

@@ -44,8 +44,9 @@ typedef enum csched_stop_policy {
 int csched_loop_create(csched_loop **loop);
 
 /// Does: closes the loop, drops what is outstanding, frees it. Requires: no thread is in a call on the loop, and none makes
-/// one later. Thread: the loop's, outside of its runs; any, when the loop was detached (loop_fd.h) or its thread has ended. Elsewhere,
-/// and for the main loop or that of a thread, it stops the process with a message.
+/// one later. Thread: the loop's, outside of its runs, of what it drops, and of syncs on queues that stand on it; any, when the loop
+/// was detached (loop_fd.h) or its thread has ended. Elsewhere, and for the main loop or that of a thread, it stops the process with a
+/// message.
 void csched_loop_destroy(csched_loop *loop);
 
 /// Returns: the loop that is running on this thread, NULL when there is none. Thread: any.

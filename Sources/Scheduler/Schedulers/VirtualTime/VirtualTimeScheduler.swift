@@ -23,7 +23,7 @@
 /// scheduler.advance(by: .seconds(3_599))  // nothing yet
 /// scheduler.advance(by: .seconds(1))      // prints
 /// ```
-public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerType {
+public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerType, EndsByItself {
   /// A moment of virtual time.
   public typealias VirtualTime = Converter.VirtualTimeUnit
 
@@ -199,3 +199,6 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
     return action
   }
 }
+
+/// A scheduler that drops what waits when it is let go: what waits in it must not keep it.
+protocol EndsByItself: ImmediateSchedulerType, AnyObject {}
