@@ -158,9 +158,7 @@ private final class Recursion: Cancelable {
   /// Takes the turn in `due`, and then those that would have run inside it. Nobody else holds it: what it captures ends with it, inside.
   fileprivate func take(_ due: inout [Turn]) {
     let thread = csched_swift_thread_()
-    // Nobody else holds it: what it captures ends with it, inside. (In an array, because the compiler, of Swift 6.3, releases a consumed
-    // closure once too often when another closure has used it.)
-    var due = [consume turn]
+    // In an array, because the compiler, of Swift 6.3, releases a consumed closure once too often when another closure has used it.
     let isOutermost = turns.withLock {
       if let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
         $0.inside[here].next += due
