@@ -1,0 +1,68 @@
+//! parking_lot's lock and the standard library's. The loop is lock_loop.h's, with the lock inlined.
+
+use crate::interface::{name, Lock, Table, Task};
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering::Relaxed};
+
+#[repr(align(128))]
+struct Aligned<T>(T);
+
+static PARKING_LOT: Aligned<parking_lot::Mutex<()>> = Aligned(parking_lot::const_mutex(()));
+static STANDARD: Aligned<std::sync::Mutex<()>> = Aligned(std::sync::Mutex::new(()));
+
+#[inline(always)]
+unsafe fn lock_loop<G>(task: *mut Task, lock: impl Fn() -> G, unlock: impl Fn(G)) {
+    let task = &mut *task;
+    if task.over.is_null() {
+        for _ in 0..task.count {
+            let guard = lock();
+            task.guarded.write_volatile(task.guarded.read_volatile() + 1);
+            if task.inside > 0 {
+                (task.work)(task.inside);
+            }
+            unlock(guard);
+            if task.outside > 0 {
+                (task.work)(task.outside);
+            }
+        }
+        return;
+    }
+    let over = &*(task.over as *const AtomicI32);
+    let guarded = &*(task.guarded as *const AtomicI64);
+    while over.load(Relaxed) == 0 {
+        let before = guarded.load(Relaxed);
+        let start = (task.now)();
+        let guard = lock();
+        let took = (task.now)() - start;
+        let passed = guarded.load(Relaxed) - before;
+        guarded.store(guarded.load(Relaxed) + 1, Relaxed);
+        if task.inside > 0 {
+            (task.work)(task.inside);
+        }
+        unlock(guard);
+        if task.outside > 0 {
+            (task.work)(task.outside);
+        }
+        task.done += 1;
+        task.longest = task.longest.max(took);
+        task.passed = task.passed.max(passed as _);
+    }
+}
+
+unsafe extern "C" fn use_parking_lot(task: *mut Task) {
+    lock_loop(task, || PARKING_LOT.0.lock(), drop)
+}
+
+unsafe extern "C" fn use_fair(task: *mut Task) {
+    lock_loop(task, || PARKING_LOT.0.lock(), parking_lot::MutexGuard::unlock_fair)
+}
+
+unsafe extern "C" fn use_standard(task: *mut Task) {
+    lock_loop(task, || STANDARD.0.lock().unwrap(), drop)
+}
+
+pub static LOCKS: Table<[Lock; 4]> = Table([
+    Lock { name: name!("parking_lot"), use_it: Some(use_parking_lot) },
+    Lock { name: name!("parking_lot fair"), use_it: Some(use_fair) },
+    Lock { name: name!("Rust std"), use_it: Some(use_standard) },
+    Lock { name: std::ptr::null(), use_it: None },
+]);

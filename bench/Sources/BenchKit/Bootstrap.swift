@@ -1,0 +1,48 @@
+/// By what factor a contender's median has changed, and the interval that its rounds leave open.
+struct Change: Equatable {
+  let old, new: Double
+  let ratio, low, high: Double
+
+  /// Fewer rounds than these say nothing about their spread: the interval is then as wide as the rounds are.
+  static let fewestRounds = 6
+  static let resamples = 4_000
+  /// Each side of the interval leaves out one half of a hundredth.
+  static let confidence = 0.99
+
+  /// `old` and `new` are the rounds' medians, process by process. `nil` when one has fewer than three rounds or a factor means nothing.
+  ///
+  /// The interval is a percentile bootstrap in two stages: processes are drawn with replacement, then rounds from each. A process is what the
+  /// system places anew, so where there are several their differences are in the interval; where there is one, only the rounds' are.
+  init?(from old: [[Double]], to new: [[Double]]) {
+    let oldRounds = old.flatMap { $0 }, newRounds = new.flatMap { $0 }
+    guard let oldLeast = oldRounds.min(), let newLeast = newRounds.min(), oldLeast > 0, newLeast > 0,
+      oldRounds.count >= 3, newRounds.count >= 3
+    else { return nil }
+    self.old = median(oldRounds)
+    self.new = median(newRounds)
+    ratio = self.new / self.old
+    if min(oldRounds.count, newRounds.count) < Change.fewestRounds {
+      low = newLeast / oldRounds.max()!
+      high = newRounds.max()! / oldLeast
+      return
+    }
+    var generator = SeededGenerator(state: 1)
+    let ratios = (0..<Change.resamples).map { _ in
+      Change.resample(new, &generator) / Change.resample(old, &generator)
+    }
+    low = percentile(ratios, (1 - Change.confidence) / 2)
+    high = percentile(ratios, (1 + Change.confidence) / 2)
+  }
+
+  private static func resample(_ processes: [[Double]], _ generator: inout SeededGenerator) -> Double {
+    var drawn: [Double] = []
+    for _ in processes {
+      let process = processes[Int.random(in: processes.indices, using: &generator)]
+      for _ in process { drawn.append(process[Int.random(in: process.indices, using: &generator)]) }
+    }
+    return median(drawn)
+  }
+
+  /// Whether the whole interval is on one side of 1, by more than `drift`.
+  func isBeyond(drift: Double) -> Bool { low > 1 + drift || high < 1 / (1 + drift) }
+}

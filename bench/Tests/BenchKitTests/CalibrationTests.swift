@@ -1,0 +1,39 @@
+import Testing
+
+@testable import BenchKit
+
+@Suite struct CalibrationTests {
+  let calibration = Calibration(length: 15e6)
+
+  /// Ten nanoseconds an operation; `slow` says which calls take a whole second longer.
+  private func count(slow: (Int) -> Bool) -> Int {
+    var calls = 0
+    return calibration.count(least: 1) { operations in
+      calls += 1
+      return Double(operations) * 10 + (slow(calls) ? 1e9 : 0)
+    }
+  }
+
+  @Test("a number fills a sample") func fills() { #expect(count { _ in false } == 1_500_000) }
+
+  @Test("one slow call, at any moment, changes nothing", arguments: 1...12)
+  func oneSlowCall(_ which: Int) { #expect(count { $0 == which } == 1_500_000) }
+
+  @Test("the first two calls are slow, as when threads are being made, and nothing is settled by them")
+  func slowBeginning() { #expect(count { $0 <= 2 } == 1_500_000) }
+
+  @Test("operations that are slow indeed are few") func slowOperations() {
+    #expect(calibration.count(least: 1) { Double($0) * 1e7 } == 64)
+  }
+
+  @Test("never fewer than asked for") func least() {
+    #expect(calibration.count(least: 1_000_000) { Double($0) * 1_000 } == 1_000_000)
+  }
+
+  @Test("a sample that took far too long makes the next ones shorter, one that took twice as long does not")
+  func corrected() {
+    #expect(calibration.corrected(80_000, took: 30e6, least: 1) == 80_000)
+    #expect(calibration.corrected(80_000, took: 1e9, least: 1) == 10_000)
+    #expect(calibration.corrected(80_000, took: 1e9, least: 50_000) == 50_000)
+  }
+}
