@@ -12,10 +12,10 @@ define step
 	@echo "== $(1)"; start=$$SECONDS; $(2) || { echo "make: $(1) failed" >&2; exit 1; }; echo "== $(1): $$((SECONDS - start)) s"
 endef
 
-.PHONY: help test unit layers proofs lint check-model probes sanitize bench format clean
+.PHONY: help test unit layers proofs lint check-model probes sanitize bench bench-peers bench-test format clean
 
 help: ## says what there is
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /: /'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 test: ## builds and tests everything, as CI does; QUICK=1 leaves the models and the sanitizers out
 	$(call step,setup,Tools/setup test)
@@ -40,10 +40,20 @@ layers proofs lint probes sanitize: ## one gate alone; KIND=thread for one sanit
 	@case $@ in layers) Tools/layers --self-test ;; proofs) Tools/proofs --self-test ;; lint) Tools/format --lint ;; probes) Tools/probes ;; \
 	  sanitize) Tools/sanitize $(or $(KIND),thread address undefined) ;; esac
 
-bench: ## runs the benchmark against Dispatch and the other peers; BENCH_ARGS="--quick --filter K1"
+# The text goes through the environment as it was written: no shell reads its | and $.
+unexport BENCH_ARGS
+bench: export BENCH_WORDS := $(value BENCH_ARGS)
+bench: ## runs the benchmark against Dispatch and the other peers; BENCH_ARGS="--quick --filter K1|K2"
 	$(call step,setup,Tools/setup bench)
-	@swift build -c release --package-path bench --scratch-path .build-bench --product bench
-	@swift run -c release --skip-build --package-path bench --scratch-path .build-bench bench $(BENCH_ARGS)
+	@Tools/bench --words "$$BENCH_WORDS"
+
+bench-peers: ## installs the libraries and languages that the benchmark compares with where they are there
+	@Tools/setup bench-peers
+
+bench-test: ## the benchmark's own tests: calibration, targets, comparison, and what its renderer refuses
+	@swift build -c release --build-tests --package-path bench --scratch-path .build-bench
+	@swift test -c release --skip-build --disable-xctest --package-path bench --scratch-path .build-bench
+	@Tools/readme-table --self-test
 
 format: ## formats all sources
 	@Tools/format

@@ -1,7 +1,7 @@
 /// By what factor a contender's median has changed, and the interval that its rounds leave open.
-struct Change: Equatable {
-  let old, new: Double
-  let ratio, low, high: Double
+package struct Change: Equatable {
+  package let old, new: Double
+  package let ratio, low, high: Double
 
   /// Fewer rounds than these say nothing about their spread: the interval is then as wide as the rounds are.
   static let fewestRounds = 6
@@ -13,7 +13,7 @@ struct Change: Equatable {
   ///
   /// The interval is a percentile bootstrap in two stages: processes are drawn with replacement, then rounds from each. A process is what the
   /// system places anew, so where there are several their differences are in the interval; where there is one, only the rounds' are.
-  init?(from old: [[Double]], to new: [[Double]]) {
+  package init?(from old: [[Double]], to new: [[Double]]) {
     let oldRounds = old.flatMap { $0 }, newRounds = new.flatMap { $0 }
     guard let oldLeast = oldRounds.min(), let newLeast = newRounds.min(), oldLeast > 0, newLeast > 0,
       oldRounds.count >= 3, newRounds.count >= 3
@@ -44,5 +44,5 @@ struct Change: Equatable {
   }
 
   /// Whether the whole interval is on one side of 1, by more than `drift`.
-  func isBeyond(drift: Double) -> Bool { low > 1 + drift || high < 1 / (1 + drift) }
+  package func isBeyond(drift: Double) -> Bool { low > 1 + drift || high < 1 / (1 + drift) }
 }

@@ -1,12 +1,14 @@
 /// Finds how many operations fill a sample.
-struct Calibration {
+package struct Calibration {
   /// The length of a sample, in nanoseconds.
   let length: Double
   /// How many calls must agree that a number is enough: one may have been slow because of another's turn on the processor.
   private let looks = 3
 
+  package init(length: Double) { self.length = length }
+
   /// At least `least`. `body` gives the nanoseconds that so many operations took.
-  func count(least: Int, _ body: (Int) -> Double) -> Int {
+  package func count(least: Int, _ body: (Int) -> Double) -> Int {
     // Some thousands at the least: waking the threads of a contended row takes longer than few operations do.
     var count = max(least, 64)
     while true {
@@ -19,7 +21,7 @@ struct Calibration {
   }
 
   /// The number for the next round when `count` operations took much longer than they were to: 20 times, of which 19 can be a bad moment.
-  func corrected(_ count: Int, took: Double, least: Int) -> Int {
+  package func corrected(_ count: Int, took: Double, least: Int) -> Int {
     took > 20 * length ? max(least, 64, count / 8) : count
   }
 }

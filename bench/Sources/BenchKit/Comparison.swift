@@ -4,8 +4,8 @@
 /// what is not ours, the limits and the peers, shows by how much, because its code is the same. So something has changed when its whole
 /// interval lies outside of what nine tenths of the others' medians moved by.
 public struct Comparison {
-  struct Line {
-    let id, work, name, unit: String
+  package struct Line {
+    package let id, work, name, unit: String
     let isMost: Bool
     let role: Contender.Role
     let change: Change
@@ -49,7 +49,7 @@ public struct Comparison {
     return parts.isEmpty ? 0 : percentile(parts, 0.9)
   }
 
-  var changed: [Line] { lines.filter { $0.change.isBeyond(drift: drift(for: $0)) } }
+  package var changed: [Line] { lines.filter { $0.change.isBeyond(drift: drift(for: $0)) } }
 
   public var text: String {
     let changed = self.changed

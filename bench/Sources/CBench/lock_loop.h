@@ -6,30 +6,28 @@
 
 __attribute__((always_inline)) static inline void lock_loop(peer_task *task, void (*lock)(void *),
                                                             void (*unlock)(void *), void *object) {
-  if (task->over == NULL) {
-    for (long i = 0; i < task->count; i++) {
-      lock(object);
-      *task->guarded += 1;
-      if (task->inside > 0) task->work(task->inside);
-      unlock(object);
-      if (task->outside > 0) task->work(task->outside);
+  long done = 0;
+  while (task->over == NULL ? done < task->count : !__atomic_load_n(task->over, __ATOMIC_RELAXED)) {
+    long before = 0;
+    uint64_t start = 0;
+    if (task->looks) {
+      before = __atomic_load_n(task->guarded, __ATOMIC_RELAXED);
+      start = task->now();
     }
-    return;
-  }
-  while (!__atomic_load_n(task->over, __ATOMIC_RELAXED)) {
-    long before = __atomic_load_n(task->guarded, __ATOMIC_RELAXED);
-    uint64_t start = task->now();
     lock(object);
-    uint64_t took = task->now() - start;
-    long passed = *task->guarded - before;
+    if (task->looks) {
+      uint64_t took = task->now() - start;
+      long passed = *task->guarded - before;
+      if (took > task->longest) task->longest = took;
+      if (passed > task->passed) task->passed = passed;
+    }
     *task->guarded += 1;
     if (task->inside > 0) task->work(task->inside);
     unlock(object);
     if (task->outside > 0) task->work(task->outside);
-    task->done++;
-    if (took > task->longest) task->longest = took;
-    if (passed > task->passed) task->passed = passed;
+    done++;
   }
+  task->done = done;
 }
 
 #endif

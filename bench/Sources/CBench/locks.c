@@ -99,44 +99,36 @@ typedef struct fight {
   peer_task tasks[64];
   int threads, over;
   double seconds;
+  csched_time began, ended;
 } fight;
 
+// The last one keeps the time: all others go on until its end, so nobody is ever alone because the others are through.
 static void take_part(void *context, cbench_crew *crew, int index) {
   fight *fight = context;
-  cbench_crew_start(crew, index);
-  fight->lock->loop(&fight->tasks[index]);
-}
-
-double cbench_lock_contended(int lock, int threads, cbench_placement placement, long count, int inside, int outside) {
-  cbench_work(1); // calibrates
-  fight fight = {.lock = lock_at(lock)};
-  long each = count / threads + 1;
-  for (int i = 0; i < threads; i++) fight.tasks[i] = a_task(each, inside, outside);
-  return cbench_crew_run(threads, placement, take_part, &fight) * (double)count / (double)(each * threads);
-}
-
-static void take_part_or_end(void *context, cbench_crew *crew, int index) {
-  fight *fight = context;
-  cbench_crew_start(crew, index);
+  csched_time began = cbench_crew_start(crew, index);
   if (index < fight->threads) {
     fight->lock->loop(&fight->tasks[index]);
     return;
   }
+  fight->began = began;
   usleep((useconds_t)(fight->seconds * 1e6));
+  fight->ended = csched_now();
   __atomic_store_n(&fight->over, 1, __ATOMIC_RELAXED);
 }
 
-cbench_waits cbench_lock_waits(int lock, int threads, double seconds, int inside) {
-  cbench_work(1);
+cbench_waits cbench_lock_fight(int lock, int threads, cbench_placement placement, double seconds, int inside,
+                               int outside, bool looks) {
+  cbench_work(1); // calibrates
   fight *fight = touched(sizeof *fight);
   fight->lock = lock_at(lock);
   fight->threads = threads;
   fight->seconds = seconds;
   for (int i = 0; i < threads; i++) {
-    fight->tasks[i] = a_task(0, inside, 0);
+    fight->tasks[i] = a_task(0, inside, outside);
     fight->tasks[i].over = &fight->over;
+    fight->tasks[i].looks = looks;
   }
-  double took = cbench_crew_run(threads + 1, CBENCH_FREE, take_part_or_end, fight);
+  cbench_crew_run(threads + 1, placement, take_part, fight);
   cbench_waits waits = {0};
   long done = 0;
   for (int i = 0; i < threads; i++) {
@@ -145,7 +137,7 @@ cbench_waits cbench_lock_waits(int lock, int threads, double seconds, int inside
     if ((double)task->longest > waits.longest) waits.longest = (double)task->longest;
     if ((double)task->passed > waits.passed) waits.passed = (double)task->passed;
   }
-  waits.section = done > 0 ? took / (double)done : took;
+  waits.section = (double)(fight->ended - fight->began) / (double)(done > 0 ? done : 1);
   free(fight);
   return waits;
 }

@@ -78,7 +78,8 @@ struct Member {
   fileprivate let crew: OpaquePointer
   let index: Int
 
-  func start() { _ = cbench_crew_start(crew, Int32(index)) }
+  /// When it began.
+  @discardableResult func start() -> UInt64 { cbench_crew_start(crew, Int32(index)) }
   func end() { cbench_crew_end(crew, Int32(index)) }
 }
 

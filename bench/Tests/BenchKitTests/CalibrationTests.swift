@@ -1,6 +1,5 @@
+import BenchKit
 import Testing
-
-@testable import BenchKit
 
 @Suite struct CalibrationTests {
   let calibration = Calibration(length: 15e6)

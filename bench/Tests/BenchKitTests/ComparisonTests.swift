@@ -1,6 +1,5 @@
+import BenchKit
 import Testing
-
-@testable import BenchKit
 
 @Suite struct ComparisonTests {
   /// Twelve rounds about `center`, a few percent apart.

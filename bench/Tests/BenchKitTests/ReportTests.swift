@@ -1,7 +1,6 @@
+import BenchKit
 import Foundation
 import Testing
-
-@testable import BenchKit
 
 let machine = Machine.current(arguments: [])
 

@@ -1,6 +1,5 @@
+import BenchKit
 import Testing
-
-@testable import BenchKit
 
 @Suite struct WordsTests {
   @Test(

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 pub struct Task {
     pub count: c_long,
     pub over: *const c_int,
+    pub looks: c_int,
     pub inside: c_int,
     pub outside: c_int,
     pub work: extern "C" fn(c_int),

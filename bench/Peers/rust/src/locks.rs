@@ -12,28 +12,22 @@ static STANDARD: Aligned<std::sync::Mutex<()>> = Aligned(std::sync::Mutex::new((
 #[inline(always)]
 unsafe fn lock_loop<G>(task: *mut Task, lock: impl Fn() -> G, unlock: impl Fn(G)) {
     let task = &mut *task;
-    if task.over.is_null() {
-        for _ in 0..task.count {
-            let guard = lock();
-            task.guarded.write_volatile(task.guarded.read_volatile() + 1);
-            if task.inside > 0 {
-                (task.work)(task.inside);
-            }
-            unlock(guard);
-            if task.outside > 0 {
-                (task.work)(task.outside);
-            }
-        }
-        return;
-    }
-    let over = &*(task.over as *const AtomicI32);
+    let over = task.over as *const AtomicI32;
     let guarded = &*(task.guarded as *const AtomicI64);
-    while over.load(Relaxed) == 0 {
-        let before = guarded.load(Relaxed);
-        let start = (task.now)();
+    let mut done = 0;
+    while if over.is_null() { done < task.count } else { (*over).load(Relaxed) == 0 } {
+        let (mut before, mut start) = (0, 0);
+        if task.looks != 0 {
+            before = guarded.load(Relaxed);
+            start = (task.now)();
+        }
         let guard = lock();
-        let took = (task.now)() - start;
-        let passed = guarded.load(Relaxed) - before;
+        if task.looks != 0 {
+            let took = (task.now)() - start;
+            let passed = guarded.load(Relaxed) - before;
+            task.longest = task.longest.max(took);
+            task.passed = task.passed.max(passed as _);
+        }
         guarded.store(guarded.load(Relaxed) + 1, Relaxed);
         if task.inside > 0 {
             (task.work)(task.inside);
@@ -42,10 +36,9 @@ unsafe fn lock_loop<G>(task: *mut Task, lock: impl Fn() -> G, unlock: impl Fn(G)
         if task.outside > 0 {
             (task.work)(task.outside);
         }
-        task.done += 1;
-        task.longest = task.longest.max(took);
-        task.passed = task.passed.max(passed as _);
+        done += 1;
     }
+    task.done = done;
 }
 
 unsafe extern "C" fn use_parking_lot(task: *mut Task) {

@@ -89,17 +89,15 @@ bool cbench_is_interposed(void);
 
 double cbench_lock_alone(int lock, long count);
 
-/// `count` sections in all, by `threads` threads: `inside` nanoseconds of work in each, `outside` between two.
-double cbench_lock_contended(int lock, int threads, cbench_placement, long count, int inside, int outside);
-
 typedef struct cbench_waits {
-  double longest; ///< nanoseconds
   double section; ///< nanoseconds from one to the next
-  double passed;  ///< the most sections of others during a wait
+  double longest; ///< nanoseconds of the longest wait; looked for only when asked to, because that takes time
+  double passed;  ///< the most sections of others during a wait; the same
 } cbench_waits;
 
-/// Threads that fight for a lock for so long, with sections of `inside` nanoseconds.
-cbench_waits cbench_lock_waits(int lock, int threads, double seconds, int inside);
+/// Threads that fight for a lock for so long: `inside` nanoseconds of work in each section, `outside` between two.
+cbench_waits cbench_lock_fight(int lock, int threads, cbench_placement, double seconds, int inside, int outside,
+                               bool looks);
 
 // MARK: queues
 

@@ -10,7 +10,8 @@
 /// One thread's part in a fight for a lock. The loop is the contender's, so that its lock is inlined as in a user's program.
 typedef struct peer_task {
   long count;          ///< sections to do, when `over` is NULL
-  const int *over;     ///< not NULL: until this is set, and with a look at each wait
+  const int *over;     ///< not NULL: until this is set
+  int looks;           ///< whether to look at each wait
   int inside, outside; ///< nanoseconds of work in each section, and between two
   void (*work)(int nanoseconds);
   uint64_t (*now)(void);

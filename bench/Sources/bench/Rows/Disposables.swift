@@ -9,18 +9,21 @@ private func each(_ body: @escaping @Sendable () -> Void) -> @Sendable (Int) -> 
 
 private let shared = CompositeDisposable()
 
-/// What a disposable cannot do without: an object that holds a closure, made and let go.
+/// What a disposable cannot do without: an object that holds a closure, made and let go. Nothing of it is inlined, or it would be no object.
 private final class Bare {
   private let body: () -> Void
-  init(_ body: @escaping () -> Void) { self.body = body }
+  @inline(never) init(_ body: @escaping () -> Void) { self.body = body }
   @inline(never) func call() { body() }
 }
 
 private final class BarePair {
   private let first: Bare
-  init(_ first: Bare) { self.first = first }
+  @inline(never) init(_ first: Bare) { self.first = first }
   @inline(never) func call() { first.call() }
 }
+
+@inline(never) private func bare() -> Bare { Bare {} }
+@inline(never) private func barePair() -> BarePair { BarePair(bare()) }
 
 // MARK: schedule, put in a bag, dispose
 
@@ -91,7 +94,7 @@ let disposableRows = [
     "D1a", "a disposable of a closure: create, dispose",
     [
       .ours("Disposables.create", each { Disposables.create {}.dispose() }),
-      .peer("a bare object", each { Bare {}.call() }),
+      .peer("a bare object", each { bare().call() }),
     ], targets: [.peer("a bare object", 1.2)], references: ["RxSwift 6.10 90 ns on another machine"]),
   Row(
     "D1s", "a single assignment: create, assign a disposable of a closure, dispose",
@@ -103,7 +106,7 @@ let disposableRows = [
           single.setDisposable(Disposables.create {})
           single.dispose()
         }),
-      .peer("two bare objects", each { BarePair(Bare {}).call() }),
+      .peer("two bare objects", each { barePair().call() }),
     ], targets: [.peer("two bare objects", 1.2)], references: ["RxSwift 6.10 182 ns on another machine"]),
   Row(
     "D1c", "a composite: insert a disposable of a closure, dispose all",

@@ -32,13 +32,18 @@ private func single() -> [Contender] {
   }
 }
 
-/// Threads that fight for a lock in C, and what they do.
+/// Seconds of a fight: some turns on the processors for each thread, where there are more threads than these.
+private func length(_ threads: Int) -> Double { (threads > 2 ? 0.1 : 0.02) * (Scale.isQuick ? 0.3 : 1) }
+
+/// Threads that fight for a lock in C, and what they do. Each figure is the time of a fight by the sections of all.
 private func contended(
   _ id: String, _ work: String, _ threads: Int32, _ placement: cbench_placement = CBENCH_FREE, inside: Int32 = 0,
   outside: Int32 = 0, targets: [Target]
 ) -> Row {
   let all = contenders(CBENCH_LOCKS) { lock in
-    .operations(slices: 1, least: 1) { cbench_lock_contended(lock, threads, placement, $0, inside, outside) }
+    .figures(rounds: 1_000) {
+      [cbench_lock_fight(lock, threads, placement, length(Int(threads)), inside, outside, false).section]
+    }
   }
   return Row(id, work, all, targets: targets)
 }
@@ -52,31 +57,51 @@ private let protected = Protected(0), nio = NIOLockedValueBox(0), mutex = MutexB
 private let nsLock = NSLock()
 nonisolated(unsafe) private var guarded = 0
 
-/// The loops; all alike, and each with its own lock inlined as far as it can be.
-private let loops: [(name: String, role: Contender.Role, loop: @Sendable (Int) -> Void)] = [
-  ("Protected", .ours, { for _ in 0..<$0 { protected.withLock { $0 += 1 } } }),
-  ("serial sync", .dispatch, { for _ in 0..<$0 { queue.sync { guarded += 1 } } }),
-  ("NIOLockedValueBox", .peer, { for _ in 0..<$0 { nio.withLockedValue { $0 += 1 } } }),
-  ("Mutex", .peer, { for _ in 0..<$0 { mutex.mutex.withLock { $0 += 1 } } }),
-  ("NSLock", .peer, { for _ in 0..<$0 { nsLock.withLock { guarded += 1 } } }),
+private final class Fight: Sendable {
+  let isOver = Atomic(false), sections = Atomic(0), length = Atomic<UInt64>(0)
+}
+
+/// The loops; all alike, and each with its own lock inlined as far as it can be. So many sections, or until the end; how many there were.
+private let loops: [(name: String, role: Contender.Role, loop: @Sendable (Int, Fight) -> Int)] = [
+  ("Protected", .ours, { repeated($0, $1) { protected.withLock { $0 += 1 } } }),
+  ("serial sync", .dispatch, { repeated($0, $1) { queue.sync { guarded += 1 } } }),
+  ("NIOLockedValueBox", .peer, { repeated($0, $1) { nio.withLockedValue { $0 += 1 } } }),
+  ("Mutex", .peer, { repeated($0, $1) { mutex.mutex.withLock { $0 += 1 } } }),
+  ("NSLock", .peer, { repeated($0, $1) { nsLock.withLock { guarded += 1 } } }),
 ]
+
+@inline(__always) private func repeated(_ most: Int, _ fight: Fight, _ section: () -> Void) -> Int {
+  var done = 0
+  while done < most, !fight.isOver.load(ordering: .relaxed) {
+    section()
+    done += 1
+  }
+  return done
+}
+
+/// The same fight in Swift: the last of the crew keeps the time.
+private func fight(_ threads: Int, _ placement: cbench_placement, _ loop: @escaping @Sendable (Int, Fight) -> Int)
+  -> Double
+{
+  let fight = Fight()
+  _ = crew(threads + 1, placement) { member in
+    let began = member.start()
+    if member.index < threads {
+      fight.sections.add(loop(.max, fight), ordering: .relaxed)
+    } else {
+      usleep(UInt32(length(threads) * 1e6))
+      fight.length.store(cbench_now() - began, ordering: .relaxed)
+      fight.isOver.store(true, ordering: .relaxed)
+    }
+  }
+  return Double(fight.length.load(ordering: .relaxed)) / Double(max(1, fight.sections.load(ordering: .relaxed)))
+}
 
 private func inSwift(
   _ id: String, _ work: String, _ threads: Int, _ placement: cbench_placement = CBENCH_FREE, targets: [Target]
-)
-  -> Row
-{
+) -> Row {
   let all = loops.map { name, role, loop in
-    Contender(
-      name, role,
-      .operations(slices: 1, least: 1) { count in
-        let each = count / threads + 1
-        let took = crew(threads, placement) { member in
-          member.start()
-          loop(each)
-        }
-        return took * Double(count) / Double(each * threads)
-      })
+    Contender(name, role, .figures(rounds: 1_000) { [fight(threads, placement, loop)] })
   }
   return Row(id, work, all, targets: targets)
 }
@@ -94,7 +119,7 @@ let lockRows: [Row] =
           name, role,
           .operations(slices: 10, least: 1) { count in
             _ = secondThread
-            return time { loop(count) }
+            return time { _ = loop(count, Fight()) }
           })
       }, targets: [.limit("L0", 1.35), .peer("NIOLockedValueBox", 0.75), .peer("Mutex", 0.7)]),
     contended("K3a", "2 threads, back to back, in C", 2, targets: [.limit("L2", 2), .best(0.5)]),

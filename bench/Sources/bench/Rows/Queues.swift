@@ -96,12 +96,12 @@ private func futexes(_ submit: @escaping Submit) -> Measure {
   }
 }
 
-/// At least so many jobs for each sample: a queue that is swapped between two processors in large parts must not look like a fast one.
+/// At least so many jobs for each sample; in C twice as many, so that each of four producers lasts longer than a turn on the processor.
 private let aMillion = 1_000_000
 
 private func bareQueue(_ producers: Int32, _ placement: cbench_placement = CBENCH_FREE) -> [Contender] {
   contenders(CBENCH_QUEUES) { queue in
-    .operations(slices: 1, least: aMillion) { cbench_queue_many(CBENCH_QUEUES, queue, producers, placement, $0) }
+    .operations(slices: 1, least: 2 * aMillion) { cbench_queue_many(CBENCH_QUEUES, queue, producers, placement, $0) }
   }
 }
 
@@ -127,7 +127,8 @@ private let oneProducer: [Row] = [
   Row(
     "M1tr", "the same, until all have run",
     [
-      Contender("csched_thread_submit", .ours, .operations(slices: 1, least: aMillion) { cbench_submit_ours(true, $0) }),
+      Contender(
+        "csched_thread_submit", .ours, .operations(slices: 1, least: aMillion) { cbench_submit_ours(true, $0) }),
       Contender(
         "dispatch_async_f", .dispatch, .operations(slices: 1, least: aMillion) { cbench_submit_dispatch(true, $0) }),
     ], targets: [.peer("dispatch_async_f", 0.3)]),

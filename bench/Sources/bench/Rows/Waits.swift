@@ -18,7 +18,7 @@ private final class Fight: Sendable {
 
   func figure(_ figure: Figure) -> Double {
     if let waits = unread.withLock({ $0.removeValue(forKey: figure.rawValue) }) { return Fight.value(waits, figure) }
-    let waits = cbench_lock_waits(lock, threads, seconds, 1_000)
+    let waits = cbench_lock_fight(lock, threads, CBENCH_FREE, seconds, 1_000, 0, true)
     unread.withLock { unread in
       for other in [Figure.longest, .section, .passed] where other != figure { unread[other.rawValue] = waits }
     }
