@@ -50,10 +50,13 @@ bench: ## runs the benchmark against Dispatch and the other peers; BENCH_ARGS="-
 bench-peers: ## installs the libraries and languages that the benchmark compares with where they are there
 	@Tools/setup bench-peers
 
-bench-test: ## the benchmark's own tests: calibration, targets, comparison, and what its renderer refuses
+bench-test: ## the benchmark's own tests: calibration, targets, comparison; the program; what its renderer refuses
+	@Tools/readme-table --self-test
+	@Tools/setup bench
 	@swift build -c release --build-tests --package-path bench --scratch-path .build-bench
 	@swift test -c release --skip-build --disable-xctest --package-path bench --scratch-path .build-bench
-	@Tools/readme-table --self-test
+	@Tools/bench --list > /dev/null
+	@bench/Tests/program
 
 format: ## formats all sources
 	@Tools/format

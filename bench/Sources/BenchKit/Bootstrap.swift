@@ -43,6 +43,9 @@ package struct Change: Equatable {
     return median(drawn)
   }
 
+  /// What the rounds do not explain: by what part the median has moved at the least, 0 when the interval has 1 in it.
+  package var leastPart: Double { max(0, low - 1, 1 / high - 1) }
+
   /// Whether the whole interval is on one side of 1, by more than `drift`.
   package func isBeyond(drift: Double) -> Bool { low > 1 + drift || high < 1 / (1 + drift) }
 }

@@ -1,8 +1,8 @@
 /// What changed between two reports beyond noise.
 ///
 /// There are two kinds of noise. Within a run the rounds differ: a bootstrap interval says by how much. Between two runs the machine differs:
-/// what is not ours, the limits and the peers, shows by how much, because its code is the same. So something has changed when its whole
-/// interval lies outside of what nine tenths of the others' medians moved by.
+/// what is not ours, the limits and the peers, shows by how much, because its code is the same: a machine that is a tenth slower makes all
+/// of them slower, by more than their own rounds explain. So something has changed when its whole interval lies outside of that.
 public struct Comparison {
   package struct Line {
     package let id, work, name, unit: String
@@ -42,10 +42,11 @@ public struct Comparison {
     report.rows.flatMap { row in row.contenders.map { ("\(row.id) \($0.name)", (row, $0)) } }
   }
 
-  /// By how much the machine itself moved, as far as one may judge `line` by it: nine tenths of the medians of what is not ours moved less.
+  /// By how much the machine itself moved, as far as one may judge `line` by it: nine tenths of what is not ours moved less, not counting
+  /// what their own intervals explain.
   func drift(for line: Line) -> Double {
     let moved = lines.filter { $0.role != .ours && !($0.id == line.id && $0.name == line.name) }
-    let parts = moved.map { max($0.change.ratio, 1 / $0.change.ratio) - 1 }
+    let parts = moved.map(\.change.leastPart)
     return parts.isEmpty ? 0 : percentile(parts, 0.9)
   }
 
@@ -69,9 +70,10 @@ public struct Comparison {
     let drift = lines.filter { $0.role == .ours }.map { self.drift(for: $0) }.max() ?? 0
     parts.append(
       """
-      \(lines.count) figures compared, \(changed.count) changed. Between the runs nine tenths of what is not ours moved by less than \
-      \((drift * 100).short) %. Intervals: 99 % of \(Change.resamples) resamples of processes and rounds (percentile bootstrap of the ratio of \
-      medians; all rounds, where there are fewer than \(Change.fewestRounds)). Changed: the whole interval is outside of what the others moved by.
+      \(lines.count) figures compared, \(changed.count) changed. Intervals: 99 % of \(Change.resamples) resamples of processes and rounds \
+      (percentile bootstrap of the ratio of medians; where there are fewer than \(Change.fewestRounds) rounds, as wide as these). The machine \
+      itself: nine tenths of what is not ours moved by less than \((drift * 100).short) % beyond their intervals. Changed: the whole interval is \
+      outside of that.
       """)
     return parts.joined(separator: "\n\n")
   }

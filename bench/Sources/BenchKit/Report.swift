@@ -147,9 +147,9 @@ public struct Report: Codable, Sendable {
     }
   }
 
-  struct Unreadable: Error, CustomStringConvertible {
+  struct Unreadable: LocalizedError {
     let text: String
-    var description: String { text }
+    var errorDescription: String? { text }
   }
 
   /// How results were written at first: one value for each round.

@@ -105,9 +105,9 @@ static void add(void *context, cbench_crew *crew, int index) {
   for (long i = 0; i < adders->count; i++) atomic_fetch_add_explicit(&adders->sum, 1, memory_order_relaxed);
 }
 
-double cbench_shared_add(int threads, long count) {
+double cbench_shared_add(int threads, cbench_placement placement, long count) {
   adders all = {.count = count / threads};
-  return cbench_crew_run(threads, CBENCH_FREE, add, &all);
+  return cbench_crew_run(threads, placement, add, &all);
 }
 
 static void compute(void *context, cbench_crew *crew, int index) {

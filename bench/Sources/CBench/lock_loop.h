@@ -6,25 +6,30 @@
 
 __attribute__((always_inline)) static inline void lock_loop(peer_task *task, void (*lock)(void *),
                                                             void (*unlock)(void *), void *object) {
+  // In registers, so that what a loop does not do costs it nothing.
+  const int *over = task->over;
+  const int looks = task->looks, inside = task->inside, outside = task->outside;
+  const long count = task->count;
+  volatile long *guarded = task->guarded;
   long done = 0;
-  while (task->over == NULL ? done < task->count : !__atomic_load_n(task->over, __ATOMIC_RELAXED)) {
+  while (over == NULL ? done < count : !__atomic_load_n(over, __ATOMIC_RELAXED)) {
     long before = 0;
     uint64_t start = 0;
-    if (task->looks) {
-      before = __atomic_load_n(task->guarded, __ATOMIC_RELAXED);
+    if (looks) {
+      before = __atomic_load_n(guarded, __ATOMIC_RELAXED);
       start = task->now();
     }
     lock(object);
-    if (task->looks) {
+    if (looks) {
       uint64_t took = task->now() - start;
-      long passed = *task->guarded - before;
+      long passed = *guarded - before;
       if (took > task->longest) task->longest = took;
       if (passed > task->passed) task->passed = passed;
     }
-    *task->guarded += 1;
-    if (task->inside > 0) task->work(task->inside);
+    *guarded += 1;
+    if (inside > 0) task->work(inside);
     unlock(object);
-    if (task->outside > 0) task->work(task->outside);
+    if (outside > 0) task->work(outside);
     done++;
   }
   task->done = done;

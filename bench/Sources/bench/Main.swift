@@ -6,6 +6,7 @@ import Foundation
 enum Main {
   static func main() {
     signal(SIGPIPE, SIG_IGN)  // a helper that has ended says so by its answers
+    keepMemory()
     var arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "--words" {
       do { arguments = try Words.split(arguments.dropFirst().joined(separator: " ")) } catch {
@@ -14,6 +15,14 @@ enum Main {
     }
     Bench.main(arguments)
   }
+}
+
+/// Freed memory stays the process's: or a sample would pay for page faults because the one before it gave memory back.
+private func keepMemory() {
+  #if canImport(Glibc)
+    _ = mallopt(M_TRIM_THRESHOLD, 1 << 30)
+    _ = mallopt(M_MMAP_THRESHOLD, 32 << 20)
+  #endif
 }
 
 func fail(_ text: String, _ code: Int32) -> Never {
@@ -46,6 +55,8 @@ struct Compare: ParsableCommand {
   func run() throws { print(Comparison(from: read(old), to: read(new)).text) }
 
   private func read(_ path: String) -> Report {
-    do { return try Report(contentsOf: path) } catch { fail("cannot read \(path): \(error)", 66) }
+    do { return try Report(contentsOf: path) } catch is DecodingError {
+      fail("\(path) is no result of this benchmark", 66)
+    } catch { fail("cannot read \(path): \(error.localizedDescription)", 66) }
   }
 }

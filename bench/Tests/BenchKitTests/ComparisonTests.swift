@@ -37,6 +37,13 @@ import Testing
     #expect(!names(Comparison(from: old, to: new)).contains("csched_lock"))
   }
 
+  @Test("a peer that jumps between two speeds does not hide a change of ours") func bistable() {
+    let jumps: [[Double]] = (0..<12).map { [$0 % 2 == 0 ? 10 : 30] },
+      other: [[Double]] = (0..<12).map { [$0 % 3 == 0 ? 10 : 30] }
+    let old = report(ours: rounds(10), peer: jumps), new = report(ours: rounds(12, seed: 3), peer: other)
+    #expect(names(Comparison(from: old, to: new)) == ["csched_lock"])
+  }
+
   @Test("rounds that differ as much among themselves say nothing") func wide() {
     let wide: [[Double]] = [[5], [20], [6], [19], [7], [18], [8], [17], [9], [16], [10], [15]]
     let old = report(ours: wide, peer: rounds(20)),

@@ -13,28 +13,29 @@ static STANDARD: Aligned<std::sync::Mutex<()>> = Aligned(std::sync::Mutex::new((
 unsafe fn lock_loop<G>(task: *mut Task, lock: impl Fn() -> G, unlock: impl Fn(G)) {
     let task = &mut *task;
     let over = task.over as *const AtomicI32;
+    let (count, looks, inside, outside) = (task.count, task.looks, task.inside, task.outside);
     let guarded = &*(task.guarded as *const AtomicI64);
     let mut done = 0;
-    while if over.is_null() { done < task.count } else { (*over).load(Relaxed) == 0 } {
+    while if over.is_null() { done < count } else { (*over).load(Relaxed) == 0 } {
         let (mut before, mut start) = (0, 0);
-        if task.looks != 0 {
+        if looks != 0 {
             before = guarded.load(Relaxed);
             start = (task.now)();
         }
         let guard = lock();
-        if task.looks != 0 {
+        if looks != 0 {
             let took = (task.now)() - start;
             let passed = guarded.load(Relaxed) - before;
             task.longest = task.longest.max(took);
             task.passed = task.passed.max(passed as _);
         }
         guarded.store(guarded.load(Relaxed) + 1, Relaxed);
-        if task.inside > 0 {
-            (task.work)(task.inside);
+        if inside > 0 {
+            (task.work)(inside);
         }
         unlock(guard);
-        if task.outside > 0 {
-            (task.work)(task.outside);
+        if outside > 0 {
+            (task.work)(outside);
         }
         done += 1;
     }

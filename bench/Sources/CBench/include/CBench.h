@@ -47,7 +47,7 @@ static inline uint64_t cbench_random(uint64_t *state) {
 double cbench_cas_store(long count);               // L0: one compare-and-exchange and one plain release store
 double cbench_cas_cas(long count);                 // L0s: the symmetric pair
 double cbench_line_transfer(long count);           // L1: one way, between two pinned threads; as seen on a round trip
-double cbench_shared_add(int threads, long count); // L2: fetch_add on one line, `count` in all
+double cbench_shared_add(int threads, cbench_placement, long count); // L2: fetch_add on one line, `count` in all
 double cbench_futex_round_trip(cbench_placement, long count); // L3
 double cbench_epoll_round_trip(long count);                   // L4: an eventfd each way, on one processor
 double cbench_list(long count);                               // L6: into a list of a million at random, and out again

@@ -12,7 +12,12 @@ let limitRows = [
   limit("L0s", "a symmetric pair of locked operations") { cbench_cas_cas($0) },
   limit("CAS", "a bare compare-and-exchange on a hot line") { cbench_hot_cas($0) },
   limit("L1", "a cache line goes from one processor to another", slices: 1) { cbench_line_transfer($0) },
-  limit("L2", "fetch_add on one line by two threads, each operation", slices: 1) { cbench_shared_add(2, $0) },
+  limit("L2", "fetch_add on one line by two threads, each operation", slices: 1) {
+    cbench_shared_add(2, CBENCH_FREE, $0)
+  },
+  limit("L2-pinned", "the same, each thread on a processor of its own", slices: 1) {
+    cbench_shared_add(2, CBENCH_APART, $0)
+  },
   limit("L3", "futex wait and wake, a round trip", slices: 1) { cbench_futex_round_trip(CBENCH_FREE, $0) },
   limit("L3-pinned", "the same, each thread on a processor of its own", slices: 1) {
     cbench_futex_round_trip(CBENCH_APART, $0)

@@ -16,16 +16,15 @@ private let nioPool: NIOThreadPool = {
 
 // MARK: empty jobs
 
-private final class Left: Sendable { let value = Atomic(0) }
+private let left = Atomic(0), last = DispatchSemaphore(value: 0)
 
-/// Times `count` closures that only count themselves, from the first submission until all have run.
+/// Times `count` closures that only count themselves and capture nothing, from the first submission until all have run.
 private func untilAllRan(_ submit: @escaping Submit) -> Measure {
   .operations(slices: 1, least: Scale.isQuick ? 100_000 : 1_000_000) { count in
-    let left = Left(), last = DispatchSemaphore(value: 0)
-    left.value.store(count, ordering: .relaxed)
+    left.store(count, ordering: .relaxed)
     return time {
       for _ in 0..<count {
-        submit { if left.value.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { last.signal() } }
+        submit { if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { last.signal() } }
       }
       last.wait()
     }

@@ -4,34 +4,36 @@ import Dispatch
 import NIOCore
 import Scheduler
 
-/// A minute from now, up to a thousand seconds later.
-private func farAway() -> Int { Int.random(in: 60_000...1_060_000, using: &generator) }
-
-private struct Generator: RandomNumberGenerator {
+/// Milliseconds: a minute, up to a thousand seconds more. Drawn beforehand.
+nonisolated(unsafe) private let spans: UnsafeMutablePointer<Int> = {
+  let spans = UnsafeMutablePointer<Int>.allocate(capacity: 1 << 16)
   var state: UInt64 = 1
-  mutating func next() -> UInt64 { cbench_random(&state) << 16 ^ cbench_random(&state) }
-}
-nonisolated(unsafe) private var generator = Generator()  // one thread uses it
+  for i in 0..<(1 << 16) { spans[i] = 60_000 + Int(cbench_random(&state) % 1_000_000) }
+  return spans
+}()
 
-/// The time of an insert and its cancel, as the caller sees it; samples of a process of its own, the first one left out.
-private func samples(_ count: Int = 2_000, _ each: (Int) -> Double, between: () -> Void = {}) -> [Double] {
-  (0..<16).map { _ in
+private func farAway(_ i: Int) -> Int { spans[i & 0xFFFF] }
+
+/// The time of an insert and its cancel, as the caller sees it; samples of a process of its own, the first one left out. Each has numbers of
+/// its own, and so spans.
+private func samples(_ count: Int = 2_000, _ each: (Range<Int>) -> Double, between: () -> Void = {}) -> [Double] {
+  (0..<16).map { sample in
     defer { between() }
-    return each(count) / Double(count)
+    return each(sample * count..<(sample + 1) * count) / Double(count)
   }.suffix(15)
 }
 
 private func ours(_ pending: Int) -> [Double] {
-  for _ in 0..<pending { thread.schedule(after: .milliseconds(farAway())) {} }
-  return samples { count in
-    time { for _ in 0..<count { thread.schedule(after: .milliseconds(farAway())) {}.dispose() } }
+  for i in 0..<pending { thread.schedule(after: .milliseconds(farAway(i))) {} }
+  return samples { numbers in
+    time { for i in numbers { thread.schedule(after: .milliseconds(farAway(i))) {}.dispose() } }
   }
 }
 
-private func source() -> any DispatchSourceTimer {
+private func source(_ i: Int) -> any DispatchSourceTimer {
   let source = DispatchSource.makeTimerSource(queue: serial)
   source.setEventHandler {}
-  source.schedule(deadline: .now() + .milliseconds(farAway()))
+  source.schedule(deadline: .now() + .milliseconds(farAway(i)))
   source.resume()
   return source
 }
@@ -40,47 +42,47 @@ nonisolated(unsafe) private var waiting: [any DispatchSourceTimer] = []  // unti
 
 /// `untilGone`: with what the queue does about the cancellation, which is most of it.
 private func sources(_ pending: Int, untilGone: Bool) -> [Double] {
-  waiting = (0..<pending).map { _ in source() }
+  waiting = (0..<pending).map { source($0) }
   serial.sync {}
   return samples(
     2_000,
-    { count in
+    { numbers in
       time {
-        for _ in 0..<count { source().cancel() }
+        for i in numbers { source(i).cancel() }
         if untilGone { serial.sync {} }
       }
     }, between: { serial.sync {} })
 }
 
 private func items(_ pending: Int) -> [Double] {
-  func item() -> DispatchWorkItem {
+  func item(_ i: Int) -> DispatchWorkItem {
     let item = DispatchWorkItem {}
-    serial.asyncAfter(deadline: .now() + .milliseconds(farAway()), execute: item)
+    serial.asyncAfter(deadline: .now() + .milliseconds(farAway(i)), execute: item)
     return item
   }
-  for _ in 0..<pending { _ = item() }
+  for i in 0..<pending { _ = item(i) }
   serial.sync {}
   // What is cancelled goes on waiting for its time.
-  return samples(2_000, { count in time { for _ in 0..<count { item().cancel() } } }, between: { serial.sync {} })
+  return samples(2_000, { numbers in time { for i in numbers { item(i).cancel() } } }, between: { serial.sync {} })
 }
 
 private func nioTasks(_ pending: Int) -> [Double] {
   func flush() { try? nioLoop.submit {}.wait() }
   try? nioLoop.submit {
-    for _ in 0..<pending { nioLoop.scheduleTask(in: .milliseconds(Int64(farAway()))) {} }
+    for i in 0..<pending { nioLoop.scheduleTask(in: .milliseconds(Int64(farAway(i)))) {} }
   }.wait()
   // Cancelling is a search among all that wait.
   return samples(
     pending > 10_000 ? 8 : 2_000,
-    { count in
-      time { for _ in 0..<count { nioLoop.scheduleTask(in: .milliseconds(Int64(farAway()))) {}.cancel() } }
+    { numbers in
+      time { for i in numbers { nioLoop.scheduleTask(in: .milliseconds(Int64(farAway(i)))) {}.cancel() } }
     }, between: flush)
 }
 
 /// The rows for `pending` timers that wait. The larger the number, the fewer the rounds: most of the time is its preparation.
 private func rows(_ name: String, _ pending: Int, rounds: Int, peerRounds: Int, also: [Target] = []) -> [Row] {
   func inC(_ body: @escaping @Sendable (Int32, Int, Int) -> Double) -> (Int32) -> Measure {
-    { timers in .aside(rounds: rounds, counted: false) { samples { body(timers, pending, $0) } } }
+    { timers in .aside(rounds: rounds, counted: false) { samples { body(timers, pending, $0.count) } } }
   }
   func inSwift(_ name: String, _ role: Contender.Role, _ body: @escaping @Sendable (Int) -> [Double]) -> Contender {
     Contender(name, role, .aside(rounds: role == .ours ? rounds : peerRounds, counted: false) { body(pending) })
