@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "kit.h"
 
+#ifdef __linux__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -144,6 +147,13 @@ void cbench_work(int nanoseconds) {
   if (nanoseconds <= 0) return;
   if (turns_of_nanosecond == 0) pthread_once(&once, measure_turns);
   for (long turns = (long)(nanoseconds * turns_of_nanosecond); turns > 0; turns--) __asm__ volatile("");
+}
+
+void cbench_keep_memory(void) {
+#ifdef M_TRIM_THRESHOLD
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+#endif
 }
 
 void *touched(size_t size) {

@@ -1,12 +1,13 @@
 import ArgumentParser
 import BenchKit
+import CBench
 import Foundation
 
 @main
 enum Main {
   static func main() {
     signal(SIGPIPE, SIG_IGN)  // a helper that has ended says so by its answers
-    keepMemory()
+    cbench_keep_memory()
     var arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "--words" {
       do { arguments = try Words.split(arguments.dropFirst().joined(separator: " ")) } catch {
@@ -15,14 +16,6 @@ enum Main {
     }
     Bench.main(arguments)
   }
-}
-
-/// Freed memory stays the process's: or a sample would pay for page faults because the one before it gave memory back.
-private func keepMemory() {
-  #if canImport(Glibc)
-    _ = mallopt(M_TRIM_THRESHOLD, 1 << 30)
-    _ = mallopt(M_MMAP_THRESHOLD, 32 << 20)
-  #endif
 }
 
 func fail(_ text: String, _ code: Int32) -> Never {

@@ -34,6 +34,9 @@ int cbench_processors(void);
 /// Works for about that many nanoseconds.
 void cbench_work(int nanoseconds);
 
+/// Has the C library keep freed memory: or a sample would pay for page faults because the one before it gave memory back.
+void cbench_keep_memory(void);
+
 /// The next of a sequence that looks random (xorshift64*).
 static inline uint64_t cbench_random(uint64_t *state) {
   *state ^= *state >> 12;
@@ -44,16 +47,16 @@ static inline uint64_t cbench_random(uint64_t *state) {
 
 // MARK: limits of the machine
 
-double cbench_cas_store(long count);               // L0: one compare-and-exchange and one plain release store
-double cbench_cas_cas(long count);                 // L0s: the symmetric pair
-double cbench_line_transfer(long count);           // L1: one way, between two pinned threads; as seen on a round trip
+double cbench_cas_store(long count);     // L0: one compare-and-exchange and one plain release store
+double cbench_cas_cas(long count);       // L0s: the symmetric pair
+double cbench_line_transfer(long count); // L1: one way, between two pinned threads; as seen on a round trip
 double cbench_shared_add(int threads, cbench_placement, long count); // L2: fetch_add on one line, `count` in all
-double cbench_futex_round_trip(cbench_placement, long count); // L3
-double cbench_epoll_round_trip(long count);                   // L4: an eventfd each way, on one processor
-double cbench_list(long count);                               // L6: into a list of a million at random, and out again
-double cbench_indirect_call(long count);                      // L7
-double cbench_malloc_free(long count);                        // L7
-double cbench_hot_cas(long count);                            // a bare compare-and-exchange on a hot line
+double cbench_futex_round_trip(cbench_placement, long count);        // L3
+double cbench_epoll_round_trip(long count);                          // L4: an eventfd each way, on one processor
+double cbench_list(long count);          // L6: into a list of a million at random, and out again
+double cbench_indirect_call(long count); // L7
+double cbench_malloc_free(long count);   // L7
+double cbench_hot_cas(long count);       // a bare compare-and-exchange on a hot line
 
 /// L5: how late each of `count` absolute sleeps of `span` ends, with a slack of 1 ns.
 void cbench_sleep_lateness(long count, csched_time span, csched_time *late);

@@ -128,7 +128,8 @@ let lockRows: [Row] =
           })
       }, targets: [.limit("L0", 1.35), .peer("NIOLockedValueBox", 0.75), .peer("Mutex", 0.7)]),
     contended("K3a", "2 threads, back to back, in C", 2, targets: [.limit("L2", 2), .best(0.5)]),
-    contended("K3a-pinned", "the same, each on a processor of its own", 2, CBENCH_APART,
+    contended(
+      "K3a-pinned", "the same, each on a processor of its own", 2, CBENCH_APART,
       targets: [.limit("L2-pinned", 2), .best(0.5)]),
     inSwift("K3a-swift", "2 threads, back to back, in Swift", 2, targets: [.best(0.5)]),
     inSwift("K3a-swift-pinned", "the same, each on a processor of its own", 2, CBENCH_APART, targets: [.best(0.5)]),
