@@ -5,21 +5,31 @@ extension MainScheduler {
   /// Has Dispatch's main queue run the main scheduler from now on: for programs that sit in `dispatchMain()`, `RunLoop.main.run()`, or a
   /// toolkit's loop that drains the main queue.
   ///
-  /// Nothing polls: the main queue wakes up when there is something to do, and not otherwise. Call it once, on the main thread; calls after
-  /// the first do nothing.
+  /// 1. One order for both: what a thread schedules here and what it submits to the main queue run in the order of its calls. (Not so
+  ///    with what runs at once, with delayed actions, and with those of a ``SerialScheduler`` that stands on the main scheduler: they may
+  ///    run together with earlier ones of that queue.)
+  /// 2. Nothing polls: the main queue wakes up when there is something to do, and not otherwise.
+  /// 3. Call it on any thread; calls after the first do nothing.
   ///
-  /// Stops the process if the system has no descriptor to give.
-  public static func useDispatchMain() { _ = host }
+  /// Stops the process, as soon as the main queue runs, if the system has no descriptor to give.
+  public static func useDispatchMain() {
+    guard MainScheduler.enter({ work in DispatchQueue.main.async(execute: work) }) else { return }
+    DispatchQueue.main.async { source = watched() }
+  }
 
-  /// The source that watches the main scheduler's descriptor. Unsafe, because the protocol is not Sendable; nobody uses it again.
-  private nonisolated(unsafe) static let host: any DispatchSourceRead = {
+  /// Watches the main scheduler's descriptor. Unsafe, because the protocol is not Sendable; nobody uses it again.
+  private nonisolated(unsafe) static var source: (any DispatchSourceRead)?
+
+  private static func watched() -> any DispatchSourceRead {
     let descriptor = MainScheduler.hostDescriptor()
-    precondition(
-      descriptor >= 0, "MainScheduler.useDispatchMain: the system has no descriptor to give: error \(-descriptor)")
+    if descriptor < 0 {
+      misuse(
+        "MainScheduler.useDispatchMain",
+        "the system has no descriptor to give: error \(-descriptor). Raise the limit of open files, or close some.")
+    }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .main)
-    source.setEventHandler { MainScheduler.runInHost() }
+    source.setEventHandler { MainScheduler.runDueInHost() }
     source.activate()
-    MainScheduler.runInHost()  // what was queued before
     return source
-  }()
+  }
 }

@@ -6,14 +6,6 @@ import Testing
 /// All tests of the C core. Serialized, because they measure, and because kernels run one at a time.
 @Suite(.serialized, .nothingIsLeft) enum CoreTests {}
 
-/// A death test's message: the process must have stopped, and said each of `parts` on standard error.
-func expectMessage(_ result: ExitTest.Result?, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
-  let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-  for part in parts {
-    #expect(message.contains(part), "\(message)", sourceLocation: sourceLocation)
-  }
-}
-
 func freshSeed(_ name: String) -> UInt64 { SeededGenerator.freshSeed(for: name) }
 
 extension CoreTests {

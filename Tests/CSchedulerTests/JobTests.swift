@@ -34,6 +34,32 @@ extension CoreTests {
       #expect(failure(of: ctest_job_cancel_of_idle()) == nil)
     }
 
+    @Test("a job is freed after cancel and wait") func freedAfterWait() {
+      #expect(failure(of: ctest_job_freed_after_wait(Scale.count(20_000))) == nil)
+      #expect(failure(of: ctest_job_freed_by_whoever_is_woken()) == nil)
+      #expect(failure(of: ctest_job_freed_by_the_last_waiter(Scale.count(1_000))) == nil)
+    }
+
+    @Test("a job is freed when it is idle") func freedWhenIdle() {
+      #expect(failure(of: ctest_job_freed_when_idle(Scale.count(2_000))) == nil)
+      #expect(failure(of: ctest_job_used_again_when_idle(Scale.count(20_000))) == nil)
+    }
+
+    @Test("a waiter is not kept by a job that runs again and again") func waitAmongRuns() {
+      #expect(failure(of: ctest_job_wait_among_runs(Scale.count(500))) == nil)
+    }
+
+    @Test("a job that is initialised while it is in use stops the process") func initialisedInUse() async {
+      let inRun = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        ctest_die_job_initialised_in_run()
+      }
+      expectMessage(inRun, "csched_job_init:", "was initialised while it was in use")
+      let inQueue = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        ctest_die_job_initialised_in_queue()
+      }
+      expectMessage(inQueue, "csched_job_init:", "was initialised while it was in use")
+    }
+
     @Test("submitting a queued job stops the process") func submitTwice() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         ctest_die_submit_twice()

@@ -93,6 +93,22 @@ extension CoreTests {
       #expect(failure(of: ctest_host_without_descriptors()) == nil)
     }
 
+    @Test("work runs at once beside a loop only when nothing waits or runs there") func free() {
+      #expect(failure(of: ctest_loop_free()) == nil)
+    }
+
+    @Test("what was cancelled keeps nothing from running at once, and what is due keeps its place") func freeHusks() {
+      #expect(failure(of: ctest_loop_free_husks()) == nil)
+    }
+
+    @Test("a run goes as far as a job, and no further") func runThrough() {
+      #expect(failure(of: ctest_loop_run_through()) == nil)
+    }
+
+    @Test("a loop goes on elsewhere while its thread ends") func takenOver() {
+      #expect(failure(of: ctest_loop_taken_over()) == nil)
+    }
+
     @Test("Dispatch drives a loop: every job in order, timers, then silence") func dispatch() {
       let jobs = Scale.count(100_000)
       let host = DispatchHost(jobs: jobs)

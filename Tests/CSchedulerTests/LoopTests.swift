@@ -56,6 +56,12 @@ extension CoreTests {
       #expect(failure(of: ctest_loop_current_is_set()) == nil)
     }
 
+    @Test("no kind of work starves another on a loop", arguments: [false, true]) func fair(inHost: Bool) {
+      #expect(failure(of: ctest_loop_fair(inHost)) == nil)
+    }
+
+    @Test("a batch takes few of each kind") func batches() { #expect(failure(of: ctest_loop_batches()) == nil) }
+
     @Test("a loop run on another thread stops the process") func runOnOtherThread() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         ctest_die_run_on_other_thread()
@@ -84,6 +90,10 @@ extension CoreTests {
       #expect(failure(of: ctest_loop_close_races_submit(3, rounds, CSCHED_STOP_RUN, false, seed)) == nil)
       #expect(failure(of: ctest_loop_close_races_submit(3, rounds, CSCHED_STOP_DROP, false, seed)) == nil)
       #expect(failure(of: ctest_loop_close_races_submit(3, rounds, CSCHED_STOP_RUN, true, seed)) == nil)
+    }
+
+    @Test("what is due at a close runs, however much it is") func closedWithManyDue() {
+      #expect(failure(of: ctest_loop_closed_with_many_due()) == nil)
     }
 
     @Test("destroy drops what is outstanding") func destroyDrops() {

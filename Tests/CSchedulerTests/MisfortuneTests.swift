@@ -127,5 +127,12 @@ extension CoreTests {
     func noThreads() {
       #expect(failure(of: ctest_memory_no_threads()) == nil)
     }
+
+    @Test(
+      "a pool comes back when there are threads again",
+      .enabled(if: Scale.sanitizer != .thread))
+    func comesBack() {
+      #expect(failure(of: ctest_memory_pool_comes_back()) == nil)
+    }
   }
 }

@@ -125,6 +125,10 @@ extension CoreTests {
       #expect(failure(of: ctest_pool_fib(14, 16, workers)) == nil)
     }
 
+    @Test("a forked job finds a worker though another takes a queued one") func forkBesideQueued() {
+      #expect(failure(of: ctest_pool_fork_beside_queued(Scale.count(400))) == nil)
+    }
+
     @Test("a wait sleeps until the thief has done") func waitSleeps() {
       #expect(failure(of: ctest_pool_wait_sleeps()) == nil)
     }

@@ -14,6 +14,12 @@ extension CoreTests {
     @Test("equal deadlines keep the order of submission") func equalDeadlines() {
       #expect(failure(of: ctest_timer_equal_deadlines()) == nil)
       #expect(failure(of: ctest_timer_overdue_keeps_its_place()) == nil)
+      #expect(failure(of: ctest_timer_late_inside()) == nil)
+    }
+
+    @Test("equal deadlines keep their order, those that come late, too", arguments: Int32(0)..<3)
+    func late(place: Int32) {
+      #expect(failure(of: ctest_timer_late_keep_their_place(place, Scale.count(500))) == nil)
     }
 
     @Test("a timer cancelled before it waits is released at once") func cancelOnItsWay() {
@@ -58,6 +64,15 @@ extension CoreTests {
     @Test("timers with leeway wake a loop a hundred times a second at the most") func leeway() {
       let seed = freshSeed("timers with leeway wake a loop")
       #expect(failure(of: ctest_timer_leeway_wakes(10_000, 2, seed)) == nil)
+    }
+
+    @Test("a timer outlives its loop and is cancelled on another") func outlivesItsLoop() {
+      #expect(failure(of: ctest_timer_outlives_its_loop()) == nil)
+    }
+
+    @Test("a timer is freed after cancel and wait") func freedAfterWait() {
+      let seed = freshSeed("a timer is freed after cancel and wait")
+      #expect(failure(of: ctest_timer_freed_after_wait(Scale.count(2_000), seed)) == nil)
     }
 
     @Test("a timer that may be late runs when another wakes the loop") func ridesAlong() {

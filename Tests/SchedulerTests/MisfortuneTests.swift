@@ -84,6 +84,22 @@ private func letOthersRest() {
     }
   }
 
+  @Test("after fork in a job of the pool its current scheduler is there, also when there is another pool")
+  func currentInJob() async {
+    await #expect(processExitsWith: .success) {
+      try? blocking { () async -> Void in
+        let failed = inChild {
+          require(Schedulers.current is ConcurrentScheduler, "before there is another pool")
+          let runs = Protected(0)
+          ConcurrentScheduler().schedule { runs.write { $0 += 1 } }
+          require(eventually { runs.read { $0 } == 1 }, "another pool")
+          for _ in 0..<100 { require(Schedulers.current is ConcurrentScheduler, "after that") }
+        }
+        precondition(failed == nil, failed!)
+      }
+    }
+  }
+
   @Test("after fork a scheduler of the parent stops the process, with a message") func leftBehind() async {
     await #expect(processExitsWith: .success) {
       let pool = ConcurrentScheduler()
@@ -129,10 +145,11 @@ private func letOthersRest() {
 
   @Test("who did not prepare, and finds no thread for the pool, is told to") func notPrepared() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      guard ctest_forbid_threads(true) else { fatalError("prepare()") }
+      guard ctest_forbid_threads(true) else {
+        fatalError("Scheduler: ConcurrentScheduler.init: the system has no thread … prepare()")
+      }
       ConcurrentScheduler().schedule {}
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("prepare()"))
+    expectMessage(result, "Scheduler: ConcurrentScheduler.init: the system has no thread", "prepare()")
   }
 }

@@ -153,8 +153,7 @@ import Testing
       let value = Protected(1)
       value.withLock { _ in _ = value.read() }
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("csched_lock_lock") && message.contains("not recursive"))
+    expectMessage(result, "csched_lock_lock", "not recursive")
   }
 
   @Test("a value with a reference is let go with the guard")

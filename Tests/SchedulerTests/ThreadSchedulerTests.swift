@@ -255,22 +255,21 @@ import Testing
   @Test("joining on its own thread stops the process, and says why")
   func joinsItself() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let scheduler = try ThreadScheduler()
+      let scheduler = try ThreadScheduler(name: "database")
       scheduler.schedule { scheduler.join() }
       sleep(5)
       exit(0)
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("Join from another thread"))
+    expectMessage(result, "Scheduler: ThreadScheduler.join: \"database\": ", "Join from another thread")
   }
 
   @Test("being on another thread stops the process, and says why")
   func wrongThread() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      try ThreadScheduler().preconditionOnThread()
+      try ThreadScheduler(name: "database").preconditionOnThread()
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("Schedule the work on this scheduler"))
+    expectMessage(
+      result, "Scheduler: ThreadScheduler.preconditionOnThread: \"database\": ", "Schedule the work on this scheduler")
   }
 
   @Test("an absurd stack size is an error or rounded, never a crash")

@@ -57,7 +57,7 @@ import Testing
       exit(0)
     }
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("csched_lock_unlock") && message.contains("(stranger)"))
+    expectMessage(result, "csched_lock_unlock", "(stranger)")
     #expect(message.components(separatedBy: "thread ").count >= 3, "both threads are named")
   }
 }

@@ -1,6 +1,7 @@
-// One fault for each tool, which it must find: findings inversion|race|uninitialized|leak|reachable. A tool that stays silent here
+// One fault for each tool, which it must find: findings inversion|race|descriptor|uninitialized|leak|reachable. A tool that stays silent here
 // would stay silent about the core, too.
 
+#define _DEFAULT_SOURCE
 #include <CScheduler/CScheduler.h>
 
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static csched_lock first, second;
 
@@ -55,6 +57,27 @@ static void race(void) {
   pthread_join(thread, NULL);
 }
 
+static int number;
+
+static void *close_loop(void *unused) {
+  csched_loop *loop;
+  if (csched_loop_create(&loop) != 0) abort();
+  number = csched_loop_fd(loop);
+  csched_store_release(&is_ready, 1u);
+  usleep(100000);
+  csched_loop_destroy(loop); // the fault: somebody else uses its descriptor, and nothing orders the two
+  return unused;
+}
+
+static void use_descriptor(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, close_loop, NULL);
+  while (csched_load_acquire(&is_ready) == 0) sched_yield();
+  int copy = dup(number);
+  pthread_join(thread, NULL);
+  close(copy);
+}
+
 static void use_uninitialized(void) {
   csched_activation *volatile hidden = malloc(sizeof *hidden); // from the compiler, which finds the fault itself
   csched_activation *activation = hidden;                      // the fault: no csched_activation_init
@@ -82,6 +105,7 @@ int main(int count, char **arguments) {
   const char *fault = count == 2 ? arguments[1] : "";
   if (strcmp(fault, "inversion") == 0) invert();
   else if (strcmp(fault, "race") == 0) race();
+  else if (strcmp(fault, "descriptor") == 0) use_descriptor();
   else if (strcmp(fault, "uninitialized") == 0) use_uninitialized();
   else if (strcmp(fault, "leak") == 0) leak();
   else if (strcmp(fault, "reachable") == 0) keep();

@@ -5,7 +5,7 @@
 //   --only PREFIX      runs those whose names begin so; --without PREFIX: all but those
 //   --scale N          does N times the rounds; 1/N: one in so many
 //   --seed N           repeats a run's chances
-//   --under TOOL       sanitizer, valgrind or helgrind: leaves out what makes no sense there, and says why
+//   --under TOOL       sanitizer, valgrind, helgrind or qemu: leaves out what makes no sense there, and says why
 //
 // Kernels that end the process (ctest_die_*) are left to CSchedulerTests.
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum tool { NO_TOOL = 0, SANITIZER = 1, VALGRIND = 2, HELGRIND = 4 } tool;
+typedef enum tool { NO_TOOL = 0, SANITIZER = 1, VALGRIND = 2, HELGRIND = 4, QEMU = 8 } tool;
 
 static struct {
   bool lists;
@@ -113,17 +113,19 @@ static void run_misfortunes(void) {
   RUN(ctest_cancel_in_jobs());
   RUN(ctest_signal_storm(times(20)));
   static const char *const why = "tools do not follow a process with threads into its child";
-  const int all = SANITIZER | VALGRIND | HELGRIND;
-  RUN_UNLESS(all, why, ctest_fork_keeps_owner());
+  static const char *const no_thread = "tools do not follow a process with threads into its child, and under qemu that "
+                                       "child cannot start a thread";
+  const int all = SANITIZER | VALGRIND | HELGRIND, starting = all | QEMU;
+  RUN_UNLESS(starting, no_thread, ctest_fork_keeps_owner());
   RUN_UNLESS(all, why, ctest_fork_lock_of_another());
-  RUN_UNLESS(all, why, ctest_fork_own_loop(false));
-  RUN_UNLESS(all, why, ctest_fork_own_loop(true));
+  RUN_UNLESS(starting, no_thread, ctest_fork_own_loop(false));
+  RUN_UNLESS(starting, no_thread, ctest_fork_own_loop(true));
   RUN_UNLESS(all, why, ctest_fork_main_loop());
-  RUN_UNLESS(all, why, ctest_fork_made_anew());
-  RUN_UNLESS(all, why, ctest_fork_clocks());
+  RUN_UNLESS(starting, no_thread, ctest_fork_made_anew());
+  RUN_UNLESS(starting, no_thread, ctest_fork_clocks());
   RUN_UNLESS(all, why, ctest_fork_on_the_way());
-  RUN_UNLESS(all, why, ctest_fork_sleepers());
-  RUN_UNLESS(all, why, ctest_fork_storm(times(20)));
+  RUN_UNLESS(starting, no_thread, ctest_fork_sleepers());
+  RUN_UNLESS(starting, no_thread, ctest_fork_storm(times(20)));
   RUN_UNLESS(all, why, ctest_fork_thread_is_left());
   RUN_UNLESS(all, why, ctest_fork_pool_is_left());
   RUN_UNLESS(all, why, ctest_fork_queue_is_left(false));
@@ -133,7 +135,24 @@ static void run_misfortunes(void) {
   RUN_UNLESS(all, why, ctest_fork_worker_returns(false));
   RUN_UNLESS(all, why, ctest_fork_worker_returns(true));
   RUN_UNLESS(all, why, ctest_fork_thread_goes_on());
-  RUN_UNLESS(all, why, ctest_memory_no_threads());
+  RUN_UNLESS(starting, no_thread, ctest_memory_no_threads());
+  RUN_UNLESS(starting, no_thread, ctest_memory_pool_comes_back());
+}
+
+static void run_environment(void) {
+  static const char *const why = "tools do not follow a process with threads into its child";
+  const int all = SANITIZER | VALGRIND | HELGRIND;
+  RUN_UNLESS(all, why, ctest_env_owner_ended());
+  RUN(ctest_env_owner_is_slow());
+  RUN_UNLESS(all, why, ctest_env_processors());
+  RUN_UNLESS(all, why, ctest_env_least_stack());
+  RUN_UNLESS(all, why, ctest_env_stray_descriptors());
+  RUN_UNLESS(all, why, ctest_env_fork_when_full());
+  RUN(ctest_env_submits_in_handler(false));
+  RUN(ctest_env_submits_in_handler(true));
+  RUN_UNLESS(all, why, ctest_env_locks_in_handler());
+  RUN_UNLESS(all, why, ctest_env_signal_masks());
+  RUN_UNLESS(all, why, ctest_env_root_given_up());
 }
 
 static void run_job(void) {
@@ -146,6 +165,12 @@ static void run_job(void) {
   RUN(ctest_job_cancel_and_wait_of_resubmitted(times(4)));
   RUN(ctest_job_resubmits_itself(times(1000)));
   RUN(ctest_job_cancel_of_idle());
+  RUN(ctest_job_freed_after_wait(times(4000)));
+  RUN(ctest_job_freed_by_whoever_is_woken());
+  RUN(ctest_job_freed_by_the_last_waiter(times(200)));
+  RUN(ctest_job_freed_when_idle(times(500)));
+  RUN(ctest_job_used_again_when_idle(times(1000)));
+  RUN(ctest_job_wait_among_runs(times(50)));
 }
 
 static void run_mpsc(void) {
@@ -174,6 +199,20 @@ static void run_trampoline(void) {
   RUN(ctest_trampoline_enter_leave());
 }
 
+static void run_unwind(void) {
+  RUN(ctest_unwind_loop());
+  RUN(ctest_unwind_nested_run());
+  RUN(ctest_unwind_many_levels());
+  RUN(ctest_unwind_waited_for());
+  RUN(ctest_unwind_sync());
+  RUN(ctest_unwind_queue_on_loop());
+  RUN(ctest_unwind_and_end());
+  RUN_UNLESS(SANITIZER | VALGRIND, "it is not told of the stacks", ctest_fiber_trampoline(false));
+  RUN_UNLESS(SANITIZER | VALGRIND, "it is not told of the stacks", ctest_fiber_trampoline(true));
+  RUN_UNLESS(SANITIZER | VALGRIND, "it is not told of the stacks", ctest_fiber_current(false));
+  RUN_UNLESS(SANITIZER | VALGRIND, "it is not told of the stacks", ctest_fiber_current(true));
+}
+
 static void run_loop(void) {
   RUN(ctest_loop_order(1, times(500)));
   RUN(ctest_loop_order(4, times(200)));
@@ -198,6 +237,11 @@ static void run_loop(void) {
   RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_DROP, false, seed()));
   RUN(ctest_loop_close_races_submit(3, times(5), CSCHED_STOP_RUN, true, seed()));
   RUN(ctest_loop_destroy_drops());
+  RUN(ctest_loop_destroyed_elsewhere());
+  RUN(ctest_loop_fair(false));
+  RUN(ctest_loop_fair(true));
+  RUN(ctest_loop_batches());
+  RUN(ctest_loop_closed_with_many_due());
 }
 
 static void run_timer(void) {
@@ -205,6 +249,10 @@ static void run_timer(void) {
   RUN(ctest_timer_order(100, true, seed()));
   RUN(ctest_timer_equal_deadlines());
   RUN(ctest_timer_overdue_keeps_its_place());
+  RUN(ctest_timer_late_keep_their_place(0, times(50)));
+  RUN(ctest_timer_late_keep_their_place(1, times(50)));
+  RUN(ctest_timer_late_keep_their_place(2, times(50)));
+  RUN(ctest_timer_late_inside());
   RUN(ctest_timer_cancel_outside());
   RUN(ctest_timer_cancel_on_its_way());
   RUN(ctest_timer_cancel_inside());
@@ -216,6 +264,8 @@ static void run_timer(void) {
   RUN(ctest_timer_move_races(times(20), seed()));
   RUN(ctest_timer_changes_loops(times(20)));
   RUN(ctest_timer_leeway_rides_along());
+  RUN(ctest_timer_freed_after_wait(times(1000), seed()));
+  RUN(ctest_timer_outlives_its_loop());
   RUN(ctest_wheel_agrees(times(20000), seed()));
   RUN(ctest_wheel_equal_deadlines());
   RUN(ctest_wheel_ends_of_time());
@@ -238,6 +288,16 @@ static void run_clock(void) {
   RUN(ctest_clock_idle(50));
 }
 
+static void run_carry(void) {
+  RUN(ctest_carry_on_no_timekeeper(times(1), seed()));
+  for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++) {
+    RUN(ctest_carry_keeps_order(clock, times(50)));
+    RUN(ctest_carry_is_not_held_up(clock, 1));
+    RUN(ctest_carry_is_not_held_up(clock, 2));
+    RUN(ctest_carry_cancel_races(clock, times(20), seed()));
+  }
+}
+
 static void run_fd(void) {
   RUN(ctest_fd_ready());
   RUN(ctest_fd_level_and_edge());
@@ -252,6 +312,10 @@ static void run_fd(void) {
   RUN(ctest_host_of_sources());
   RUN(ctest_host_misses_nothing(3, times(100), seed()));
   RUN(ctest_host_timers(times(20), seed()));
+  RUN(ctest_loop_free());
+  RUN(ctest_loop_free_husks());
+  RUN(ctest_loop_run_through());
+  RUN(ctest_loop_taken_over());
 }
 
 static void run_pool(void) {
@@ -269,6 +333,7 @@ static void run_pool(void) {
   RUN(ctest_pool_stop_races(times(10), CSCHED_STOP_DROP));
   RUN(ctest_pool_fib(12, 4, 2));
   RUN(ctest_pool_fork_many());
+  RUN(ctest_pool_fork_beside_queued(times(200)));
   RUN(ctest_pool_wait_sleeps());
 }
 
@@ -282,6 +347,13 @@ static void run_serial(void) {
   RUN(ctest_serial_entered());
   RUN(ctest_serial_sync_excludes(4, times(50)));
   RUN(ctest_serial_sync_deadlocks());
+  RUN(ctest_waits_threads(2, times(20)));
+  RUN(ctest_waits_threads(3, times(20)));
+  RUN(ctest_waits_through_queues(times(20)));
+  RUN(ctest_waits_loop(false));
+  RUN(ctest_waits_loop(true));
+  RUN(ctest_waits_stopped(CSCHED_STOP_RUN));
+  RUN(ctest_waits_stopped(CSCHED_STOP_DROP));
   RUN(ctest_serial_base_gone(20));
   RUN(ctest_serial_let_go(times(20)));
 }
@@ -341,11 +413,12 @@ static void read_arguments(int count, char **arguments) {
     else if (is_known && strcmp(each, "--seed") == 0) options.seed = strtoull(value, NULL, 0);
     else if (is_known && strcmp(each, "--under") == 0 && strcmp(value, "sanitizer") == 0) options.under = SANITIZER;
     else if (is_known && strcmp(each, "--under") == 0 && strcmp(value, "valgrind") == 0) options.under = VALGRIND;
+    else if (is_known && strcmp(each, "--under") == 0 && strcmp(value, "qemu") == 0) options.under = QEMU;
     else if (is_known && strcmp(each, "--under") == 0 && strcmp(value, "helgrind") == 0)
       options.under = VALGRIND | HELGRIND;
     else is_known = false;
     if (!is_known) {
-      fprintf(stderr, "%s [--list] [--only PREFIX] [--scale N] [--seed N] [--under sanitizer|valgrind|helgrind]\n",
+      fprintf(stderr, "%s [--list] [--only PREFIX] [--scale N] [--seed N] [--under sanitizer|valgrind|helgrind|qemu]\n",
               arguments[0]);
       exit(64);
     }
@@ -361,11 +434,14 @@ int main(int count, char **arguments) {
   run_lock();
   run_job();
   run_misfortunes();
+  run_environment();
   run_mpsc();
   run_trampoline();
+  run_unwind();
   run_loop();
   run_timer();
   run_clock();
+  run_carry();
   run_fd();
   run_serial();
   run_pool();

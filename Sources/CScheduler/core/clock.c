@@ -16,8 +16,10 @@
 //       also across a stop, which closes the queues, ends the thread, and drops what is left. The next submission starts anew.
 //   CL6  In order: of what is due, the earlier moment is delivered first, of equal ones what was submitted first. So what comes late is
 //       delivered by its submitter only while nothing before it waits, or is on its way. Both are looked at under the queue's lock:
-//       is_telling is 1 from before the lock under which a timer is taken out until after that under which no other was found.
+//       is_telling is 1 from before the lock under which a timer is taken out until another one, after its delivery.
 //   CL7  In a child of fork nothing waits: what waited is the parent's alone, and can be cancelled here. The next submission starts anew.
+//   CL8  Neither clock starves the other, or the end: after MOST deliveries of one, the thread sets that one's alarm, which rings at
+//        once, and looks at what else has rung.
 // Orderings
 //   shared: release, pairs with submit's acquire, carries what was made · wake: relaxed, ordered by the alarm's lock · first, is_telling:
 //   relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
@@ -44,7 +46,7 @@
 
 #include <errno.h>
 
-enum { CLOCKS = 2 };
+enum { CLOCKS = 2, MOST = 64 };
 
 _Static_assert((int)CSCHED_CLOCK_BOOT == CSCHED_OS_BOOT, "the port's clocks are ours");
 _Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are ours");
@@ -89,10 +91,15 @@ static void set_alarm(clock_queue *queue) {
 static void look_at(clock_queue *queue) {
   csched_timer *timer;
   csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
-  while ((timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock))) != NULL) // CL1
-    csched_delivery_make_(timer);                                                                        // CL5
-  csched_store_relaxed(&queue->is_telling, 0u); // CL6: after the queue's lock
-  set_alarm(queue);                             // CL2
+  for (int left = MOST; left > 0; left--) {     // CL8
+    timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1
+    if (timer == NULL) break;
+    csched_delivery_make_(csched_clock_courier_(), timer); // CL5
+  }
+  csched_lock_lock(&queue->timers.lock);
+  csched_store_relaxed(&queue->is_telling, 0u); // CL6: under the lock, after the deliveries
+  csched_lock_unlock(&queue->timers.lock);
+  set_alarm(queue); // CL2
 }
 
 static void thread_main(void *context) {
@@ -102,10 +109,19 @@ static void thread_main(void *context) {
     csched_poller_event rung[CLOCKS];
     int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
     for (int i = 0; i < count; i++) look_at(&all->queues[rung[i].tag]);
+    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // see clock_carry.c
   }
 }
 
 // MARK: its beginning and end
+
+static int start_thread(clocks *all) {
+  csched_os_signals before;
+  csched_os_signals_block_(&before); // no handler of the user's runs there
+  int error = csched_os_thread_start_(&all->thread, 0, thread_main, all);
+  csched_os_signals_restore_(&before);
+  return error;
+}
 
 static void close_all(clocks *all, int alarms) {
   for (int i = 0; i < alarms; i++) {
@@ -125,7 +141,7 @@ static void open_queue(clock_queue *queue) {
 }
 
 static int make(clocks *all) {
-  int alarms = 0, error = csched_poller_open_(&all->poller);
+  int alarms = 0, error = csched_poller_open_(&all->poller, "csched_target_submit_at_clock");
   if (error != 0) return error;
   for (; alarms < CLOCKS && error == 0; alarms += error == 0)
     error = csched_alarm_open_(&all->queues[alarms].alarm, CSCHED_CLOCK_BOOT + alarms);
@@ -134,7 +150,7 @@ static int make(clocks *all) {
                                (uint64_t)i);
   csched_store_relaxed(&all->is_ending, 0u); // CL4: before the thread starts
   for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
-  if (error == 0) error = csched_os_thread_start_(&all->thread, 0, thread_main, all);
+  if (error == 0) error = start_thread(all);
   if (error == 0) is_made = true;
   else close_all(all, alarms); // CL4
   return error;
@@ -160,6 +176,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase != CSCHED_FORK_IN_CHILD) return;
   if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: the same
   csched_store_relaxed(&shared, NULL);                                  // CL7: the same
+  csched_clock_leave_carriers_behind_();
   starting = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }
@@ -190,9 +207,11 @@ void csched_clocks_stop_(void) {
   if (all == NULL) return;
   for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5
   csched_store_relaxed(&all->is_ending, 1u);                                     // CL4: ordered by the poller's wake
-  csched_poller_wake_(&all->poller);
+  int error = csched_poller_wake_(&all->poller);
+  if (CSCHED_UNLIKELY(error != 0)) csched_poller_refused_(&all->poller, error);
   csched_os_thread_join_(all->thread);
   for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
+  csched_clock_end_carriers_();
   close_all(all, CLOCKS);
   csched_lock_lock(&starting);
   is_stopping = false;
@@ -204,17 +223,19 @@ void csched_clocks_end_(void) {
   is_made = false;
 }
 
-bool csched_clocks_are_kept_(void) { return csched_load_relaxed(&shared) != NULL; } // hint
+size_t csched_clocks_threads_(void) {
+  return csched_clock_carrier_threads_() + (csched_load_relaxed(&shared) != NULL); // hint
+}
 
 // MARK: submitting
 
 // Returns: whether nothing waits, or is on its way, whose turn comes before that of one that is due at `deadline`.
-static bool is_next(clock_queue *queue, csched_time deadline) {
+static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
   bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
                csched_load_relaxed(&queue->is_telling) == 0; // CL6: under the lock, which carries what was delivered
   csched_lock_unlock(&queue->timers.lock);
-  return is_it;
+  return is_it && !csched_delivery_must_follow_(csched_clock_courier_(), target); // CL6
 }
 
 int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csched_timer *timer, csched_time deadline,
@@ -225,7 +246,7 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
   timer->target = target;
   clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
   clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
-  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, deadline))) // CL1, CL6
+  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {

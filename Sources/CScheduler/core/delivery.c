@@ -1,4 +1,5 @@
 // States
+//   on_its_way of a courier: how many timers it has been given that have not been delivered yet
 //   word       how many deliveries have begun, times 4; plus MAKING while one is being made, plus WAITED when somebody waits for its end
 //
 // Obligations
@@ -6,18 +7,24 @@
 //       then, and its release have let go of the target: so whoever frees a target waits until the delivery has returned. MAKING is
 //       written before the job is pushed, and what frees the target comes after its run: so it is seen there.
 //   DV2  The wait ends with that delivery, or a later look at the word. Skip the wake: when nobody has written WAITED.
+//   DV3  A thread that keeps the time calls nothing of the user's, who could hold it up. It delivers what the library alone passes on. What
+//       is for a target of the user's, or a queue on one, a courier delivers; what would be dropped or released meanwhile, a courier does.
+//   DV4  In order: whoever delivers one that comes late has seen the end of all deliveries that it must follow, or has it carried
+//       behind them. They are counted before the lock is let go of under which nobody finds them waiting any more (W9, CL6).
 // Orderings
+//   on_its_way: relaxed when it rises, ordered by that lock; release when it falls, pairs with follows' acquire, carries the delivery
 //   word: relaxed at the beginning, ordered by the job's push and run; release at the end, pairs with settle's acquire
 // Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
 // Source: a grace period of one reader, as in epoch-based reclamation.
-// Checked by: "a thread that ends with its last timer is freed after the delivery".
-// Models: checks/clock.c.
+// Checked by: "a thread that ends with its last timer is freed after the delivery", "no code of the user's runs on a thread that keeps the
+//   time", "a target that blocks holds up no other's timers".
+// Models: checks/clock.c, checks/pool.c.
 
 #include "delivery_internal.h"
 
 #include "../platform/platform.h"
 
-#include <CScheduler/target.h>
+#include "target_internal.h"
 
 enum { MAKING = 1, WAITED = 2, COUNT = 4 };
 
@@ -25,11 +32,43 @@ static uint32_t word; // futex
 
 static CSCHED_THREAD_LOCAL bool is_making_here;
 
-void csched_delivery_make_(csched_timer *timer) {
+static bool is_foreign(csched_target *target) { return csched_target_foreign_(target) != NULL; }
+
+static void carry(csched_courier *courier, csched_timer *timer) {
+  csched_fetch_add_relaxed(courier->on_its_way, 1u); // DV4: ordered by the lock of the timers
+  courier->carry(courier, timer);
+}
+
+void csched_delivery_carried_(const csched_courier *courier) {
+  csched_fetch_add_release(courier->on_its_way,
+                           UINT32_MAX); // DV4: pairs with must_follow's acquire; carries the delivery
+}
+
+bool csched_delivery_must_follow_(const csched_courier *courier, csched_target *target) {
+  return is_foreign(target) && csched_load_acquire(courier->on_its_way) != 0; // DV4: pairs with carried's release
+}
+
+bool csched_delivery_follows_(csched_courier *courier, csched_timer *timer) {
+  bool follows = csched_delivery_must_follow_(courier, timer->target);
+  if (follows) carry(courier, timer);
+  return follows;
+}
+
+void csched_delivery_pass_on_(csched_courier *courier, csched_timer *timer) {
+  if (is_foreign(timer->target)) { // DV3
+    carry(courier, timer);
+    return;
+  }
+  csched_bin *before = csched_job_discard_into_(&courier->bin); // DV3
+  timer->target->type->deliver(timer->target, &timer->job);
+  csched_job_discard_into_(before);
+}
+
+void csched_delivery_make_(csched_courier *courier, csched_timer *timer) {
   uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: nobody else changes it while it is not MAKING
   csched_store_relaxed(&word, begun + MAKING);         // DV1: before the push
   is_making_here = true;
-  timer->target->type->deliver(timer->target, &timer->job);
+  csched_delivery_pass_on_(courier, timer);
   is_making_here = false;
   if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: pairs with settle's acquire
     csched_futex_wake_(&word, INT32_MAX);

@@ -25,7 +25,7 @@
 #include "pool_internal.h"
 
 #include "job_internal.h"
-#include "target_internal.h"
+#include "levels_internal.h"
 
 enum { PENDING = 0, WAITED = 1, DONE = 2 };
 
@@ -122,7 +122,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   return true;
 }
 
-void csched_pool_fork(csched_fork *fork, csched_job *job) {
+CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_current_();
   *fork = (csched_fork){.job = job, .phase = PENDING};
   csched_job_submitted_(job, "csched_pool_fork");
@@ -137,7 +137,7 @@ void csched_pool_fork(csched_fork *fork, csched_job *job) {
   if (is_in_a_job) {
     csched_pool_perform_(worker, worker->class, job);
   } else {
-    csched_target_expect_end_(); // without memory, a thread that the job ends leaves it running
+    csched_level_look_(CSCHED_CALLER_FRAME());
     csched_job_perform_(job);
   }
   csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread

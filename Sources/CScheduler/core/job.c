@@ -1,3 +1,5 @@
+// 300 lines and more: who runs, cancels, waits for and frees a job turns on one word, and is read together.
+//
 // States
 //   IDLE       not submitted, or at its end
 //   QUEUED     submitted, waits for its turn
@@ -6,96 +8,134 @@
 //   CANCELLED  it has been; the husk is still linked
 //   PASSED     a canceller is inside `drop`, and the queue has come past the husk: the release is the canceller's
 //   LEFT       in a child of fork: it was RUNNING on a thread that lives in the parent
-// Flags: WAITED  somebody waits, or has waited, on the state for the end of `run`; only csched_job_init clears it
-//   above it, how often waiters were woken: a wait ends by that too, when the job runs again already
+// submissions  of a job: how often it was submitted while somebody waited. A wait ends by that too, when the job runs again already
+// waiting      how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash
 //
 // Obligations
 //   J1  Exactly one of run and drop: QUEUED is left by one compare-and-exchange, to RUNNING, DROPPING or CANCELLED.
 //   J2  What the job holds is gone before cancel returns: the winner calls `drop` itself.
-//   J3  `release` comes last, after the end of `drop`, and once for a submission: nothing of ours looks at the job after it.
-//       Canceller and queue settle by compare-and-exchange on DROPPING who of them comes last.
+//   J3  `release` comes last, after the end of `drop`, and once for a submission. Canceller and queue settle by
+//       compare-and-exchange on DROPPING who of them comes last; one who has unlinked the job itself is the last.
 //   J4  A `run` that submits its own job again hands the memory on: it is not looked at again here.
 //   J5  Cancel-and-wait returns after the end of `run`, and sees what it did. Inside the job it does not wait. A `run` that
 //       submits its own job again counts as ended by that.
-//   J6  Skip the wake: the runner wakes only if it sees WAITED. Publish IDLE (QUEUED, by J4), light fence, look at WAITED;
-//       against: publish WAITED, heavy fence, look at the state. WAITED stays: a waiter may come to sleep one run late.
-//   J7  A thread that ends inside of jobs (pthread_exit, cancellation) has ended them: their releases follow, the innermost first.
-//       So it is where the thread is told of its end: threads of ours, and those that have used a loop, a trampoline, a sync or a
-//       fork; down to NESTED_MOST levels. (The stack is gone by then, so what runs is written down elsewhere.)
+//   J6  Skip the wake: the runner wakes only if somebody waits. Publish IDLE (QUEUED, by J4), light fence, look at both counts;
+//       against: raise both, heavy fence, look at the state. A waiter may come to sleep one run late.
+//   J7  A job whose run is left has ended, by the end of its thread (pthread_exit, cancellation), an exception of C++ or longjmp: its
+//       release follows, the innermost job's first. (The stack is gone by then, so what runs is written down elsewhere: levels.c.)
 //   J8  In a child of fork nobody waits for a job that runs in the parent: that stops the process.
+//   J9  Nothing of the job is read or written once it is IDLE. So whoever has seen that (csched_job_is_idle, the end of a wait) has the
+//       memory, unless there is a `release`, which is read before. What is done after goes by the address, which is a name then.
 // Orderings
 //   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
 //   has acquired it from the queue · DROPPING→CANCELLED and →PASSED release, pair with the acquire of the other of the two,
-//   carry the end of its looks at the job · →IDLE release, pairs with the waiter's acquire, carries what `run` did
+//   carry the end of its looks at the job · →IDLE release, pairs with the acquire of whoever waits, cancels too late, or finds it
+//   idle, carries what `run` did and the end of all looks at the job · submissions: release, pairs with the waiter's acquire, carries
+//   what the run before did
 // Assumes: whoever cancels keeps the memory valid meanwhile (job.h).
-// Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free.
+// Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free; memory for waiters
+//   that nobody frees is the lock's (lock.c, L8).
 // Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again",
 //   "cancel and wait returns after the run", "submitting a queued job stops the process", "release waits for the end of drop",
 //   "cancel and wait returns when the job submits itself again", "a job that ends its thread has ended",
-//   "a job that ends its thread on a loop has ended", "after fork a wait for a job of the parent stops the process".
-// Models: checks/job.c, checks/trampoline.c. Not modelled: J8.
+//   "a job that ends its thread on a loop has ended", "a job that is left by longjmp has ended",
+//   "after fork a wait for a job of the parent stops the process",
+//   "a job is freed after cancel and wait", "a job is freed when it is idle", "a waiter is not kept by a job that runs again and again",
+//   "a job that is initialised while it is in use stops the process".
+// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8.
 
 #include "job_internal.h"
 
 #include "../platform/platform.h"
+#include "levels_internal.h"
 #include "panic.h"
 
+#include <string.h>
+
 enum { IDLE = 0, QUEUED = 1, RUNNING = 2, CANCELLED = 3, DROPPING = 4, PASSED = 5, LEFT = 6 };
-enum { WAITED = 1, NESTED_MOST = 16 };
+enum { WAITERS = 256 };
 
-// A level of jobs beyond NESTED_MOST.
-typedef struct deeper {
-  csched_job *job;
-  struct deeper *outer;
-  unsigned depth;
-} deeper;
-
-// The jobs whose `run` is on this thread's stack, outermost first; NULL once one was submitted again. Volatile: a fork finds each
-// job there before it is counted.
-struct csched_job_stack {
-  volatile unsigned depth;
-  unsigned holds_most; // NESTED_MOST once the thread is told of its end
-  csched_job *volatile jobs[NESTED_MOST];
-  deeper *deepest;
-};
-
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_stack running;
-
-// Takes `job` out of those that run here. Returns: whether it was among them.
-static bool forget(const csched_job *job) {
-  for (deeper *each = running.deepest; each != NULL; each = each->outer)
-    if (each->job == job) {
-      each->job = NULL;
-      return true;
-    }
-  for (unsigned i = running.depth < NESTED_MOST ? running.depth : NESTED_MOST; i-- > 0;)
-    if (running.jobs[i] == job) {
-      running.jobs[i] = NULL;
-      return true;
-    }
-  return false;
+// Returns: the level at which `job` runs on this thread, NULL when it does not.
+static CSCHED_NOINLINE csched_level *level_of(const csched_job *job) {
+  csched_level *each = csched_level_here_();
+  while (each != NULL && each->job != job) each = each->outer;
+  return each;
 }
 
-static bool is_running_here(const csched_job *job) {
-  for (const deeper *each = running.deepest; each != NULL; each = each->outer)
-    if (each->job == job) return true;
-  for (unsigned i = running.depth < NESTED_MOST ? running.depth : NESTED_MOST; i-- > 0;)
-    if (running.jobs[i] == job) return true;
-  return false;
+bool csched_job_is_running_here_(const csched_job *job) { return level_of(job) != NULL; }
+
+// Takes `job` out of those that run here, because it is submitted again. Returns: whether it was among them.
+static inline bool forget(const csched_job *job) {
+  csched_level *level = csched_level_here_();
+  if (CSCHED_UNLIKELY(level->job != job) && (level = level_of(job)) == NULL) return false;
+  level->job = NULL;
+  return true;
 }
 
-static void release(csched_job *job) {
-  if (job->type->release != NULL) job->type->release(job); // J3
+// MARK: waiters
+
+static CSCHED_CACHE_ALIGNED uint32_t waiting;
+static uint32_t waiters[WAITERS]; // one that is not meant costs a call of the system
+
+static uint32_t *waiters_of(const csched_job *job) {
+  uintptr_t address = (uintptr_t)job;
+  return &waiters[(address >> 4 ^ address >> 12) % WAITERS];
 }
 
-static CSCHED_NOINLINE void wake_waiters(csched_job *job) {
-  csched_fetch_add_release(&job->flags, WAITED + 1u); // J5: release; pairs with the waiter's acquire; carries the work
-  csched_futex_wake_(&job->state, INT32_MAX);
+static bool is_waited_for(const csched_job *job) { return csched_load_relaxed(waiters_of(job)) != 0; } // J6
+
+// After a light fence: whether `wake` has to be called. The job may be gone, and is a name to both.
+static inline bool does_anybody_wait(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6
+
+static CSCHED_NOINLINE void wake(csched_job *job) {
+  if (is_waited_for(job)) csched_futex_wake_(&job->state, INT32_MAX);
 }
+
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // J8
+  (void)watch;
+  if (phase != CSCHED_FORK_IN_CHILD_FIRST) return;
+  memset(waiters, 0, sizeof waiters); // they are not here
+  waiting = 0;
+}
+
+static void wait_for_end(csched_job *job) {
+  static csched_fork_watch forks = {.told = told_of_fork};
+  uint32_t *count = waiters_of(job);
+  uint32_t submissions = csched_load_relaxed(&job->submissions); // J5: with this run's, or with a later one's
+  csched_os_watch_forks_(&forks);
+  csched_fetch_add_relaxed(count, 1u);                          // J6
+  csched_fetch_add_relaxed(&waiting, 1u);                       // J6
+  csched_fence_heavy_();                                        // J6: heavy side; pairs with the runner's light fence
+  while (csched_load_acquire(&job->state) == RUNNING &&         // J5: acquire; pairs with the runner's release
+         csched_load_acquire(&job->submissions) == submissions) // J5: the same
+    csched_futex_wait_(&job->state, RUNNING, CSCHED_FOREVER);
+  csched_fetch_add_relaxed(&waiting, UINT32_MAX); // J6: its value is all
+  csched_fetch_add_relaxed(count, UINT32_MAX);    // J6: the same
+}
+
+// MARK: submitting and running
 
 static const char *name_of(uint32_t state) {
   if (state == LEFT) return "running in the parent of this fork";
   return state >= CANCELLED ? "cancelled, but not yet released" : "pending already";
+}
+
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) {
+  csched_panic_(
+      "csched_job_init",
+      "job %p was initialised while it was in use. What its run posts comes before the end of its use: wait for "
+      "csched_job_is_idle, or by csched_job_cancel_and_wait, or for its release.",
+      (const void *)job);
+}
+
+// Of one that is to run again. A waiter must not take the next run for the one before, nor the other way round.
+static CSCHED_NOINLINE void wake_for_another(csched_job *job) {
+  uint32_t queued = QUEUED;
+  if (!is_waited_for(job)) return;
+  csched_fetch_add_release(&job->submissions, 1u); // J5: release; pairs with the waiter's acquire; carries the work
+  csched_cas_release(&job->state, &queued,
+                     (uint32_t)QUEUED); // J5: release; pairs with cancel's acquire; carries the count
+  csched_futex_wake_(&job->state, INT32_MAX);
 }
 
 void csched_job_submitted_(csched_job *job, const char *function) {
@@ -104,139 +144,148 @@ void csched_job_submitted_(csched_job *job, const char *function) {
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
                   name_of(state));
   csched_store_release(&job->state, (uint32_t)QUEUED); // J1: release; pairs with cancel's acquire; carries the job; J5
-  if (CSCHED_UNLIKELY(state != IDLE)) {
-    csched_fence_light_();                                            // J6: light side
-    if (csched_load_relaxed(&job->flags) & WAITED) wake_waiters(job); // J6: before the push, which gives the job away
-  }
+  if (CSCHED_UNLIKELY(state != IDLE)) csched_fence_light_(); // J6: light side; else the end before has looked
+  if (does_anybody_wait()) wake_for_another(job);            // J5, J6: before the push, which gives the job away
 }
 
-static void end(csched_job *job) {
-  csched_store_release(&job->state, (uint32_t)IDLE); // J5: release; pairs with the waiter's acquire; carries the work
-  csched_fence_light_();                             // J6: light side
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->flags) & WAITED)) wake_waiters(job); // J6
-  release(job);
+// The last that is done with a job. From the store on its memory is the caller's, or else `release`'s.
+static inline void end(csched_job *job) {
+  void (*release)(csched_job *) = job->type->release; // J9
+  csched_store_release(&job->state, (uint32_t)IDLE);  // J5, J9: release; pairs with all acquires; carries the work
+  csched_fence_light_();                              // J6: light side
+  if (does_anybody_wait()) wake(job);                 // J6
+  if (release != NULL) release(job);                  // J3
+}
+
+static void end_run(csched_job *job) {
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->state) != RUNNING)) panic_in_use(job); // hint: finds misuse
+  end(job);
 }
 
 // The queue has come to a job that was cancelled.
 static void pass_husk(csched_job *job, uint32_t found) {
   if (found == DROPPING && csched_cas_release(&job->state, &found, (uint32_t)PASSED))
-    return;                                          // J3: pairs with cancel's acquire
-  (void)csched_load_acquire(&job->state);            // J3: pairs with the canceller's release; carries what `drop` did
-  csched_store_release(&job->state, (uint32_t)IDLE); // J5: for whoever finds it idle
-  release(job);
+    return; // J3: pairs with cancel's acquire
+  if (CSCHED_UNLIKELY(found != CANCELLED)) panic_in_use(job);
+  (void)csched_load_acquire(&job->state); // J3: pairs with the canceller's release; carries what `drop` did
+  end(job);
 }
 
-static CSCHED_NOINLINE void run_deeper(csched_job *job) {
-  deeper here = {job, running.deepest, running.depth};
-  running.deepest = &here;
-  running.depth = here.depth + 1;
-  job->type->run(job);
-  running.depth = here.depth;
-  running.deepest = here.outer;
-  if (here.job != NULL) end(job); // J4
+static CSCHED_NOINLINE void end_at(csched_level *level, csched_job *job) {
+  csched_level_leave_inner_(level); // J7
+  if (level->job == job) {          // J4
+    level->job = NULL;
+    end_run(job);
+  }
+  csched_level_end_(level);
 }
 
-// Returns: whether `job` is to run now; otherwise it was cancelled.
-static bool begin(csched_job *job) {
-  uint32_t found = QUEUED;
-  bool begins = csched_cas_relaxed(&job->state, &found, (uint32_t)RUNNING); // J1: unlinking it has acquired it
-  if (CSCHED_UNLIKELY(!begins)) pass_husk(job, found);
-  return begins;
+// There may be no memory for the level, so that it lies in this frame. `found` is what `job` was when it was to begin.
+static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target, uint32_t found) {
+  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), found == QUEUED ? job : NULL, target);
+  if (found == QUEUED) job->type->run(job);
+  else pass_husk(job, found);
+  end_at(level, job);
 }
 
-void csched_job_perform_(csched_job *job) {
-  if (CSCHED_UNLIKELY(!begin(job))) return;
-  unsigned depth = running.depth;
-  if (CSCHED_UNLIKELY(depth >= NESTED_MOST)) {
-    run_deeper(job);
+static inline bool begin(csched_job *job, uint32_t *found) {
+  *found = QUEUED;
+  return CSCHED_LIKELY(csched_cas_relaxed(&job->state, found, (uint32_t)RUNNING)); // J1: unlinking it has acquired it
+}
+
+CSCHED_NOINLINE void csched_job_perform_on_(csched_job *job, struct csched_target *target) {
+  csched_level *outer = csched_level_top_, *level = outer->next;
+  uint32_t found;
+  if (!begin(job, &found) || CSCHED_UNLIKELY(level == NULL)) {
+    perform_slow(job, target, found);
     return;
   }
-  running.jobs[depth] = job;
-  running.depth = depth + 1;
+  csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, target);
   job->type->run(job);
-  running.depth = depth;
-  if (running.jobs[depth] != NULL) end(job); // J4
+  if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
+    end_at(level, job);
+    return;
+  }
+  if (CSCHED_LIKELY(level->job == job)) { // J4
+    level->job = NULL;
+    end_run(job);
+  }
+  csched_level_top_ = level->outer;
+}
+
+// The same, but for that the level need not stay until the end: `release` finds the same target as current.
+CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
+  csched_level *outer = csched_level_top_, *level = outer->next;
+  uint32_t found;
+  if (!begin(job, &found) || CSCHED_UNLIKELY(level == NULL)) {
+    perform_slow(job, csched_level_here_()->target, found);
+    return;
+  }
+  csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, outer->target);
+  job->type->run(job);
+  if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
+    end_at(level, job);
+    return;
+  }
+  csched_level_top_ = level->outer;
+  if (CSCHED_LIKELY(level->job == job)) end_run(job); // J4
+}
+
+static CSCHED_THREAD_LOCAL csched_bin *bin_here;
+
+csched_bin *csched_job_discard_into_(csched_bin *bin) {
+  csched_bin *before = bin_here;
+  bin_here = bin;
+  return before;
 }
 
 void csched_job_discard_(csched_job *job) {
   uint32_t found = QUEUED;
+  if (CSCHED_UNLIKELY(bin_here != NULL)) {
+    bin_here->take(bin_here, job);
+    return;
+  }
   if (!csched_cas_relaxed(&job->state, &found, (uint32_t)CANCELLED)) { // J1: unlinking it has acquired it
     pass_husk(job, found);
     return;
   }
   job->type->drop(job);
-  csched_store_release(&job->state, (uint32_t)IDLE); // J5: the same
-  release(job);
+  end(job);
 }
 
 // MARK: unwinding
 
-void *csched_job_running_(void) {
-  return running.deepest != NULL ? (void *)running.deepest : (void *)(uintptr_t)running.depth;
+void csched_job_left_(csched_job *job) { // J7
+  if (job->type->run == NULL) job->type->release(job);
+  else if (csched_load_relaxed(&job->state) == RUNNING) end(job); // J7: else it has been initialised anew
 }
 
-void csched_job_restore_running_(void *token) {
-  running.deepest = (uintptr_t)token > NESTED_MOST ? token : NULL;
-  running.depth = running.deepest != NULL ? running.deepest->depth + 1 : (unsigned)(uintptr_t)token;
-}
-
-void csched_job_end_running_(void) { // J7
-  running.deepest = NULL;            // of a stack that is gone
-  if (running.depth > NESTED_MOST) running.depth = NESTED_MOST;
-  while (running.depth > 0) {
-    csched_job *job = running.jobs[--running.depth];
-    if (job != NULL) end(job);
-  }
-}
-
-bool csched_job_hold_(csched_job *job, bool is_end_expected) {
-  if (is_end_expected) running.holds_most = NESTED_MOST;
-  unsigned depth = running.depth;
-  if (CSCHED_UNLIKELY(depth >= running.holds_most)) return running.holds_most != 0; // too deep to be held
-  running.jobs[depth] = job;
-  running.depth = depth + 1;
-  return true;
-}
-
-void csched_job_let_go_(const csched_job *job) {
-  unsigned depth = running.depth;
-  if (CSCHED_LIKELY(depth - 1 < NESTED_MOST && running.jobs[depth - 1] == job)) running.depth = depth - 1;
-}
-
-// MARK: forks
-
-csched_job_stack *csched_job_stack_(void) { return &running; }
-
-void csched_job_leave_behind_(csched_job_stack *stack) { // J8
-  unsigned depth = stack->depth < NESTED_MOST ? stack->depth : NESTED_MOST;
-  for (unsigned i = 0; i < depth; i++) {
-    csched_job *job = stack->jobs[i];
-    if (job != NULL && csched_load_relaxed(&job->state) == RUNNING) // J8: no other thread is left
-      csched_store_relaxed(&job->state, (uint32_t)LEFT);            // J8: the same
-  }
+void csched_job_leave_behind_(csched_job *job) {       // J8
+  if (csched_load_relaxed(&job->state) == RUNNING)     // J8: no other thread is left
+    csched_store_relaxed(&job->state, (uint32_t)LEFT); // J8: the same
 }
 
 // MARK: cancelling
 
 csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
   uint32_t found = QUEUED;
-  if (!csched_cas_acquire(&job->state, &found, (uint32_t)DROPPING)) // J1: acquire; pairs with submitted
-    return found == RUNNING || found == LEFT ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
-  job->type->drop(job); // J2
-  return CSCHED_CANCEL_DROPPED;
+  if (csched_cas_acquire(&job->state, &found, (uint32_t)DROPPING))
+    return CSCHED_CANCEL_DROPPED;         // J1: pairs with submitted
+  (void)csched_load_acquire(&job->state); // J5, J9: pairs with the end's release: the caller may be going to free it
+  return found == RUNNING || found == LEFT ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
 }
 
-void csched_job_end_cancel_(csched_job *job) {
+void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
   uint32_t found = DROPPING;
-  if (csched_cas_release(&job->state, &found, (uint32_t)CANCELLED)) return; // J3: the queue comes later
-  (void)csched_load_acquire(&job->state);            // J3: pairs with the passing; the queue has done with the memory
-  csched_store_release(&job->state, (uint32_t)IDLE); // J5: the same
-  release(job);
+  job->type->drop(job);                                                                     // J2
+  if (!is_unlinked && csched_cas_release(&job->state, &found, (uint32_t)CANCELLED)) return; // J3: the queue comes later
+  (void)csched_load_acquire(&job->state); // J3: pairs with the passing; the queue has done with the memory
+  end(job);
 }
 
 csched_cancel_result csched_job_cancel(csched_job *job) {
   csched_cancel_result result = csched_job_begin_cancel_(job);
-  if (result == CSCHED_CANCEL_DROPPED) csched_job_end_cancel_(job);
+  if (result == CSCHED_CANCEL_DROPPED) csched_job_end_cancel_(job, false);
   return result;
 }
 
@@ -244,20 +293,24 @@ bool csched_job_is_husk_(const csched_job *job) {
   return csched_load_relaxed(&job->state) >= CANCELLED; // J1: it stays so until it is discarded
 }
 
-csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
-  csched_cancel_result result = csched_job_cancel(job);
-  if (result != CSCHED_CANCEL_RUNNING || is_running_here(job)) return result; // J5
-  if (csched_load_relaxed(&job->state) == LEFT)                               // J8: nobody changes that
+void csched_job_wait_(csched_job *job, const char *function) {
+  if (csched_job_is_running_here_(job)) return; // J5
+  if (csched_load_relaxed(&job->state) == LEFT) // J8: nobody changes that
     csched_panic_(
-        "csched_job_cancel_and_wait",
+        function,
         "job %p was left behind by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
         (void *)job);
-  uint32_t flags = csched_fetch_or_relaxed(&job->flags, (uint32_t)WAITED) | WAITED; // J6
-  csched_fence_heavy_();                                // J6: heavy side; pairs with the runner's light fence
-  while (csched_load_acquire(&job->state) == RUNNING && // J5: acquire; pairs with the runner's release
-         csched_load_acquire(&job->flags) == flags)     // J5: the same
-    csched_futex_wait_(&job->state, RUNNING, CSCHED_FOREVER);
+  wait_for_end(job);
+}
+
+CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // J7
+  csched_cancel_result result = csched_job_cancel(job);
+  if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(job, "csched_job_cancel_and_wait");
   return result;
 }
 
-bool csched_job_is_idle(const csched_job *job) { return csched_load_acquire(&job->state) == IDLE; } // J5
+CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME());       // J7
+  return csched_load_acquire(&job->state) == IDLE; // J5, J9
+}

@@ -22,11 +22,14 @@
 //       free it.
 //   L9  Across fork: the thread that forks keeps its number in the child, and so its locks; no other thread of the child gets that
 //       number. Nobody waits there for a lock whose owner the child does not have: that stops the process.
+//   L10  A wait for a lock whose owner has ended without unlocking stops the process, at the first look: after a second, and each time
+//       that the wait has lasted twice as long. A look changes nothing, and takes no lock that has been let go meanwhile, or has another
+//       owner, for one of these.
 //
 // Orderings
 //   owner: acquire, pairs with unlock's release, carries what the lock guards · hint: relaxed, ordered against the owner by
 //   the fences of L2 · hand-off: acquire by the giver, then the signal's release to the new owner
-// Assumes: csched_fence_heavy_ orders like a full fence on every running thread of the process. Without membarrier no thread
+// Assumes: whoever sees that a thread has ended sees what it did (L10). csched_fence_heavy_ orders like a full fence on every running thread of the process. Without membarrier no thread
 //   has a number for the inline paths, so that every unlock comes here, where the light fence is a full one.
 // Source: unfair spin-then-sleep as in WebKit's WTF::Lock; one awake waiter as in Go's sync.Mutex; the asymmetric fences of
 //   Dice, Huang and Yang, "Asymmetric Dekker Synchronization". The rate-limited hand-off on top is ours.
@@ -34,58 +37,23 @@
 //   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
 //   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock", "a waiter that gives up passes its wake on",
 //   "after fork a lock keeps its owner", "after fork a lock of a thread left behind stops the process",
-//   "a fork beside threads that sleep for locks leaves locks that can be let go".
+//   "a fork beside threads that sleep for locks leaves locks that can be let go", "a lock whose owner has ended stops who waits for it".
 // Models: checks/lock.c; promela/lock.pml. Not modelled: L9.
 
 #include <CScheduler/lock.h>
 
-#include "panic.h"
+#include "lock_internal.h"
 #include "parking.h"
-
-#include <string.h>
 
 enum { SLEEPERS = 1 };                                           // hint
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3, YOURS_AWAKE = 4 }; // signals to a sleeper
 
 static const csched_time SPIN_FOR = 25000; // ns; about one futex wake on a virtual machine: see DESIGN.md, "Lock"
-static const csched_time HANDOFF_AFTER = 1000000; // ns
-enum { FIRST_GAP = 4, LAST_GAP = 64 };            // pauses between two looks at the owner, doubling
+static const csched_time HANDOFF_AFTER = 1000000;  // ns
+csched_time csched_lock_looks_after_ = 1000000000; // ns; a model changes it
+enum { FIRST_GAP = 4, LAST_GAP = 64 };             // pauses between two looks at the owner, doubling
 
-CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 csched_lock_hint csched_lock_hints_[CSCHED_LOCK_HINTS_];
-
-// MARK: numbers
-
-static const uint32_t TAKEN_ALREADY = (uint32_t)1 << 30; // no system numbers its threads so high
-
-static CSCHED_THREAD_LOCAL uint32_t number;
-
-// In a child, of the thread that has forked: its number, which is that of a thread of the parent, and the system's one now; else 0.
-static struct { uint32_t number, id; } forked;
-
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // L9
-  (void)watch;
-  if (phase != CSCHED_FORK_IN_CHILD_FIRST) return;
-  forked.number = number;
-  forked.id = csched_os_thread_id_();
-  csched_buckets_forget_(); // no sleeper is left, nor whoever had a bucket
-  memset(csched_lock_hints_, 0, sizeof csched_lock_hints_);
-}
-
-static uint32_t self_number(void) {
-  static csched_fork_watch watch = {.told = told_of_fork};
-  if (number == 0) {
-    csched_os_watch_forks_(&watch);
-    number = csched_os_thread_id_();
-    if (number == forked.number) number |= TAKEN_ALREADY; // L9
-    if (CSCHED_FAST_PATHS && csched_has_membarrier_) csched_self_ = number;
-  }
-  return number;
-}
-
-static uint32_t id_of(uint32_t number) { return number == forked.number ? forked.id : number & ~TAKEN_ALREADY; }
-
-static void name_of(uint32_t number, char name[16]) { csched_os_thread_get_name_(id_of(number), name, 16); }
 
 static bool take(csched_lock *lock, uint32_t self) {
   uint32_t free = 0;
@@ -123,13 +91,6 @@ static bool someone_is_awake(const csched_lock *lock) {
 
 // MARK: waiting
 
-static bool may_spin(void) {
-  static uint32_t processors;
-  uint32_t count = csched_load_relaxed(&processors);                                        // Speed only
-  if (count == 0) csched_store_relaxed(&processors, count = (uint32_t)csched_cpu_count_()); // Speed only
-  return count > 1;
-}
-
 // Looks at the owner in growing gaps, because each look takes the cache line away from the owner.
 static bool spin(csched_lock *lock, uint32_t self) {
   csched_time end = csched_now() + SPIN_FOR;
@@ -156,6 +117,33 @@ static uint32_t leave_bucket(csched_lock *lock, csched_sleeper *sleeper) {
   return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // its waker is between removing and signalling
 }
 
+static bool is_left_by(const csched_lock *lock, uint32_t owner) {
+  return csched_os_thread_has_ended_(csched_lock_thread_of_(owner)) &&
+         csched_load_relaxed(&lock->owner) == owner; // L10: its value is all
+}
+
+// Twice, because a new thread may have got the number, and the lock, since the first look at the threads.
+static void require_owner_lives(const csched_lock *lock) { // L10
+  uint32_t owner = csched_load_relaxed(&lock->owner);      // L10: its value is all
+  if (owner == 0 || !is_left_by(lock, owner) || !is_left_by(lock, owner)) return;
+  csched_lock_panic_ended_(lock, owner);
+}
+
+static csched_time later(csched_time start, csched_time span) {
+  return span > INT64_MAX ? CSCHED_FOREVER : csched_time_after(start, (int64_t)span);
+}
+
+// Sleeps until signalled or `deadline`, and looks at the owner now and then. Returns: the signal, 0: none.
+static uint32_t wait(csched_lock *lock, csched_sleeper *sleeper, csched_time deadline) {
+  for (;;) {
+    csched_time until = sleeper->look < deadline ? sleeper->look : deadline;
+    uint32_t signal = csched_sleeper_wait_(sleeper, until);
+    if (signal != 0 || until == deadline) return signal;
+    require_owner_lives(lock);
+    sleeper->look = later(sleeper->look, sleeper->look - sleeper->since); // L10: so an hour's wait wakes a dozen times
+  }
+}
+
 // One sleep. Returns the signal that ended it; 0: none, the lock was seen free or the deadline has come.
 static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool again, bool awake, csched_time deadline) {
   sleeper->signal = 0;
@@ -166,33 +154,32 @@ static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool again, bo
   if (awake) stop_being_awake(lock); // L3
   csched_fence_heavy_();             // L2: heavy side; pairs with unlock's light fence
   if (csched_load_relaxed(&lock->owner) == 0) return leave_bucket(lock, sleeper); // L2
-  uint32_t signal = csched_sleeper_wait_(sleeper, deadline);
+  uint32_t signal = wait(lock, sleeper, deadline);
   return signal != 0 ? signal : leave_bucket(lock, sleeper);
 }
 
 // Before a sleep in a child of fork.
 static void require_owner_here(const csched_lock *lock) { // L9
   uint32_t owner = csched_load_relaxed(&lock->owner);     // L9: its value is all
-  if (owner == 0 || csched_os_thread_exists_(id_of(owner))) return;
+  if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
   if (csched_load_relaxed(&lock->owner) != owner) return; // L9: it let go, and then ended
-  csched_panic_(
-      "csched_lock_lock",
-      "lock %p belongs to thread %u, which was left behind by fork: it lives in the parent. Take what the child "
-      "needs before fork, on the thread that forks.",
-      (const void *)lock, owner);
+  csched_lock_panic_left_(lock, owner);
 }
 
 static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadline) {
   csched_sleeper sleeper = {.address = lock, .thread = self};
   bool awake = false, taken;
   for (;;) {
-    if (!awake && may_spin()) awake = become_awake(lock);
-    taken = take(lock, self) || (awake && may_spin() && spin(lock, self));
+    if (!awake && csched_may_spin_()) awake = become_awake(lock);
+    taken = take(lock, self) || (awake && csched_may_spin_() && spin(lock, self));
     if (taken || (deadline != CSCHED_FOREVER && csched_now() >= deadline)) break;
 
-    if (CSCHED_UNLIKELY(forked.id != 0)) require_owner_here(lock);
+    if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) require_owner_here(lock);
     bool again = sleeper.since != 0;
-    if (!again) sleeper.since = csched_now();
+    if (!again) {
+      sleeper.since = csched_now();
+      sleeper.look = later(sleeper.since, csched_lock_looks_after_);
+    }
     uint32_t signal = sleep(lock, &sleeper, again, awake, deadline);
     awake = signal == GO_ON_AWAKE || signal == YOURS_AWAKE; // L3: the waker has set AWAKE for this thread
     taken = signal == YOURS || signal == YOURS_AWAKE;       // L7: the giver took the lock for this thread
@@ -230,50 +217,39 @@ void csched_lock_wake_slow_(csched_lock *lock) {
 
 // MARK: misuse
 
-static CSCHED_NORETURN void panic_not_owner(const csched_lock *lock, const char *function) {
-  uint32_t me = self_number(), owner = csched_load_relaxed(&lock->owner); // hint
-  char my_name[16], its_name[16];
-  name_of(me, my_name);
-  if (owner == 0)
-    csched_panic_(function, "thread %u (%s) does not own lock %p: nobody does. Lock it first, and unlock it once.", me,
-                  my_name, (const void *)lock);
-  name_of(owner, its_name);
-  csched_panic_(function, "thread %u (%s) does not own lock %p: thread %u (%s) does. Unlock on the thread that locked.",
-                me, my_name, (const void *)lock, owner, its_name);
+static CSCHED_NORETURN CSCHED_NOINLINE void panic_not_owner(const csched_lock *lock, const char *function) {
+  csched_lock_panic_not_owner_(lock, csched_load_relaxed(&lock->owner), function); // hint
 }
 
-static CSCHED_NORETURN void panic_owner(const csched_lock *lock, const char *function, const char *advice) {
-  char name[16];
-  name_of(self_number(), name);
-  csched_panic_(function, "thread %u (%s) asks for lock %p, whose owner is thread %u (%s) itself. %s", self_number(),
-                name, (const void *)lock, csched_load_relaxed(&lock->owner), name, advice); // L6
-}
+static bool is_owner(const csched_lock *lock) { return csched_load_relaxed(&lock->owner) == csched_lock_self_(); } // L6
 
-static bool is_owner(const csched_lock *lock) { return csched_load_relaxed(&lock->owner) == self_number(); } // L6
+static const char NOT_RECURSIVE[] =
+    "The lock is not recursive: unlock it first. A signal handler may take no lock, and call "
+    "nothing that does: see base.h.";
 
 // MARK: the slow twins
 
 void csched_lock_lock_slow_(csched_lock *lock) {
-  if (is_owner(lock)) panic_owner(lock, "csched_lock_lock", "The lock is not recursive: unlock it first.");
+  if (is_owner(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock", NOT_RECURSIVE);
   CSCHED_TSAN_WILL_LOCK(lock, false);
-  if (!take(lock, self_number())) lock_contended(lock, self_number(), CSCHED_FOREVER);
+  if (!take(lock, csched_lock_self_())) lock_contended(lock, csched_lock_self_(), CSCHED_FOREVER);
   CSCHED_TSAN_LOCKED(lock, false, true); // also when an unlock took it on this thread's behalf
 }
 
 bool csched_lock_trylock_slow_(csched_lock *lock) {
   CSCHED_TSAN_WILL_LOCK(lock, true);
-  bool taken = take(lock, self_number());
+  bool taken = take(lock, csched_lock_self_());
   CSCHED_TSAN_LOCKED(lock, true, taken);
   return taken;
 }
 
 bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
   if (csched_lock_trylock(lock)) return true;
-  if (is_owner(lock)) panic_owner(lock, "csched_lock_lock_until", "The lock is not recursive: unlock it first.");
+  if (is_owner(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock_until", NOT_RECURSIVE);
   if (deadline != CSCHED_FOREVER && csched_now() >= deadline) return false;
   bool may_fail = deadline != CSCHED_FOREVER;
   CSCHED_TSAN_WILL_LOCK(lock, may_fail);
-  bool taken = lock_contended(lock, self_number(), deadline);
+  bool taken = lock_contended(lock, csched_lock_self_(), deadline);
   CSCHED_TSAN_LOCKED(lock, may_fail, taken);
   return taken;
 }
@@ -292,5 +268,5 @@ void csched_lock_assert_owner(const csched_lock *lock) {
 }
 
 void csched_lock_assert_not_owner(const csched_lock *lock) {
-  if (is_owner(lock)) panic_owner(lock, "csched_lock_assert_not_owner", "Call this without holding it.");
+  if (is_owner(lock)) csched_lock_panic_owner_(lock, "csched_lock_assert_not_owner", "Call this without holding it.");
 }

@@ -11,28 +11,42 @@
 // Obligations
 //   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
 //       thing pushes or pokes after adding it. So one of the two sees the other. To be left to a host is such a sleep, and what
-//       keeps the loop from it wakes the host.
+//       keeps the loop from it wakes the host; but a host that has promised another run needs neither.
 //   P2  The one whose push, poke or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
-//   P3  Turns: due timers first, then sources, then up to TURN jobs, then the clock (and poller) again: no kind starves another.
+//   P3  No kind starves another. A batch is up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of the queues
+//       that stand on the loop included; then the clock (and the poller) again. What is submitted during a batch for a moment that
+//       the clock has passed waits for a later one, behind the timers that were there.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
-//   P7  A thread that ends inside of a run closes its loops: what they have is dropped.
+//   P7  A run is a level of what the thread is in the middle of (levels.c): when it is left, by an exception of C++ or by longjmp, it is
+//       over, and the loop can be run again. A thread that ends before that closes its loops: what they have is dropped.
 //   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
+//   P9  Equal deadlines keep the order of submission, though the first comes due here and the second comes late: one that comes late
+//       is a plain submission only as W9 says. `telling` is 1 from before the lock under which a timer is taken out for another
+//       target until after that under which none was: so nothing passes by one that is on its way there.
+//   P10  A run as far as a job pops none behind that, and one as far as none pops none: a host's queue can keep the order of what is
+//       submitted to both.
+//   P11  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
+//       and what was due is in it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
 //   parking by poke and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
 // Assumes: whoever calls keeps the loop valid during the call.
-// Source: the turn with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
+// Source: the batch with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
 //   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
 //   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
 //   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
 //   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
 //   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise",
-//   "a job that ends its thread on a loop has ended", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
-// Models: checks/loop.c, checks/loop_fd.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P7, P8.
+//   "no kind of work starves another on a loop", "a batch takes few of each kind", "what is due at a close runs, however much it is",
+//   "equal deadlines keep their order, those that come late, too",
+//   "a run goes as far as a job, and no further", "work runs at once beside a loop only when nothing waits or runs there",
+//   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
+//   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
+// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P8.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
@@ -40,6 +54,7 @@
 #include "../platform/platform.h"
 #include "delivery_internal.h"
 #include "job_internal.h"
+#include "levels_internal.h"
 #include "loop_fd_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
@@ -50,7 +65,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURN = 64 };
+enum { MOST = 16 };       // three phases of these, at 200 us each, are within 10 ms
+enum { MOST_DUE = 1024 }; // jobs for one call of a host; it is called again for the rest
 static const uint32_t LEFT = UINT32_MAX;
 
 static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
@@ -66,14 +82,19 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
   // The loop's own.
-  const void *thread; // NULL: none, or one that has ended
-  csched_time turn_time;
-  unsigned turn_jobs;
-  bool turn_timers;
+  const char *refusal;                           // why csched_loop_destroy refuses it; NULL: it does not
+  const void *thread;                            // NULL: none, or one that has ended
+  csched_time batch_time;                        // the clock at the beginning of the batch
+  unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
+  bool has_more_timers;                          // the last look at the timers has found one
+  unsigned holds_at;                             // the depth of the run that leaves the inbox alone, or 0
+  bool is_promised;                              // the host comes again by itself
+  csched_courier *courier;                       // NULL, or the loop only keeps the time for others
   csched_time spin_for;
   unsigned depth;               // of runs
+  bool was_left;                // the last run was, and there was none since
+  csched_job run;               // stands for a run
   LIST_ENTRY(csched_loop) link; // among those of its thread
-  csched_job_stack *jobs;       // of its thread
   csched_fork_watch forks;
 
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
@@ -82,10 +103,13 @@ struct csched_loop {
 // MARK: whose
 
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
-static CSCHED_THREAD_LOCAL csched_loop *current;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
+static csched_lock binding; // guards all of these: a loop may change its thread
 
-csched_loop *csched_loop_current(void) { return current; }
+void csched_loops_set_waits_for_(csched_target *target) {
+  csched_loop *loop;
+  LIST_FOREACH(loop, &loops_here, link) loop->target.waits_for = target;
+}
 
 bool csched_loop_is_on_thread(const csched_loop *loop) {
   return csched_load_relaxed(&loop->thread) == &here; // hint: only its own thread finds itself here
@@ -111,34 +135,49 @@ static void require_thread(const csched_loop *loop, const char *function) {
   if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop))) panic_thread(loop, function);
 }
 
+static void take_away(csched_loop *loop) {                // under `binding`
+  if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: under the lock the lock orders it
+  LIST_REMOVE(loop, link);
+  csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
+}
+
+// Takes the loops away, as far as one whose last run was left. Returns: that, for which it is called again after its close.
+static csched_loop *next_left(void) {
+  csched_loop *loop;
+  csched_lock_lock(&binding);
+  while ((loop = LIST_FIRST(&loops_here)) != NULL && !loop->was_left) take_away(loop);
+  csched_lock_unlock(&binding);
+  return loop;
+}
+
 // The thread ends. A run that it leaves is one that nobody ends any more.
 static void thread_ends(void *value) { // P7
   (void)value;
-  csched_target_end_thread_();
-  current = NULL;
-  for (csched_loop *loop; (loop = LIST_FIRST(&loops_here)) != NULL;) {
-    if (loop->depth > 0) {
-      loop->depth = 0;
-      csched_loop_close(loop, CSCHED_STOP_DROP);
-      csched_loop_finish_(loop);
-    }
-    if (csched_loop_is_on_thread(loop)) csched_loop_unbind_(loop); // a drop may have done so
+  csched_levels_end_thread_();
+  for (csched_loop *loop; (loop = next_left()) != NULL;) {
+    loop->was_left = false;
+    csched_loop_close(loop, CSCHED_STOP_DROP);
+    csched_loop_finish_(loop);
   }
 }
 
 void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
-  csched_tsd_set_(&key, &here, thread_ends);                // without memory the end goes unnoticed
+  csched_processors_look_();
+  csched_tsd_set_(&key, &here, thread_ends); // without memory the end goes unnoticed
+  csched_lock_lock(&binding);
+  take_away(
+      loop); // from a thread that is ending: its end may have told a host to go on elsewhere, before it comes here
   csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
-  loop->jobs = csched_job_stack_(); // a fork may see the one without the other
+  csched_lock_unlock(&binding);
 }
 
 void csched_loop_unbind_(csched_loop *loop) {
-  if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: its own
-  LIST_REMOVE(loop, link);
-  csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
+  csched_lock_lock(&binding);
+  take_away(loop);
+  csched_lock_unlock(&binding);
 }
 
 // MARK: waking
@@ -155,13 +194,21 @@ static void announce(csched_loop *loop) {
 
 // MARK: timers
 
+static int deliver_now(csched_timer *timer) { return timer->target->type->deliver(timer->target, &timer->job); }
+
+// On the submitter's thread, but behind what a courier has on its way.
+static int deliver_late(csched_loop *loop, csched_timer *timer) { // P9
+  return loop->courier != NULL && csched_delivery_follows_(loop->courier, timer) ? 0 : deliver_now(timer);
+}
+
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
-  // One that is late already keeps its place among those that are due: with the timers, if there is any before it.
-  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now()) // hint
-    return timer->target->type->deliver(timer->target, &timer->job);
+  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // hint: pass looks again
+      csched_timers_pass_(&loop->timers, deadline))                                      // P9
+    return deliver_late(loop, timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1
+  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer); // P9
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);            // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
   require_not_left(loop, "csched_loop_submit_at");
   csched_job_discard_(&timer->job); // P6
@@ -182,7 +229,8 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
   require_not_left(loop, "csched_loop_rearm");
-  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); // P1: as a submission
+  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer); // P9
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1: as a submission
   return added != CSCHED_TIMER_REFUSED;
 }
 
@@ -201,15 +249,27 @@ static int deliver(csched_target *target, csched_job *job) {
   return ECANCELED;
 }
 
-static bool may_run_here(csched_target *target) { return csched_loop_is_on_thread((csched_loop *)target); }
+static bool is_closing(const csched_loop *loop) {
+  return csched_load_acquire(&loop->closing) != 0; // P6: pairs with close; carries what the closer did
+}
+
+static bool is_closed(const csched_target *target) { return is_closing((const csched_loop *)target); }
+static bool may_run_here(csched_target *target) {
+  return csched_loop_is_on_thread((csched_loop *)target) && !is_closed(target);
+}
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_on_thread((const csched_loop *)target); }
 
 static bool has(const csched_target *target, const csched_job *job) { // P8
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
 }
 
-static const csched_target_type loop_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .enter = may_run_here, .is_bound_here = is_bound_here, .has = has};
+static const csched_target_type loop_type = {.deliver = deliver,
+                                             .deliver_at = deliver_at,
+                                             .enter = may_run_here,
+                                             .is_bound_here = is_bound_here,
+                                             .is_closed = is_closed,
+                                             .has = has,
+                                             .passes_on_ = true};
 
 csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
 
@@ -218,15 +278,17 @@ int csched_loop_submit(csched_loop *loop, csched_job *job) {
   return deliver(&loop->target, job);
 }
 
+void csched_require_policy_(csched_stop_policy policy, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)policy > CSCHED_STOP_DROP))
+    csched_panic_(function, "%d is no policy. Name one of csched_stop_policy.", (int)policy);
+}
+
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_loop_close");
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // hint
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
   csched_timers_close_(&loop->timers);                                         // P6
   if (csched_mpsc_close(&loop->inbox)) wake(loop);                             // P2, P6
-}
-
-static bool is_closing(const csched_loop *loop) {
-  return csched_load_acquire(&loop->closing) != 0; // P6: pairs with close; carries what the closer did
 }
 
 static bool is_dropping(const csched_loop *loop) {
@@ -255,32 +317,59 @@ static bool is_stopped(const csched_loop *loop, const csched_activation *activat
 
 // MARK: running
 
-// The next due timer of the loop's own; those of queues that stand on it are delivered there.
-static csched_timer *pop_own_timer(csched_loop *loop) {
-  csched_timer *timer;
-  while ((timer = csched_timers_pop_(&loop->timers, loop->turn_time)) != NULL && timer->target != &loop->target)
-    timer->target->type->deliver(timer->target, &timer->job);
-  return timer;
+// The next due timer of the loop's own; those of queues that stand on it are delivered there, and count as well.
+static csched_job *next_timer(csched_loop *loop) {
+  while (loop->timers_left > 0) {
+    loop->timers_left--;                             // P3
+    csched_store_relaxed(&loop->timers.telling, 1u); // P9: before the lock
+    csched_timer *timer = csched_timers_pop_(&loop->timers, loop->batch_time);
+    loop->has_more_timers = timer != NULL;
+    if (timer == NULL) loop->timers_left = 0;
+    if (timer == NULL || timer->target == &loop->target) {
+      csched_store_relaxed(&loop->timers.telling, 0u); // P9: after the lock
+      return timer != NULL ? &timer->job : NULL;
+    }
+    if (loop->courier != NULL) csched_delivery_pass_on_(loop->courier, timer);
+    else deliver_now(timer);
+  }
+  return NULL;
 }
 
+static csched_job *next_source(csched_loop *loop) {
+  if (CSCHED_LIKELY(TAILQ_EMPTY(&loop->fds.ready)) || loop->sources_left == 0) return NULL;
+  loop->sources_left--; // P3
+  return csched_fds_next_(&loop->fds);
+}
+
+static csched_job *next_submitted(csched_loop *loop) {
+  csched_job *job = loop->jobs_left > 0 && (loop->holds_at == 0 || loop->holds_at != loop->depth)
+                        ? csched_mpsc_pop(&loop->inbox)
+                        : NULL;
+  if (job != NULL) loop->jobs_left--; // P3
+  return job;
+}
+
+static void begin_batch(csched_loop *loop) {                    // P3
+  csched_time first = csched_load_relaxed(&loop->timers.first); // hint: looked at again before a sleep
+  csched_time wake = csched_load_relaxed(&loop->timers.wake);   // hint: the same
+  if (wake < first) first = wake;                               // both become exact by a look
+  bool looks = loop->has_more_timers || first != CSCHED_FOREVER;
+  if (looks || loop->fds.count > 0) loop->batch_time = csched_now();
+  looks = loop->has_more_timers || (looks && first <= loop->batch_time);
+  if (looks) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // P3: before the first of them runs
+  loop->timers_left = looks ? MOST : 0;
+  loop->sources_left = loop->jobs_left = MOST;
+  if (loop->fds.count > 0) csched_fds_batch_(&loop->fds, loop->batch_time);
+}
+
+// The next of the batch in progress, or of a new one. NULL: there is none, unless `has_more_timers` says that there are timers.
 static csched_job *next_ready(csched_loop *loop) {
-  for (bool looked = false;; looked = true) { // P3
-    csched_timer *timer = loop->turn_timers ? pop_own_timer(loop) : NULL;
-    if (timer != NULL) return &timer->job;
-    loop->turn_timers = false;
-    csched_job *job = csched_fds_next_(&loop->fds);
-    if (job != NULL) return job;
-    job = loop->turn_jobs > 0 ? csched_mpsc_pop(&loop->inbox) : NULL;
-    if (job != NULL) {
-      loop->turn_jobs--;
-      return job;
-    }
-    if (looked) return NULL;
-    csched_fds_turn_(&loop->fds, loop->turn_jobs == 0);
-    loop->turn_jobs = TURN;
-    loop->turn_timers =
-        csched_load_relaxed(&loop->timers.first) != CSCHED_FOREVER; // hint: looked at again before a sleep
-    if (loop->turn_timers) loop->turn_time = csched_now();
+  for (bool is_new = false;; is_new = true) {
+    csched_job *job = next_timer(loop);
+    if (job == NULL) job = next_source(loop);
+    if (job == NULL) job = next_submitted(loop);
+    if (job != NULL || is_new) return job;
+    begin_batch(loop);
   }
 }
 
@@ -288,12 +377,17 @@ static csched_job *next_ready(csched_loop *loop) {
 void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
   csched_fds_close_(&loop->fds);
+  if (loop->courier != NULL) csched_job_discard_into_(&loop->courier->bin);
   csched_job *job;
-  while (!is_dropping(loop) && (job = next_ready(loop)) != NULL) csched_job_perform_(job);
+  while (!is_dropping(loop) && ((job = next_ready(loop)) != NULL || loop->has_more_timers))
+    if (job != NULL) csched_job_perform_(job);
   while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
   csched_timer *timer;
   while ((timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
+  if (loop->courier != NULL) csched_job_discard_into_(NULL);
 }
+
+void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier) { loop->courier = courier; }
 
 static bool has_work(const csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || is_stopped(loop, activation) || is_closing(loop) ||
@@ -303,10 +397,7 @@ static bool has_work(const csched_loop *loop, const csched_activation *activatio
 
 // Looks for work while the next is likely to come sooner than a sleep and a wake would take. Speed only.
 static bool spin(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  static uint32_t processors;
-  uint32_t count = csched_load_relaxed(&processors);                                        // Speed only
-  if (count == 0) csched_store_relaxed(&processors, count = (uint32_t)csched_cpu_count_()); // Speed only
-  if (count == 1) return false;
+  if (!csched_may_spin_()) return false;
   csched_time now = csched_now(), end = csched_time_after(now, (int64_t)loop->spin_for);
   if (end > deadline) end = deadline;
   while (now < end) {
@@ -323,6 +414,7 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
 
 // Sleeps until there is something to do, or `deadline`. It may return early.
 static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
+  if (loop->has_more_timers) return;                                    // all of a batch were for other targets
   if (loop->fds.count == 0 && spin(loop, activation, deadline)) return; // a spin does not see sources
   csched_store_relaxed(&loop->wake, 0u);       // P2: before the park, which the waker's push has acquired
   if (!csched_mpsc_park(&loop->inbox)) return; // P1
@@ -346,31 +438,55 @@ static void park_in_host(csched_loop *loop) {
   csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // P1
 }
 
-typedef struct run_frame {
-  csched_target_inside inside;
-  csched_loop *outer;
-} run_frame;
+static void end_run(csched_loop *loop) {
+  if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // P1
+}
 
-static void enter(run_frame *frame, csched_loop *loop, const char *function) {
+static void left(csched_job *run) { // P7
+  csched_loop *loop = run->context;
+  loop->was_left = true;
+  end_run(loop);
+}
+static const csched_job_type run_type = {.release = left};
+
+static bool is_run(const csched_level *level) {
+  const csched_target *target = level->target;
+  return target != NULL && target->type == &loop_type && level->job == &((const csched_loop *)target)->run;
+}
+
+CSCHED_NOINLINE csched_loop *csched_loop_current(void) {
+  const csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME());
+  while (each != NULL && !is_run(each)) each = each->outer;
+  return each != NULL ? (csched_loop *)each->target : NULL;
+}
+
+unsigned *csched_loop_jobs_left_(void) {
+  const csched_level *each = csched_level_here_();
+  while (each != NULL && !is_run(each)) each = each->outer;
+  return each != NULL ? &((csched_loop *)each->target)->jobs_left : NULL;
+}
+
+static void enter(csched_loop *loop, csched_scope *scope, uintptr_t frame, const char *function) {
   require_thread(loop, function);
   if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);
   if (loop->fds.is_in_host) loop->fds.is_stale = true;
   loop->fds.is_in_host = false;
   loop->depth++;
-  csched_target_enter(&frame->inside, &loop->target);
-  frame->outer = current;
-  current = loop;
+  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was left
+  scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
 }
 
-static void leave(csched_loop *loop, const run_frame *frame) {
-  current = frame->outer;
-  csched_target_leave(&frame->inside);
-  if (--loop->depth == 0 && loop->fds.has_host) park_in_host(loop);
+static void leave(csched_loop *loop, const csched_scope *scope) {
+  csched_level_end_(scope->level);
+  loop->was_left = false;
+  end_run(loop);
 }
 
-csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run");
+CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
+                                                              csched_time deadline, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
     if (is_closing(loop)) {
@@ -392,14 +508,8 @@ csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activatio
     if (job != NULL) csched_job_perform_(job);
     else wait_for_work(loop, activation, deadline);
   }
-  leave(loop, &frame);
+  leave(loop, scope);
   return result;
-}
-
-csched_run_result csched_loop_run(csched_loop *loop) { return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER); }
-
-csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
-  return csched_loop_run_activation(loop, NULL, deadline);
 }
 
 // What may run without a run in progress: nothing once DROP was asked for, which then is done here.
@@ -413,9 +523,10 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
   return job != NULL ? job : csched_fds_look_(&loop->fds);
 }
 
-bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run_once");
+CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
     if (is_stopped(loop, NULL)) {                // P5: as any run
@@ -425,17 +536,57 @@ bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
     wait_for_work(loop, NULL, deadline);
   }
   if (job != NULL) csched_job_perform_(job);
-  leave(loop, &frame);
+  leave(loop, scope);
   return job != NULL;
 }
 
-size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
-  run_frame frame;
-  enter(&frame, loop, "csched_loop_run_ready");
+CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
-  leave(loop, &frame);
+  leave(loop, scope);
   return count;
+}
+
+CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  csched_scope scope;
+  enter(loop, &scope, CSCHED_OWN_FRAME(), "csched_loop_run_through_");
+  unsigned outer_holds_at = loop->holds_at;
+  if (last == NULL) loop->holds_at = loop->depth; // P10
+  for (int i = 0; (last == NULL ? i < MOST_DUE : !csched_job_is_idle(last)); i++) {
+    csched_job *job = next_unless_dropping(loop);
+    if (job != NULL) csched_job_perform_(job);
+    else if (!loop->has_more_timers) break;
+  }
+  bool has_more = !csched_mpsc_is_empty(&loop->inbox);
+  loop->holds_at = outer_holds_at;
+  loop->is_promised = is_promised;
+  leave(loop, &scope);
+  loop->is_promised = false;
+  return has_more;
+}
+
+// What is due goes to the inbox, so that what is submitted next comes after it.
+static void queue_due(csched_loop *loop) {
+  csched_time first = csched_load_relaxed(&loop->timers.first); // hint: pop looks again
+  if (first == CSCHED_FOREVER) return;
+  csched_time now = csched_now();
+  if (first > now) return;
+  csched_store_relaxed(&loop->timers.telling, 1u); // P9: before the lock
+  for (csched_timer *timer; (timer = csched_timers_pop_(&loop->timers, now)) != NULL;) deliver_now(timer);
+  csched_store_relaxed(&loop->timers.telling, 0u); // P9: after the lock
+}
+
+bool csched_loop_is_free_(csched_loop *loop) { // P11
+  if (!csched_loop_is_on_thread(loop) || csched_target_is_inside(&loop->target) || is_closing(loop)) return false;
+  queue_due(loop);
+  for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_husk_(job);)
+    csched_job_discard_(csched_mpsc_pop(&loop->inbox));
+  return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
 }
 
 csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
@@ -451,7 +602,6 @@ static csched_loop *loop_of(csched_fork_watch *watch) {
 
 // In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
 static void leave_behind(csched_loop *loop) { // P8
-  if (loop->jobs != NULL) csched_job_leave_behind_(loop->jobs);
   csched_store_relaxed(&loop->closing, LEFT); // P8: no other thread is left
   csched_mpsc_close(&loop->inbox);
   loop->target.type = &csched_target_left_;
@@ -462,6 +612,8 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&loop->timers);
   if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&loop->timers);
   if (phase != CSCHED_FORK_IN_CHILD) return;
+  binding = (csched_lock)CSCHED_LOCK_INIT;
+  loop->target.waits_for = NULL;
   bool is_left_behind =
       !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // hint: the value
   csched_timers_in_child_(&loop->timers, is_left_behind);
@@ -471,13 +623,16 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
 
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
+  const char *refusal = loop->refusal;
   csched_fork_watch forks = loop->forks;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
-  csched_fds_init_(&loop->fds);
-  loop->target = (csched_target){&loop_type, owner};
-  loop->turn_jobs = TURN;
+  csched_fds_init_(&loop->fds, loop);
+  loop->target = (csched_target){&loop_type, owner, NULL};
+  csched_job_init(&loop->run, &run_type, loop);
+  loop->jobs_left = MOST;
   loop->spin_for = SPIN_LEAST;
+  loop->refusal = refusal;
   loop->forks = forks;
 }
 
@@ -487,7 +642,8 @@ void csched_loop_renew_(csched_loop *loop) {
   init(loop);
 }
 
-static csched_loop *begin(csched_loop *loop) {
+static csched_loop *begin(csched_loop *loop, const char *refusal) {
+  loop->refusal = refusal;
   loop->target.owner = NULL;
   loop->forks = (csched_fork_watch){.told = told_of_fork};
   init(loop);
@@ -497,29 +653,53 @@ static csched_loop *begin(csched_loop *loop) {
 
 csched_loop *csched_loop_create_unbound_(void) {
   csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
-  return loop != NULL ? begin(loop) : NULL;
+  return loop != NULL ? begin(loop, "that of a thread. Stop and destroy the thread, not its loop.") : NULL;
 }
 
 csched_loop *csched_loop_make_static_(void) {
   static csched_loop loop;
-  return begin(&loop);
+  return begin(&loop,
+               "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
 }
 
 void csched_loop_empty_(csched_loop *loop) {
   csched_fds_destroy_(&loop->fds);
-  loop->fds = (csched_fds){.is_closed = true};
-  csched_fds_init_(&loop->fds);
+  loop->fds.has_host = loop->fds.is_in_host = false;
 }
 
 int csched_loop_create(csched_loop **loop) {
   *loop = csched_loop_create_unbound_();
   if (*loop == NULL) return ENOMEM;
+  (*loop)->refusal = NULL;
   csched_loop_bind_(*loop);
   return 0;
 }
 
-void csched_loop_destroy(csched_loop *loop) {
-  if (is_left(loop)) return; // P8: its memory may be half-way through a change
+static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
+  static const char *const function = "csched_loop_destroy";
+  const void *thread = csched_load_relaxed(&loop->thread); // hint: only its own thread finds itself here
+  if (loop->refusal != NULL) csched_panic_(function, "loop %p is %s", (const void *)loop, loop->refusal);
+  if (thread == &here && loop->depth > 0)
+    csched_panic_(
+        function,
+        "called inside of a run of loop %p. Stop or close it here, and destroy it when its runs have returned.",
+        (const void *)loop);
+  if (thread != &here && thread != NULL)
+    csched_panic_(function,
+                  "loop %p belongs to another thread. Destroy it there, or here when that thread has detached it "
+                  "(csched_loop_detach) or has ended.",
+                  (const void *)loop);
+}
+
+CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  if (is_left(loop)) return;                 // P8: its memory may be half-way through a change
+  require_destroyable(loop);
+  csched_loop_free_(loop);
+}
+
+void csched_loop_free_(csched_loop *loop) {
+  if (is_left(loop)) return; // P8
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop

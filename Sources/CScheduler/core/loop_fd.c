@@ -1,5 +1,8 @@
+// 300 lines and more: sources, the poller and its life across fork are one story.
+//
 // States
-//   is_open    0 the loop sleeps on its futex; 1 on the poller, from its next park on. It stays 1
+//   is_open    0 the loop sleeps on its futex; 1 on the poller, from its next park on. It stays 1, but for a child of fork, where it is LOST
+//              while there are no descriptors to open the poller anew: it is the parent's until the loop's thread has done so
 //   by_fd      which source stands for a descriptor's number. What the system reports bears that number, and a serial number
 //   ready      the sources whose handlers are to be called; `ready` of such a source is not 0
 //
@@ -11,7 +14,8 @@
 //   E3  A handler is called for a source that is added, for what it still waits for: removing takes it out of the poller, the
 //       table and the queue, and what the system reports goes by the table and the serial number, never by an address.
 //   E4  What has been collected is told once, however the runs nest: it waits in `ready`, not in the run that collected it.
-//   E5  No starving: a long turn, or the eighth one, ends with a look at the poller; what that brings is bounded.
+//   E5  No starving: a batch begins with a look at the poller when eight have begun since the last one, or the first of them half a
+//       millisecond ago; what that brings is bounded, and what is ready waits its turn (loop.c, P3).
 // Orderings
 //   is_open: release, pairs with the waker's acquire, carries the poller
 // Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (One that is
@@ -34,7 +38,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64, MOST_TURNS = 8 };
+enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 };
+static const csched_time MOST_TIME = 500000; // ns
 enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE };
 
 _Static_assert((int)CSCHED_FD_READ == CSCHED_POLLER_READ, "the port's events are ours");
@@ -56,51 +61,110 @@ static void drop_nothing(csched_job *job) { (void)job; }
 
 static const csched_job_type calling = {call_next, drop_nothing, NULL};
 
-void csched_fds_init_(csched_fds *fds) { TAILQ_INIT(&fds->ready); }
-
-static bool is_open(const csched_fds *fds) {
-  return csched_load_acquire(&fds->is_open) != 0; // E1: pairs with open; carries the poller
+void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
+  fds->loop = loop;
+  TAILQ_INIT(&fds->ready);
 }
 
-int csched_fds_open_(csched_fds *fds) {
-  if (is_open(fds)) return 0;
-  int error = csched_poller_open_(&fds->poller);
-  if (error == 0) csched_store_release(&fds->is_open, 1u); // E1: pairs with is_open's acquire
+static uint64_t tag_of(const csched_fd_source *source) { // E3
+  return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
+}
+
+static bool is_open(const csched_fds *fds) {      // on the loop's thread
+  return csched_load_relaxed(&fds->is_open) != 0; // E1: nobody else changes it
+}
+
+static void be_open(csched_fds *fds) {
+  csched_store_release(&fds->is_open, 1u); // E1: release; pairs with a waker's acquire; carries the poller
+}
+
+static bool is_lost(const csched_fds *fds) {         // on the loop's thread
+  return csched_load_relaxed(&fds->is_open) == LOST; // E1: nobody else changes it
+}
+
+// Opens it anew in a child of fork. Returns: 0 or an errno value. Thread: the loop's.
+static int open_anew(csched_fds *fds) {
+  int error = csched_poller_renew_(&fds->poller);
+  for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
+    csched_fd_source *source = fds->by_fd[fd];
+    if (source == NULL) continue; // one whose descriptor is gone is told nothing
+    csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
+  }
+  if (error == 0) be_open(fds);
   return error;
 }
 
+int csched_fds_open_(csched_fds *fds) {
+  if (CSCHED_UNLIKELY(is_lost(fds))) return open_anew(fds);
+  if (is_open(fds)) return 0;
+  int error = csched_poller_open_(&fds->poller, "csched_loop_run");
+  if (error == 0) be_open(fds);
+  return error;
+}
+
+static CSCHED_NOINLINE void find_again(csched_fds *fds) {
+  if (!csched_loop_is_on_thread(fds->loop) || open_anew(fds) != 0)
+    csched_panic_("csched_loop_run",
+                  "this child of fork had no descriptors to open its loop's poller anew, and has none now. "
+                  "Close some before the loop is used, or exec.");
+}
+
+// Requires: it is open.
+static csched_poller *poller_of(csched_fds *fds) {
+  if (CSCHED_UNLIKELY(is_lost(fds))) find_again(fds);
+  return &fds->poller;
+}
+
+// One that comes late may find the main loop emptied by a shutdown: nobody sleeps there any more.
+static void wake(csched_fds *fds) {
+  int error = csched_poller_wake_(&fds->poller);
+  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // E1: its value is all
+    csched_poller_refused_(&fds->poller, error);
+}
+
 bool csched_fds_wake_(csched_fds *fds) {
-  if (!is_open(fds)) return false; // E1
-  csched_poller_wake_(&fds->poller);
+  uint32_t open = csched_load_acquire(&fds->is_open); // E1: pairs with be_open; carries the poller
+  if (open == 0) return false;
+  if (CSCHED_UNLIKELY(open == LOST)) find_again(fds);
+  wake(fds);
   return true;
 }
 
 // Looks at the poller, and queues the sources that it names.
 static void collect(csched_fds *fds, bool blocks) {
-  csched_poller_event events[BATCH]; // E5
-  int count = csched_poller_wait_(&fds->poller, events, BATCH, blocks);
-  fds->turns = 0;
+  csched_poller_event events[EVENTS]; // E5
+  int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), strange = 0;
+  fds->batches = 0;
+  fds->since = 0;
   fds->is_stale = false;
   for (int i = 0; i < count; i++) {
     size_t fd = (uint32_t)events[i].tag;
     csched_fd_source *source = fd < fds->size ? fds->by_fd[fd] : NULL;
-    if (source == NULL || source->serial != events[i].tag >> 32) continue; // E3
-    unsigned ready = events[i].events & source->events & BOTH;             // E3
+    if (source == NULL || source->serial != events[i].tag >> 32) { // E3
+      strange++;
+      continue;
+    }
+    unsigned ready = events[i].events & source->events & BOTH; // E3
     if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
     source->ready |= ready;
   }
+  if (CSCHED_UNLIKELY(strange > 0)) csched_poller_check_(&fds->poller); // or it is not ours that tells this
 }
 
-void csched_fds_turn_(csched_fds *fds, bool is_long) {
-  if (fds->count > 0 && (++fds->turns >= MOST_TURNS || is_long)) collect(fds, false); // E5
+void csched_fds_batch_(csched_fds *fds, csched_time now) { // E5
+  if (fds->since == 0) fds->since = now;
+  if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) collect(fds, false);
+}
+
+static CSCHED_NOINLINE csched_job *call_ready(csched_fds *fds) {
+  if (!csched_job_is_running_here_(&fds->job)) // else it is submitted by its own run, which is nested around
+    csched_job_init(&fds->job, &calling, fds); // anew: the one before may have been left by unwinding
+  csched_job_submitted_(&fds->job, "csched_loop_add_fd");
+  return &fds->job;
 }
 
 csched_job *csched_fds_next_(csched_fds *fds) {
-  if (CSCHED_LIKELY(TAILQ_EMPTY(&fds->ready))) return NULL;
-  csched_job_init(&fds->job, &calling,
-                  fds); // anew: the one before may have been left by unwinding, or be nested around
-  csched_job_submitted_(&fds->job, "csched_loop_add_fd");
-  return &fds->job;
+  return CSCHED_LIKELY(TAILQ_EMPTY(&fds->ready)) ? NULL : call_ready(fds);
 }
 
 csched_job *csched_fds_look_(csched_fds *fds) {
@@ -110,7 +174,7 @@ csched_job *csched_fds_look_(csched_fds *fds) {
 
 bool csched_fds_wait_(csched_fds *fds, csched_time until) {
   if (!is_open(fds)) return false;
-  csched_poller_arm_(&fds->poller, until); // E2
+  csched_poller_arm_(poller_of(fds), until); // E2
   collect(fds, true);
   return true;
 }
@@ -120,9 +184,10 @@ void csched_fds_settle_(csched_fds *fds) {
 }
 
 void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
+  csched_poller *poller = poller_of(fds);
   fds->is_stale = !is_idle;
-  if (is_idle) csched_poller_arm_(&fds->poller, until); // E2
-  else csched_poller_wake_(&fds->poller);               // E2
+  if (is_idle) csched_poller_arm_(poller, until); // E2
+  else wake(fds);                                 // E2
 }
 
 int csched_loop_fd(csched_loop *loop) {
@@ -145,10 +210,6 @@ void csched_loop_attach(csched_loop *loop) { csched_loop_bind_(loop); }
 
 // MARK: sources
 
-static uint64_t tag_of(const csched_fd_source *source) { // E3
-  return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
-}
-
 // Makes room in the table for `fd`. Returns: whether there is.
 static bool reserve(csched_fds *fds, size_t fd) {
   if (fd < fds->size) return true;
@@ -169,6 +230,12 @@ static void forget(csched_fds *fds, csched_fd_source *source) { // E3
   source->owner = NULL;
   fds->by_fd[source->fd] = NULL;
   fds->count--;
+}
+
+static void take_out(csched_fds *fds, csched_fd_source *source) {
+  // E3; if it fails the system has forgotten it already. A poller that is lost is the parent's
+  if (!is_lost(fds)) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
+  forget(fds, source);
 }
 
 int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
@@ -196,7 +263,7 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_modify_fd");
   if (source->owner != fds) return ENOENT;
   if ((events & BOTH) == 0) return EINVAL;
-  int error = csched_poller_set_(&fds->poller, source->fd, source->events, events, tag_of(source));
+  int error = csched_poller_set_(poller_of(fds), source->fd, source->events, events, tag_of(source));
   if (error != 0) return error;
   unsigned ready = source->ready & events; // E3
   if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
@@ -208,9 +275,7 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_remove_fd");
   if (source->owner != fds) return ENOENT;
-  csched_poller_set_(&fds->poller, source->fd, source->events, 0,
-                     0); // E3; if it fails the system has forgotten it already
-  forget(fds, source);
+  take_out(fds, source);
   return 0;
 }
 
@@ -218,30 +283,27 @@ void csched_fds_close_(csched_fds *fds) {
   fds->is_closed = true;
   for (size_t fd = 0; fds->count > 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source == NULL) continue;
-    csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
-    forget(fds, source);
+    if (source != NULL) take_out(fds, source);
   }
 }
 
 void csched_fds_destroy_(csched_fds *fds) {
   csched_fds_close_(fds);
   free(fds->by_fd);
-  if (is_open(fds)) csched_poller_close_(&fds->poller);
+  fds->by_fd = NULL;
+  fds->size = 0;
+  if (!is_open(fds)) return;
+  csched_store_relaxed(&fds->is_open, 0u); // E1: before the close, for who wakes it late
+  csched_poller_close_(&fds->poller);
 }
 
 // MARK: forks
 
 void csched_fds_renew_(csched_fds *fds) {
+  // The wake is for a host, whose own may have been on its way. A child that is to exec needs no poller, and there may be none for it.
   if (!is_open(fds)) return;
-  if (csched_poller_renew_(&fds->poller) != 0)
-    csched_panic_("fork", "the child has no descriptors for the poller of its loop. Close some before fork.");
-  for (size_t fd = 0; fd < fds->size; fd++) {
-    csched_fd_source *source = fds->by_fd[fd];
-    if (source == NULL) continue; // one whose descriptor is gone is told nothing
-    csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
-  }
-  csched_poller_wake_(&fds->poller); // for a host, whose wake may have been on its way
+  if (open_anew(fds) == 0) wake(fds);
+  else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // E1: no other thread is left
 }
 
 void csched_fds_abandon_(csched_fds *fds) {

@@ -11,7 +11,8 @@ TAILQ_HEAD(csched_fd_queue, csched_fd_source);
 
 /// The sources of one loop. All is the loop's own, but `is_open` and, where that is 1, what wakes the poller.
 typedef struct csched_fds {
-  uint32_t is_open; ///< 1 from the first use on
+  const csched_loop *loop;
+  uint32_t is_open; ///< 1 from the first use on; 2 in a child of fork that could not open the poller anew yet
   csched_poller poller;
   bool is_closed;
   bool has_host;            ///< a foreign loop sleeps for this one, between its runs;
@@ -23,11 +24,12 @@ typedef struct csched_fds {
   struct csched_fd_queue ready; ///< to be told
   csched_job job;               ///< calls the handler of the first in `ready`
   uint32_t last_serial;
-  unsigned turns; ///< since the poller was looked at
+  unsigned batches;  ///< since the poller was looked at;
+  csched_time since; ///< when the first of them began; 0: none has
 } csched_fds;
 
-/// Does: makes `fds`, all zero, empty. Thread: before they are shared.
-void csched_fds_init_(csched_fds *fds);
+/// Does: makes `fds`, all zero, the empty ones of `loop`. Thread: before they are shared.
+void csched_fds_init_(csched_fds *fds, const csched_loop *loop);
 
 /// Does: opens the poller, unless it is open. Returns: 0 or an errno value. Thread: the loop's.
 int csched_fds_open_(csched_fds *fds);
@@ -35,8 +37,10 @@ int csched_fds_open_(csched_fds *fds);
 /// Does: wakes the poller, if it is what the loop sleeps on. Returns: whether it is. Thread: any.
 bool csched_fds_wake_(csched_fds *fds);
 
-/// Does: looks at the poller, if a turn has been long or there have been some. At the end of each turn. Thread: the loop's.
-void csched_fds_turn_(csched_fds *fds, bool is_long);
+/// Does: looks at the poller, if that was long ago or there have been some batches since. At the beginning of each, where there are
+/// sources; `now` is the clock. Thread: the
+/// loop's.
+void csched_fds_batch_(csched_fds *fds, csched_time now);
 
 /// Returns: a job that calls the handler of the next source that is ready, to be performed at once; NULL when there is none.
 /// Thread: the loop's.
@@ -63,7 +67,7 @@ void csched_fds_close_(csched_fds *fds);
 void csched_fds_destroy_(csched_fds *fds);
 
 /// Does: opens the poller anew, under the same number, with the same sources, because the parent of the fork has kept the old one; and
-/// wakes it. Thread: the only one of a child of fork.
+/// wakes it. Without descriptors for that, which the child may not need, its first use tries again. Thread: the only one of a child of fork.
 void csched_fds_renew_(csched_fds *fds);
 
 /// Does: in a child of fork, lets go of the parent's poller. The sources stay where they are, unused.

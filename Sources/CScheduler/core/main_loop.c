@@ -8,7 +8,7 @@
 static CSCHED_THREAD_LOCAL uint8_t known; // 0 not yet, then 1 + whether this is the main thread
 static csched_lock lock;                  // guards the rest
 static csched_loop *loop;
-static bool is_bound, is_over;
+static bool is_bound, is_over, is_hosted;
 
 // In the child the thread that forked is the main one. The loop has the same address, because others keep that, and nothing of
 // what it had, unless it is that thread's.
@@ -17,6 +17,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
   if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
   known = 0;
   lock = (csched_lock)CSCHED_LOCK_INIT;
+  is_hosted = false;
   if (loop == NULL || !csched_loop_is_left_(loop)) return;
   csched_loop_renew_(loop);
   is_bound = false;
@@ -40,6 +41,20 @@ csched_loop *csched_main_loop(void) {
     is_bound = true;
   }
   csched_loop *found = loop;
+  csched_lock_unlock(&lock);
+  return found;
+}
+
+void csched_main_loop_set_hosted_(void) {
+  csched_is_main_thread(); // which sees to it that forks are watched
+  csched_lock_lock(&lock);
+  is_hosted = true;
+  csched_lock_unlock(&lock);
+}
+
+bool csched_main_loop_is_hosted_(void) {
+  csched_lock_lock(&lock);
+  bool found = is_hosted;
   csched_lock_unlock(&lock);
   return found;
 }

@@ -79,6 +79,11 @@ csched_job *csched_mpsc_pop(csched_mpsc *queue) {
   return job;
 }
 
+csched_job *csched_mpsc_peek(csched_mpsc *queue) {
+  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take(queue); // it may be parked
+  return queue->first;
+}
+
 bool csched_mpsc_has_news(const csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // hint
   return head != PARKED && without_closed_bit(head) != NULL;

@@ -5,17 +5,32 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void csched_panic_(const char *function, const char *format, ...) {
-  char text[512];
-  enum { ROOM = sizeof text - 1 }; // for the line's end
+enum { SIZE = 512 };
+
+static void compose(char text[SIZE], const char *function, const char *format, va_list arguments) {
+  enum { ROOM = SIZE - 1 }; // for the line's end
   int length = snprintf(text, ROOM, "Scheduler: %s: ", function);
-  va_list arguments;
-  va_start(arguments, format);
   int more = vsnprintf(text + length, (size_t)(ROOM - length), format, arguments);
-  va_end(arguments);
   length = more < 0 ? length : length + more;
   if (length > ROOM - 1) length = ROOM - 1;
   text[length] = '\n';
   text[length + 1] = 0;
+}
+
+void csched_say_(const char *function, const char *format, ...) {
+  char text[SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  compose(text, function, format, arguments);
+  va_end(arguments);
+  csched_os_say_(text);
+}
+
+void csched_panic_(const char *function, const char *format, ...) {
+  char text[SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  compose(text, function, format, arguments);
+  va_end(arguments);
   csched_os_abort_(text);
 }

@@ -4,5 +4,8 @@
 
 #include <CScheduler/base.h>
 
+/// Does: writes a message as csched_panic_ does, and returns.
+void csched_say_(const char *function, const char *format, ...) CSCHED_PRINTF(2, 3);
+
 /// Does: writes "Scheduler: <function>: <what happened; what to do>" to standard error and aborts. No allocation, no lock.
 void csched_panic_(const char *function, const char *format, ...) CSCHED_PRINTF(2, 3) CSCHED_NORETURN;

@@ -13,6 +13,7 @@ typedef struct csched_sleeper {
   TAILQ_ENTRY(csched_sleeper) link;
   const void *address;
   csched_time since; ///< when the thread began to wait
+  csched_time look;  ///< when it looks whether the lock's owner lives
   uint32_t signal;   ///< futex: 0 asleep, else what the waker had to say
   uint32_t thread;   ///< its number
   bool queued;
@@ -43,6 +44,9 @@ uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline);
 
 /// Does: wakes `sleeper`, which has been removed. It may be gone when this returns. Requires: no bucket is locked.
 void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);
+
+/// After how many nanoseconds of waiting a thread first looks whether its lock's owner lives; CSCHED_FOREVER: never. For models.
+extern csched_time csched_lock_looks_after_;
 
 /// Does: empties all buckets. Requires: no other thread is left, and this one waits for nothing: in a child of fork.
 void csched_buckets_forget_(void);

@@ -8,12 +8,14 @@
 //       has ended, and the inboxes are closed after that; each push is then refused, or popped by a worker before the last leaves.
 //   X2  Somebody ends the pool: whoever stops it wakes all that sleep; one of the workers, when it has nothing to do, closes the
 //       inboxes and wakes all again. A worker leaves when they are closed and empty.
-//   X3  join returns when no thread of the pool is left; each is joined once, however many wait.
+//   X3  join returns when no thread of the pool is left, and sees what the stopper did, also when it began to wait before; each thread
+//       is joined once, however many wait.
 //   X4  create leaves nothing behind when it fails.
 //   X5  In a child of fork nothing is taken, and nobody waits: that stops the process. To stop the pool, or destroy it, is nothing.
 // Orderings
 //   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under
-//   `pick`, which carries what was pushed to those who then look for work · over: relaxed, the join of each thread carries what it did
+//   `pick`, which carries what was pushed to those who then look for work · over: release, pairs with join's acquire, carries what the
+//   last to leave has seen, and so what the stopper did
 // Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
@@ -23,8 +25,8 @@
 
 #include "pool_internal.h"
 
-#include "delivery_internal.h"
 #include "job_internal.h"
+#include "loop_internal.h"
 #include "panic.h"
 
 #include <errno.h>
@@ -84,33 +86,48 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
-static bool may_run_anywhere(csched_target *target) {
-  (void)target;
-  return true;
+static bool is_closed(const csched_target *target) { // X1
+  return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
-static const csched_target_type pool_type = {.deliver = deliver, .deliver_at = deliver_at, .enter = may_run_anywhere};
+static bool may_run_anywhere(csched_target *target) { return !is_closed(target); }
+static const csched_target_type pool_type = {.deliver = deliver,
+                                             .deliver_at = deliver_at,
+                                             .enter = may_run_anywhere,
+                                             .is_closed = is_closed,
+                                             .passes_on_ = true};
+
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority priority, const char *function) {
+  csched_panic_(function, "%d is no priority. Name one of csched_priority.", (int)priority);
+}
+
+static csched_pool_class *class_of(csched_pool *pool, csched_priority priority, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, function);
+  return &pool->classes[priority];
+}
 
 csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
-  return &pool->classes[priority].target;
+  return &class_of(pool, priority, "csched_pool_target")->target;
 }
 
 int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job) {
+  csched_pool_class *class = class_of(pool, priority, "csched_pool_submit");
   csched_job_submitted_(job, "csched_pool_submit");
-  return deliver(csched_pool_target(pool, priority), job);
+  return deliver(&class->target, job);
 }
 
 int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
                           csched_time leeway) {
+  csched_pool_class *class = class_of(pool, priority, "csched_pool_submit_at");
   csched_job_submitted_(&timer->job, "csched_pool_submit_at");
-  timer->target = csched_pool_target(pool, priority);
+  timer->target = &class->target;
   return deliver_at(timer->target, timer, deadline, leeway);
 }
 
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
+  csched_mpsc *inbox = &class_of(pool, priority, "csched_pool_submit_batch")->inbox;
   if (count == 0) return 0;
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
   for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
-  csched_mpsc *inbox = &pool->classes[priority].inbox;
   if (is_refusing(pool) || csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1
     for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
     return ECANCELED;
@@ -122,6 +139,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 // MARK: the end
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_pool_stop");
   if (csched_pool_is_left_behind(pool)) return;                                      // it has no threads here
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // hint
   while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with all others' acquire
@@ -141,10 +159,9 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
   if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: its value is all
-    csched_pool_close_keeper_(pool, csched_pool_is_dropping_(pool) ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
-    csched_pool_join_keeper_(pool); // X1
+    csched_pool_join_keeper_(pool);                     // X1: whoever stops the pool closes it
     csched_lock_lock(&pool->pick);
-    for (int i = 0; i < CSCHED_PRIORITIES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1
+    for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1
     csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: who reads it takes that, and sees what was pushed
     csched_lock_unlock(&pool->pick);
     csched_pool_wake_all_(pool); // X2
@@ -154,7 +171,8 @@ bool csched_pool_end_(csched_pool_worker *worker) {
 }
 
 void csched_pool_over_(csched_pool *pool) {
-  csched_store_relaxed(&pool->over, 1u); // X3: it carries nothing: the join of each thread does
+  csched_store_release(&pool->over,
+                       1u); // X3: pairs with join; carries what the last one has seen, the stopper's words too
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
 
@@ -166,8 +184,9 @@ static bool is_own_thread(csched_pool *pool) {
 int csched_pool_join(csched_pool *pool) {
   csched_pool_require_not_left_(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
-  while (csched_load_relaxed(&pool->over) == 0) csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER); // X3
-  csched_lock_lock(&pool->join_lock);                                                               // X3
+  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last one's release
+    csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
+  csched_lock_lock(&pool->join_lock); // X3
   if (!pool->is_joined) csched_pool_join_workers_(pool);
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);
@@ -182,8 +201,7 @@ void csched_pool_destroy(csched_pool *pool) {
                   (void *)pool);
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
-  if (pool->keeper != NULL) csched_thread_destroy(pool->keeper);
-  csched_delivery_settle_(); // as in loop.c
+  csched_pool_free_keeper_(pool); // whose loop waits for a delivery that is being made, which may be one to this pool
   csched_os_unwatch_forks_(&pool->forks);
   free(pool);
 }
@@ -191,18 +209,20 @@ void csched_pool_destroy(csched_pool *pool) {
 // MARK: the beginning
 
 static void init(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
-  static const int nice_of[CSCHED_PRIORITIES] = {0, 0, 5, 10};
+  static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0};
   memset(pool, 0, sizeof *pool + most * sizeof(csched_pool_worker));
   pool->workers = workers;
   pool->most_threads = most;
   pool->stack_size = options->stack_size;
   pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000;
   if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;
-  pool->spin_for = csched_cpu_count_() > 1 ? 25000 : 0;
-  pool->has_nice = csched_os_thread_has_nice_(&pool->base_nice);
+  pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0;
+  pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
+  pool->has_nice = pool->had_nice;
   if (options->name != NULL) strlcpy(pool->name, options->name, sizeof pool->name); // cut for good when it is shown
   TAILQ_INIT(&pool->idle);
-  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+  csched_pool_init_courier_(pool);
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[i];
     class->target.type = &pool_type;
     class->pool = pool;
@@ -227,10 +247,15 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   if (pool == NULL) return ENOMEM;
   init(pool, options, workers, most);
   csched_pool_watch_forks_(pool);
-  int error = csched_pool_start_first_(pool);
-  if (error == 0) {
+  int error = csched_pool_start_keeper_(pool);
+  if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
     *result = pool;
     return 0;
+  }
+  if (pool->keeper != NULL) { // X4
+    csched_pool_close_keeper_(pool, CSCHED_STOP_DROP);
+    csched_pool_join_keeper_(pool);
+    csched_pool_free_keeper_(pool);
   }
   csched_os_unwatch_forks_(&pool->forks);
   free(pool); // X4
@@ -239,4 +264,4 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
 
 size_t csched_pool_worker_count(const csched_pool *pool) { return pool->workers; }
 
-bool csched_pool_has_nice(const csched_pool *pool) { return pool->has_nice; }
+bool csched_pool_has_nice(const csched_pool *pool) { return csched_load_relaxed(&pool->has_nice) != 0; } // hint

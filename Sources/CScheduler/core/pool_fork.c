@@ -22,13 +22,9 @@ static void told(csched_fork_watch *watch, csched_fork_phase phase) {
   if (phase != CSCHED_FORK_IN_CHILD) return;
   csched_pool_leave_in_child_(pool);
   csched_pool_close_left_(pool);
-  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_mpsc_close(&pool->classes[i].inbox);
     pool->classes[i].target.type = &csched_target_left_;
-  }
-  for (size_t i = 0; i < pool->most_threads; i++) {
-    csched_job_stack *jobs = pool->slots[i].jobs;
-    if (jobs != NULL && jobs != csched_job_stack_()) csched_job_leave_behind_(jobs);
   }
 }
 

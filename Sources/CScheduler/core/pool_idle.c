@@ -2,14 +2,16 @@
 //   crowd      four counts: SEARCHING for work, or about to; IDLE, asleep or about to, in `idle`; THREADS that are workers, or
 //              about to start; BLOCKED ones, see pool_keeper.c. THREADS - IDLE - BLOCKED are running; `workers` of them are enough
 //   idle       the idle workers, the latest first; changed together with IDLE, under its lock
-//   signal     futex of a worker: 0, or 1 when a waker has taken it out of `idle`, and has counted it as searching
+//   signal     futex of a worker: 0, or, when a waker has taken it out of `idle`, and has counted it as searching, WOKEN; or REPLACED,
+//              when the waker has started another thread in its place, which is what is counted
 //
 // Obligations
 //   F1  No lost wake. Whoever adds work: publish it, full fence, look at crowd, and wake one unless F2 or F3. Against: whoever
 //       leaves SEARCHING, or stops running (sleeps, blocks), changes crowd, full fence, then looks for work, and goes on or wakes
 //       one. So one of the two sees the other.
-//   F2  Skip the wake: somebody is searching. It will find the work; or it is the last to leave SEARCHING, and looks after that.
-//       So there is one wake in flight at the most, and each that has found work passes the search on if there is more.
+//   F2  Skip the wake: somebody is searching. It will find the work; or it is the last to leave SEARCHING, and looks after that, for
+//       queued and for forked jobs, whichever of the two it has found. So there is one wake in flight at the most, and each that has
+//       found work passes the search on if there is more.
 //   F3  Skip the wake: enough are running, or there is nobody to wake and no thread to start. Each of them looks when it
 //       stops running. Those that block without a word are the keeper's (pool_keeper.c).
 //   F4  One signal for each worker that is taken out of `idle`: by a waker, who then counts it as searching, or by itself.
@@ -24,7 +26,8 @@
 // Source: the spinning and the passing on of Go's scheduler (proc.go, "Worker thread parking/unparking"). Light and heavy fences
 //   instead were rejected: who leaves SEARCHING would need the heavy one, for each job that was found by spinning.
 // Checked by: "every job runs once, whoever submits", "an idle pool does not wake up", "idle workers leave, all but one",
-//   "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop".
+//   "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
+//   "a forked job finds a worker though another takes a queued one".
 // Models: checks/pool.c; promela/pool.pml.
 
 #include "pool_internal.h"
@@ -57,7 +60,7 @@ int csched_pool_start_first_(csched_pool *pool) {
 // MARK: looking
 
 bool csched_pool_hint_(csched_pool *pool) {
-  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[i];
     if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_news(&class->inbox)) return true; // hint
   }
@@ -73,10 +76,12 @@ bool csched_pool_has_work_(csched_pool *pool) {
 
 // MARK: waking
 
-static void signal(csched_pool_worker *worker) {
-  csched_store_relaxed(&worker->signal, 1u); // F4: it carries nothing
+void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what) {
+  csched_store_relaxed(&worker->signal, (uint32_t)what); // F4: it carries nothing
   csched_futex_wake_(&worker->signal, 1);
 }
+
+static void signal(csched_pool_worker *worker) { csched_pool_signal_(worker, CSCHED_SLEPT_WOKEN); }
 
 static csched_pool_worker *take_idle_locked(csched_pool *pool) {
   csched_pool_worker *worker = TAILQ_FIRST(&pool->idle);
@@ -121,8 +126,11 @@ bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
   } while (!csched_cas_relaxed(&pool->crowd, &crowd, crowd + claim)); // F2, F4: IDLE changes under the lock only
   if (claim == SEARCHING - IDLE) idle = take_idle_locked(pool);
   csched_lock_unlock(&pool->idle_lock);
-  if (idle != NULL) signal(idle);
-  else if (csched_pool_start_worker_(pool, NULL) != 0) csched_pool_start_failed_(pool);
+  if (idle != NULL) {
+    if (!csched_pool_replace_(idle)) signal(idle);
+  } else if (csched_pool_start_worker_(pool, NULL) != 0) {
+    csched_pool_start_failed_(pool);
+  }
   return true;
 }
 
@@ -189,7 +197,7 @@ static bool must_go_on(csched_pool *pool) { // F5
   return csched_pool_must_end_(pool) || (running(crowd_of(pool)) < pool->workers && csched_pool_has_work_(pool));
 }
 
-static bool be_idle(csched_pool_worker *worker) {
+static csched_pool_slept be_idle(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_stand_(worker, true);
   csched_lock_lock(&pool->idle_lock);
@@ -200,22 +208,24 @@ static bool be_idle(csched_pool_worker *worker) {
   csched_lock_unlock(&pool->idle_lock);
   worker->is_searching = worker->is_surplus = false;
   csched_fence_full(); // F1: between being idle and the look
-  if (must_go_on(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return true;
+  if (must_go_on(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return CSCHED_SLEPT_WOKEN;
   csched_time deadline = csched_time_after(csched_now(), (int64_t)pool->idle_exit);
-  while (csched_load_relaxed(&worker->signal) == 0) { // F4
+  uint32_t signalled;
+  while ((signalled = csched_load_relaxed(&worker->signal)) == 0) { // F4
     if (csched_futex_wait_(&worker->signal, 0, deadline) != CSCHED_FUTEX_TIMED_OUT) continue;
-    if (stop_being_idle(worker, -IDLE - THREADS)) return false; // F6
+    if (stop_being_idle(worker, -IDLE - THREADS)) return CSCHED_SLEPT_LEFT; // F6
     bool is_last = count_of(crowd_of(pool), THREADS) <= 1;
     deadline = is_last ? CSCHED_FOREVER : csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   }
-  return true; // taken by a waker
+  return (csched_pool_slept)signalled; // taken by a waker
 }
 
-bool csched_pool_sleep_(csched_pool_worker *worker) {
-  if (!be_idle(worker)) return false;
+csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
+  csched_pool_slept slept = be_idle(worker);
+  if (slept != CSCHED_SLEPT_WOKEN) return slept;
   csched_pool_stand_(worker, false);
   worker->is_searching = true; // it is counted so
-  return true;
+  return slept;
 }
 
 static void leave_locked(csched_pool *pool, uint64_t parts) {

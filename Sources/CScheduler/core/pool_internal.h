@@ -8,9 +8,12 @@
 
 #include "../platform/platform.h"
 #include "bsd.h"
+#include "delivery_internal.h"
 #include "job_internal.h"
 
-enum { CSCHED_PRIORITIES = 4, CSCHED_DEQUE_SLOTS = 64, CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
+// What comes after the priorities is the keeper's: timers to be delivered, and jobs to be discarded, by workers.
+enum { CSCHED_PRIORITIES = 4, CSCHED_CARRIED = 4, CSCHED_BINNED = 5, CSCHED_CLASSES = 6 };
+enum { CSCHED_DEQUE_SLOTS = 64, CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
@@ -33,16 +36,19 @@ struct csched_pool_worker {
   TAILQ_ENTRY(csched_pool_worker) link;
   uint32_t standing; ///< see pool_keeper.c
   uint32_t id;       ///< of its thread; 0 while that starts
+  uint32_t is_stuck; ///< whether that could not come back from a higher nice value
   // Its own.
   bool is_searching, is_surplus, has_left;
   unsigned blocking_depth, helping_depth;
+  // See pool_carry.c; under `pick`.
+  const csched_target *carries_for;
+  csched_job *carried, **last_carried;
   int nice;
   csched_pool_class *class;
-  csched_job_stack *jobs;
   csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each level, whose forker waits on another thread
   // Its thread: see pool_worker.c; under `slots`.
   uint32_t life;
-  csched_os_thread os;
+  csched_os_thread os, replaced;
   // The keeper's.
   uint32_t id_seen;
   csched_time time_seen;
@@ -53,7 +59,7 @@ struct csched_pool_worker {
 };
 
 struct csched_pool {
-  csched_pool_class classes[CSCHED_PRIORITIES];
+  csched_pool_class classes[CSCHED_CLASSES];
   // Written at the start and at the end.
   CSCHED_CACHE_ALIGNED uint32_t closing; ///< this and the next two: see pool.c
   uint32_t ending;
@@ -62,7 +68,8 @@ struct csched_pool {
   size_t workers, most_threads, stack_size;
   csched_time idle_exit, spin_for;
   int base_nice;
-  bool has_nice;
+  bool had_nice;     ///< at the start
+  uint32_t has_nice; ///< hint: whether a worker may raise its value now, as far as is known
   char name[CSCHED_POOL_NAME];
 
   CSCHED_CACHE_ALIGNED uint64_t crowd;   ///< see pool_idle.c
@@ -72,15 +79,22 @@ struct csched_pool {
   csched_lock slots_lock, join_lock;
   bool is_joined;
   // See pool_keeper.c.
-  csched_lock keeper_lock;
-  bool is_keeper_closed;
   csched_thread *keeper;
+  csched_courier courier; ///< see pool_carry.c
+  uint32_t on_its_way;
   csched_timer tick;
   uint32_t watching;
   csched_fork_watch forks; ///< see pool_fork.c
 
   csched_pool_worker slots[]; ///< `most_threads` of them
 };
+
+/// How a worker's sleep ended.
+typedef enum csched_pool_slept {
+  CSCHED_SLEPT_LEFT,     ///< by itself: it has left the pool's count
+  CSCHED_SLEPT_WOKEN,    ///< it goes on, and is counted as searching
+  CSCHED_SLEPT_REPLACED, ///< another thread goes on in its place: it is no worker any more
+} csched_pool_slept;
 
 // pool_idle.c: who runs, searches, sleeps.
 void csched_pool_announce_(csched_pool *pool, size_t count);   ///< after work was added: wakes up to `count`
@@ -92,7 +106,8 @@ bool csched_pool_may_grow_(
     csched_pool *pool); ///< whether work waits for a worker that is counted as running, but may be blocked
 bool csched_pool_stop_search_(csched_pool_worker *worker); ///< returns: whether the caller has to look and wake another
 bool csched_pool_search_(csched_pool_worker *worker);      ///< spins; returns: whether there seems to be work
-bool csched_pool_sleep_(csched_pool_worker *worker);       ///< returns: false when the worker has left the pool's count
+csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker);
+void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< one that was taken out of `idle`
 void csched_pool_leave_(csched_pool_worker *worker);
 void csched_pool_start_failed_(csched_pool *pool);
 void csched_pool_blocked_(csched_pool *pool);          ///< one more is blocked
@@ -102,13 +117,22 @@ bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more are run
 // pool_worker.c
 int csched_pool_start_first_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving); ///< which is counted already
-void csched_pool_join_workers_(csched_pool *pool);                                   ///< when it is over
+bool csched_pool_replace_(
+    csched_pool_worker *worker); ///< asleep, taken out of `idle`; returns: whether another thread goes on for it
+void csched_pool_join_workers_(csched_pool *pool); ///< when it is over
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 csched_pool_worker *csched_pool_current_(void);
 bool csched_pool_leave_in_child_(
     csched_pool *pool); ///< this thread is none of its workers any more; returns: whether it was
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
+
+// pool_carry.c: what workers do for the keeper.
+void csched_pool_init_courier_(csched_pool *pool);
+bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker,
+                                        csched_job *job); ///< returns: false when another will do it
+void csched_pool_carry_(csched_pool_worker *worker, csched_job *job);
+void csched_pool_end_carrying_(csched_pool_worker *worker); ///< of the one that it carries
 
 // pool.c
 bool csched_pool_must_end_(csched_pool *pool);     ///< whether a worker without work has something to do about the end
@@ -124,10 +148,12 @@ void csched_pool_require_not_left_(const csched_pool *pool, const char *function
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN;           ///< a job has come back in a child
 
 // pool_keeper.c
+int csched_pool_start_keeper_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
 void csched_pool_watch_(csched_pool *pool); ///< looks for blocked workers from now on
 void csched_pool_close_keeper_(csched_pool *pool, csched_stop_policy policy);
 void csched_pool_join_keeper_(csched_pool *pool);
+void csched_pool_free_keeper_(csched_pool *pool);                  ///< when it was joined
 bool csched_pool_is_keeper_(csched_pool *pool);                    ///< whether the calling thread is
 void csched_pool_settle_(csched_pool_worker *worker);              ///< after a job: it is not stalled any more
 void csched_pool_stand_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep

@@ -1,5 +1,5 @@
 // States
-//   keeper     the thread that keeps the time, for delayed jobs and for this; started at its first use
+//   keeper     the thread that keeps the time, for delayed jobs and for this; it is there as long as the pool
 //   watching   0, or 1: `tick` is submitted to the keeper, or running there
 //   standing   of a worker: RUNNING, jobs or a search; BLOCKED, as it says itself; STALLED, as the keeper has found; IDLE; LEFT, in a child of fork.
 //              The second and the third are counted as BLOCKED in crowd
@@ -7,22 +7,26 @@
 // Obligations
 //   K1  When work waits, enough workers are counted as running, and nobody searches, the keeper watches: whoever skips a wake for
 //       that reason (F3) sees to it. It stops when that has ended: watching is cleared, full fence, and a last look.
+//       So does whoever fails to start a thread: each tick tries again. That is why the keeper is started with the pool: were it only
+//       when it is needed, the system could have no thread for it either, and the pool's only worker be waiting for what waits.
 //   K2  A worker that has used no processor time for a tick is STALLED, one that has is not. So a job that can be run begins
 //       within two ticks, though every worker is blocked, if a thread is to be had. A pool without work is not watched.
 //   K3  BLOCKED counts each worker once: standing leaves RUNNING by the worker's exchange or the keeper's compare-and-exchange,
 //       and whoever takes it away from there, or brings it back, changes the count.
-//   K4  The keeper ends before the inboxes are closed: what is due by then is delivered.
+//   K4  The keeper ends before the inboxes are closed: what is due by then is delivered. What comes later it refuses.
+//   K5  The keeper calls nothing of the user's: workers do that for it (pool_carry.c).
 // Orderings
 //   watching: →0 ordered by a full fence, →1 acquire, pairs with →0's release: `tick` is free · standing: relaxed, its value is all
 // Assumes: a thread's own clock of processor time (platform.h).
 // Source: the tick over blocked threads is that of Go's sysmon; it looks at processor time in place of system calls.
 // Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced",
+//   "a pool comes back when there are threads again",
 //   "an idle pool does not wake up", "delayed jobs of a pool run, never early".
 // Models: checks/pool.c. Not modelled: K2, which is a bound on time: the checker may hold any thread up for as long as it likes.
 
 #include "pool_internal.h"
 
-#include <errno.h>
+#include "loop_internal.h"
 
 enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, LEFT = 4 };
 
@@ -30,59 +34,37 @@ static const int64_t TICK = 4500000; // ns; two of them, and the start of a thre
 
 // MARK: the thread
 
-// Returns: the keeper, started at its first use; NULL and an error when it cannot be, or is closed.
-static csched_thread *keeper_of(csched_pool *pool, int *error) {
-  csched_lock_lock(&pool->keeper_lock);
-  *error = pool->is_keeper_closed ? ECANCELED : 0;
-  if (*error == 0 && pool->keeper == NULL) {
-    char name[CSCHED_POOL_NAME] = "";
-    csched_pool_name_(pool, 0, name);
-    *error = csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
-  }
-  csched_thread *keeper = *error == 0 ? pool->keeper : NULL;
-  csched_lock_unlock(&pool->keeper_lock);
-  return keeper;
+int csched_pool_start_keeper_(csched_pool *pool) {
+  char name[CSCHED_POOL_NAME] = "";
+  csched_os_signals before;
+  csched_pool_name_(pool, 0, name);
+  csched_os_signals_block_(&before); // no handler of the user's runs there
+  int error = csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
+  csched_os_signals_restore_(&before);
+  if (error == 0) csched_loop_carry_by_(csched_thread_loop(pool->keeper), &pool->courier); // K5
+  return error;
+}
+
+static csched_target *keeper_target(const csched_pool *pool) {
+  return csched_loop_target(csched_thread_loop(pool->keeper));
 }
 
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  int error;
-  csched_thread *keeper = keeper_of(pool, &error);
-  if (keeper == NULL) {
-    csched_target_discard(&timer->job);
-    return error;
-  }
-  csched_target *target = csched_loop_target(csched_thread_loop(keeper));
-  return target->type->deliver_at(target, timer, deadline, leeway);
+  csched_target *target = keeper_target(pool);
+  return target->type->deliver_at(target, timer, deadline, leeway); // K4: refused, once the keeper is closed
 }
 
 void csched_pool_close_keeper_(csched_pool *pool, csched_stop_policy policy) {
-  csched_lock_lock(&pool->keeper_lock);
-  pool->is_keeper_closed = true;
-  csched_thread *keeper = pool->keeper;
-  csched_lock_unlock(&pool->keeper_lock);
-  if (keeper != NULL) csched_thread_stop(keeper, policy);
+  csched_thread_stop(pool->keeper, policy);
 }
 
-void csched_pool_join_keeper_(csched_pool *pool) {
-  csched_lock_lock(&pool->keeper_lock);
-  csched_thread *keeper = pool->keeper; // K4: it is closed, so nobody changes it later
-  csched_lock_unlock(&pool->keeper_lock);
-  if (keeper != NULL) csched_thread_join(keeper);
-}
+void csched_pool_join_keeper_(csched_pool *pool) { csched_thread_join(pool->keeper); }
 
-bool csched_pool_is_keeper_(csched_pool *pool) {
-  csched_lock_lock(&pool->keeper_lock);
-  bool is_it = pool->keeper != NULL && csched_thread_is_current(pool->keeper);
-  csched_lock_unlock(&pool->keeper_lock);
-  return is_it;
-}
+void csched_pool_free_keeper_(csched_pool *pool) { csched_thread_destroy(pool->keeper); }
 
-size_t csched_pool_live_threads_(csched_pool *pool) {
-  csched_lock_lock(&pool->keeper_lock);
-  size_t keepers = pool->keeper != NULL;
-  csched_lock_unlock(&pool->keeper_lock);
-  return csched_pool_thread_count(pool) + keepers;
-}
+bool csched_pool_is_keeper_(csched_pool *pool) { return csched_thread_is_current(pool->keeper); }
+
+size_t csched_pool_live_threads_(csched_pool *pool) { return csched_pool_thread_count(pool) + 1; }
 
 // MARK: watching
 
@@ -135,14 +117,8 @@ void csched_pool_watch_(csched_pool *pool) {
   uint32_t watching = csched_load_relaxed(&pool->watching); // K1: after the fence of who skips a wake
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
   if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // K1: pairs with release_tick's release
-  int error;
-  csched_thread *keeper = keeper_of(pool, &error);
-  if (keeper == NULL) {
-    csched_store_relaxed(&pool->watching, 0u); // K1: the next that skips a wake tries again
-    return;
-  }
   csched_timer_init(&pool->tick, &tick_type, pool);
-  csched_thread_submit(keeper, &pool->tick.job);
+  csched_thread_submit(pool->keeper, &pool->tick.job);
 }
 
 // MARK: blocking

@@ -5,7 +5,8 @@
 //
 // Obligations
 //   C1  Each job is picked once, the oldest of its priority: the inboxes' consumer is whoever holds `pick`. The highest priority
-//       comes first, but one that is lower by n steps is passed over 8 << n times at the most.
+//       comes first, but one that is lower by n steps is passed over 8 << n times at the most. What workers do for the keeper comes
+//       before all of them (pool_carry.c).
 //   C2  A thief that looks at all slots up to `slots_used` misses none that can have forked: it is raised before the thread starts.
 //   C3  Each thread is let go of once: it detaches itself when it leaves an open pool; it is joined by the next one in its slot, or by
 //       the pool's join, when that is closing. A slot is taken by one thread at a time.
@@ -13,6 +14,9 @@
 //       working at its end. Nothing that it was counted as is left behind. The job has ended (job.c, J7), and forked ones that it
 //       ran for others are done.
 //   C5  In a child of fork a pool is left behind: it stops whoever uses it. A worker that forked can run its job, but not return from it.
+//   C6  A nice value is raised only where that can be taken back at that moment, and by nobody once it could not. A worker that finds
+//       that it cannot come back, because the process has given up the right meanwhile, works on while there is work; whoever wakes it
+//       next starts a thread that takes its place.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
 // Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread leaves no fork behind (pool.h).
@@ -20,13 +24,12 @@
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "every job runs once, whoever submits",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",
 //   "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
-//   stops the process", "a worker's job that forks cannot return in the child".
-// Models: checks/pool.c. Not modelled: C5.
+//   stops the process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
+// Models: checks/pool.c. Not modelled: C5, C6.
 
 #include "pool_internal.h"
 
-#include "job_internal.h"
-#include "target_internal.h"
+#include "levels_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,17 +53,26 @@ bool csched_pool_leave_in_child_(csched_pool *pool) {
 // MARK: picking
 
 bool csched_pool_is_queued_locked_(csched_pool *pool) {
-  for (int i = 0; i < CSCHED_PRIORITIES; i++)
+  for (int i = 0; i < CSCHED_CLASSES; i++)
     if (!csched_mpsc_is_empty(&pool->classes[i].inbox)) return true;
   return false;
 }
 
-// The highest priority that has work; a lower one that was passed over often enough comes first.
+static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *class) {
+  bool is_carried = class == &worker->pool->classes[CSCHED_CARRIED];
+  csched_job *job;
+  do job = csched_mpsc_pop(&class->inbox);
+  while (is_carried && job != NULL && !csched_pool_begin_carrying_locked_(worker, job));
+  csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // hint
+  return job;
+}
+
+// The highest priority that has work, the keeper's first; a lower one that was passed over often enough comes before.
 static csched_pool_class *choose_locked(csched_pool *pool) { // C1
   csched_pool_class *best = NULL;
   unsigned patience = PATIENCE;
-  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
-    csched_pool_class *class = &pool->classes[i];
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
+    csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES];
     if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0;
     else if (best == NULL) best = class;
     else if (++class->passed > patience) return class;
@@ -73,42 +85,59 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
   csched_pool *pool = worker->pool;
   if (!csched_pool_hint_(pool)) return NULL; // looked at again before a sleep
   csched_lock_lock(&pool->pick);             // C1
-  csched_pool_class *class = choose_locked(pool);
-  csched_job *job = class != NULL ? csched_mpsc_pop(&class->inbox) : NULL;
-  bool more = false;
+  csched_pool_class *class;
+  csched_job *job = NULL;
+  while (job == NULL && (class = choose_locked(pool)) != NULL) job = pop_locked(worker, class);
+  bool is_last = false, more = false;
   if (job != NULL) {
     class->passed = 0;
-    csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // hint
-    more = csched_pool_stop_search_(worker) && csched_pool_is_queued_locked_(pool);
+    is_last = csched_pool_stop_search_(worker);
+    more = is_last && csched_pool_is_queued_locked_(pool);
   }
   csched_lock_unlock(&pool->pick);
-  if (more) csched_pool_wake_(pool, false);
+  if (more || (is_last && csched_pool_is_forked_(pool))) csched_pool_wake_(pool, false); // F2
   *chosen = class;
   return job;
 }
 
 // MARK: running
 
-static void set_nice(csched_pool_worker *worker, int nice) {
-  if (worker->nice == nice || !worker->pool->has_nice) return;
-  csched_os_thread_set_nice_(worker->pool->base_nice + nice);
-  worker->nice = nice;
+static void set_nice(csched_pool_worker *worker, int nice) { // C6
+  csched_pool *pool = worker->pool;
+  if (CSCHED_LIKELY(worker->nice == nice)) return;
+  if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // hint
+  bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
+  csched_store_relaxed(&worker->is_stuck,
+                       (uint32_t)(!is_set && nice < worker->nice)); // hint: under idle_lock, before it sleeps
+  if (is_set) worker->nice = nice;
+  else csched_store_relaxed(&pool->has_nice, 0u); // hint
 }
 
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
   set_nice(worker, class->nice);
-  csched_target_perform(&class->target, job);
+  csched_job_perform_on_(job, &class->target);
   worker->class = outer;
   if (outer != NULL) set_nice(worker, outer->nice); // helping in a wait
+}
+
+// In whatever the delivery runs at once, jobs can be forked.
+static void carry(csched_pool_worker *worker, csched_job *job) {
+  worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
+  set_nice(worker, worker->class->nice);
+  csched_pool_carry_(worker, job);
+  worker->class = NULL;
 }
 
 static bool run_one(csched_pool_worker *worker) {
   csched_pool_class *class;
   csched_job *job = pick(worker, &class);
   if (job == NULL) return csched_pool_help_(worker);
-  if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job);
+  long number = class - worker->pool->classes;
+  if (CSCHED_UNLIKELY(number == CSCHED_CARRIED)) carry(worker, job);
+  else if (CSCHED_UNLIKELY(number == CSCHED_BINNED || csched_pool_is_dropping_(worker->pool)))
+    csched_target_discard(job);
   else csched_pool_perform_(worker, class, job);
   return true;
 }
@@ -126,7 +155,12 @@ static void work(void *context) {
       worker->has_left = true;
     } else if (worker->is_surplus || !csched_pool_search_(worker)) {
       set_nice(worker, 0);
-      worker->has_left = !csched_pool_sleep_(worker);
+      csched_pool_slept slept = csched_pool_sleep_(worker);
+      if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // C6: the worker is another thread now
+        current = NULL;
+        return;
+      }
+      worker->has_left = slept == CSCHED_SLEPT_LEFT;
     }
   }
 }
@@ -146,11 +180,11 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
 static void body(void *context) {
   csched_pool_worker *worker = context;
   current = worker;
-  worker->jobs = csched_job_stack_();
   csched_store_relaxed(&worker->id, csched_os_thread_id_()); // hint: the keeper looks only at those that have one
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
   if (name[0] != 0) csched_os_thread_set_name_(name);
+  if (worker->pool->had_nice) worker->nice = csched_os_thread_nice_() - worker->pool->base_nice; // its starter's
   work(worker);
 }
 
@@ -158,13 +192,14 @@ static void at_end(void *context);
 
 // pthread_exit inside a job. Another thread takes the place; when the system has none, this one goes on.
 static void replace(csched_pool_worker *worker) { // C4
-  csched_target_end_thread_();
+  csched_levels_end_thread_();
   if (worker->blocking_depth > 0) {
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
   }
   csched_pool_settle_(worker);
   worker->class = NULL;
+  if (worker->carries_for != NULL) csched_pool_end_carrying_(worker);
   csched_pool_end_help_(worker);
   csched_pool_forget_forks_(worker);
   if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);
@@ -179,7 +214,6 @@ static void at_end(void *context) {
   csched_pool_stand_(worker, true); // the keeper leaves it alone from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);
-  worker->jobs = NULL;
   if (csched_pool_is_closing_(pool)) {
     worker->life = ENDED; // to be joined
   } else {
@@ -205,6 +239,7 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
+  csched_store_relaxed(&worker->is_stuck, 0u); // hint
   csched_pool_stand_(worker, false);
   csched_store_relaxed(&worker->id, 0u);                                              // hint
   uint32_t used = csched_load_relaxed(&pool->slots_used);                             // C2: under the lock
@@ -212,6 +247,34 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, thread_main, worker);
   if (error == 0) worker->life = LIVE;
   return error;
+}
+
+// On the thread that goes on in the place of one that sleeps.
+static void take_over(void *context) { // C6
+  csched_pool_worker *worker = context;
+  csched_lock_lock(&worker->pool->slots_lock); // its starter has it until all is written down
+  csched_os_thread replaced = worker->replaced;
+  csched_lock_unlock(&worker->pool->slots_lock);
+  csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
+  csched_os_thread_join_(replaced);
+  csched_pool_stand_(worker, false);
+  csched_store_relaxed(&worker->is_stuck, 0u); // hint
+  worker->is_searching = true;                 // as the one who was woken
+  body(worker);
+}
+
+static void take_over_main(void *context) { csched_os_finally_(take_over, at_end, context); }
+
+bool csched_pool_replace_(csched_pool_worker *worker) { // C6
+  csched_pool *pool = worker->pool;
+  if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
+    return false; // hint: it was taken out under idle_lock
+  if (csched_os_thread_nice_() > pool->base_nice) return false;
+  csched_lock_lock(&pool->slots_lock);
+  worker->replaced = worker->os;
+  int error = csched_os_thread_start_(&worker->os, pool->stack_size, take_over_main, worker);
+  csched_lock_unlock(&pool->slots_lock);
+  return error == 0;
 }
 
 void csched_pool_join_workers_(csched_pool *pool) {

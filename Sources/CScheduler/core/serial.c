@@ -1,4 +1,4 @@
-// 300 lines and more: waiting, suspending and forks all turn on who holds the queue, and are read together.
+// 300 lines and more: syncs, suspending and forks all turn on who holds the queue, and are read together.
 //
 // States
 //   inbox      see mpsc.c. PARKED: the queue is idle. Else somebody holds it: the drain job, which waits on the base or runs; or
@@ -13,30 +13,36 @@
 //       left STALLED to a resume. Skip the submission: a push that does not find PARKED leaves it to the holder.
 //   S3  Suspension: after a suspend no job begins but one that the holder had passed the check for. The last resume and the
 //       holder's letting go meet in one word: exactly one of them goes on with the queue.
-//   S4  The drain job runs TURN jobs at the most, then lines up behind the base's other work: no queue starves another.
+//   S4  The drain job runs TURN jobs at the most, on a loop those that are left of its batch (loop.c, P3), then lines up behind the
+//       base's other work: no queue starves another.
 //   S5  The structure is freed by the last of its owners.
 //   S6  A base that refuses the drain job drops everything in the queue, and all that comes later.
-//   S7  A wait that could never end is not begun: EDEADLK.
-//   S8  A thread that ends inside of a job, or of a sync, lets go of the queues that it holds: they go on with the next job.
+//   S7  A wait that could never end is not begun: EDEADLK (waits.c). What stands on something that takes no more is not entered, idle or
+//       not: ECANCELED.
+//   S8  A thread that leaves a job, or a sync, in another way than by its return (it ends, or there is an exception, or a longjmp) lets go
+//       of the queue: it goes on with the next job.
 //   S9  In a child of fork, a queue that stands on what is left behind stops whoever uses it; another one goes on.
 // Orderings
 //   hold: acquire and release, so that a resume sees what the holder did · owners: the same, the last one sees all
 // Assumes: the drain job lets go in its `release`, because only then may it be submitted again (job.h).
 // Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's mark of a parked consumer.
 // Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended queue begins nothing",
-//   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a long queue lets others in between",
+//   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a circle of waits over threads is reported",
+//   "sync on a queue whose base was stopped is refused, idle or not", "a queue goes on after a longjmp out of a sync", "a long queue lets others in between",
+//   "a batch takes few of each kind",
 //   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has",
 //   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
 //   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake".
-// Models: checks/serial.c; promela/serial.pml. Not modelled: S4, S8, S9.
+// Models: checks/serial.c, checks/waits.c, checks/levels.c, checks/loop.c; promela/serial.pml. Not modelled: S9.
 
 #include <CScheduler/serial.h>
 
-#include <CScheduler/lock.h>
 #include <CScheduler/mpsc.h>
 
 #include "../platform/platform.h"
 #include "job_internal.h"
+#include "levels_internal.h"
+#include "loop_internal.h"
 #include "panic.h"
 #include "target_internal.h"
 
@@ -51,12 +57,11 @@ struct csched_serial {
   csched_target *base;
   csched_mpsc inbox;
   csched_job drain;
-  csched_job held; // stands for a sync that runs inline, in case that its thread ends
+  csched_job held; // stands for a sync that runs inline, in case that it is left
   uint32_t hold;
   uint32_t owners;
   void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
   void *owner;
-  csched_serial *waits_for; // S7: the job in progress waits for that queue; under `waits`
   csched_fork_watch forks;
 };
 
@@ -116,12 +121,21 @@ static void let_go_inline(csched_serial *serial) {
   let_go(serial);
 }
 
+// On a loop, which has counted the drain job itself.
+static bool takes_another(unsigned *left) {
+  if (left == NULL) return true;
+  bool takes = *left > 0;
+  if (takes) --*left;
+  return takes;
+}
+
 static void run_drain(csched_job *drain) {
   csched_serial *serial = drain->context;
+  unsigned *left = csched_loop_jobs_left_();
   csched_job *job;
-  for (int i = 0; i < TURN; i++) { // S4
+  for (int i = 0; i < TURN && (i == 0 || takes_another(left)); i++) { // S4
     if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
-    csched_target_perform(&serial->target, job);
+    csched_job_perform_on_(job, &serial->target);
   }
   if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
 }
@@ -139,9 +153,6 @@ static void drain_ended(csched_job *drain) {
 }
 
 static const csched_job_type drain_type = {run_drain, drop_all, drain_ended};
-
-static void held_ended(csched_job *held) { let_go_inline(held->context); } // S8
-static const csched_job_type held_type = {.release = held_ended};
 
 // MARK: submitting
 
@@ -187,38 +198,41 @@ void csched_serial_resume(csched_serial *serial) {
 
 // MARK: waiting
 
-// From the base upwards, as it is let go of if the thread ends.
-static void hold_here(csched_serial *serial) { // S8
-  if (CSCHED_UNLIKELY(!csched_job_hold_(&serial->held, false)) && csched_target_expect_end_())
-    csched_job_hold_(&serial->held, true);
-}
-
 static bool enter(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  if (!csched_mpsc_poke(&serial->inbox)) return false; // S1
-  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) {
-    hold_here(serial);
-    return true;
-  }
+  if (!csched_mpsc_poke(&serial->inbox)) return false;                                 // S1
+  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // S7
   let_go_inline(serial);
   return false;
 }
 
 static void leave(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  csched_job_let_go_(&serial->held); // S8
   csched_target_leave_inline_(serial->base);
   let_go_inline(serial);
 }
 
+static void left(csched_job *held) { leave(held->context); } // S8
+static const csched_job_type held_type = {.release = left};
+
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
+
+static bool is_closed(const csched_target *target) { // S7
+  return csched_mpsc_is_closed(&((const csched_serial *)target)->inbox);
+}
 
 static bool has(const csched_target *target, const csched_job *job) { // S9
   return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
 }
 
-static const csched_target_type serial_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .base = base, .enter = enter, .leave = leave, .has = has};
+static const csched_target_type serial_type = {.deliver = deliver,
+                                               .deliver_at = deliver_at,
+                                               .base = base,
+                                               .enter = enter,
+                                               .leave = leave,
+                                               .is_closed = is_closed,
+                                               .has = has,
+                                               .passes_on_ = true};
 
 typedef struct sync_job {
   csched_job job;
@@ -240,60 +254,40 @@ static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; 
 static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
 static const csched_job_type sync_type = {run_sync, drop_sync, sync_ended};
 
-static csched_lock waits; // S7: of all `waits_for`
-
-// Says of the queues whose jobs are on this thread that they wait for `serial`; NULL: that they do not.
-static void set_waits_for(csched_serial *serial) {
-  for (const csched_target_inside *each = csched_target_innermost_(); each != NULL; each = each->outer)
-    for (csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
-      if (under->type == &serial_type) ((csched_serial *)under)->waits_for = serial;
-}
-
-// Returns: false when `serial` itself waits, over however many others, for a queue whose job is on this thread.
-static bool begin_wait(csched_serial *serial) {
-  bool ends = true;
-  csched_lock_lock(&waits);
-  for (csched_serial *each = serial; each != NULL && ends; each = each->waits_for)
-    ends = !csched_target_is_inside(&each->target);
-  if (ends) set_waits_for(serial);
-  csched_lock_unlock(&waits);
-  return ends;
-}
-
-static void end_wait(void) {
-  csched_lock_lock(&waits);
-  set_waits_for(NULL);
-  csched_lock_unlock(&waits);
-}
-
 static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context};
   csched_job_init(&sync.job, &sync_type, NULL);
-  if (!begin_wait(serial)) return EDEADLK; // S7
+  if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
+  if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
   csched_serial_submit(serial, &sync.job);
   while (csched_load_acquire(&sync.ended) == 0) // S1: pairs with the end's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
-  end_wait();
+  csched_wait_end_();
   return sync.result;
 }
 
-bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside) {
+CSCHED_NOINLINE bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // S8
   if (!enter(&serial->target)) return false;
-  csched_target_enter(inside, &serial->target);
+  inside->level = csched_level_begin_(&inside->spare, (uintptr_t)inside, &serial->held, &serial->target);
   return true;
 }
 
-void csched_serial_leave(csched_serial *serial, const csched_target_inside *inside) {
-  csched_target_leave(inside);
+CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_target_inside *inside) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // S8
+  csched_level_end_(inside->level);
   leave(&serial->target);
 }
 
-int csched_serial_sync(csched_serial *serial, void (*body)(void *), void *context) {
-  csched_target_inside inside;
-  if (!csched_serial_try_enter(serial, &inside))
-    return csched_target_is_held_here_(&serial->target) ? EDEADLK : wait_in_line(serial, body, context); // S7
+CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void *), void *context,
+                                        csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // S8
+  if (!enter(&serial->target)) return wait_in_line(serial, body, context);
+  scope->level = csched_level_begin_(&scope->spare, CSCHED_OWN_FRAME(), &serial->held, &serial->target);
   body(context);
-  csched_serial_leave(serial, &inside);
+  csched_level_end_(scope->level);
+  leave(&serial->target);
   return 0;
 }
 
@@ -316,8 +310,7 @@ static bool is_forsaken(const csched_serial *serial) {
 static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // S9
   csched_serial *serial = (csched_serial *)((char *)watch - offsetof(csched_serial, forks));
   if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
-  waits = (csched_lock)CSCHED_LOCK_INIT;
-  serial->waits_for = NULL;
+  serial->target.waits_for = NULL;
   if (csched_target_is_left_(serial->base)) {
     csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
     csched_mpsc_close(&serial->inbox);
@@ -355,7 +348,8 @@ csched_target *csched_serial_target(csched_serial *serial) { return &serial->tar
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_left_))
-    return; // S9: whoever holds it is not here to let go
+    return;                           // S9: whoever holds it is not here to let go
+  csched_level_leave_(&serial->held); // S8: for a longjmp that has not been noticed
   while (is_suspended(serial)) csched_serial_resume(serial);
   give_up(serial);
 }

@@ -4,9 +4,12 @@
 #include <CScheduler/trampoline.h>
 
 #include "clock_internal.h"
+#include "levels_internal.h"
+#include "loop_internal.h"
 #include "panic.h"
 
 void csched_shutdown(csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_shutdown");
   if (csched_target_current() != NULL || csched_loop_current() != NULL || !csched_trampoline_is_required())
     csched_panic_("csched_shutdown",
                   "called inside a job, which it would have to wait for. Call it outside of all jobs, "
@@ -14,4 +17,5 @@ void csched_shutdown(csched_stop_policy policy) {
   csched_clocks_stop_();
   csched_main_loop_end_(policy);
   csched_trampoline_end_();
+  csched_levels_free_();
 }

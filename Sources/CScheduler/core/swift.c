@@ -1,6 +1,7 @@
 #include <CScheduler/swift.h>
 
 #include "../platform/platform.h"
+#include "levels_internal.h"
 
 static CSCHED_THREAD_LOCAL void *slot;
 
@@ -8,8 +9,16 @@ void **csched_swift_drain_slot_(void) { return &slot; }
 
 uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
 
+CSCHED_NOINLINE csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
+
 void csched_swift_sleep_until_(csched_time deadline) {
   static const csched_time LONGEST = UINT64_C(1) << 62; // ns, which no clock overflows
   for (csched_time now; (now = csched_now()) < deadline;)
     csched_nap_(deadline - now < LONGEST ? deadline - now : LONGEST);
 }
+
+void csched_swift_stop_(const char *text) { csched_os_abort_(text); }
+
+void csched_swift_wait_(uint32_t *word, uint32_t value) { csched_futex_wait_(word, value, CSCHED_FOREVER); }
+
+void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); }

@@ -1,66 +1,66 @@
-// What all targets share: the way in, and which one is current. No atomics: the current target belongs to its thread.
+// What all targets share: the way in, and which one is current. No atomics: what a thread is inside of belongs to it.
 
 #include <CScheduler/target.h>
 
-#include "../platform/platform.h"
 #include "job_internal.h"
+#include "levels_internal.h"
 #include "panic.h"
 #include "target_internal.h"
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL const csched_target_inside *innermost;
-
 // MARK: inside
 
-csched_target *csched_target_current(void) { return innermost == NULL ? NULL : innermost->target; }
+static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) { return csched_level_recover_(caller)->target; }
 
-const csched_target_inside *csched_target_innermost_(void) { return innermost; }
-
-void csched_target_enter(csched_target_inside *inside, csched_target *target) {
-  *inside = (csched_target_inside){target, innermost};
-  innermost = inside;
+CSCHED_NOINLINE csched_target *csched_target_current(void) {
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  const csched_level *top = csched_level_top_;
+  return CSCHED_LIKELY(top->frame >= caller) ? top->target : current_slow(caller);
 }
 
-void csched_target_leave(const csched_target_inside *inside) { innermost = inside->outer; }
-
-static void thread_ends(void *value) {
-  (void)value;
-  csched_target_end_thread_();
+CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  inside->level = csched_level_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
 }
 
-bool csched_target_expect_end_(void) {
-  static csched_tsd key;
-  static CSCHED_THREAD_LOCAL bool is_expected;
-  if (!is_expected) is_expected = csched_tsd_set_(&key, &is_expected, thread_ends) == 0;
-  return is_expected;
+CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_level_end_(inside->level);
 }
 
-void csched_target_end_thread_(void) {
-  innermost = NULL; // first: the frames are gone, and what ends may ask
-  csched_job_end_running_();
-}
-
-bool csched_target_is_inside(const csched_target *target) {
-  for (const csched_target_inside *each = innermost; each != NULL; each = each->outer)
+CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
+  const csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME());
+  for (; each != NULL; each = each->outer)
     for (const csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
       if (under == target) return true;
   return false;
 }
 
 // A root that is not bound to a thread may have others to go on with.
-static bool is_exclusive(const csched_target *target) {
+bool csched_target_is_exclusive_(const csched_target *target) {
   return target->type->base != NULL || target->type->is_bound_here != NULL;
 }
 
 bool csched_target_is_held_here_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target)) {
-    if (is_exclusive(target) && csched_target_is_inside(target)) return true;
+    if (csched_target_is_exclusive_(target) && csched_target_is_inside(target)) return true;
     if (target->type->is_bound_here != NULL && target->type->is_bound_here(target)) return true;
   }
   return false;
 }
 
+bool csched_target_is_closed_(const csched_target *target) {
+  for (; target != NULL; target = csched_target_base_(target))
+    if (target->type->is_closed != NULL && target->type->is_closed(target)) return true;
+  return false;
+}
+
 csched_target *csched_target_base_(const csched_target *target) {
   return target->type->base == NULL ? NULL : target->type->base(target);
+}
+
+csched_target *csched_target_foreign_(csched_target *target) {
+  while (target != NULL && target->type->passes_on_) target = csched_target_base_(target);
+  return target;
 }
 
 bool csched_target_enter_inline_(csched_target *target) {
@@ -89,7 +89,8 @@ static int deliver_at_left(csched_target *target, csched_timer *timer, csched_ti
   csched_target_panic_left_(target, "csched_target_submit_at");
 }
 
-const csched_target_type csched_target_left_ = {.deliver = deliver_left, .deliver_at = deliver_at_left};
+const csched_target_type csched_target_left_ = {
+    .deliver = deliver_left, .deliver_at = deliver_at_left, .passes_on_ = true};
 
 bool csched_target_is_left_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target))
@@ -99,22 +100,24 @@ bool csched_target_is_left_(const csched_target *target) {
 
 // MARK: submitting
 
-int csched_target_submit(csched_target *target, csched_job *job) {
+CSCHED_NOINLINE int csched_target_submit(csched_target *target, csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // a sync that was left may hold the target
   csched_job_submitted_(job, "csched_target_submit");
   return target->type->deliver(target, job);
 }
 
-int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline,
+                                            csched_time leeway) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // the same
   csched_job_submitted_(&timer->job, "csched_target_submit_at");
   timer->target = target;
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 
-void csched_target_perform(csched_target *target, csched_job *job) {
-  csched_target_inside inside;
-  csched_target_enter(&inside, target);
-  csched_job_perform_(job);
-  csched_target_leave(&inside);
+CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope) {
+  csched_level *next = csched_level_look_(CSCHED_CALLER_FRAME())->next;
+  scope->level = CSCHED_LIKELY(next != NULL) ? next : csched_level_make_next_();
+  csched_job_perform_on_(job, target);
 }
 
 void csched_target_discard(csched_job *job) { csched_job_discard_(job); }

@@ -4,17 +4,19 @@
 
 #include <CScheduler/target.h>
 
-/// Returns: the innermost target that the thread is inside of, NULL when there is none.
-const csched_target_inside *csched_target_innermost_(void);
-
-/// Does: ends the jobs that this thread is in the middle of, and leaves all targets, because the thread ends and its frames are gone.
-void csched_target_end_thread_(void);
-
-/// Does: has that done when this thread ends. Returns: whether it will be; there may be no memory. Any number of times.
-bool csched_target_expect_end_(void);
-
 /// Returns: whether waiting here for `target` would keep it from going on.
 bool csched_target_is_held_here_(const csched_target *target);
+
+/// Returns: whether it does one thing at a time.
+bool csched_target_is_exclusive_(const csched_target *target);
+
+/// Returns: whether `target`, or what it stands on, says that it takes no more.
+bool csched_target_is_closed_(const csched_target *target);
+
+/// Does: notes that this thread, with all that it holds, waits for `target`, until csched_wait_end_. Returns: false, and does nothing,
+/// when the wait could never end, because it would close a circle of such waits.
+bool csched_wait_begin_(csched_target *target);
+void csched_wait_end_(void);
 
 /// Does: stops the process, because `target` was left behind by fork.
 void csched_target_panic_left_(const csched_target *target, const char *function) CSCHED_NORETURN;
@@ -24,6 +26,9 @@ extern const csched_target_type csched_target_left_;
 
 /// Returns: whether `target`, or what it stands on, is left behind.
 bool csched_target_is_left_(const csched_target *target);
+
+/// Returns: the first of `target` and what it stands on that is not the library's, and whose functions are the user's; NULL: there is none.
+csched_target *csched_target_foreign_(csched_target *target);
 
 /// The functions of the type, where it may have none.
 csched_target *csched_target_base_(const csched_target *target);

@@ -23,9 +23,8 @@
 
 #include "../platform/platform.h"
 #include "bsd.h"
-#include "job_internal.h"
+#include "levels_internal.h"
 #include "loop_internal.h"
-#include "target_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +53,7 @@ static void copy_name(char copy[NAME_SIZE], const char *name) {
 
 static void give_up(csched_thread *thread) {                              // H2
   if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // H2: pairs with itself
-  csched_loop_destroy(thread->loop);
+  csched_loop_free_(thread->loop);
   free(thread);
 }
 
@@ -69,7 +68,7 @@ static void body(void *context) {
 
 static void at_end(void *context) { // H3
   csched_thread *thread = context;
-  csched_target_end_thread_();
+  csched_levels_end_thread_();
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
   csched_loop_finish_(thread->loop);
   csched_loop_unbind_(thread->loop);
@@ -93,7 +92,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
                                    : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
                                                              thread_main, thread);
   if (error != 0) { // H1
-    if (thread->loop != NULL) csched_loop_destroy(thread->loop);
+    if (thread->loop != NULL) csched_loop_free_(thread->loop);
     free(thread);
     return error;
   }
@@ -124,7 +123,10 @@ bool csched_thread_rearm(csched_thread *thread, csched_timer *timer, csched_time
   return csched_loop_rearm(thread->loop, timer, deadline);
 }
 
-void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) { csched_loop_close(thread->loop, policy); }
+void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_thread_stop");
+  csched_loop_close(thread->loop, policy);
+}
 
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;

@@ -1,9 +1,9 @@
 // 300 lines and more: what takes a timer out, and what brings it in, turn on one lock and one place, and are read together.
 //
 // States
-//   place      of a timer: OUT, or in which of the three it waits: NEAR (a tree by deadline and order), NEVER (a queue: the
+//   owner      of a timer: where it waits; NULL: nowhere
+//   place      of a timer that waits: in which of the three: NEAR (a tree by deadline and order), NEVER (a queue: the
 //              deadline is CSCHED_FOREVER), or from SLOT on, a slot of the wheel (a list without order)
-//   owner      of a timer: where it waits, or has waited last
 //   base       a tick, of 2^22 ns (4 ms), that the clock has reached; it stands in for the clock. It stays where it is when a clock goes
 //              back (clock.c): until that has caught up, what is added is `near`
 //   wheel      7 levels of 64 slots. A tick has 7 digits of 6 bits; a timer's level is the highest digit in which its tick
@@ -19,18 +19,24 @@
 //   W4  Nobody oversleeps: `wake` is never after what it stands for, and each time it becomes earlier the caller is told. It may be
 //       before: a timer that leaves does not raise it, or leaving would take a search. A pop that finds nothing does.
 //   W5  Each timer leaves by one hand, under the lock: a pop's or a canceller's.
-//   W6  A timer may be submitted to another owner each time. Its owner is written before its place, and read after it, by one who
-//       holds the lock of the owner as read before: so all three belong together, or it is tried again.
+//   W6  A timer may be submitted to another owner each time, also when the one before is gone. It comes to wait, and ceases to, under
+//       the owner's lock; a timer that is idle has no owner. A canceller looks at the owner only while the job is DROPPING by its own
+//       hand: so what it finds is of the present submission, and is there for as long as the cancel takes (timer.h).
 //   W7  After close nothing is added.
-//   W8  A timer that is cancelled before it has come in does not stay until its deadline. Whoever adds it: place, light fence, look at
-//       the job; against: the job's DROPPING, heavy fence, look at the place. So one of the two takes it out at once.
+//   W8  A timer that is cancelled before it has come in does not stay until its deadline. Whoever adds it: owner, light fence, look at
+//       the job; against: the job's DROPPING, heavy fence, look at the owner. So one of the two takes it out at once. One that is
+//       moved has its owner all the time.
+//   W9  A timer that comes late either waits behind all that were there before it (`floor`), or need not wait here at all. With one
+//       deadline, never the first and then the second: it passes only while nothing waits here, or is on its way, that comes before
+//       it; and once it has passed, whatever comes with that deadline, or an earlier one, passes.
 // Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number; a timer sinks 7 times at the most, in truth
 //   once or twice; gaps are crossed by the bitmaps.
 // Leeway: what is due is popped at each wake, and nothing wakes before the least deadline + leeway. That is the fewest wakes there
 //   can be: between two of them lies a whole [deadline, deadline + leeway], so timers with 10 ms of leeway wake no more than 100
 //   times a second. Aligning each wake to a power of two, as systems do to make processes meet, would cost 119 here (8.4 ms).
 // Orderings
-//   wake, first: relaxed, ordered by the loop's park and poke · place: release, pairs with find's acquire, carries `owner` (W6)
+//   wake, first: relaxed, ordered by the loop's park and poke · owner: release, pairs with the canceller's acquire, carries the making
+//   of what it names, which may be younger than the submission; NULL relaxed, ordered by the job's state
 // Assumes: the caller tells whoever sleeps when the wake has become earlier (loop.c, P1).
 // Source: hierarchical wheels are Varghese and Lauck's (1987); levels by the highest digit that differs, and bitmaps, are common in
 //   the kernels' timeouts; firing what is due at a wake that was put off is Linux's range of soft and hard expiry.
@@ -38,8 +44,9 @@
 //   both ends", "adding and leaving look at nothing else, whatever the number", "long gaps are not walked",
 //   "one wake serves all that is due", "timers with leeway wake a loop a hundred times a second at the most",
 //   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled",
-//   "a timer cancelled before it waits is released at once", "the wheel keeps to a clock that is set back".
-// Models: checks/timer.c; promela/timer.pml. Not modelled: W2, W3, which a sorted list checks over millions of operations.
+//   "a timer cancelled before it waits is released at once", "equal deadlines keep their order, those that come late, too", "the wheel keeps to a clock that is set back",
+//   "a timer outlives its loop and is cancelled on another", "a timer is freed after cancel and wait".
+// Models: checks/timer.c, checks/loop.c; promela/timer.pml. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
 
@@ -47,7 +54,7 @@
 #include "job_internal.h"
 
 enum { TICK_BITS = 22, DIGIT_BITS = 6 };
-enum { OUT = 0, NEAR = 1, NEVER = 2, SLOT = 3 };
+enum { NEAR = 1, NEVER = 2, SLOT = 3 };
 
 _Static_assert(TICK_BITS + DIGIT_BITS * CSCHED_WHEEL_LEVELS == 64, "the wheel reaches to the end of time");
 _Static_assert(1 << DIGIT_BITS == CSCHED_WHEEL_SLOTS, "a digit is a slot");
@@ -90,12 +97,12 @@ static void put(csched_timers *timers, csched_timer *timer) {
     timers->occupied[level] |= (uint64_t)1 << index;
     place = SLOT + level * CSCHED_WHEEL_SLOTS + index;
   }
-  csched_store_release(&timer->node.place, place); // W6: pairs with find's acquire; carries the owner
+  timer->node.place = place;
 }
 
 // Unlinks `timer`.
 static void take(csched_timers *timers, csched_timer *timer) {
-  uint32_t place = csched_load_relaxed(&timer->node.place); // W5: under the lock
+  uint32_t place = timer->node.place;
   if (place == NEVER) {
     TAILQ_REMOVE(&timers->never, timer, node);
   } else if (place == NEAR) {
@@ -105,7 +112,6 @@ static void take(csched_timers *timers, csched_timer *timer) {
     LIST_REMOVE(timer, node);
     if (LIST_EMPTY(&timers->slots[level][index].timers)) timers->occupied[level] &= ~((uint64_t)1 << index);
   }
-  csched_store_relaxed(&timer->node.place, (uint32_t)OUT); // W5
 }
 
 static uint64_t slot_begin(const csched_timers *timers, unsigned level, unsigned index) { // in ticks
@@ -168,7 +174,14 @@ static csched_time find_first(const csched_timers *timers) {
 
 // Counts `timer`, and puts it where it belongs. Returns: whether the wake has become earlier.
 static bool enter(csched_timers *timers, csched_timer *timer, csched_time deadline) {
+  csched_time floor =
+      csched_load_relaxed(&timers->floor); // W9: its owner sees what it wrote, others may be put off less
   timer->deadline = deadline;
+  if (CSCHED_UNLIKELY(deadline < floor)) {
+    csched_time latest = wake_of(timer);
+    timer->leeway = latest > floor ? latest - floor : 0;
+    timer->deadline = deadline = timers->put_off = floor;
+  }
   timer->order = ++timers->last_order;
   put(timers, timer);
   if (deadline == CSCHED_FOREVER) return false;
@@ -196,6 +209,17 @@ static void settle(csched_timers *timers) {
   set_wake(timers, CSCHED_FOREVER);
 }
 
+// Takes `timer` out for good: it is the caller's from here on.
+static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5
+  leave(timers, timer);
+  csched_store_relaxed(&timer->owner, NULL); // W6: ordered by the job's state
+  settle(timers);
+}
+
+static bool waits_in(const csched_timers *timers, const csched_timer *timer) {
+  return csched_load_relaxed(&timer->owner) == timers; // W6: under their lock, nobody else makes it so or otherwise
+}
+
 // MARK: the private half
 
 void csched_timers_init_(csched_timers *timers) {
@@ -208,35 +232,38 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   csched_timer_added added = CSCHED_TIMER_REFUSED;
   bool is_husk = false;
   csched_lock_lock(&timers->lock);
-  if (!timers->is_closed) {                      // W7
-    csched_store_relaxed(&timer->owner, timers); // W6: before the place
+  if (!timers->is_closed && deadline < timers->passed) {
+    added = CSCHED_TIMER_LATE;                   // W9
+  } else if (!timers->is_closed) {               // W7
+    csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8
     timer->leeway = leeway;
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED; // W4: told, husk or not
     csched_fence_light_();                                                                  // W8: light side
     is_husk = csched_job_is_husk_(&timer->job);
-    if (CSCHED_UNLIKELY(is_husk)) {
-      leave(timers, timer); // W5
-      settle(timers);
-    }
+    if (CSCHED_UNLIKELY(is_husk)) remove_locked(timers, timer); // W5
   }
   csched_lock_unlock(&timers->lock);
   if (CSCHED_UNLIKELY(is_husk)) csched_job_discard_(&timer->job); // W8: which only releases
   return added;
 }
 
-// Requires: the lock of `timers`. Returns: whether `timer` waits here; `elsewhere` says whether it does so with another owner.
-static bool find(const csched_timers *timers, const csched_timer *timer, bool *elsewhere) {
-  bool waits = csched_load_acquire(&timer->node.place) != OUT;        // W6: acquire; pairs with put's release
-  *elsewhere = waits && csched_load_relaxed(&timer->owner) != timers; // W6: after the place
-  return waits && !*elsewhere;
+bool csched_timers_pass_(csched_timers *timers, csched_time deadline) {
+  csched_lock_lock(&timers->lock);
+  csched_time first = csched_load_relaxed(&timers->first); // W9: under the lock
+  bool passes = deadline < first && timers->put_off < first && csched_load_relaxed(&timers->telling) == 0; // W9
+  if (passes && timers->passed <= deadline) timers->passed = deadline + 1;
+  csched_lock_unlock(&timers->lock);
+  return passes;
 }
 
 csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
-  bool elsewhere;
   csched_lock_lock(&timers->lock);
-  if (find(timers, timer, &elsewhere)) { // W5
-    leave(timers, timer);
+  if (waits_in(timers, timer) && deadline < timers->passed) {
+    remove_locked(timers, timer);
+    added = CSCHED_TIMER_LATE; // W9
+  } else if (waits_in(timers, timer)) {
+    leave(timers, timer); // W8: but not its owner
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
     settle(timers);
   }
@@ -251,10 +278,10 @@ csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
   if (timer != NULL && timer->deadline > now) timer = NULL; // W1
   if (timer != NULL) {
-    leave(timers, timer); // W5
-    settle(timers);
-  } else {
-    csched_store_relaxed(&timers->first, find_first(timers)); // W4: to what is there
+    remove_locked(timers, timer); // W5
+  }
+  csched_store_relaxed(&timers->first, find_first(timers)); // W4: to what is there
+  if (timer == NULL) {
     if (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now) set_wake(timers, find_wake(timers)); // W4
   }
   csched_lock_unlock(&timers->lock);
@@ -282,33 +309,31 @@ void csched_timers_in_child_(csched_timers *timers, bool are_left_behind) {
 
 // MARK: cancelling
 
-// Returns: whether `timer` was waiting, and is out by this hand.
+// Requires: the job is DROPPING by this hand. Returns: whether `timer` was waiting, and is out by this hand.
 static bool withdraw(csched_timer *timer) {
-  bool is_here = false, elsewhere = true;
-  while (elsewhere) {
-    csched_timers *timers = csched_load_relaxed(&timer->owner); // W6: looked at again by find
-    if (timers == NULL) return false;                           // it has never waited
-    csched_lock_lock(&timers->lock);
-    is_here = find(timers, timer, &elsewhere);
-    if (is_here) {
-      leave(timers, timer); // W5
-      settle(timers);
-    }
-    csched_lock_unlock(&timers->lock);
-  }
+  csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8
+  if (timers == NULL) return false;                           // not there yet, or due and on its way, or never to wait
+  csched_lock_lock(&timers->lock);
+  bool is_here = waits_in(timers, timer);
+  if (is_here) remove_locked(timers, timer); // W5
+  csched_lock_unlock(&timers->lock);
   return is_here;
 }
 
 csched_cancel_result csched_timer_cancel(csched_timer *timer) {
-  bool is_out = withdraw(timer);
   csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
-  if (result == CSCHED_CANCEL_DROPPED) {
-    if (!is_out) {           // due and on its way, or not there yet
-      csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence
-      is_out = withdraw(timer);
-    }
-    csched_job_end_cancel_(&timer->job);
+  if (result != CSCHED_CANCEL_DROPPED) return result; // W6: what it waited in may be gone
+  bool is_out = withdraw(timer);
+  if (!is_out) {
+    csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence
+    is_out = withdraw(timer);
   }
-  if (is_out) csched_job_discard_(&timer->job); // W5: cancelled by now, so this only releases
+  csched_job_end_cancel_(&timer->job, is_out); // last: `drop` may let go of what it waited in
+  return result;
+}
+
+csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
+  csched_cancel_result result = csched_timer_cancel(timer);
+  if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(&timer->job, "csched_timer_cancel_and_wait");
   return result;
 }

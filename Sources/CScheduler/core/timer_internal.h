@@ -18,9 +18,14 @@ RB_HEAD(csched_timer_tree, csched_timer);
 struct csched_timers {
   csched_time wake;  ///< whoever runs them need not look before: CSCHED_FOREVER while none asks for it
   csched_time first; ///< no deadline is earlier: CSCHED_FOREVER while none is to come
+  csched_time
+      floor; ///< whatever comes with an earlier deadline is due at this one instead; 0: nothing is. Written by the owner
+  uint32_t telling; ///< see loop.c
   csched_lock lock;
   bool is_closed;
-  bool is_wake_low; ///< the one that `wake` was made for has left
+  bool is_wake_low;    ///< the one that `wake` was made for has left
+  csched_time passed;  ///< whatever comes with an earlier deadline need not wait here
+  csched_time put_off; ///< the latest floor that a deadline was put off to
   uint64_t last_order;
   uint64_t base;  ///< in ticks: what is not after it is in `near`
   size_t pending; ///< those in `near` and `slots`
@@ -36,6 +41,7 @@ struct csched_timers {
 
 typedef enum csched_timer_added {
   CSCHED_TIMER_REFUSED,     ///< closed
+  CSCHED_TIMER_LATE,        ///< it need not wait here: deliver it
   CSCHED_TIMER_ADDED,       ///< `wake` is what it was
   CSCHED_TIMER_ADDED_FIRST, ///< `wake` has become earlier: whoever sleeps for it must hear of it
 } csched_timer_added;
@@ -47,9 +53,13 @@ void csched_timers_init_(csched_timers *timers);
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
                                       csched_time leeway);
 
-/// Does: moves `timer` to another deadline, behind those that have it already. Returns: REFUSED when it does not wait here.
-/// Thread: any.
+/// Does: moves `timer` to another deadline, behind those that have it already. Returns: REFUSED when it does not wait here;
+/// LATE when it does not any more. Thread: any.
 csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline);
+
+/// Does: lets a timer whose deadline has come go past those that wait here, unless one of them, or one on its way (`telling`), comes
+/// before it. If so, the same holds from then on for that deadline and all earlier ones. Returns: whether it may. Thread: any.
+bool csched_timers_pass_(csched_timers *timers, csched_time deadline);
 
 /// Does: takes the first timer whose deadline has come at `now`; with CSCHED_FOREVER, the first of all.
 /// Returns: NULL when there is none; `wake` and `first` are then after `now`. Thread: any.

@@ -8,21 +8,21 @@
 //       was set aside: it begins at `base`, the end of the list at that time.
 //   T3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
 //   T4  A thread that ends inside an action has ended it, drops what waits (the key's destructor), and frees its trampoline.
-//   T5  An action that is left by an exception of C++ closes the trampoline, because run is inline in the caller, with a
-//       clean-up. After a longjmp, which cleans nothing up, the next run finds that the stack frame of the drain is gone, if
-//       the stack is shorter by then, and opens the trampoline again.
+//   T5  An opening is a level of what the thread is in the middle of (levels.c). So when it is left, by an exception of C++ or by
+//       longjmp, the trampoline is closed, and what waits runs with the next outermost job.
 // No atomics: the list belongs to its thread. (Jobs are cancelled by other threads through their state only.)
 // Source: RxSwift's CurrentThreadScheduler, for what it promises; the representation is ours.
 // Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "work beside a trampoline set
 //   aside runs at once, and the outer jobs wait", "a chain of ten million hops",
-//   "the key's destructor drops what is left", "an unwound action leaves the trampoline usable".
+//   "the key's destructor drops what is left", "an unwound action leaves the trampoline usable",
+//   "a trampoline keeps its order across stacks".
 
 #include <CScheduler/trampoline.h>
 
 #include "../platform/platform.h"
 #include "job_internal.h"
+#include "levels_internal.h"
 #include "panic.h"
-#include "target_internal.h"
 
 #include <stdlib.h>
 
@@ -31,12 +31,8 @@ struct csched_trampoline {
   csched_job **last;  // the link to set next
   csched_job **start; // where the innermost level begins
   csched_job **base;  // where the next outermost one begins
-  void *running;      // what ran on this thread when it was opened
-  const char *floor;  // the stack frame of the run that opened it: calls from inside it have lower addresses
+  csched_job opened;  // stands for an opening
 };
-
-#define NEVER_LEFT                                                                                                     \
-  ((const char *)UINTPTR_MAX) // a floor that no frame is above: it was opened without a frame of its own
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
 
@@ -44,9 +40,8 @@ static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // what the 
 
 static void destroy(void *value) { // T4
   csched_trampoline *trampoline = value;
-  csched_target_end_thread_();
+  csched_levels_end_thread_();
   trampoline->start = trampoline->base = &trampoline->first;
-  trampoline->floor = NEVER_LEFT;
   csched_trampoline_active_ = trampoline; // what a drop submits waits here too, and is dropped
   while (trampoline->first != NULL) {
     csched_job *job = trampoline->first;
@@ -61,6 +56,20 @@ static void destroy(void *value) { // T4
 
 static csched_tsd key;
 
+// Returns: the innermost level that is an opening, NULL when there is none; those that are set aside count.
+static csched_level *opened_at(const csched_trampoline *trampoline) {
+  csched_level *each = csched_level_here_();
+  while (each != NULL && each->job != &trampoline->opened) each = each->outer;
+  return each;
+}
+
+static void left(csched_job *opened) { // T5
+  csched_trampoline *trampoline = opened->context;
+  csched_trampoline_active_ = NULL;
+  if (opened_at(trampoline) == NULL) trampoline->base = &trampoline->first; // whoever has set it aside is gone, too
+}
+static const csched_job_type opening = {.release = left};
+
 static csched_trampoline *make(const char *function) {
   csched_trampoline *trampoline = malloc(sizeof *trampoline);
   if (trampoline == NULL || csched_tsd_set_(&key, trampoline, destroy) != 0)
@@ -68,6 +77,7 @@ static csched_trampoline *make(const char *function) {
                   "no memory for this thread's trampoline. Use the trampoline once on the thread while there is some.");
   *trampoline =
       (csched_trampoline){.last = &trampoline->first, .start = &trampoline->first, .base = &trampoline->first};
+  csched_job_init(&trampoline->opened, &opening, trampoline);
   return mine = trampoline;
 }
 
@@ -77,24 +87,24 @@ void csched_trampoline_end_(void) {
   destroy(mine);
 }
 
-static void open(const char *function, const void *floor) {
+static csched_level *open(const char *function, csched_level *spare, uintptr_t frame) {
   csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make(function);
-  if (CSCHED_UNLIKELY(csched_trampoline_active_ != NULL)) csched_job_restore_running_(trampoline->running); // T5
-  trampoline->start = trampoline->base;                                                                     // T2
-  trampoline->running = csched_job_running_();
-  trampoline->floor = floor;
+  csched_level *outer = csched_level_here_();
+  if (frame == 0) frame = outer->frame; // none of its own: it is left with the one around it
+  trampoline->start = trampoline->base; // T2
   csched_trampoline_active_ = trampoline;
+  return csched_level_begin_(spare, frame, &trampoline->opened, outer->target);
 }
 
-static bool is_open(const void *frame) {
-  csched_trampoline *trampoline = csched_trampoline_active_;
-  return trampoline != NULL &&
-         CSCHED_LIKELY((const char *)frame < trampoline->floor); // T5: equal, the same depth again
+CSCHED_NOINLINE bool csched_trampoline_is_open_(void) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  return csched_trampoline_active_ != NULL;
 }
 
-bool csched_trampoline_enter(void) {
-  if (is_open(__builtin_frame_address(0))) return false;
-  open("csched_trampoline_enter", NEVER_LEFT);
+CSCHED_NOINLINE bool csched_trampoline_enter(void) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  if (csched_trampoline_active_ != NULL) return false;
+  open("csched_trampoline_enter", NULL, 0);
   return true;
 }
 
@@ -102,54 +112,67 @@ size_t csched_trampoline_drain(void) {
   csched_trampoline *trampoline = csched_trampoline_active_;
   size_t count = 0;
   if (trampoline == NULL) return 0;
-  for (csched_job *job; (job = *trampoline->start) != NULL; count++) { // T1, T2
-    *trampoline->start = job->next;
-    if (trampoline->last == &job->next) trampoline->last = trampoline->start;
+  csched_job **start = trampoline->start;
+  for (csched_job *job; (job = *start) != NULL; count++) {                      // T1, T2
+    if (CSCHED_UNLIKELY(trampoline->start != start)) trampoline->start = start; // T5: a frame that was pushed was left
+    *start = job->next;
+    if (trampoline->last == &job->next) trampoline->last = start;
     csched_job_perform_(job); // T3
   }
   return count;
 }
 
-void csched_trampoline_leave(void) {
+static CSCHED_NOINLINE void leave_slow(csched_level *level) {
+  if (level != NULL) level->frame = CSCHED_OWN_FRAME(); // T5; there may have been no memory for it
   csched_trampoline_drain();
+  if (level != NULL) csched_level_end_(level);
   csched_trampoline_active_ = NULL;
 }
 
-void csched_trampoline_queue_(csched_job *job) {
+CSCHED_NOINLINE void csched_trampoline_leave(void) {
+  csched_level *level = csched_level_look_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
-  if (CSCHED_UNLIKELY(!is_open(__builtin_frame_address(0)))) { // T5: left by longjmp
-    csched_job_restore_running_(trampoline->running);
-    csched_trampoline_active_ = NULL;
-    csched_trampoline_run(job);
+  if (trampoline == NULL) return;
+  if (CSCHED_UNLIKELY(*trampoline->start != NULL || level->job != &trampoline->opened)) {
+    leave_slow(opened_at(trampoline));
     return;
   }
+  csched_level_end_(level);
+  csched_trampoline_active_ = NULL;
+}
+
+CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_trampoline *trampoline = csched_trampoline_active_;
+  if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // T5
   csched_job_submitted_(job, "csched_trampoline_run");
   job->next = NULL;
   *trampoline->last = job; // T1
   trampoline->last = &job->next;
+  return true;
 }
 
-void csched_trampoline_run_outermost_(csched_job *job, void **running) {
-  *running = csched_job_running_();
+CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME());
   csched_job_submitted_(job, "csched_trampoline_run");
-  open("csched_trampoline_run", __builtin_frame_address(0));
+  scope->level = open("csched_trampoline_run", &scope->spare, CSCHED_OWN_FRAME());
   csched_job_perform_(job);
   csched_trampoline_drain();
-}
-
-void csched_trampoline_close_(void **running) {
+  csched_level_end_(scope->level);
   csched_trampoline_active_ = NULL;
-  csched_job_restore_running_(*running); // T5
 }
 
-void csched_trampoline_push(csched_trampoline_frame *frame) {
-  frame->was_active = is_open(__builtin_frame_address(0));
-  if (!frame->was_active) open("csched_trampoline_push", NEVER_LEFT);
+CSCHED_NOINLINE void csched_trampoline_push(csched_trampoline_frame *frame) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  frame->was_active = csched_trampoline_active_ != NULL;
+  if (!frame->was_active) open("csched_trampoline_push", NULL, 0);
   frame->outer_start = mine->start;
   mine->start = mine->last; // T2
 }
 
-void csched_trampoline_pop(csched_trampoline_frame *frame) {
+CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
   if (csched_trampoline_active_ == NULL)
     csched_panic_("csched_trampoline_pop", "no frame was pushed on this thread. Pop on the thread that pushed.");
   csched_trampoline_drain();
@@ -157,13 +180,12 @@ void csched_trampoline_pop(csched_trampoline_frame *frame) {
   if (!frame->was_active) csched_trampoline_leave();
 }
 
-void csched_trampoline_set_aside(csched_trampoline_aside *aside) {
-  *aside = (csched_trampoline_aside){.was_active = is_open(__builtin_frame_address(0))};
+CSCHED_NOINLINE void csched_trampoline_set_aside(csched_trampoline_aside *aside) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  *aside = (csched_trampoline_aside){.was_active = csched_trampoline_active_ != NULL};
   if (!aside->was_active) return;
   aside->start = mine->start;
   aside->base = mine->base;
-  aside->running = mine->running;
-  aside->floor = mine->floor;
   mine->base = mine->last; // T2
   csched_trampoline_active_ = NULL;
 }
@@ -172,7 +194,5 @@ void csched_trampoline_put_back(const csched_trampoline_aside *aside) {
   if (!aside->was_active) return;
   mine->start = aside->start;
   mine->base = aside->base;
-  mine->running = aside->running;
-  mine->floor = aside->floor;
   csched_trampoline_active_ = mine;
 }

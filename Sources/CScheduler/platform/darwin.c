@@ -49,6 +49,8 @@ void csched_futex_wake_(uint32_t *word, int count) {
 
 uint32_t csched_has_membarrier_;
 
+bool csched_settle_fences_(void) { return false; }
+
 void csched_fence_heavy_(void) { csched_fence_full(); }
 
 // MARK: processors and time
@@ -57,6 +59,18 @@ unsigned csched_cpu_count_(void) {
   int count = 0;
   size_t size = sizeof count;
   return sysctlbyname("hw.activecpu", &count, &size, NULL, 0) == 0 && count > 0 ? (unsigned)count : 1;
+}
+
+uint32_t csched_processors_seen_;
+
+void csched_processors_look_(void) {                      // threads are not kept to processors here
+  if (csched_load_relaxed(&csched_processors_seen_) == 0) // Speed only
+    csched_store_relaxed(&csched_processors_seen_, csched_cpu_count_() > 1 ? (uint32_t)CSCHED_PROCESSORS_MANY_ : 1u);
+}
+
+bool csched_processors_look_again_(void) {
+  csched_processors_look_();
+  return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
 }
 
 void csched_nap_(csched_time span) {
@@ -76,7 +90,18 @@ uint32_t csched_os_thread_id_(void) { return pthread_mach_thread_np(pthread_self
 
 bool csched_os_is_main_thread_(void) { return pthread_main_np() != 0; }
 
+void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+  *high = (uintptr_t)pthread_get_stackaddr_np(pthread_self());
+  *low = *high - pthread_get_stacksize_np(pthread_self());
+}
+
 bool csched_os_thread_exists_(uint32_t id) { return pthread_from_mach_thread_np(id) != NULL; }
+
+bool csched_os_thread_has_ended_(uint32_t id) {
+  bool has_ended = !csched_os_thread_exists_(id);
+  csched_fence_full();
+  return has_ended;
+}
 
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   pthread_t thread = pthread_from_mach_thread_np(id);
@@ -101,5 +126,9 @@ bool csched_os_thread_has_nice_(int *nice) { // a process has one value here
   return false;
 }
 
-void csched_os_thread_set_nice_(int nice) { (void)nice; }
+bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; }
+
+int csched_os_thread_nice_(void) { return 0; }
+
+bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
 #endif

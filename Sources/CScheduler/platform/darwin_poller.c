@@ -16,11 +16,14 @@ static int change(int queue, uintptr_t ident, int filter, int flags, unsigned no
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
 }
 
-int csched_poller_open_(csched_poller *poller) {
+void csched_poller_refused_(const csched_poller *poller, int error) {
+  csched_os_refused_(poller->function, "kevent", error,
+                     "The descriptor is the library's: nobody else may close or replace it.");
+}
+
+int csched_poller_open_(csched_poller *poller, const char *function) {
   int saved = errno, error = 0;
-  poller->armed = CSCHED_FOREVER;
-  poller->wake = poller->alarm = -1;
-  poller->fd = kqueue();
+  *poller = (csched_poller){.fd = kqueue(), .wake = -1, .alarm = -1, .armed = CSCHED_FOREVER, .function = function};
   if (poller->fd < 0) error = errno;
   else error = change(poller->fd, OWN, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, 0);
   if (error != 0 && poller->fd >= 0) close(poller->fd);
@@ -28,27 +31,29 @@ int csched_poller_open_(csched_poller *poller) {
   return error;
 }
 
-void csched_poller_close_(csched_poller *poller) {
+void csched_poller_close_(const csched_poller *poller) {
   int saved = errno;
   close(poller->fd);
   errno = saved;
 }
 
 int csched_poller_renew_(csched_poller *poller) { // a child has no queue of its parent's
-  int number = poller->fd, error = csched_poller_open_(poller);
-  if (error != 0 || poller->fd == number) return error;
-  int saved = errno;
-  if (dup2(poller->fd, number) < 0) error = errno;
-  close(error == 0 ? poller->fd : number);
-  poller->fd = number;
+  csched_poller new;
+  int saved = errno, error = csched_poller_open_(&new, poller->function);
+  if (error != 0 || new.fd == poller->fd) return error;
+  if (dup2(new.fd, poller->fd) < 0) error = errno;
+  close(new.fd);
+  poller->armed = CSCHED_FOREVER;
   errno = saved;
   return error;
 }
 
-void csched_poller_wake_(const csched_poller *poller) {
-  int saved = errno;
-  change(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0);
+void csched_poller_check_(const csched_poller *poller) { (void)poller; }
+
+int csched_poller_wake_(const csched_poller *poller) {
+  int saved = errno, error = change(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0);
   errno = saved;
+  return error;
 }
 
 void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
@@ -59,7 +64,8 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   } else {
     csched_time now = csched_now();
     int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now);
-    change(poller->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_NSECONDS | NOTE_CRITICAL, span, 0);
+    if (change(poller->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_NSECONDS | NOTE_CRITICAL, span, 0) != 0)
+      csched_poller_refused_(poller, errno);
   }
   errno = saved;
   poller->armed = deadline;
@@ -90,6 +96,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   struct timespec none = {0, 0};
   if (most > BATCH) most = BATCH;
   int all = kevent64(poller->fd, NULL, 0, found, most, 0, blocks ? NULL : &none);
+  if (all < 0 && errno != EINTR) csched_poller_refused_(poller, errno);
   errno = saved; // EINTR: nothing came
   for (int i = 0; i < all; i++) {
     if (found[i].filter == EVFILT_TIMER) poller->armed = CSCHED_FOREVER;

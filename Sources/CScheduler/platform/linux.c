@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -11,16 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { NANOSECONDS = 1000000000 };
+enum { NANOSECONDS = 1000000000, ATTEMPTS = 100 };
+
+static const char PERMIT[] = "Permit it where system calls are filtered (seccomp).";
 
 csched_time csched_now(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (CSCHED_UNLIKELY(clock_gettime(CLOCK_MONOTONIC, &now) != 0))
+    csched_os_refused_("csched_now", "clock_gettime", errno, PERMIT);
   return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec;
 }
 
@@ -43,13 +48,21 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
   case EAGAIN: return CSCHED_FUTEX_CHANGED;
   case EINTR: return CSCHED_FUTEX_INTERRUPTED;
   case ETIMEDOUT: return CSCHED_FUTEX_TIMED_OUT;
-  default: csched_os_abort_("Scheduler: futex wait: the kernel refused a valid request\n"); // EFAULT, EINVAL, ENOSYS
+  default: csched_os_refused_("csched_futex_wait_", "futex", error, PERMIT); // EFAULT, EINVAL, ENOSYS
   }
 }
 
+static bool wake_on(uint32_t *word, int count) {
+  return syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0) >= 0;
+}
+
 void csched_futex_wake_(uint32_t *word, int count) {
+  static uint32_t nobodys;
   int saved = errno;
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); // EFAULT: the sleeper is gone, and awake
+  // It fails when the sleeper is gone, and awake: there may be no memory there now, or a lock of another kind. It fails here only when
+  // it is refused, and then somebody may sleep for ever.
+  if (CSCHED_UNLIKELY(!wake_on(word, count)) && !wake_on(&nobodys, 1))
+    csched_os_refused_("csched_futex_wake_", "futex", errno, PERMIT);
   errno = saved;
 }
 
@@ -57,28 +70,48 @@ void csched_futex_wake_(uint32_t *word, int count) {
 
 uint32_t csched_has_membarrier_;
 
+enum { NOT_SETTLED = 0, FULL = 1, PRIVATE = 2 };
+
 static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
-__attribute__((constructor)) static void register_membarrier(void) {
+// Whoever comes first settles it for all, because the two sides must agree: a light fence costs nothing only after all have been told
+// that the heavy one interrupts, and a heavy one settles it before it decides what to do.
+static uint32_t settle(void) {
+  static uint32_t kind;
+  uint32_t found = csched_load_acquire(&kind);
+  if (CSCHED_LIKELY(found != NOT_SETTLED)) return found;
   int saved = errno;
-  csched_has_membarrier_ = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  uint32_t asked = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 ? PRIVATE : FULL;
   errno = saved;
+  if (!csched_cas_acq_rel(&kind, &found, asked)) return found;
+  if (asked == PRIVATE) csched_store_relaxed(&csched_has_membarrier_, 1u);
+  return asked;
 }
 
+bool csched_settle_fences_(void) { return settle() == PRIVATE; }
+
+// There is nothing to fall back to: other threads' light fences are none. That a page's protection or a thread's affinity is changed
+// interrupts all processors on some machines only, or where all are permitted.
 void csched_fence_heavy_(void) {
-  if (!csched_has_membarrier_) {
+  if (settle() != PRIVATE) {
     csched_fence_full();
     return;
   }
   int saved = errno;
-  if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
-    // EPERM: a registration that did not survive (fork into a new address space). ENOMEM: the kernel had none just now.
-    while (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
-           membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
-      sched_yield();
+  for (int attempts = 0; membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0; attempts++) {
+    // ENOMEM: the kernel had none just now. EPERM: a registration that did not survive.
+    bool may_try = errno == ENOMEM || (errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0);
+    if (!may_try || attempts == ATTEMPTS)
+      csched_os_refused_(
+          "csched_fence_heavy_", "membarrier", errno,
+          "It was permitted when the library was loaded, which now relies on it. Permit it in the filter of system "
+          "calls (seccomp) that was installed since, or load the library after that.");
+    csched_nap_(100000);
   }
   errno = saved;
 }
+
+__attribute__((constructor)) static void settle_at_load(void) { settle(); }
 
 // MARK: time
 
@@ -101,14 +134,56 @@ void csched_nap_(csched_time span) {
 
 // MARK: threads
 
-size_t csched_os_thread_least_stack_(void) { return (size_t)sysconf(_SC_THREAD_STACK_MIN); }
+static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_TLS) *(size_t *)sum += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+  return 0;
+}
+
+size_t csched_os_thread_least_stack_(void) { // thread-locals lie on it, too, but the system's least is for none
+  size_t sum = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+  dl_iterate_phdr(add_locals, &sum);
+  return sum;
+}
+
+// The main thread's stack begins below the name of the program, and has nothing but itself for 128 MB below: the kernel keeps a gap.
+// (pthread_getattr_np reads a file for it.)
+static void find_main_stack(uintptr_t *low, uintptr_t *high) {
+  static const uintptr_t GAP = (uintptr_t)128 << 20;
+  struct rlimit limit;
+  uintptr_t top = (uintptr_t)getauxval(AT_EXECFN);
+  if (top == 0 || getrlimit(RLIMIT_STACK, &limit) != 0) return;
+  *high = top;
+  *low = top - (limit.rlim_cur < GAP ? (uintptr_t)limit.rlim_cur : GAP);
+}
+
+void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+  int saved = errno;
+  pthread_attr_t attributes;
+  void *address = NULL;
+  size_t size = 0;
+  *low = *high = 0;
+  if (csched_os_is_main_thread_()) {
+    find_main_stack(low, high);
+  } else if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    if (pthread_attr_getstack(&attributes, &address, &size) == 0) *low = (uintptr_t)address;
+    *high = *low + size;
+    pthread_attr_destroy(&attributes);
+  }
+  errno = saved;
+}
 
 // Else the kernel may be 50 µs late. Who can wait says so, by a leeway.
 void csched_os_thread_be_punctual_(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
 
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_self(), name); }
 
-uint32_t csched_os_thread_id_(void) { return (uint32_t)syscall(SYS_gettid); }
+uint32_t csched_os_thread_id_(void) {
+  long id = syscall(SYS_gettid);
+  if (CSCHED_UNLIKELY(id <= 0)) csched_os_refused_("csched_lock_lock", "gettid", errno, PERMIT);
+  return (uint32_t)id;
+}
 
 bool csched_os_is_main_thread_(void) { return csched_os_thread_id_() == (uint32_t)getpid(); }
 
@@ -119,8 +194,15 @@ bool csched_os_thread_exists_(uint32_t id) {
   return exists;
 }
 
+// Whether system calls are filtered (seccomp): then a look that is not needed could end the process.
+static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
+
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
-  char path[64];
+  char path[64], own[16];
+  if (id == csched_os_thread_id_() && prctl(PR_GET_NAME, own) == 0) { // without a file
+    snprintf(name, size, "%s", own);
+    return;
+  }
   int before = refuse_cancellation();
   snprintf(path, sizeof path, "/proc/self/task/%u/comm", (unsigned)id);
   int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -143,35 +225,68 @@ csched_time csched_os_thread_processor_time_(uint32_t id) {
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
 }
 
-bool csched_os_thread_is_ready_(uint32_t id) {
+// R: it runs, or is ready to; Z: it has ended; else how it sleeps; 0: not known.
+static char state_of(uint32_t id) {
   char path[64], text[128];
+  if (is_filtered()) return 0;
+  int saved = errno, before = refuse_cancellation();
   snprintf(path, sizeof path, "/proc/self/task/%u/stat", (unsigned)id);
-  int saved = errno, file = open(path, O_RDONLY | O_CLOEXEC);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
   if (file >= 0) close(file);
+  permit_cancellation(before);
   errno = saved;
   text[length > 0 ? length : 0] = 0;
-  const char *name_end = strrchr(text, ')'); // then the state: R, or how it sleeps
-  return name_end != NULL && strncmp(name_end, ") R", 3) == 0;
+  const char *name_end = strrchr(text, ')');
+  return name_end != NULL && name_end[1] == ' ' ? name_end[2] : 0;
+}
+
+bool csched_os_thread_is_ready_(uint32_t id) { return state_of(id) == 'R'; }
+
+bool csched_os_thread_has_ended_(uint32_t id) { // the first one stays until the process ends
+  bool has_ended = !csched_os_thread_exists_(id) || (id == (uint32_t)getpid() && state_of(id) == 'Z');
+  csched_fence_full(); // after the look; the kernel's end of a thread has others before it
+  return has_ended;
+}
+
+// MARK: nice values. On Linux each thread has its own.
+
+static CSCHED_THREAD_LOCAL int8_t raised_by; // above its base
+
+static bool set_nice(int nice) { return setpriority(PRIO_PROCESS, 0, nice) == 0; }
+
+static bool limit_permits(int nice) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - nice) <= limit.rlim_cur;
+}
+
+// Whether the calling thread may come back to `base`: by its limit, or by a capability, of which only trying tells.
+static bool may_return_to(int base) {
+  return limit_permits(base) || (base > -20 ? set_nice(base - 1) : set_nice(base + 1) && set_nice(base));
 }
 
 bool csched_os_thread_has_nice_(int *nice) {
   int saved = errno;
-  struct rlimit limit;
   errno = 0;
-  *nice = getpriority(PRIO_PROCESS, 0); // of the thread: on Linux each has its own
-  bool may = errno == 0 && *nice < 19 && getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - *nice) <= limit.rlim_cur;
-  if (!may && errno == 0 && *nice > -20) { // a capability, or none: only trying tells
-    may = setpriority(PRIO_PROCESS, 0, *nice - 1) == 0;
-    if (may) setpriority(PRIO_PROCESS, 0, *nice);
-  }
+  *nice = getpriority(PRIO_PROCESS, 0);
+  bool may = errno == 0 && *nice < 19 && may_return_to(*nice);
+  if (may) set_nice(*nice);
   errno = saved;
   return may;
 }
 
-void csched_os_thread_set_nice_(int nice) {
+bool csched_os_thread_set_nice_(int nice, int base) {
   int saved = errno;
-  setpriority(PRIO_PROCESS, 0, nice);
+  bool is_set = (nice <= base || may_return_to(base)) && set_nice(nice);
+  if (is_set) raised_by = (int8_t)(nice > base ? nice - base : 0);
   errno = saved;
+  return is_set;
+}
+
+int csched_os_thread_nice_(void) { return getpriority(PRIO_PROCESS, 0); }
+
+bool csched_os_thread_is_raised_(int *base) {
+  if (raised_by > 0) *base = csched_os_thread_nice_() - raised_by;
+  return raised_by > 0;
 }
 #endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
 
 static const uint64_t NANOSECONDS = 1000000000;
 
@@ -13,7 +12,9 @@ static clockid_t id_of(int clock) { return clock == CSCHED_OS_WALL ? CLOCK_REALT
 
 csched_time csched_os_clock_now_(int clock) {
   struct timespec now;
-  clock_gettime(id_of(clock), &now);
+  if (CSCHED_UNLIKELY(clock_gettime(id_of(clock), &now) != 0))
+    csched_os_refused_("csched_clock_now", "clock_gettime", errno,
+                       "Permit it where system calls are filtered (seccomp).");
   if (now.tv_sec < 0) return 0;
   return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec; // the kernel's own clocks end in 2262
 }
@@ -28,7 +29,7 @@ int csched_alarm_open_(csched_alarm *alarm, int clock) {
 
 void csched_alarm_close_(const csched_alarm *alarm) {
   int saved = errno;
-  close(alarm->fd);
+  csched_os_close_(alarm->fd);
   errno = saved;
 }
 
@@ -38,6 +39,10 @@ void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   if (deadline == 0) deadline = 1;
   if (deadline != CSCHED_FOREVER)
     at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};
-  timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &at, NULL);
+  if (CSCHED_UNLIKELY(timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &at, NULL) != 0))
+    csched_os_refused_(
+        "csched_target_submit_at_clock", "timerfd_settime", errno,
+        "Nobody may close or replace the library's descriptors; and permit the call where system calls are "
+        "filtered (seccomp).");
 }
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -15,82 +16,111 @@ enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 };
 
 static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // no source's: a descriptor is not negative
 
-static void close_one(int fd) {
-  if (fd >= 0) syscall(SYS_close, fd); // the C library's close() is a point of cancellation
+static CSCHED_NOINLINE CSCHED_NORETURN void refuse(const csched_poller *poller, const char *call, int error) {
+  char advice[200];
+  snprintf(
+      advice, sizeof advice,
+      "Descriptors %d, %d and %d are the library's: nobody else may close or replace them. And permit the call where "
+      "system calls are filtered (seccomp).",
+      poller->fd, poller->wake, poller->alarm);
+  csched_os_refused_(poller->function, call, error, advice);
 }
 
-static void close_all(csched_poller *poller) {
-  close_one(poller->alarm);
-  close_one(poller->wake);
-  close_one(poller->fd);
+void csched_poller_refused_(const csched_poller *poller, int error) { refuse(poller, "epoll_ctl", error); }
+
+static void close_own(int *fd) {
+  if (*fd >= 0) csched_os_close_(*fd);
+  *fd = -1;
 }
 
-// Edge-triggered: each write to the eventfd, and each expiry of the timer, is told once, and nothing has to be read.
-static bool add_own(csched_poller *poller, int fd, uint64_t tag) {
-  struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = tag};
-  return fd >= 0 && epoll_ctl(poller->fd, EPOLL_CTL_ADD, fd, &event) == 0;
+static bool set_own(const csched_poller *poller, int how, int fd, uint32_t events, uint64_t tag) {
+  struct epoll_event event = {.events = events, .data.u64 = tag};
+  return epoll_ctl(poller->fd, how, fd, &event) == 0;
 }
 
-int csched_poller_open_(csched_poller *poller) {
-  int saved = errno, error = 0;
+// The wake's descriptor can be read at any time, and is told of once each time that the set is told anew to look at it; so the wake
+// finds out whether both are still what they were. The timer's is edge-triggered: each expiry is told once. Nothing is ever read.
+static int open_own(csched_poller *poller) {
   poller->armed = CSCHED_FOREVER;
-  poller->wake = poller->alarm = -1;
-  poller->fd = epoll_create1(EPOLL_CLOEXEC);
-  if (poller->fd >= 0) poller->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  poller->wake = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
   if (poller->wake >= 0) poller->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (!add_own(poller, poller->wake, WAKE) || !add_own(poller, poller->alarm, ALARM)) {
-    error = errno;
-    close_all(poller);
-  }
+  if (poller->alarm >= 0 && set_own(poller, EPOLL_CTL_ADD, poller->wake, EPOLLONESHOT, WAKE) &&
+      set_own(poller, EPOLL_CTL_ADD, poller->alarm, EPOLLIN | EPOLLET, ALARM))
+    return 0;
+  int error = errno;
+  close_own(&poller->alarm);
+  close_own(&poller->wake);
+  return error;
+}
+
+int csched_poller_open_(csched_poller *poller, const char *function) {
+  int saved = errno;
+  *poller = (csched_poller){.fd = epoll_create1(EPOLL_CLOEXEC), .wake = -1, .alarm = -1, .function = function};
+  int error = poller->fd >= 0 ? open_own(poller) : errno;
+  if (error != 0) close_own(&poller->fd);
   errno = saved;
   return error;
 }
 
-void csched_poller_close_(csched_poller *poller) {
+void csched_poller_close_(const csched_poller *poller) {
   int saved = errno;
-  close_all(poller);
+  if (poller->alarm >= 0) csched_os_close_(poller->alarm);
+  if (poller->wake >= 0) csched_os_close_(poller->wake);
+  csched_os_close_(poller->fd);
   errno = saved;
 }
 
+// The two that nobody knows are closed first, so that no more descriptors are needed than there were.
 int csched_poller_renew_(csched_poller *poller) {
-  int number = poller->fd, saved = errno;
-  poller->fd = -1;
-  csched_poller_close_(poller); // the other two
-  int error = csched_poller_open_(poller);
-  if (error == 0 && poller->fd != number) {
-    if (dup3(poller->fd, number, O_CLOEXEC) < 0) error = errno;
-    close_one(error == 0 ? poller->fd : number);
-    poller->fd = number;
-  }
+  int saved = errno, error = 0;
+  close_own(&poller->alarm);
+  close_own(&poller->wake);
+  int fd = epoll_create1(EPOLL_CLOEXEC);
+  if (fd < 0 || dup3(fd, poller->fd, O_CLOEXEC) < 0) error = errno;
+  close_own(&fd);
+  if (error == 0) error = open_own(poller);
   errno = saved;
   return error;
 }
 
-void csched_poller_wake_(const csched_poller *poller) {
+int csched_poller_wake_(const csched_poller *poller) {
   int saved = errno;
-  static const uint64_t one = 1;
-  syscall(SYS_write, poller->wake, &one, sizeof one); // the C library's write() is a point of cancellation
+  int error = set_own(poller, EPOLL_CTL_MOD, poller->wake, EPOLLIN | EPOLLONESHOT, WAKE) ? 0 : errno;
+  errno = saved;
+  return error;
+}
+
+void csched_poller_check_(const csched_poller *poller) {
+  int saved = errno;
+  if (!set_own(poller, EPOLL_CTL_MOD, poller->alarm, EPOLLIN | EPOLLET, ALARM)) refuse(poller, "epoll_ctl", errno);
   errno = saved;
 }
 
 void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   if (deadline == poller->armed) return;
+  int saved = errno;
   struct itimerspec at = {{0, 0}, {0, 0}}; // none
   if (deadline == 0) deadline = 1;
   if (deadline != CSCHED_FOREVER)
     at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};
-  timerfd_settime(poller->alarm, TFD_TIMER_ABSTIME, &at, NULL);
+  if (CSCHED_UNLIKELY(timerfd_settime(poller->alarm, TFD_TIMER_ABSTIME, &at, NULL) != 0))
+    refuse(poller, "timerfd_settime", errno);
   poller->armed = deadline;
+  csched_poller_check_(poller); // another timer could have taken its number
+  errno = saved;
 }
 
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
-  struct epoll_event event = {.events = 0, .data.u64 = tag};
-  if (events & CSCHED_POLLER_READ) event.events |= EPOLLIN;
-  if (events & CSCHED_POLLER_WRITE) event.events |= EPOLLOUT;
-  if (events & CSCHED_POLLER_EDGE) event.events |= EPOLLET;
+  uint32_t bits = 0;
+  if (events & CSCHED_POLLER_READ) bits |= EPOLLIN;
+  if (events & CSCHED_POLLER_WRITE) bits |= EPOLLOUT;
+  if (events & CSCHED_POLLER_EDGE) bits |= EPOLLET;
   int saved = errno;
   int how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-  int error = epoll_ctl(poller->fd, how, fd, &event) == 0 ? 0 : errno;
+  int error = set_own(poller, how, fd, bits, tag) ? 0 : errno;
+  // One that stays in the set though it is to leave it would be told of without end. EBADF, ENOENT: it has left with its descriptor.
+  if (CSCHED_UNLIKELY(events == 0 && error != 0 && error != EBADF && error != ENOENT))
+    refuse(poller, "epoll_ctl", error);
   errno = saved;
   return error;
 }
@@ -108,6 +138,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   if (most > BATCH) most = BATCH;
   // Not epoll_wait(), which is a point of cancellation.
   long all = syscall(SYS_epoll_pwait, poller->fd, found, most, blocks ? -1 : 0, NULL, SIGNAL_SET_SIZE);
+  if (CSCHED_UNLIKELY(all < 0) && errno != EINTR) refuse(poller, "epoll_pwait", errno);
   errno = saved; // EINTR: nothing came
   for (long i = 0; i < all; i++) {
     uint64_t tag = found[i].data.u64;

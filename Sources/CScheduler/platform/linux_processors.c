@@ -11,13 +11,48 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 4096, PATH_SIZE = 1200 };
+// MARK: whether two threads can run at once
 
-static bool read_text(const char *path, char text[TEXT_SIZE]) {
+uint32_t csched_processors_seen_;
+
+// Returns: as csched_processors_seen_, for the calling thread. Where the system does not say, or has more processors than fit: many.
+static uint32_t mine(void) {
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) != 1) return CSCHED_PROCESSORS_MANY_;
+  uint32_t only = 0;
+  while (!CPU_ISSET(only, &usable)) only++;
+  return 1 + only;
+}
+
+void csched_processors_look_(void) {
+  uint32_t seen = csched_load_relaxed(&csched_processors_seen_); // Speed only
+  if (CSCHED_LIKELY(seen == CSCHED_PROCESSORS_MANY_)) return;
+  int saved = errno;
+  uint32_t here = mine();
+  while (seen != here && seen != CSCHED_PROCESSORS_MANY_ &&
+         !csched_cas_relaxed(&csched_processors_seen_, &seen, seen == 0 ? here : CSCHED_PROCESSORS_MANY_)) {}
+  errno = saved;
+}
+
+bool csched_processors_look_again_(void) {
+  enum { EACH = 64 };
+  static uint32_t asked;
+  uint32_t before = csched_load_relaxed(&asked); // Speed only: that threads count at once does no harm
+  csched_store_relaxed(&asked, before + 1);      // Speed only
+  if (before % EACH == 0) csched_processors_look_();
+  return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
+}
+
+// MARK: quotas. They are read on whatever thread makes a pool, whose stack may be the least that there is.
+
+enum { PATH_SIZE = 640, NUMBERS_SIZE = 64 };
+
+// Reads the beginning of a file: one or two numbers.
+static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  ssize_t length = read(file, text, TEXT_SIZE - 1);
-  close(file);
+  ssize_t length = read(file, text, NUMBERS_SIZE - 1);
+  csched_os_close_(file);
   text[length > 0 ? length : 0] = 0;
   return length > 0;
 }
@@ -27,18 +62,17 @@ static unsigned rounded_up(long long quota, long long period, unsigned most) {
   return (unsigned)((quota + period - 1) / period);
 }
 
-// v2: "QUOTA PERIOD" or "max PERIOD", of the group and of those above it.
-static unsigned quota_of_v2(const char *group, unsigned most) {
-  char path[PATH_SIZE], text[TEXT_SIZE], above[PATH_SIZE / 2];
-  snprintf(above, sizeof above, "%s", group);
-  for (;;) {
-    long long quota, period;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", above);
-    if (read_text(path, text) && sscanf(text, "%lld %lld", &quota, &period) == 2)
-      most = rounded_up(quota, period, most);
-    char *last = strrchr(above, '/');
+// v2: "QUOTA PERIOD" or "max PERIOD", of the group and of those above it. Cuts `group`.
+static unsigned quota_of_v2(char *group, unsigned most) {
+  for (char *last = group;; *last = 0) {
+    char path[PATH_SIZE + 32], text[NUMBERS_SIZE], *rest;
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
+    if (read_numbers(path, text)) {
+      long long quota = strtoll(text, &rest, 10);
+      if (rest != text) most = rounded_up(quota, strtoll(rest, NULL, 10), most);
+    }
+    last = strrchr(group, '/');
     if (last == NULL) return most;
-    *last = 0;
   }
 }
 
@@ -46,12 +80,12 @@ static unsigned quota_of_v2(const char *group, unsigned most) {
 static unsigned quota_of_v1(const char *group, unsigned most) {
   static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
   for (int i = 0; i < 4; i++) {
-    char path[PATH_SIZE], quota[TEXT_SIZE], period[TEXT_SIZE];
+    char path[PATH_SIZE + 64], quota[NUMBERS_SIZE], period[NUMBERS_SIZE];
     const char *below = i < 2 ? group : "";
     snprintf(path, sizeof path, "%s%s/cpu.cfs_quota_us", mounts[i % 2], below);
-    if (!read_text(path, quota)) continue;
+    if (!read_numbers(path, quota)) continue;
     snprintf(path, sizeof path, "%s%s/cpu.cfs_period_us", mounts[i % 2], below);
-    if (read_text(path, period)) most = rounded_up(atoll(quota), atoll(period), most);
+    if (read_numbers(path, period)) most = rounded_up(atoll(quota), atoll(period), most);
   }
   return most;
 }
@@ -62,18 +96,36 @@ static bool names_cpu(const char *controllers) { // a list with commas
   return false;
 }
 
-// Each line of /proc/self/cgroup is "number:controllers:path"; v2 has the number 0 and no controllers.
+// Each line is "number:controllers:path"; v2 has the number 0 and no controllers.
+static unsigned quota_of_line(char *line, unsigned most) {
+  char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+  if (group == NULL) return most;
+  *controllers++ = 0;
+  *group++ = 0;
+  if (strcmp(group, "/") == 0) *group = 0;
+  if (*controllers == 0) return quota_of_v2(group, most);
+  return names_cpu(controllers) ? quota_of_v1(group, most) : most;
+}
+
 static unsigned quota(unsigned most) {
-  char text[TEXT_SIZE], *rest = NULL;
-  if (!read_text("/proc/self/cgroup", text)) return most;
-  for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-    char *controllers = strchr(line, ':'), *path = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
-    if (path == NULL || strlen(path) > PATH_SIZE / 2) continue;
-    *controllers++ = 0;
-    *path++ = 0;
-    if (*controllers == 0) most = quota_of_v2(strcmp(path, "/") == 0 ? "" : path, most);
-    else if (names_cpu(controllers)) most = quota_of_v1(strcmp(path, "/") == 0 ? "" : path, most);
+  char line[PATH_SIZE];
+  size_t length = 0;
+  bool is_cut = false; // the line does not fit, and is left out
+  int file = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return most;
+  for (ssize_t count; (count = read(file, line + length, sizeof line - 1 - length)) > 0;) {
+    line[length += (size_t)count] = 0;
+    for (char *end; (end = strchr(line, '\n')) != NULL; is_cut = false) {
+      *end = 0;
+      if (!is_cut) most = quota_of_line(line, most);
+      length -= (size_t)(end + 1 - line);
+      memmove(line, end + 1, length + 1);
+    }
+    if (length < sizeof line - 1) continue;
+    is_cut = true;
+    length = 0;
   }
+  csched_os_close_(file);
   return most;
 }
 
@@ -87,7 +139,7 @@ unsigned csched_cpu_count_(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN); // more processors than a cpu_set_t holds
     count = online > 0 ? (unsigned)online : 1;
   }
-  int before; // reading is a point of cancellation, and a lock's wait asks
+  int before; // reading is a point of cancellation
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   if (count > 1) count = quota(count);
   pthread_setcancelstate(before, &before);

@@ -24,6 +24,7 @@ typedef struct csched_poller {
   int fd; ///< can itself be waited for: readable when csched_poller_wait_ would not block
   int wake, alarm;
   csched_time armed;
+  const char *function;
 } csched_poller;
 
 enum { CSCHED_POLLER_READ = 1, CSCHED_POLLER_WRITE = 2, CSCHED_POLLER_EDGE = 4 };
@@ -33,15 +34,22 @@ typedef struct csched_poller_event {
   unsigned events; ///< READ, WRITE; both after an error, asked for or not
 } csched_poller_event;
 
-/// Does: makes a poller. Returns: 0 or an errno value, with nothing left behind.
-int csched_poller_open_(csched_poller *poller);
-void csched_poller_close_(csched_poller *poller);
+/// Does: makes a poller. `function` is who is named when the system refuses it something later: that stops the process with a message,
+/// as does a descriptor of it that somebody has closed or replaced. Returns: 0 or an errno value, with nothing left behind.
+int csched_poller_open_(csched_poller *poller, const char *function);
+void csched_poller_close_(const csched_poller *poller);
 
-/// Does: parts from the process that this one was forked from: closes, and opens under the same number. Returns: as open.
+/// Does: parts from the process that this one was forked from: closes, and opens under the same number. Returns: as open; what has
+/// failed can be tried again, and until then the number is not given to anything else.
 int csched_poller_renew_(csched_poller *poller);
 
+/// Does: stops the process if the poller's descriptor has come to stand for something else. For when it tells of what is not its own.
+void csched_poller_check_(const csched_poller *poller);
+
 /// Does: ends this wait, or the next. Once it has, it is over. Thread: any; no point of cancellation.
-void csched_poller_wake_(const csched_poller *poller);
+/// Returns: 0, or an errno value, for csched_poller_refused_ unless the poller is being closed.
+int csched_poller_wake_(const csched_poller *poller);
+void csched_poller_refused_(const csched_poller *poller, int error) CSCHED_NORETURN;
 
 /// Does: lets the wait end at `deadline`, and no longer at an earlier one; CSCHED_FOREVER at none. Once it has, it is over.
 void csched_poller_arm_(csched_poller *poller, csched_time deadline);
@@ -54,26 +62,45 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks);
 
 /// Asymmetric fences: a light and a heavy one together order like two full fences. The light one costs nothing where the
-/// kernel lets the heavy one interrupt every other processor that runs this process (membarrier).
+/// kernel lets the heavy one interrupt every other processor that runs this process (membarrier). Which it is, is settled once for the
+/// process, by the first who asks, which may be before the library's constructors; until then the light one is a full one.
 extern uint32_t csched_has_membarrier_;
+bool csched_settle_fences_(void); ///< returns: whether the light one costs nothing
 void csched_fence_heavy_(void);
 static inline void csched_fence_light_(void) {
-  if (CSCHED_LIKELY(csched_has_membarrier_)) csched_fence_compiler();
+  if (CSCHED_LIKELY(csched_load_relaxed(&csched_has_membarrier_))) csched_fence_compiler();
   else csched_fence_full();
 }
 
-/// Returns: how many processors this process may use now, at least 1.
+/// Returns: how many processors this process may use now, by its affinity and its quota, at least 1. It may read files.
 unsigned csched_cpu_count_(void);
+
+/// Which processors the threads of this process may use, as far as has been looked: 0 not at all, MANY, or else 1 + the only one.
+enum { CSCHED_PROCESSORS_MANY_ = UINT32_MAX >> 1 };
+extern uint32_t csched_processors_seen_;
+/// Does: adds the affinity of the calling thread, unless they are MANY already. At its first lock, and when it begins a loop. No file is read.
+void csched_processors_look_(void);
+bool csched_processors_look_again_(void); ///< now and then, because affinities change; returns: whether they are MANY
+/// Returns: whether two threads of this process can run at once, so that one may spin for the other.
+static inline bool csched_may_spin_(void) {
+  return CSCHED_LIKELY(csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_) || // Speed only
+         csched_processors_look_again_();
+}
 
 /// Does: sleeps for `span` nanoseconds.
 void csched_nap_(csched_time span);
 
-/// A thread as the system knows it.
+/// A thread as the system knows it; all but `handle` is for its beginning, which takes no memory that way.
 typedef struct csched_os_thread {
   uintptr_t handle;
+  void (*body)(void *);
+  void *context;
+  bool is_raised; ///< whoever starts it is: see csched_os_thread_set_nice_
+  int nice;
 } csched_os_thread;
 
 /// Does: starts a joinable thread that calls `body(context)`. Returns: 0 or an errno value. `stack_size` 0 is the default.
+/// Requires: `*thread` stays where it is until `body` is called.
 int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context);
 void csched_os_thread_join_(csched_os_thread thread);
 void csched_os_thread_detach_(csched_os_thread thread);
@@ -84,6 +111,18 @@ size_t csched_os_thread_count_(void);
 /// Returns: the least stack that a thread may have, in bytes.
 size_t csched_os_thread_least_stack_(void);
 
+/// The signals that a thread takes.
+typedef struct csched_os_signals {
+  uint64_t words[16];
+} csched_os_signals;
+
+/// Does: keeps signals from the calling thread, but those that tell of its own faults, and so from the threads that it starts.
+void csched_os_signals_block_(csched_os_signals *before);
+void csched_os_signals_restore_(const csched_os_signals *before);
+/// Does: writes where the calling thread's own stack lies, from `low` up to `high`, whatever stack the thread is on at the moment; 0 and 0
+/// when the system does not tell. It opens no file.
+void csched_os_stack_(uintptr_t *low, uintptr_t *high);
+
 /// Does: asks the system to wake the calling thread at its deadlines, and no later.
 void csched_os_thread_be_punctual_(void);
 
@@ -93,22 +132,29 @@ void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *con
 /// Does: names the calling thread; the name is at most 15 bytes.
 void csched_os_thread_set_name_(const char *name);
 
-/// Returns: the system's number for the calling thread.
+/// Returns: the system's number for the calling thread, never 0.
 uint32_t csched_os_thread_id_(void);
 
 /// Returns: the processor time that thread `id` of this process has used, in nanoseconds; 0 when it is gone.
 csched_time csched_os_thread_processor_time_(uint32_t id);
 
-/// Returns: whether thread `id` of this process runs, or would if it had a processor; false where the system does not say.
+/// Returns: whether thread `id` of this process runs, or would if it had a processor; false where the system does not say, or where
+/// system calls are filtered, so that to ask may end the process.
 bool csched_os_thread_is_ready_(uint32_t id);
 
 /// Does: writes the calling thread's nice value. Returns: whether a thread may raise its value and lower it again.
 bool csched_os_thread_has_nice_(int *nice);
-/// Does: sets the calling thread's nice value.
-void csched_os_thread_set_nice_(int nice);
+/// Does: sets the calling thread's nice value; above `base` only if it may come back to that at this moment. Threads that it starts by
+/// csched_os_thread_start_ meanwhile begin at `base`. Returns: whether it has that value now.
+bool csched_os_thread_set_nice_(int nice, int base);
+int csched_os_thread_nice_(void);
+/// Returns: whether the calling thread's value has been set above its base, and writes that.
+bool csched_os_thread_is_raised_(int *base);
 
 /// Returns: whether thread `id` is one of this process.
 bool csched_os_thread_exists_(uint32_t id);
+/// Returns: whether it runs no more; the caller then sees what it did.
+bool csched_os_thread_has_ended_(uint32_t id);
 
 /// Returns: whether the calling thread is the one that the process began with; in a child of fork, the one that forked.
 bool csched_os_is_main_thread_(void);
@@ -145,5 +191,12 @@ typedef struct csched_fork_watch {
 void csched_os_watch_forks_(csched_fork_watch *watch);
 void csched_os_unwatch_forks_(csched_fork_watch *watch);
 
-/// Does: writes `text` to standard error and aborts.
+/// Does: closes `fd`; no point of cancellation.
+void csched_os_close_(int fd);
+
+/// Does: writes `text` to standard error.
+void csched_os_say_(const char *text);
+/// Does: the same, and aborts.
 void csched_os_abort_(const char *text) CSCHED_NORETURN;
+/// Does: the same with a message about a call that the system has refused, which it does not do by itself.
+void csched_os_refused_(const char *function, const char *call, int error, const char *advice) CSCHED_NORETURN;

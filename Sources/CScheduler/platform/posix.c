@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 // MARK: threads
@@ -21,42 +24,42 @@ static void count_end(void *unused) {
   csched_fetch_add_relaxed(&live, UINT32_MAX); // hint
 }
 
-typedef struct start_info {
-  void (*body)(void *);
-  void *context;
-} start_info;
-
 static void *thread_main(void *argument) {
-  start_info info = *(start_info *)argument;
-  free(argument);
+  const csched_os_thread *self = argument;
+  void (*body)(void *) = self->body;
+  void *context = self->context;
   is_ours = true;
+  if (self->is_raised) csched_os_thread_set_nice_(self->nice, self->nice);
   csched_os_thread_be_punctual_();
-  csched_os_finally_(info.body, count_end, info.context);
+  csched_os_finally_(body, count_end, context);
   return NULL;
 }
 
+// Returns: 0 or an errno value. `size` 0 is the default, which may be less than the least.
+static int set_stack_size(pthread_attr_t *attributes, size_t size) {
+  enum { AMPLE = 1 << 20 };
+  if (size == 0 && pthread_attr_getstacksize(attributes, &size) == 0 && size >= AMPLE) return 0;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), least = size < AMPLE ? csched_os_thread_least_stack_() : 0;
+  if (size < least) size = least;
+  if (size > SIZE_MAX - page) return ENOMEM; // rounding up would wrap
+  return pthread_attr_setstacksize(attributes, (size + page - 1) / page * page);
+}
+
 int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
-  start_info *info = malloc(sizeof *info);
-  if (info == NULL) return ENOMEM;
-  *info = (start_info){body, context};
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
-  if (error == 0) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), least = csched_os_thread_least_stack_();
-    if (stack_size != 0) {
-      if (stack_size < least) stack_size = least;
-      if (stack_size > SIZE_MAX - page) error = ENOMEM; // rounding up would wrap
-      else error = pthread_attr_setstacksize(&attributes, (stack_size + page - 1) / page * page);
-    }
-    pthread_t id;
-    csched_fetch_add_relaxed(&live, 1u); // hint
-    if (error == 0) error = pthread_create(&id, &attributes, thread_main, info);
-    if (error == EINVAL) error = ENOMEM; // a stack that fits into no address space
-    if (error == 0) thread->handle = (uintptr_t)id;
-    else count_end(NULL);
-    pthread_attr_destroy(&attributes);
-  }
-  if (error != 0) free(info);
+  if (error != 0) return error;
+  thread->body = body;
+  thread->context = context;
+  thread->is_raised = csched_os_thread_is_raised_(&thread->nice);
+  error = set_stack_size(&attributes, stack_size);
+  pthread_t id;
+  csched_fetch_add_relaxed(&live, 1u); // hint
+  if (error == 0) error = pthread_create(&id, &attributes, thread_main, thread);
+  if (error == EINVAL) error = ENOMEM; // a stack that fits into no address space
+  if (error == 0) thread->handle = (uintptr_t)id;
+  else count_end(NULL);
+  pthread_attr_destroy(&attributes);
   return error;
 }
 
@@ -73,6 +76,32 @@ void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *con
   pthread_cleanup_push(finally, context);
   body(context);
   pthread_cleanup_pop(1);
+}
+
+void csched_os_signals_block_(csched_os_signals *before) {
+  static const int of_faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT};
+  sigset_t all, old;
+  sigfillset(&all);
+  for (size_t i = 0; i < sizeof of_faults / sizeof of_faults[0]; i++) sigdelset(&all, of_faults[i]);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  memcpy(before, &old, sizeof old);
+}
+
+void csched_os_signals_restore_(const csched_os_signals *before) {
+  sigset_t old;
+  memcpy(&old, before, sizeof old);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+_Static_assert(sizeof(sigset_t) <= sizeof(csched_os_signals), "platform.h has room for a set of signals");
+
+// The C library's close() is a point of cancellation; the bare system call would be hidden from ThreadSanitizer, which then takes the
+// number's next use for one of this descriptor.
+void csched_os_close_(int fd) {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  close(fd);
+  pthread_setcancelstate(before, &before);
 }
 
 // MARK: thread-specific data
@@ -159,16 +188,52 @@ __attribute__((constructor)) static void listen_to_forks(void) { pthread_atfork(
 
 // MARK: the end
 
-void csched_os_abort_(const char *text) {
-  size_t left = strlen(text);
-  while (left > 0) {
-    ssize_t written = write(STDERR_FILENO, text, left);
+static ssize_t write_some(const char *text, size_t size) {
+  ssize_t written = write(STDERR_FILENO, text, size);
+  if (written >= 0 || errno == EINTR) return written;
+  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1); // where write() is forbidden
+}
+
+void csched_os_say_(const char *text) {
+  int saved = errno, before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  for (size_t left = strlen(text); left > 0;) {
+    ssize_t written = write_some(text, left);
     if (written < 0 && errno != EINTR) break;
     if (written > 0) {
       text += written;
       left -= (size_t)written;
     }
   }
+  pthread_setcancelstate(before, &before);
+  errno = saved;
+}
+
+void csched_os_abort_(const char *text) {
+  csched_os_say_(text);
+  // Where what abort() is made of is forbidden, it would end in an illegal instruction, which looks like another fault.
+  if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1);
   abort();
+}
+
+static const char *name_of(int error) {
+  static const struct {
+    int error;
+    const char *name;
+  } names[] = {{EPERM, "EPERM, not permitted"},    {EACCES, "EACCES, not permitted"},
+               {ENOSYS, "ENOSYS, no such call"},   {EBADF, "EBADF, closed"},
+               {ENOENT, "ENOENT, not in there"},   {EINVAL, "EINVAL, not valid"},
+               {ENOMEM, "ENOMEM, no memory"},      {EMFILE, "EMFILE, no descriptors"},
+               {ENFILE, "ENFILE, no descriptors"}, {EFAULT, "EFAULT, no memory there"}};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (names[i].error == error) return names[i].name;
+  return "an error"; // strerror() may look for a translation
+}
+
+void csched_os_refused_(const char *function, const char *call, int error, const char *advice) {
+  char text[512];
+  snprintf(text, sizeof text, "Scheduler: %s: the system refused %s (errno %d: %s). %s\n", function, call, error,
+           name_of(error), advice);
+  csched_os_abort_(text);
 }
 #endif

@@ -112,7 +112,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
       switch state.outcome {
       case .completed: return .completed(elements: elements)
       case .failed(let error): return .failed(elements: elements, error: error)
-      case nil: preconditionFailure("BlockingSink: asked before the end")
+      case nil: misuse("BlockingSink.takeResult", "asked before the end")
       }
     }
   }

@@ -7,6 +7,7 @@
 //   N3  The loop and its activation are used under the lock only, and gone from here before they end.
 //   N4  Whoever has waited sees what was before the stop.
 //   N5  The time is not over early; a stop in time is no timeout.
+//   N6  Of what dispatch has submitted to the loop, nothing waits there when the wait is over.
 // Orderings: the lock's, the loop's.
 // Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
 //   "every dispatch that was taken runs, however it meets the end", "a late stop, again and again, never ends another wait".
@@ -34,24 +35,29 @@ public final class RunLoopLock: Sendable {
   private let timeout: Duration?
   private let state = Protected(State())
 
+  /// An action, and what has been submitted to the loop for its sake.
+  private typealias Dispatched = (action: @Sendable () -> Void, wake: PlainAction?)
+
   // Unchecked, because of the pointers: they are used under the lock only, and are gone before what they point to.
   private struct State: @unchecked Sendable {
     var hasBegun = false
     var isStopped = false
     var isClosed = false
+    /// What the wait is inside of.
+    var around: UnsafeMutablePointer<csched_target>?
     var loop: OpaquePointer?
     var activation: UnsafeMutablePointer<csched_activation>?
-    private var actions: [(@Sendable () -> Void)?] = []
+    private var actions: [Dispatched?] = []
     private var next = 0
 
     var count: Int { actions.count - next }
 
-    mutating func add(_ action: @escaping @Sendable () -> Void) {
-      actions.append(action)
+    mutating func add(_ action: @escaping @Sendable () -> Void, waking wake: PlainAction?) {
+      actions.append((action, wake))
       Counted.closures(1)
     }
 
-    mutating func takeFirst() -> (@Sendable () -> Void)? {
+    mutating func takeFirst() -> Dispatched? {
       guard next < actions.count else { return nil }
       let first = actions[next].take()
       Counted.closures(-1)
@@ -72,13 +78,16 @@ public final class RunLoopLock: Sendable {
   /// Has the thread in ``run()`` perform `action`, before that returns, in the order of the calls. Any thread; before the run, or during
   /// it. As in an action of ``CurrentThreadScheduler``, what it schedules there runs after it.
   ///
+  /// ``Schedulers/current`` is what it is where the wait is: there ``MainScheduler/instance`` on the main thread, and
+  /// ``CurrentThreadScheduler`` on any other, where nothing else is.
+  ///
   /// Returns whether it was taken: after the wait has ended it is not, and `action` is released unrun.
   @discardableResult
   public func dispatch(_ action: @escaping @Sendable () -> Void) -> Bool {
     let wake = PlainAction { self.performNext() }
     return state.withLock { state in
       if state.isClosed { return false }
-      state.add(action)
+      state.add(action, waking: state.loop == nil ? nil : wake)
       if let loop = state.loop { wake.submit { _ = csched_loop_submit(loop, $0) } }
       return true
     }
@@ -109,11 +118,12 @@ public final class RunLoopLock: Sendable {
       defer { state.hasBegun = true }
       return state.hasBegun
     }
-    if isSecond { fatalError("RunLoopLock.run: called a second time. Make a RunLoopLock for each wait.") }
+    if isSecond { misuse("RunLoopLock.run", "called a second time. Make a RunLoopLock for each wait.") }
     let deadline = timeout?.deadline ?? csched_time.max
     var aside = csched_trampoline_aside()
     csched_trampoline_set_aside(&aside)
     defer { csched_trampoline_put_back(&aside) }
+    state.withLock { $0.around = csched_target_current() }
     inTrampoline(first)
     var isOver = false
     if let loop = Self.loopHere() { isOver = serve(loop, until: deadline, givesUp: givesUp) }
@@ -125,7 +135,7 @@ public final class RunLoopLock: Sendable {
 
   /// The loop that this thread can run, if it has one.
   private static func loopHere() -> OpaquePointer? {
-    guard csched_is_main_thread() else { return csched_loop_current() }
+    guard MainCore.isHere else { return csched_loop_current() }
     MainCore.shared.requireMain("run")
     return MainCore.shared.loop
   }
@@ -176,11 +186,9 @@ public final class RunLoopLock: Sendable {
   private func serveAlone(until deadline: csched_time, givesUp: () -> Bool) {
     var created: OpaquePointer?
     guard csched_loop_create(&created) == 0, let loop = created else {
-      fatalError("RunLoopLock.run: no memory for a loop")
+      misuse("RunLoopLock.run", "no memory for a loop")
     }
     defer { csched_loop_destroy(loop) }
-    // What runs there is part of what the caller is inside of.
-    csched_loop_target(loop).pointee.owner = csched_target_current()?.pointee.owner
     _ = serve(loop, until: deadline, givesUp: givesUp)
   }
 
@@ -198,14 +206,22 @@ public final class RunLoopLock: Sendable {
 
   @discardableResult
   private func performNext() -> Bool {
-    guard let action = state.withLock({ $0.takeFirst() }) else { return false }
+    guard let (action, wake) = state.withLock({ $0.takeFirst() }) else { return false }
     inTrampoline(action)
+    wake?.dispose()  // at the end of the wait; it would stay in the loop
     return true
   }
 
+  /// Calls `body` inside of what the wait is inside of; where that is nothing, of the thread's own scheduler. Then runs what it has left
+  /// to ``CurrentThreadScheduler``, as that one's.
   private func inTrampoline(_ body: () -> Void) {
     let isOutermost = csched_trampoline_enter()
-    defer { if isOutermost { csched_trampoline_leave() } }
-    body()
+    let trampoline = CurrentThreadScheduler.instance.core
+    if let around = state.withLock({ $0.around }) {
+      TargetCore.run(body, inside: around)
+    } else {
+      (MainCore.isHere ? MainCore.shared : trampoline).run(body)
+    }
+    if isOutermost { trampoline.run { csched_trampoline_leave() } }
   }
 }

@@ -38,7 +38,7 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
     live.closures = Int(csched_counted_sum_(CSCHED_COUNTED_CLOSURES_))
     live.disposables = Int(csched_counted_sum_(CSCHED_COUNTED_DISPOSABLES_))
     live.threads = csched_live_threads()
-    live.sharedThreads = PoolCore.threads + (csched_clocks_are_kept_() ? 1 : 0)
+    live.sharedThreads = PoolCore.threads + csched_clocks_threads_()
     return live
   }
 

@@ -22,4 +22,31 @@
 public protocol Disposable: Sendable {
   /// Ends it; does nothing if it has ended already.
   func dispose()
+
+  /// Disposes it, and returns after what is running of it has ended, with what that did visible: for whoever is about to take away
+  /// what the work uses.
+  ///
+  /// ```swift
+  /// let token = queue.schedule { index.rebuild() }
+  /// token.disposeAndWait()  // it never began, or has ended
+  /// index.close()
+  /// ```
+  ///
+  /// 1. What schedulers return waits, in every kind: for the action in progress, for the tick of a periodic one, for the turns of a recursive
+  ///    one; none begins afterwards. In virtual time for the action that another thread drives. If another thread is just dropping the
+  ///    action, for the end of that: the captures are gone.
+  /// 2. It waits also for what the action had returned, or returns now.
+  /// 3. A container disposes all that it holds and then waits for each of them. What it has handed on by an earlier ``dispose()`` it
+  ///    does not know any more. ``ScheduledDisposable`` does not wait: its disposal is its scheduler's to do.
+  /// 4. On a thread that is inside of the action, it does not wait: that would have no end.
+  /// 5. The thread sleeps, and does none of its other work; on a thread of the pool another one takes its place. A wait for an action that
+  ///    waits, in its turn, for the caller or the caller's queue has no end, and is not found out.
+  /// 6. Every other disposable disposes, and has nothing to wait for.
+  func disposeAndWait()
+}
+
+extension Disposable {
+  public func disposeAndWait() {
+    if let node = self as? any DisposalNode { DisposalWalk.disposeAndWait(node) } else { dispose() }
+  }
 }

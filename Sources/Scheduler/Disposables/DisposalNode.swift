@@ -12,3 +12,17 @@ protocol DisposalNode: AnyObject, Cancelable {
   /// Becomes disposed, and moves all children it held into `walk` by at most one push. Does nothing the second time.
   func detachChildren(into walk: inout DisposalWalk)
 }
+
+/// A node that stands for work that may be running when it is disposed.
+protocol AwaitedNode: DisposalNode {
+  /// Announces a wait, before the disposal.
+  func beginWait() -> LateReturn
+  /// Waits for the end of the work, unless this thread is inside of it. Returns what is to be waited for besides.
+  func endWait(_ late: LateReturn) -> (any Disposable)?
+}
+
+/// Where work that was disposed while it ran leaves what it returned, for those who wait for its end: they wait for that, too.
+// Unchecked, because the compiler does not see that it is guarded by the lock of the node that it was announced to.
+final class LateReturn: @unchecked Sendable {
+  var returned: (any Disposable)?
+}

@@ -39,6 +39,11 @@ struct DisposalWalk {
   private var outer: [Frame] = []
   /// Whether what is pushed now is to be disposed, or else released.
   private var disposes: Bool
+  /// What is to be waited for after the disposal; nil if nothing is.
+  private var awaited: [Awaited]?
+
+  /// Something that was disposed; and, if it is a node, what its wait was announced with.
+  private typealias Awaited = (disposable: any Disposable, late: LateReturn?)
 
   /// Disposes `root` and all that is below it.
   static func dispose(_ root: some DisposalNode) {
@@ -52,6 +57,26 @@ struct DisposalWalk {
     } else {
       dispose { $0.push(child) }
     }
+  }
+
+  /// Disposes `root` and all that is below it, and then waits for what was running of that.
+  static func disposeAndWait(_ root: any DisposalNode) {
+    var awaited = disposed(root)
+    var next = 0
+    while next < awaited.count {
+      let (disposable, late) = awaited[next]
+      next += 1
+      guard let late, let node = disposable as? any AwaitedNode else {
+        disposable.disposeAndWait()
+        continue
+      }
+      if let returned = node.endWait(late) { awaited += disposed(returned) }
+    }
+  }
+
+  /// Disposes `root` and all that is below it. Returns what is to be waited for.
+  private static func disposed(_ root: any Disposable) -> [Awaited] {
+    run(disposing: true, awaited: [], csched_swift_drain_slot_()) { $0.push(root) } ?? []
   }
 
   /// Disposes what `fill` pushes and all that is below it.
@@ -73,22 +98,25 @@ struct DisposalWalk {
   private static func join(disposing: Bool, _ fill: (inout DisposalWalk) -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
     guard let active = slot.pointee?.assumingMemoryBound(to: DisposalWalk.self) else {
-      return run(disposing: disposing, slot, fill)
+      run(disposing: disposing, slot, fill)
+      return
     }
     active.pointee.disposes = disposing
     fill(&active.pointee)
   }
 
+  @discardableResult
   private static func run(
-    disposing: Bool, _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>, _ fill: (inout DisposalWalk) -> Void
-  ) {
-    var walk = DisposalWalk(disposes: disposing)
+    disposing: Bool, awaited: [Awaited]? = nil, _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>,
+    _ fill: (inout DisposalWalk) -> Void
+  ) -> [Awaited]? {
+    var walk = DisposalWalk(disposes: disposing, awaited: awaited)
     fill(&walk)
-    withUnsafeMutablePointer(to: &walk) { walk in
+    return withUnsafeMutablePointer(to: &walk) { walk in
       while true {
         switch walk.pointee.step() {
         case .next: break
-        case .over: return
+        case .over: return walk.pointee.awaited
         case .release(let reference):
           slot.pointee = UnsafeMutableRawPointer(walk)
           reference.release()  // its deinit, if this was the last reference, pushes to `walk`
@@ -154,11 +182,15 @@ struct DisposalWalk {
   private mutating func step() -> Step {
     guard let (child, isToDispose) = pop() else { return .over }
     guard let node = Self.node(child) else {
-      if isToDispose { child.dispose() }
+      if isToDispose {
+        child.dispose()
+        awaited?.append((child, nil))
+      }
       return .next
     }
     if isToDispose {
       disposes = true
+      if awaited != nil, let action = node as? any AwaitedNode { awaited!.append((action, action.beginWait())) }
       node.detachChildren(into: &self)
     }
     return .release(.passRetained(node))

@@ -1,8 +1,6 @@
-// States of `disposed`
-//   false  `observers` waits; nobody touches it but init and deinit
-//   true   `observers` belongs to the one thread that turned the flag
-// Obligations, orderings: as in AnonymousDisposable (A1 to A3); that the observer is called or revoked, and not both, is the
-//   composite's to decide (M1).
+// States of `disposed`: false; true, which is final.
+// Obligations, orderings: as in AnonymousDisposable (A1 and A3), with a composite to take the observer out of; that the observer is called
+//   or revoked, and not both, is the composite's to decide (M1). It is over when the composite is disposed (M4), too.
 // Checked by: "an observer that is revoked while the lifetime ends is called or revoked".
 // Models: swift/disposables/lifetime.swift.
 
@@ -13,8 +11,8 @@ final class LifetimeRegistration: Cancelable {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   private let key: DisposeKey
-  // Touched by the thread that won `disposed`, and by init and deinit, alone. No cycle: a lifetime does not hold its registrations.
-  nonisolated(unsafe) private var observers: CompositeDisposable?
+  /// No cycle: a lifetime does not hold its registrations.
+  private let observers: CompositeDisposable
 
   init(key: DisposeKey, in observers: CompositeDisposable) {
     self.key = key
@@ -22,11 +20,11 @@ final class LifetimeRegistration: Cancelable {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose
+    disposed.load(ordering: .acquiring) || observers.isDisposed  // A3: acquire; pairs with dispose
   }
 
   func dispose() {
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // A1, A3: release
-    observers.take()?.take(for: key)
+    observers.take(for: key)
   }
 }

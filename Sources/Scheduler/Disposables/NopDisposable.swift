@@ -1,4 +1,7 @@
 /// Does nothing: for work that was over before its disposable could be handed out. It has no storage.
-struct NopDisposable: Disposable {
+struct NopDisposable: Cancelable {
+  /// True: there is nothing that would still come.
+  var isDisposed: Bool { true }
+
   func dispose() {}
 }

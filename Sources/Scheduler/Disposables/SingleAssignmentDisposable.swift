@@ -84,9 +84,9 @@ public final class SingleAssignmentDisposable: DisposalNode {
   public func setDisposable(_ disposable: any Disposable) {
     let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // U1
     if old & Self.claimed != 0 {
-      fatalError(
-        "SingleAssignmentDisposable.setDisposable(_:) was called a second time: "
-          + "set it once, or use SerialDisposable or CompositeDisposable")
+      misuse(
+        "SingleAssignmentDisposable.setDisposable(_:) was called a second time",
+        "set it once, or use SerialDisposable or CompositeDisposable.")
     }
     if old & Self.disposed != 0 { return disposable.dispose() }  // U3
 

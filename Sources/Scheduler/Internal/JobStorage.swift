@@ -9,7 +9,9 @@ struct JobStorage: ~Copyable {
   private let words = FourWords()
 
   /// All zero. Stops the process if the core's job has outgrown the room.
-  init() { precondition(MemoryLayout<csched_job>.size <= MemoryLayout<FourWords>.size, "JobStorage: add words") }
+  init() {
+    if MemoryLayout<csched_job>.size > MemoryLayout<FourWords>.size { misuse("JobStorage.init", "add words") }
+  }
 
   var job: UnsafeMutablePointer<csched_job> {
     withUnsafePointer(to: words) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: csched_job.self) }
@@ -26,7 +28,7 @@ struct TimerStorage: ~Copyable {
 
   /// All zero. Stops the process if the core's timer has outgrown the room.
   init() {
-    precondition(MemoryLayout<csched_timer>.size <= MemoryLayout<ThirteenWords>.size, "TimerStorage: add words")
+    if MemoryLayout<csched_timer>.size > MemoryLayout<ThirteenWords>.size { misuse("TimerStorage.init", "add words") }
   }
 
   var timer: UnsafeMutablePointer<csched_timer> {

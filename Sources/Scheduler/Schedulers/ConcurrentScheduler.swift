@@ -20,9 +20,16 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// Makes one whose actions have that priority.
   public init(name: String = "", priority: SchedulerPriority = .default) {
     self.name = name
+    let core = PoolCore.shared(priority)
     // A place of its own, so that each of several schedulers with one priority is found as the current one.
-    let place = StandingCore(madeBy: { ConcurrentScheduler(name: name, priority: priority) })
-    super.init(core: PoolCore.shared(priority), place: place)
+    let place = StandingCore(madeBy: { ConcurrentScheduler(name: name, core: core, place: $0) })
+    super.init(core: core, place: place)
+  }
+
+  /// Makes one on a pool that may have ended: it then refuses.
+  init(name: String = "", core: PoolCore, place: StandingCore? = nil) {
+    self.name = name
+    super.init(core: core, place: place)
   }
 
   /// Starts the pool's first thread, unless it runs, or says why that cannot be done. A later attempt may succeed.

@@ -19,7 +19,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// The one that everybody shares; it acts on the calling thread.
   public static let instance = CurrentThreadScheduler()
 
-  private let core = StandingCore(madeBy: { CurrentThreadScheduler.instance })
+  let core = StandingCore(madeBy: { _ in CurrentThreadScheduler.instance })
 
   private init() { core.face(self) }
 
@@ -31,10 +31,11 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     if csched_trampoline_enter() {
-      return core.run {
+      let returned = core.run {
         defer { csched_trampoline_leave() }
         return action(state)
       }
+      return EndedAction.leading(to: returned)
     }
     let waiting = ScheduledAction(.disposing { action(state) })
     waiting.submit { csched_trampoline_run($0) }

@@ -9,7 +9,7 @@ public final class ImmediateScheduler: SchedulerType {
   /// The one that everybody shares: it has no state.
   public static let instance = ImmediateScheduler()
 
-  private let core = StandingCore(madeBy: { ImmediateScheduler.instance })
+  private let core = StandingCore(madeBy: { _ in ImmediateScheduler.instance })
 
   private init() { core.face(self) }
 
@@ -17,7 +17,7 @@ public final class ImmediateScheduler: SchedulerType {
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    core.run { action(state) }
+    EndedAction.leading(to: core.run { action(state) })
   }
 
   @discardableResult
@@ -36,8 +36,8 @@ public final class ImmediateScheduler: SchedulerType {
 
   @discardableResult
   public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
-    preconditionFailure(
-      "ImmediateScheduler.schedulePeriodic: the caller would never go on. Use a scheduler that has a thread or a queue."
-    )
+    misuse(
+      "ImmediateScheduler.schedulePeriodic",
+      "the caller would never go on. Use a scheduler that has a thread or a queue.")
   }
 }

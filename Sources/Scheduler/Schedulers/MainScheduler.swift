@@ -8,8 +8,9 @@ internal import CScheduler
 /// MainScheduler.run()                                        // a program without another main loop
 /// ```
 ///
-/// 1. ``instance`` runs an action at once when it is scheduled on the main thread and nothing is waiting or running there;
-///    otherwise it is queued. ``asyncInstance`` queues always.
+/// 1. ``instance`` runs an action at once when it is scheduled on the main thread and nothing is waiting or running there, by whichever
+///    way it came: an action of either, delayed, periodic, of a queue that stands on them, a C job; otherwise it is queued.
+///    ``asyncInstance`` queues always.
 /// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before.
 /// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``, or by Dispatch's or Foundation's main loop
 ///    (module `SchedulerMainLoop`).
@@ -19,7 +20,7 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   public static let instance: MainScheduler = MainScheduler()
   /// The one that never runs at once.
   public static let asyncInstance: MainScheduler = MainScheduler(
-    place: StandingCore(madeBy: { MainScheduler.asyncInstance }))
+    place: StandingCore(madeBy: { _ in MainScheduler.asyncInstance }))
 
   private init(place: StandingCore? = nil) { super.init(core: MainCore.shared, place: place) }
 
@@ -29,39 +30,18 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   public override func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    atOnce {
-      action(state)
-    } queued: { ticket in
-      super.schedule(state) { state in
-        defer { withExtendedLifetime(ticket) {} }
-        return action(state)
-      }
-    }
+    runsAtOnce
+      ? EndedAction.leading(to: core.run { action(state) }) : super.schedule(state, action: action)
   }
 
   @discardableResult
   public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    atOnce {
-      action()
-      return Disposables.create()
-    } queued: { ticket in
-      super.schedule {
-        action()
-        withExtendedLifetime(ticket) {}
-      }
-    }
+    guard runsAtOnce else { return super.schedule(action) }
+    core.run(action)
+    return Disposables.create()
   }
 
-  /// Calls one of the two. What an action captures is let go when it has run, or was disposed; only then is it not outstanding any
-  /// more, for which it holds the ticket.
-  private func atOnce(
-    _ run: () -> any Disposable, queued submit: (MainCore.Ticket) -> any Disposable
-  ) -> any Disposable {
-    let (ticket, isFirst) = MainCore.shared.takeTicket()
-    guard place == nil, isFirst, MainCore.shared.isHere else { return submit(ticket) }
-    defer { withExtendedLifetime(ticket) {} }
-    return core.run(run)
-  }
+  private var runsAtOnce: Bool { place == nil && MainCore.isFree }
 
   // MARK: running
 
@@ -92,18 +72,15 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
 
   // MARK: hosts
 
-  /// For the module that hands the main scheduler to another main loop: a descriptor that is readable when there is something to do.
-  package static func hostDescriptor() -> Int32 {
-    MainCore.shared.requireMain("hostDescriptor")
-    return csched_loop_fd(MainCore.shared.loop)
+  /// For the module that hands the main scheduler to another main loop: has `host` call what runs the actions from now on, in the order
+  /// in which it is given. Returns false, and does nothing, when there is a host already. Any thread.
+  package static func enter(_ host: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) -> Bool {
+    MainCore.shared.enter(host)
   }
 
-  /// For that module: runs what is ready, on whichever thread is the main one there.
-  package static func runInHost() {
-    let loop = MainCore.shared.loop
-    csched_loop_attach(loop)
-    csched_loop_run_ready(loop, 1_024)
-    _ = csched_loop_run_until(loop, 0)  // takes a stop that was meant for nobody here
-    if !csched_is_main_thread() { csched_loop_detach(loop) }
-  }
+  /// For that module: a descriptor that is readable when ``runDueInHost()`` is to be called. On the thread that is the main one there.
+  package static func hostDescriptor() -> Int32 { MainCore.shared.inHost { csched_loop_fd($0) } }
+
+  /// For that module: runs the delayed actions that are due. On the thread that is the main one there.
+  package static func runDueInHost() { MainCore.shared.runDue() }
 }

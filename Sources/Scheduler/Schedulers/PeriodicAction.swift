@@ -1,13 +1,15 @@
-// States: those of the job (job.c) · `disposed`: final.
+// States: those of the job (job.c), and of its end (ActionEnd.swift) · `disposed`: final.
 // Obligations
 //   Z1  After the disposal no tick begins, also none that its own run has submitted meanwhile.
 //   Z2  When it is over, its work and captures are gone, and the scheduler is let go, once.
 //   Z3  Whoever sees it disposed sees what was before that disposal.
 //   Z4  Whoever submits it holds it for as long as it looks at it afterwards: another thread may cancel it and let go of it at once.
+//   Z5  Who disposes and waits returns after the tick in progress; by whichever thread, it is over then.
 // Orderings
 //   dispose: its store, fence, its cancel · run: its submission, fence, its look at `disposed`: one of the two sees the other
 //   the store of `disposed` releases, pairs with `isDisposed`
-// Checked by: "periodic actions are disposed by other threads while they tick".
+// Checked by: "periodic actions are disposed by other threads while they tick", "a tick that is due at once does not begin after dispose",
+//   "disposeAndWait waits for the tick in progress, and none follows".
 // Models: swift/actions/periodic.swift.
 
 internal import CScheduler
@@ -16,13 +18,15 @@ internal import Synchronization
 /// A closure that runs again and again, on one timer of the core that is submitted anew by its own run.
 ///
 /// Dispose against the timer's own submission: the one writes `disposed` and then cancels, the other submits and then looks at
-/// `disposed`, each with a full fence in between. So one of the two cancels what was submitted.
+/// `disposed`, each with a full fence in between. So one of the two cancels what was submitted; or, where another thread has begun to run
+/// that by then, this run sees that it is disposed.
 final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   // Unchecked, because the compiler does not see that `work` and `due` belong to whoever moved the job's state on: its runner or
   // its canceller.
   private let counted = CountedDisposable()
   private let storage = TimerStorage()
   private let disposed = Atomic(false)
+  private let ending = ActionEnd()
   private let timing: PeriodicTiming
   private let core: TargetCore
   private let place: TargetCore?
@@ -55,9 +59,15 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
 
   func run() {
     let work = work.take()!
-    if let place { place.run(work.call) } else { work.call() }
+    let begun = csched_now()
+    // Another thread may have submitted this tick while it was disposed, and not have come to cancel it.
+    if !disposed.load(ordering: .relaxed) {  // Z1: a disposal that this comes after has happened before
+      ending.within { if let place { place.run(work.call) } else { work.call() } }
+    }
     // hint: the job's state decides who may touch `work`
-    guard !disposed.load(ordering: .relaxed), let next = timing.next(after: due, endedAt: csched_now()) else {
+    guard !disposed.load(ordering: .relaxed), let next = next(begunAt: begun) else {
+      self.work = consume work
+      drop()
       return
     }
     self.work = consume work
@@ -70,16 +80,36 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }  // hint: the fence orders it
   }
 
-  func drop() { work = nil }
+  private func next(begunAt begun: csched_time) -> csched_time? {
+    let now = csched_now()
+    guard let next = timing.next(after: due, begunAt: begun, endedAt: now) else { return nil }
+    // What is due is delivered at once; where that may run it at once, too, tick inside tick, a timer brings it.
+    return core.mayRunInside ? max(next, csched_time_after(now, 20_000)) : next
+  }
 
-  func letGo() { core.letGo() }
+  func drop() {
+    ending.within { work = nil }
+    ending.end()  // Z5
+  }
 
-  var isDisposed: Bool { disposed.load(ordering: .acquiring) }  // Z3: acquire; pairs with dispose
+  func letGo() {
+    core.letGo()
+    ending.endIfForgotten()
+  }
+
+  var isDisposed: Bool {
+    disposed.load(ordering: .acquiring) || ending.isOver  // Z3: acquire; pairs with dispose
+  }
 
   func dispose() {
     disposed.store(true, ordering: .releasing)  // Z3: release; pairs with isDisposed
     atomicMemoryFence(ordering: .sequentiallyConsistent)  // Z1: pairs with run's
     csched_timer_cancel(storage.timer)
+  }
+
+  func disposeAndWait() {
+    dispose()
+    ending.wait()  // Z5: the tick in progress, or whoever submits it, ends it
   }
 }
 

@@ -1,14 +1,25 @@
 /// When a periodic action runs.
 ///
-/// A period that moves time by nothing (zero, or negative) has one tick.
+/// A period that is zero or negative has its next tick as soon as the last one has ended, until it is disposed: each tick waits for its turn
+/// behind the other work of the scheduler, which goes on. The pace makes no difference then. Virtual time, which such a tick does not move,
+/// has one tick only: there would be no end of them.
 public struct PeriodicTiming: Hashable, Sendable {
   /// What becomes of ticks whose time has passed when the action comes to run.
+  ///
+  /// The first ticks of a period of 10 ms, where the one of 20 ms was delivered late, at 45 ms; and where it came in time, but took until
+  /// 45 ms:
+  ///
+  /// | | delivered at 45 | ended at 45 |
+  /// |---|---|---|
+  /// | `coalesce` | 10, **45**, 50, 60 | 10, 20, **45**, 50, 60 |
+  /// | `catchUp` | 10, **45, 45, 45**, 50, 60 | 10, 20, **45, 45**, 50, 60 |
+  /// | `skip` | 10, **45**, 50, 60 | 10, 20, 50, 60 |
   public enum LateTicks: Hashable, Sendable {
-    /// All that were missed become one, which runs at once; the next is on the grid again.
+    /// One tick at once stands for all whose time has come before it begins; the next is the first on the grid that is yet to come then.
     case coalesce
     /// Each is made up for, one after the other, at once.
     case catchUp
-    /// They are left out: the next tick is the first on the grid that is yet to come.
+    /// They are left out: after a tick, the next is the first on the grid that is yet to come when it ends.
     case skip
   }
 
@@ -16,7 +27,7 @@ public struct PeriodicTiming: Hashable, Sendable {
   public enum Pace: Hashable, Sendable {
     /// From when the last one was due. Ticks lie on a grid, and the grid does not drift.
     case fixedRate(late: LateTicks)
-    /// From the end of the last one.
+    /// From the end of the last one, however late that was.
     case fixedDelay
   }
 
@@ -40,24 +51,46 @@ public struct PeriodicTiming: Hashable, Sendable {
     self.pace = pace
   }
 
-  /// The moment of the tick after the one that was due at `last`, now that it has ended at `end`; `nil` when there is none.
-  public func next(after last: MonotonicTime, endedAt end: MonotonicTime) -> MonotonicTime? {
-    next(after: last.nanoseconds, endedAt: end.nanoseconds).map(MonotonicTime.init(nanoseconds:))
+  /// The moment of the tick after one; it is to run at once where that has passed. `nil` when there is none: time has come to its end.
+  ///
+  /// - Parameters:
+  ///   - last: when that one was due.
+  ///   - begin: when it began; in time, if left out.
+  ///   - end: when it ended.
+  public func next(
+    after last: MonotonicTime, begunAt begin: MonotonicTime? = nil, endedAt end: MonotonicTime
+  ) -> MonotonicTime? {
+    next(after: last.nanoseconds, begunAt: begin?.nanoseconds ?? last.nanoseconds, endedAt: end.nanoseconds)
+      .map(MonotonicTime.init(nanoseconds:))
   }
 
-  func next(after last: UInt64, endedAt end: UInt64) -> UInt64? {
+  func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64) -> UInt64? {
+    if last == .max { return nil }
     let span = period.saturatedNanoseconds
-    guard span > 0 else { return nil }
-    func add(_ start: UInt64, _ span: UInt64) -> UInt64 {
-      let (sum, overflow) = start.addingReportingOverflow(span)
-      return overflow ? .max : sum
+    guard span > 0 else { return max(last, end) }
+    let step = UInt64(span)
+    /// The moment so many steps after `last`.
+    func tick(_ number: UInt64) -> UInt64 {
+      let (distance, isBeyond) = number.multipliedReportingOverflow(by: step)
+      return isBeyond ? .max : last.nanoseconds(adding: distance)
     }
-    let step = UInt64(span), due = add(last, step)
+    /// How many steps after `last` the latest tick is whose time has come at `moment`.
+    func latest(at moment: UInt64) -> UInt64 { moment > last ? (moment - last) / step : 0 }
     switch pace {
-    case .fixedDelay: return add(end, step)
-    case .fixedRate(.catchUp): return due
-    case .fixedRate(.coalesce): return due > end ? due : add(last, (end - last) / step * step)
-    case .fixedRate(.skip): return due > end ? due : add(last, ((end - last) / step + 1) * step)
+    case .fixedDelay: return end.nanoseconds(adding: step)
+    case .fixedRate(.catchUp): return tick(1)
+    case .fixedRate(.skip): return tick(latest(at: end) + 1)
+    case .fixedRate(.coalesce):
+      // What has come before it began it stands for; of what has come since, one is left.
+      return tick(max(latest(at: begin) + 1, latest(at: end)))
     }
+  }
+}
+
+extension UInt64 {
+  /// This many nanoseconds and `span` more, held at the end.
+  fileprivate func nanoseconds(adding span: UInt64) -> UInt64 {
+    let (sum, overflow) = addingReportingOverflow(span)
+    return overflow ? .max : sum
   }
 }

@@ -1,9 +1,11 @@
-// States: those of the job (job.c) · `disposed`: final, and only a mark.
+// States: those of the job (job.c), and of its end (ActionEnd.swift) · `disposed`: final, and only a mark.
 // Obligations
 //   I1  The work runs or is dropped, once; dropped or run, its captures are gone when that is over.
 //   I2  Whoever sees it disposed sees what was before that disposal.
+//   I3  Who disposes and waits returns after the run, or the drop, by whichever thread.
 // Orderings: the job's; the store of `disposed` releases, pairs with `isDisposed`.
-// Checked by: "cancel against run: each action runs or is dropped, once".
+// Checked by: "cancel against run: each action runs or is dropped, once",
+//   "disposeAndWait returns after the running action has ended, and what it did is visible".
 // Models: swift/actions/actions.swift.
 
 internal import CScheduler
@@ -18,6 +20,7 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
   private let counted = CountedDisposable()
   private let storage = JobStorage()
   private let disposed = Atomic(false)
+  private let ending = ActionEnd()
   @exclusivity(unchecked) private var work: HeldClosure?
   private let place: TargetCore?
 
@@ -36,20 +39,35 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
     return queue(storage.job)
   }
 
+  /// Calls `body` with the job, to look at.
+  func lookAt(_ body: (UnsafePointer<csched_job>) -> Void) { body(storage.job) }
+
   func run() {
     let work = work.take()!
     if let place { place.run(work.call) } else { work.call() }
+    _ = consume work
+    ending.endRun()
   }
 
-  func drop() { work = nil }
+  func drop() {
+    ending.within { work = nil }
+    ending.end()
+  }
 
-  func letGo() {}
+  func letGo() { ending.endIfForgotten() }
 
-  var isDisposed: Bool { disposed.load(ordering: .acquiring) }  // I2: acquire; pairs with dispose
+  var isDisposed: Bool {
+    disposed.load(ordering: .acquiring) || ending.isOver  // I2: acquire; pairs with dispose
+  }
 
   func dispose() {
     disposed.store(true, ordering: .releasing)  // I2: release; pairs with isDisposed
     csched_job_cancel(storage.job)
+  }
+
+  func disposeAndWait() {
+    dispose()
+    ending.wait(for: storage.job)  // I3
   }
 }
 

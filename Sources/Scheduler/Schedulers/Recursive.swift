@@ -18,8 +18,9 @@ extension ImmediateSchedulerType {
   public func scheduleRecursive<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   ) -> any Cancelable {
+    if let unimplemented { return unimplemented.refuse("scheduleRecursive(_:action:)") }
     let recursion = Recursion(scheduler: self, body: RecursiveBody(action))
-    recursion.schedule(turn(state, of: recursion))
+    recursion.schedule(turn(state, of: RecursionLife(recursion)))
     return recursion
   }
 
@@ -28,7 +29,8 @@ extension ImmediateSchedulerType {
   public func scheduleRecursive(
     _ action: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) -> any Cancelable {
-    scheduleRecursive(()) { _, again in action { again(()) } }
+    if let unimplemented { return unimplemented.refuse("scheduleRecursive(_:)") }
+    return scheduleRecursive(()) { _, again in action { again(()) } }
   }
 }
 
@@ -40,9 +42,35 @@ private final class RecursiveBody<State: Sendable>: Sendable {
 }
 
 /// A turn with its state, to be given the recursion's body.
-private func turn<State: Sendable>(_ state: State, of recursion: Recursion) -> Recursion.Turn {
+private func turn<State: Sendable>(_ state: State, of life: RecursionLife) -> Recursion.Turn {
   { body in
-    unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { recursion.schedule(turn($0, of: recursion)) }
+    unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { life.recursion.schedule(turn($0, of: life)) }
+  }
+}
+
+/// Held by each turn, and by each means to ask for another: when it ends, the recursion is over.
+private final class RecursionLife: Sendable {
+  let recursion: Recursion
+  init(_ recursion: Recursion) { self.recursion = recursion }
+  deinit { recursion.finish() }
+}
+
+/// A turn that has been scheduled: the scheduler's closure alone holds it, so it ends unbegun if that is dropped.
+private final class ScheduledTurn: Sendable {
+  private let recursion: Recursion
+  private let number: UInt64
+  // Taken by who begins it, whom the recursion lets do so once; and by deinit.
+  nonisolated(unsafe) private var turn: Recursion.Turn?
+
+  init(_ turn: @escaping Recursion.Turn, number: UInt64, of recursion: Recursion) {
+    (self.turn, self.number, self.recursion) = (turn, number, recursion)
+  }
+
+  deinit { if turn != nil { recursion.forget(number) } }
+
+  func begin() {
+    guard recursion.forget(number), let turn = turn.take() else { return }
+    recursion.take(consume turn)
   }
 }
 
@@ -52,7 +80,7 @@ private final class Recursion: Cancelable {
   typealias Body = AnyObject & Sendable
   typealias Turn = @Sendable (any Body) -> Void
 
-  /// A thread that is in a turn, and what the turn has asked for that would have run inside it.
+  /// A thread that is in a turn, and what the turn has asked for that would have run inside it; or one that disposes.
   private struct Inside {
     let thread: UInt
     var next: [Turn] = []
@@ -64,13 +92,22 @@ private final class Recursion: Cancelable {
     var last: UInt64 = 0
     var inside: [Inside] = []
     var isDisposed = false
+    var isAwaited = false
     var body: (any Body)?
+
+    /// Takes a thread out. Returns whether that is waited for.
+    mutating func leave(at index: Int) -> Bool {
+      inside.remove(at: index)
+      defer { isAwaited = false }
+      return isAwaited
+    }
   }
 
   private let scheduler: any ImmediateSchedulerType
   /// On the immediate scheduler a turn inside a turn need not be tried to be known.
   private let isImmediate: Bool
   private let turns: Protected<Turns>
+  private let ends = Occurrence()
 
   init(scheduler: any ImmediateSchedulerType, body: any Body) {
     self.scheduler = scheduler
@@ -78,8 +115,6 @@ private final class Recursion: Cancelable {
     turns = Protected(Turns(body: body))
     Counted.closures(1)
   }
-
-  deinit { if turns.withLock({ $0.body != nil }) { Counted.closures(-1) } }
 
   func schedule(_ turn: @escaping Turn) {
     let thread = csched_swift_thread_()
@@ -94,7 +129,7 @@ private final class Recursion: Cancelable {
       return $0.last
     }
     guard let number else { return }
-    let token = scheduler.schedule { [self] in begin(number, turn) }
+    let token = submit(turn, number)
     let isLate = turns.withLock {
       if $0.pending[number] != nil { $0.pending[number] = token }
       return $0.isDisposed
@@ -102,11 +137,21 @@ private final class Recursion: Cancelable {
     if isLate { token.dispose() }
   }
 
+  private func submit(_ turn: @escaping Turn, _ number: UInt64) -> any Disposable {
+    let scheduled = ScheduledTurn(turn, number: number, of: self)
+    return scheduler.schedule { scheduled.begin() }
+  }
+
+  /// Takes the turn with that number out of those that are pending. Returns whether it was there.
+  @discardableResult
+  fileprivate func forget(_ number: UInt64) -> Bool {
+    turns.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // what cancelled it ends outside of the lock
+  }
+
   /// Takes the turn, and then those that would have run inside it.
-  private func begin(_ number: UInt64, _ turn: @escaping Turn) {
+  fileprivate func take(_ turn: consuming @escaping Turn) {
     let thread = csched_swift_thread_()
     let isOutermost = turns.withLock {
-      _ = $0.pending.removeValue(forKey: number)
       if let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
         $0.inside[here].next.append(turn)
         return false
@@ -115,32 +160,57 @@ private final class Recursion: Cancelable {
       return true
     }
     guard isOutermost else { return }
-    var due = [turn]
+    var due = [consume turn]  // nobody else holds it: what it captures ends with it, inside
     while !due.isEmpty {
       for turn in due {
-        guard let body = turns.withLock({ $0.body }) else { break }
+        guard let body = turns.withLock({ $0.body }) else { break }  // disposed
         turn(body)
       }
       due.removeAll(keepingCapacity: true)
-      turns.withLock {
+      let isAwaited = turns.withLock {
         let here = $0.inside.firstIndex { $0.thread == thread }!
         swap(&due, &$0.inside[here].next)
-        if due.isEmpty { $0.inside.remove(at: here) }
+        return due.isEmpty && $0.leave(at: here)
       }
+      if isAwaited { ends.happen() }
     }
   }
 
   var isDisposed: Bool { turns.withLock { $0.isDisposed } }
 
   func dispose() {
+    let thread = csched_swift_thread_()
     let (tokens, body) = turns.withLock {
       $0.isDisposed = true
+      $0.inside.append(Inside(thread: thread))
       let pending = $0.pending
       $0.pending = [:]
       return (pending, $0.body.take())
     }
     for (_, token) in tokens.sorted(by: { $0.key < $1.key }) { token?.dispose() }
     if body != nil { Counted.closures(-1) }
-    _ = consume body
+    _ = (consume tokens, consume body)
+    let isAwaited = turns.withLock { turns in
+      turns.leave(at: turns.inside.lastIndex { $0.thread == thread }!)
+    }
+    if isAwaited { ends.happen() }
   }
+
+  func disposeAndWait() {
+    dispose()
+    while let mark = markOfOthers() { ends.wait(since: mark) }
+  }
+
+  /// A mark to wait from, if other threads are inside, and this one is not.
+  private func markOfOthers() -> UInt32? {
+    let thread = csched_swift_thread_()
+    return turns.withLock {
+      guard !$0.inside.isEmpty, $0.inside.allSatisfy({ $0.thread != thread }) else { return nil }
+      $0.isAwaited = true
+      return ends.mark
+    }
+  }
+
+  /// Becomes over: nobody can ask for another turn.
+  fileprivate func finish() { dispose() }
 }

@@ -1,7 +1,8 @@
-// States: those of the job (job.c), and those of its links, under `lock` (ActionChain.swift) · `disposed`: final, written under the lock.
+// States: those of the job (job.c), of its end (ActionEnd.swift), and of its links, under `lock` (ActionChain.swift) · `disposed`: final,
+//   written under the lock.
 // Obligations
 //   Y4  Whoever sees it disposed sees what was before that disposal.
-//   Those of its links (Y1 to Y3) are in ActionChain.swift.
+//   Those of its links (Y1 to Y3, Y5) are in ActionChain.swift; it is waited for as in PlainAction.swift (I3).
 // Orderings: the job's and the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it".
 // Models: swift/actions/actions.swift.
@@ -24,6 +25,7 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
   private let storage = TimerStorage()
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
+  private let ending = ActionEnd()
   @exclusivity(unchecked) private var held: CountedClosure?
   @exclusivity(unchecked) private var body: Body?
   @exclusivity(unchecked) private var links = ActionLinks<ScheduledAction>()
@@ -64,6 +66,12 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
   // MARK: the core's side
 
   func run() {
+    perform()
+    held = nil
+    ending.endRun()
+  }
+
+  private func perform() {
     switch body.take()! {
     case .plain(let work):
       if let place { place.run(work) } else { work() }
@@ -72,14 +80,16 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
       let returned = place?.run(work) ?? work()
       settle(type(of: returned) == NopDisposable.self ? nil : returned)
     }
-    held = nil
   }
 
   func drop() {
-    body = nil
-    held = nil
-    let holder = withLinks { links, _ in links.end() }
-    _ = consume holder
+    ending.within {
+      body = nil
+      held = nil
+      let holder = withLinks { links, _ in links.end() }
+      _ = consume holder
+    }
+    ending.end()
   }
 
   @inline(__always)
@@ -87,11 +97,16 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
     lock.withLock { body(&links, disposed.load(ordering: .relaxed)) }  // hint: under the lock the lock orders it
   }
 
-  func letGo() { core?.letGo() }
+  func letGo() {
+    core?.letGo()
+    ending.endIfForgotten()
+  }
 
   // MARK: the user's side
 
-  var isDisposed: Bool { disposed.load(ordering: .acquiring) }  // Y4: acquire; pairs with detachChildren
+  var isDisposed: Bool {
+    disposed.load(ordering: .acquiring) || ending.isOver  // Y4: acquire; pairs with detachChildren
+  }
 
   // Speed only: most have nothing below them, and need no walk (a fifth of the time of a timer and its cancellation).
   func dispose() { if let returned = detach() { DisposalWalk.disposeChild(returned) } }
@@ -108,6 +123,8 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
     if core == nil { csched_job_cancel(storage.job) } else { csched_timer_cancel(storage.timer) }
     return returned
   }
+
+  func awaitEnd() { ending.wait(for: storage.job) }
 }
 
 private let scheduledJobType = JobType(

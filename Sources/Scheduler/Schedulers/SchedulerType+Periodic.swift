@@ -1,3 +1,5 @@
+internal import CScheduler
+
 extension SchedulerType {
   /// Runs `action` again and again, each time with what it returned before.
   ///
@@ -6,6 +8,7 @@ extension SchedulerType {
   public func schedulePeriodic<State: Sendable>(
     _ state: State, _ timing: PeriodicTiming, action: @escaping @Sendable (State) -> State
   ) -> any Disposable {
+    if let unimplemented { return unimplemented.refuse("schedulePeriodic(_:_:action:), every \(timing.period),") }
     let state = Protected(Optional(state))
     return schedulePeriodic(timing) {
       guard let last = state.withLock({ $0.take() }) else { return }
@@ -19,7 +22,10 @@ extension SchedulerType {
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
   ) -> any Disposable {
-    schedulePeriodic(state, PeriodicTiming(startAfter: startAfter, every: period), action: action)
+    if let unimplemented {
+      return unimplemented.refuse("schedulePeriodic(_:startAfter:period:action:), every \(period),")
+    }
+    return schedulePeriodic(state, PeriodicTiming(startAfter: startAfter, every: period), action: action)
   }
 
   /// Runs `action` after `delay` and then every `period`, each time up to `leeway` late.
@@ -28,7 +34,8 @@ extension SchedulerType {
     after delay: Duration, repeating period: Duration, leeway: Duration = .zero,
     _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, leeway: leeway), action: action)
+    if let unimplemented { return unimplemented.refuse("schedule(after:repeating:leeway:_:), every \(period),") }
+    return schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, leeway: leeway), action: action)
   }
 
   /// Made of delayed actions, for schedulers that have no timers of their own.
@@ -42,52 +49,130 @@ extension SchedulerType {
 
 /// A periodic action out of delayed ones.
 private final class Ticks: Cancelable {
+  private struct State {
+    /// When it is over, whoever is inside lets go of it.
+    var action: (@Sendable () -> Void)?
+    /// The thread that calls the action, or lets go of it; 0: none.
+    var inside: UInt = 0
+    var isAwaited = false
+    var isOver = false
+  }
+
   private let counted = CountedDisposable()
   private let timing: PeriodicTiming
   private let scheduler: any SchedulerType
   private let pending = SerialDisposable()
-  private let action: Protected<(@Sendable () -> Void)?>
+  private let state: Protected<State>
+  private let ends = Occurrence()
 
   init(_ timing: PeriodicTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable () -> Void) {
     self.timing = timing
     self.scheduler = scheduler
-    self.action = Protected(action)
+    state = Protected(State(action: action))
     Counted.closures(1)
   }
 
-  deinit { letGo() }
+  deinit { finish() }
 
   func start() { submit(due: scheduler.now.advanced(by: timing.startAfter), after: timing.startAfter) }
 
   private func submit(due: MonotonicTime, after delay: Duration) {
-    let next = SingleAssignmentDisposable()
+    let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)
     pending.disposable = next
     next.setDisposable(
-      scheduler.schedule((), after: delay) { [self] _ in
-        tick(due)
+      scheduler.schedule((), after: delay) { _ in
+        tick.run()
         return Disposables.create()
       })
   }
 
-  private func tick(_ due: MonotonicTime) {
-    guard !isDisposed, let work = action.withLock({ $0 }) else { return }
-    work()
-    let now = scheduler.now
-    guard !isDisposed, let next = timing.next(after: due.nanoseconds, endedAt: now.nanoseconds) else { return }
-    let moment = MonotonicTime(nanoseconds: next)
-    submit(due: moment, after: max(.zero, now.duration(to: moment)))
+  fileprivate func tick(_ due: MonotonicTime) {
+    let begin = scheduler.now
+    guard enter() else { return }
+    let end = scheduler.now
+    let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
+    if next == nil { finish() }
+    leave()
+    if let next { submit(due: next, after: max(.zero, end.duration(to: next))) }
   }
 
-  var isDisposed: Bool { pending.isDisposed }
+  /// Goes inside, and calls the action; not if it is over.
+  private func enter() -> Bool {
+    let action = state.withLock { state -> (@Sendable () -> Void)? in
+      guard state.inside == 0, !state.isOver, let action = state.action else { return nil }
+      state.inside = csched_swift_thread_()
+      return action
+    }
+    action?()
+    return action != nil
+  }
+
+  /// Whether the next tick would come at the same moment again, and again: time does not go on by itself there.
+  private func isStandingStill(since begin: MonotonicTime) -> Bool {
+    guard timing.period <= .zero else { return false }
+    let start = MonotonicTime.now
+    while start.duration(to: .now) < .microseconds(1) {}
+    return scheduler.now == begin
+  }
+
+  var isDisposed: Bool { pending.isDisposed || state.withLock { $0.isOver } }
 
   func dispose() {
     pending.dispose()
-    letGo()
+    finish()
   }
 
-  private func letGo() {
-    guard let action = action.withLock({ $0.take() }) else { return }
-    Counted.closures(-1)
-    _ = consume action
+  func disposeAndWait() {
+    dispose()
+    while let mark = markOfAnother() { ends.wait(since: mark) }
   }
+
+  /// A mark to wait from, if another thread is inside.
+  private func markOfAnother() -> UInt32? {
+    state.withLock { state in
+      guard state.inside != 0, state.inside != csched_swift_thread_() else { return nil }
+      state.isAwaited = true
+      return ends.mark
+    }
+  }
+
+  /// Becomes over, and lets go of the action, unless somebody inside does.
+  fileprivate func finish() {
+    let isInside = state.withLock { state in
+      state.isOver = true
+      guard state.inside == 0 else { return false }
+      state.inside = csched_swift_thread_()
+      return true
+    }
+    if isInside { leave() }
+  }
+
+  /// Comes from inside, where nothing stays of one that is over.
+  private func leave() {
+    while true {
+      let (action, isAwaited) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
+        if state.isOver, let action = state.action.take() { return (action, false) }
+        defer { (state.inside, state.isAwaited) = (0, false) }
+        return (nil, state.isAwaited)
+      }
+      if action == nil { return isAwaited ? ends.happen() : () }
+      Counted.closures(-1)
+    }
+  }
+}
+
+/// A tick that has been scheduled: the scheduler's closure alone holds it, so it ends uncalled if that is dropped.
+private final class Tick: Sendable {
+  private let due: MonotonicTime
+  // Taken when it begins, which a scheduler lets happen once.
+  nonisolated(unsafe) private var ticks: Ticks?
+
+  init(_ due: MonotonicTime, of ticks: Ticks) {
+    self.due = due
+    self.ticks = ticks
+  }
+
+  deinit { ticks?.finish() }
+
+  func run() { ticks.take()?.tick(due) }
 }

@@ -48,6 +48,7 @@ extension SchedulerType {
   public func scheduleRelative<State: Sendable>(
     _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    schedule(state, after: dueTime, action: action)
+    if let unimplemented { return unimplemented.refuse("scheduleRelative(_:dueTime:action:), after \(dueTime),") }
+    return schedule(state, after: dueTime, action: action)
   }
 }

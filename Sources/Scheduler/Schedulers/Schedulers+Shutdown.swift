@@ -23,10 +23,11 @@ extension Schedulers {
   /// Call it on the main thread. On another one the main scheduler is closed, and what waits there is left to the main thread. Inside of
   /// an action it would wait for itself: that stops the process with a message. Any number of times.
   public static func shutdown(_ policy: ThreadScheduler.StopPolicy = .runOutstanding) {
-    precondition(
-      csched_target_current() == nil && csched_loop_current() == nil && csched_trampoline_is_required(),
-      "Schedulers.shutdown: called inside of an action, which it would have to wait for. Call it outside of all actions."
-    )
+    guard csched_target_current() == nil, csched_loop_current() == nil, csched_trampoline_is_required() else {
+      misuse(
+        "Schedulers.shutdown",
+        "called inside of an action, which it would have to wait for. Call it outside of all actions.")
+    }
     SubscriptionScheduler.instance.letGo()
     PoolCore.shutDown(policy.core)
     csched_shutdown(policy.core)

@@ -59,11 +59,16 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     /// What the queue stands on has been stopped.
     case stopped
 
-    public var description: String {
+    static let function = "SerialScheduler.sync"
+
+    public var description: String { "\(Self.function): \(advice)" }
+
+    var advice: String {
       switch self {
       case .deadlock:
-        "SerialScheduler.sync: the caller keeps the queue from going on, so the wait could never end. Call the closure directly, or schedule it."
-      case .stopped: "SerialScheduler.sync: what the queue stands on has been stopped, so it takes no more."
+        "the caller keeps the queue from going on, so the wait could never end. Call the closure directly, or schedule it."
+      case .stopped:
+        "what the queue stands on has been stopped, so it takes no more. Make another queue, or use trySync."
       }
     }
   }
@@ -91,7 +96,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     let error = perform {
       do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
     }
-    if let error { preconditionFailure(error.description) }
+    if let error { misuse(SyncError.function, of: name, error.advice) }
     return result!
   }
 
@@ -108,7 +113,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// Room for what is on the stack of a thread that runs the idle queue itself.
   @usableFromInline
   struct InlineTurn {
-    var words: (UInt, UInt) = (0, 0)
+    var words: (UInt, UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0, 0)  // target.h asserts that it is as large
     @usableFromInline init() {}
   }
 
@@ -143,9 +148,9 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Takes one ``suspend()`` back. Without one it stops the process with a message.
   public func resume() {
-    precondition(
-      suspensions.subtract(1, ordering: .relaxed).newValue >= 0,
-      "SerialScheduler.resume: the queue is not suspended. Resume once for each suspend.")
+    if suspensions.subtract(1, ordering: .relaxed).newValue < 0 {
+      misuse("SerialScheduler.resume", of: name, "the queue is not suspended. Resume once for each suspend.")
+    }
     csched_serial_resume(queue.serial)
   }
 

@@ -2,7 +2,11 @@
 /// queue in the background.
 ///
 /// It is where subscriptions begin (ReactiveCocoa's subscription scheduler): values are sent on a known scheduler from the first.
-/// Delayed and periodic actions go to the scheduler that is current when they are asked for, if that has timers; else to the private queue.
+///
+/// 1. The main thread counts as the main scheduler: there an action runs at once too, with ``MainScheduler/instance`` as the current
+///    one.
+/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``; where there is none, to the private queue. So on the main thread
+///    they go to ``MainScheduler``, and never run in a program in which nobody runs that.
 public final class SubscriptionScheduler: SchedulerType {
   /// The one that everybody shares.
   public static let instance = SubscriptionScheduler()
@@ -25,21 +29,28 @@ public final class SubscriptionScheduler: SchedulerType {
 
   /// Where delayed work goes.
   private var timed: any SchedulerType {
-    guard let current = Schedulers.current, !(current is ImmediateScheduler) else { return background }
-    return current as? any SchedulerType ?? background
+    if let enclosing = Schedulers.enclosing { return enclosing }
+    return background
   }
 
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    Schedulers.hasCurrent ? action(state) : background.schedule(state, action: action)
+    if Schedulers.hasCurrent { return EndedAction.leading(to: action(state)) }
+    return MainCore.isHere
+      ? EndedAction.leading(to: MainCore.shared.run { action(state) }) : background.schedule(state, action: action)
   }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    guard Schedulers.hasCurrent else { return background.schedule(action) }
-    action()
+    if Schedulers.hasCurrent {
+      action()
+    } else if MainCore.isHere {
+      MainCore.shared.run(action)
+    } else {
+      return background.schedule(action)
+    }
     return Disposables.create()
   }
 

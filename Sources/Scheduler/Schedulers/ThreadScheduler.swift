@@ -79,10 +79,11 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   /// Waits until the thread has ended. Without a stop before or meanwhile that is for ever. Several threads may wait. On the
   /// thread itself the wait could never end: that stops the process with a message.
   public func join() {
-    precondition(
-      csched_thread_join(thread.thread) == 0,
-      "ThreadScheduler.join: called on the scheduler's own thread, which cannot wait for its own end. Join from another thread."
-    )
+    if csched_thread_join(thread.thread) != 0 {
+      misuse(
+        "ThreadScheduler.join", of: thread.name,
+        "called on the scheduler's own thread, which cannot wait for its own end. Join from another thread.")
+    }
   }
 
   /// Whether the caller runs on this scheduler's thread.
@@ -90,8 +91,10 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Stops the process with a message unless the caller runs on this scheduler's thread.
   public func preconditionOnThread() {
-    precondition(
-      isOnThread,
-      "ThreadScheduler.preconditionOnThread: called on another thread. Schedule the work on this scheduler.")
+    if !isOnThread {
+      misuse(
+        "ThreadScheduler.preconditionOnThread", of: thread.name,
+        "called on another thread. Schedule the work on this scheduler.")
+    }
   }
 }

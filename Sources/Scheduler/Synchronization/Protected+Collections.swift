@@ -3,9 +3,12 @@ extension Protected where Value: RangeReplaceableCollection {
   @inlinable
   public func append(_ element: Value.Element) { withLock { $0.append(element) } }
 
-  /// Appends `elements`, in one critical section. They are iterated under the lock.
+  /// Appends `elements`, in one critical section. They are iterated before it.
   @inlinable
-  public func append(contentsOf elements: some Sequence<Value.Element>) { withLock { $0.append(contentsOf: elements) } }
+  public func append(contentsOf elements: some Sequence<Value.Element>) {
+    let elements = Array(elements)
+    withLock { $0.append(contentsOf: elements) }
+  }
 }
 
 /// For an optional collection, such as `Data?`: the bytes of a response that has perhaps not begun. No import is needed.
@@ -18,11 +21,12 @@ extension Protected {
     }
   }
 
-  /// Appends `elements`, in one critical section; where there was no collection, one begins with them.
+  /// Appends `elements`, in one critical section; where there was no collection, one begins with them. They are iterated before it.
   @inlinable
   public func append<Wrapped: RangeReplaceableCollection>(
     contentsOf elements: some Sequence<Wrapped.Element>
   ) where Value == Wrapped? {
+    let elements = Array(elements)
     withLock { value in
       if value == nil { value = Wrapped(elements) } else { value!.append(contentsOf: elements) }
     }

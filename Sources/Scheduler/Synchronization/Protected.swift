@@ -12,10 +12,13 @@
 /// ```
 ///
 /// 1. One access takes the lock once. Two accesses are two: use ``withLock(_:)`` where they belong together.
-/// 2. A closure given to ``withLock(_:)``, ``read(_:)`` or ``write(_:)``, and what stands on the right of `+=`, runs under the
-///    lock. Touching the same value from inside stops the process with a message, since the lock is not recursive.
-/// 3. Everything else of yours stays outside: comparison, hash, computed properties that are read through a dynamic member,
-///    and the end of a value that an assignment replaces.
+/// 2. Under the lock runs what has access to the value in its place: a closure given to ``withLock(_:)``, ``read(_:)`` or
+///    ``write(_:)``; the operator, method or accessor that changes the value in place (`x += 1`, `x.append(1)`, `x.name = "a"`, and
+///    what those let go of); and, where the value is an object, the accessors of its properties that `$x.name` reads and sets.
+///    Touching the same value from inside stops the process with a message, since the lock is not recursive.
+/// 3. Everything else of yours stays outside: what stands on the right of an assignment or of `+=`, and the arguments of a method, which
+///    are evaluated before; comparison, hash, description; the sequence that is appended; computed properties of a value that are read
+///    through a dynamic member; and the end of what an assignment to `x` or to `$x.name` replaces.
 /// 4. The lock is unfair and its waiters sleep: keep sections short, and do not wait for other threads inside.
 ///
 /// The value and its lock live in one allocation. Idea and spelling: Alamofire's `Protected`.
@@ -105,11 +108,12 @@ public final class Protected<Value> {
     return other
   }
 
-  /// A property of the value, through `$x.name`: reading is done on a copy; changing it in place is one critical section.
+  /// A property of the value, through `$x.name`: reading is done on a copy; setting it, and changing it in place, is one critical section.
+  /// What setting replaces ends outside of the lock.
   @inlinable
   public subscript<Member>(dynamicMember path: WritableKeyPath<Value, Member>) -> Member {
     get { read()[keyPath: path] }
-    set { withLock { $0[keyPath: path] = newValue } }
+    set { exchange(newValue, at: path) }
     _modify {
       lock.lock()
       defer { lock.unlock() }
@@ -120,6 +124,34 @@ public final class Protected<Value> {
   /// A property of the value that can only be read, through `$x.name`; it is read on a copy, outside of the lock.
   @inlinable
   public subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { read()[keyPath: path] }
+
+  /// Replaces what is at `path`, and gives it back, so that it ends outside of the lock.
+  @inlinable
+  @discardableResult
+  func exchange<Member>(_ newMember: Member, at path: WritableKeyPath<Value, Member>) -> Member {
+    var other = newMember
+    withLock { swap(&$0[keyPath: path], &other) }
+    return other
+  }
+}
+
+extension Protected where Value: AnyObject {
+  /// A property of the object that the value is; read under the lock, because a copy of the value is the same object.
+  @inlinable
+  public subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { read { $0[keyPath: path] } }
+
+  /// A property of the object that the value is: reading it, setting it, and changing it in place is one critical section each. What
+  /// setting replaces ends outside of the lock.
+  @inlinable
+  public subscript<Member>(dynamicMember path: ReferenceWritableKeyPath<Value, Member>) -> Member {
+    get { read { $0[keyPath: path] } }
+    set { exchange(newValue, at: path) }
+    _modify {
+      lock.lock()
+      defer { lock.unlock() }
+      yield &value[keyPath: path]
+    }
+  }
 }
 
 // Unchecked, because the compiler does not know that `value` is only touched under `lock`. Conditional, because a value that may

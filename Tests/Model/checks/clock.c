@@ -1,4 +1,4 @@
-// clock.c: CL1, CL2, CL4 to CL6; delivery.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
+// clock.c: CL1, CL2, CL4 to CL6, CL8; delivery.c; clock_carry.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
 // the clocks' thread, too; what is overslept is a deadlock, or comes an age too late.
 
 #include "../engine/model.h"
@@ -6,6 +6,7 @@
 #include "../../../Sources/CScheduler/core/clock_internal.h"
 #include "../../../Sources/CScheduler/core/delivery_internal.h"
 #include "../../../Sources/CScheduler/core/job_internal.h"
+#include "../../../Sources/CScheduler/core/pool_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
@@ -62,7 +63,9 @@ static int refuse(csched_target *target, csched_job *job) {
   csched_target_discard(job);
   return ECANCELED;
 }
-static const csched_target_type performing = {.deliver = deliver}, refusing = {.deliver = refuse};
+// As if they were the library's: the clocks' thread calls them itself.
+static const csched_target_type performing = {.deliver = deliver, .passes_on_ = true},
+                                refusing = {.deliver = refuse, .passes_on_ = true};
 
 // One who waits until so many have been released, and all others have come to their ends, and then ends the clocks' thread.
 static void wait_and_end(void *unused) {
@@ -185,6 +188,33 @@ static void two_starts(void) {
   spawn(submit_soon, (void *)1);
 }
 
+// One that asks for the past of its clock again and again, and one of the other clock.
+static int again, again_at_other;
+static void ask_again(csched_job *job) {
+  if (again++ == 100 || again_at_other >= 0) csched_fetch_add_acq_rel(&ran, 1u);
+  else csched_target_submit_at_clock(&direct, CSCHED_CLOCK_WALL, (csched_timer *)job, 1, 0);
+}
+static void note_again(csched_job *job) {
+  again_at_other = again;
+  run(job);
+}
+static const csched_job_type asking = {ask_again, drop, NULL}, noting = {note_again, drop, release};
+static void flood(void *unused) {
+  (void)unused;
+  csched_timer_init(&timers[0], &asking, NULL);
+  csched_timer_init(&timers[1], &noting, NULL);
+  submit(1, 4 * SOON); // it comes due in the middle of the flood
+  submit(0, SOON);
+}
+static void beside_a_flood(void) {
+  begin(1, CSCHED_FOREVER);
+  clocks[1] = CSCHED_CLOCK_BOOT;
+  again = 0;
+  again_at_other = -1;
+  spawn(flood, NULL);
+}
+static void not_starved(void) { model_assert(again_at_other >= 0 && again_at_other <= 64); }
+
 // MARK: cancelled, refused
 
 static void cancel(void *unused) {
@@ -258,25 +288,79 @@ static void on_a_loop(void) {
   spawn(own_a_thread, NULL);
 }
 
+// MARK: a target of the user's
+
+// Called by the submitter, or by a worker; never by the thread that keeps the time.
+static uint32_t submitter;
+static bool is_allowed_here(void) { return csched_pool_current_() != NULL || csched_os_thread_id_() == submitter; }
+static int deliver_by_user(csched_target *target, csched_job *job) {
+  model_assert(is_allowed_here());
+  model_write(&owned, model_read(&owned) + 1); // one at a time
+  csched_target_perform(target, job);
+  return 0;
+}
+static void drop_by_user(csched_job *job) {
+  model_assert(is_allowed_here());
+  drop(job);
+}
+static void release_by_user(csched_job *job) {
+  model_assert(is_allowed_here());
+  release(job);
+}
+static const csched_target_type users = {.deliver = deliver_by_user};
+static const csched_job_type of_user = {run, drop_by_user, release_by_user};
+static void begin_of_user(int wants, void (*body)(void *), void *context) {
+  begin(wants, CSCHED_FOREVER);
+  direct.type = &users;
+  for (int i = 0; i < TIMERS; i++) csched_timer_init(&timers[i], &of_user, NULL);
+  spawn(body, context);
+}
+// The second comes late, perhaps, while the first is on its way.
+static void submit_two_of_user(void *unused) {
+  submitter = csched_os_thread_id_();
+  submit_both(unused);
+}
+static void carried(void) { begin_of_user(2, submit_two_of_user, NULL); }
+static void submit_without_carriers(void *unused) {
+  (void)unused;
+  submitter = csched_os_thread_id_();
+  submit(0, SOON);
+  model_refuse_threads(true); // the clocks' thread is there
+  csched_nap_(SOON + 10000);
+  model_refuse_threads(false);
+}
+static void carried_later(void) {
+  model_refuse_threads(false);
+  begin_of_user(1, submit_without_carriers, NULL);
+}
+static void submit_to_refusing(void *unused) {
+  (void)unused;
+  submitter = UINT32_MAX; // none
+  submit(0, SOON);
+}
+static void discarded(void) {
+  begin_of_user(1, submit_to_refusing, NULL);
+  direct.type = &refusing;
+}
+
 // MARK: deliveries: whoever is free to free the target waits for their ends
 
 static model_cell touched[2]; // by the delivery, after the push
 static uint32_t pushed;       // futex
 
 static int push_and_touch(csched_target *target, csched_job *job) {
-  (void)target;
-  csched_target_discard(job);
+  csched_target_perform(target, job);
   csched_store_release(&pushed, 1u);
   csched_futex_wake_(&pushed, 2);
   for (int i = 0; i < 2; i++) model_write(&touched[i], 1);
   return 0;
 }
-static const csched_target_type touching = {.deliver = push_and_touch};
+static const csched_target_type touching = {.deliver = push_and_touch, .passes_on_ = true};
 
 static void make(void *unused) {
   (void)unused;
   csched_job_submitted_(&timers[0].job, "make");
-  csched_delivery_make_(&timers[0]);
+  csched_delivery_make_(csched_clock_courier_(), &timers[0]);
 }
 static void wait_and_touch(void *cell) {
   while (csched_load_acquire(&pushed) == 0) csched_futex_wait_(&pushed, 0, CSCHED_FOREVER);
@@ -285,6 +369,7 @@ static void wait_and_touch(void *cell) {
 }
 static void reset_deliveries(const csched_target_type *kind) {
   reset(1, CSCHED_FOREVER);
+  due[0] = 0;
   direct.type = kind;
   timers[0].target = &direct;
   pushed = 0;
@@ -335,21 +420,25 @@ static void pool_end(void) {
 }
 
 const model_check clock_checks[] = {
-    {"clock: set past the deadline", set_forwards, all_ran},                               // CL1, CL2
-    {"clock: set back before the deadline, or on the way to the look", set_back, all_ran}, // CL1, CL2
-    {"clock: set past the deadline and back again", set_twice, all_ran},                   // CL1, CL2
-    {"clock: two clocks, and a suspension", suspended, all_ran},                           // CL1, CL2
-    {"clock: an earlier moment beside a later one", against_an_age, none_lost},            // CL2
-    {"clock: equal moments come in order", equal, in_order},                               // CL6
-    {"clock: two first submissions start one thread", two_starts, all_ran},                // CL2, CL4
-    {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},      // CL5
-    {"clock: cancelled far from its moment: gone at once", cancel_far, one_dropped},       // CL5
-    {"clock: the target refuses: dropped", target_refuses, one_dropped},                   // CL5
-    {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},        // CL4
-    {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran},  // CL2, CL5, DV1, DV2
-    {"delivery: what it touches after the push is freed after it", one_end, NULL},         // DV1, DV2
-    {"delivery: two wait for its end", two_ends, NULL},                                    // DV1, DV2
-    {"delivery: a loop is freed after it", loop_end, NULL},                                // DV1
-    {"delivery: a pool is freed after it", pool_end, NULL},                                // DV1
+    {"clock: set past the deadline", set_forwards, all_ran},                                           // CL1, CL2
+    {"clock: set back before the deadline, or on the way to the look", set_back, all_ran},             // CL1, CL2
+    {"clock: set past the deadline and back again", set_twice, all_ran},                               // CL1, CL2
+    {"clock: two clocks, and a suspension", suspended, all_ran},                                       // CL1, CL2
+    {"clock: an earlier moment beside a later one", against_an_age, none_lost},                        // CL2
+    {"clock: equal moments come in order", equal, in_order},                                           // CL6
+    {"clock: one that floods its clock does not keep the other waiting", beside_a_flood, not_starved}, // CL8
+    {"clock: two first submissions start one thread", two_starts, all_ran},                            // CL2, CL4
+    {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},                  // CL5
+    {"clock: cancelled far from its moment: gone at once", cancel_far, one_dropped},                   // CL5
+    {"clock: the target refuses: dropped", target_refuses, one_dropped},                               // CL5
+    {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},                    // CL4
+    {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran}, // CL2, CL5, DV1, DV2
+    {"clock: a target of the user's is told by a worker, in order", carried, in_order},   // DV3, DV4, CC1, CR1
+    {"clock: without a thread for that it is told later", carried_later, all_ran},        // CC2
+    {"clock: what a target refuses is dropped by a worker", discarded, one_dropped},      // DV3, CC1
+    {"delivery: what it touches after the push is freed after it", one_end, NULL},        // DV1, DV2
+    {"delivery: two wait for its end", two_ends, NULL},                                   // DV1, DV2
+    {"delivery: a loop is freed after it", loop_end, NULL},                               // DV1
+    {"delivery: a pool is freed after it", pool_end, NULL},                               // DV1
     {NULL, NULL, NULL},
 };

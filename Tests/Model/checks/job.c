@@ -1,9 +1,11 @@
-// job.c: J1 to J6, through a run queue as the way to the runner.
+// job.c: J1 to J6, J9, through a run queue as the way to the runner.
 
 #include "../engine/model.h"
 
 #include "../../../Sources/CScheduler/core/job_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <stdlib.h>
 
 static csched_job job;
 static model_cell work, held, memory;
@@ -120,6 +122,16 @@ static void resubmit_and_wait(void) {
   model_spawn(perform_once, NULL);
   model_spawn(cancel_only, NULL);
 }
+static void wait_and_see(void *unused) {
+  (void)unused;
+  if (csched_job_cancel_and_wait(&job) == CSCHED_CANCEL_RUNNING) model_assert(model_read(&work) == 1);
+}
+static void resubmit_and_see(void) {
+  start(true);
+  job.type = &resubmitting;
+  model_spawn(perform_once, NULL);
+  model_spawn(wait_and_see, NULL);
+}
 static void outstanding(void) {
   if (again == 1 && dropped == 0) csched_job_discard_(&job);
   else if (dropped == 1 && released == 0) csched_job_perform_(&job); // the husk
@@ -169,6 +181,112 @@ static void start_unreleased(void (*hand)(void *), bool with_cancel) {
 static void run_until_idle(void) { start_unreleased(perform, true); }
 static void discarded_until_idle(void) { start_unreleased(discard, false); }
 
+// Without a `release` the memory is the caller's when a wait has ended, or when the job is found idle. One job, on the heap.
+static csched_job *heap;
+static uint32_t users;
+static void perform_heap(void *unused) {
+  (void)unused;
+  csched_job_perform_(heap);
+}
+static void discard_heap(void *unused) {
+  (void)unused;
+  csched_job_discard_(heap);
+}
+static void free_when_idle(void *unused) {
+  (void)unused;
+  while (!csched_job_is_idle(heap)) csched_nap_(1000);
+  free(heap);
+}
+static void wait_and_free(void *unused) {
+  csched_cancel_result result = csched_job_cancel_and_wait(heap);
+  if (result == CSCHED_CANCEL_DROPPED) free_when_idle(unused); // the cancelled entry is linked still
+  else free(heap);                                             // by its runner alone it ends
+}
+static void wait_and_free_when_idle(void *unused) { // who discards it may be inside of `drop`
+  csched_job_cancel_and_wait(heap);
+  free_when_idle(unused);
+}
+static void last_of_two_frees(void *unused) {
+  csched_job_cancel_and_wait(heap);
+  if (csched_fetch_add_acq_rel(&users, 1u) == 1) free_when_idle(unused);
+}
+static void start_heap(void (*hand)(void *), void (*freeing)(void *)) {
+  start(false);
+  users = 0;
+  heap = malloc(sizeof *heap);
+  csched_job_init(heap, &unreleased, NULL);
+  csched_job_submitted_(heap, "check");
+  model_spawn(hand, NULL);
+  model_spawn(freeing, NULL);
+}
+static void freed_after_wait(void) { start_heap(perform_heap, wait_and_free); }
+static void freed_when_idle(void) { start_heap(perform_heap, free_when_idle); }
+static void discarded_and_freed(void) { start_heap(discard_heap, wait_and_free_when_idle); }
+static void freed_by_the_last(void) {
+  start_heap(perform_heap, last_of_two_frees);
+  model_spawn(last_of_two_frees, NULL);
+}
+static void run_or_dropped(void) { model_assert(ran + dropped == 1); }
+
+// A job that runs again and again, submitted by another than the waiter as soon as it is idle: a wait comes to its end all the same.
+static uint32_t turns, wait_is_over; // futexes
+static void tell(uint32_t *word) {
+  csched_fetch_add_acq_rel(word, 1u);
+  csched_futex_wake_(word, INT32_MAX);
+}
+static void run_slowly(csched_job *unused) {
+  (void)unused;
+  tell(&turns);
+  csched_nap_(1000); // so that whoever looks finds it running
+}
+static const csched_job_type slow = {run_slowly, drop, NULL};
+static void perform_on_and_on(void *unused) {
+  (void)unused;
+  for (;;) {
+    csched_job_perform_(&job);
+    if (csched_load_acquire(&wait_is_over) != 0) return;
+    while (!csched_job_is_idle(&job)) csched_nap_(1000); // its canceller may come last
+    csched_job_submitted_(&job, "check");
+  }
+}
+static void wait_for_one(void *unused) {
+  (void)unused;
+  for (uint32_t seen; (seen = csched_load_acquire(&turns)) == 0;) csched_futex_wait_(&turns, seen, CSCHED_FOREVER);
+  csched_job_cancel_and_wait(&job);
+  tell(&wait_is_over);
+}
+static void run_on_and_on(void) {
+  start(false);
+  turns = wait_is_over = 0;
+  job.type = &slow;
+  model_spawn(perform_on_and_on, NULL);
+  model_spawn(wait_for_one, NULL);
+}
+
+// One that is initialised in its run stops the process when the run ends, or, submitted by then, when its turn has come.
+static void run_and_reuse(csched_job *unused) {
+  (void)unused;
+  csched_job_init(&job, &unreleased, NULL);
+  csched_job_submitted_(&job, "check");
+}
+static const csched_job_type reusing = {run_and_reuse, drop, NULL};
+static void reused_in_run(void) {
+  start(false);
+  job.type = &reusing;
+  model_expect_panic("was initialised while it was in use");
+  model_spawn(perform_once, NULL);
+}
+static void begin_idle(void *unused) {
+  (void)unused;
+  csched_job_init(&job, &unreleased, NULL);
+  csched_job_perform_(&job);
+}
+static void reused_in_queue(void) {
+  start(false);
+  model_expect_panic("was initialised while it was in use");
+  model_spawn(begin_idle, NULL);
+}
+
 static void submit_twice(void *unused) {
   (void)unused;
   csched_job_submitted_(&job, "check");
@@ -194,5 +312,13 @@ const model_check job_checks[] = {
     {"job: found idle, after run or cancel, it may be used again", run_until_idle, NULL},                  // J3, J5
     {"job: found idle, after a discard, it may be used again", discarded_until_idle, NULL},                // J3
     {"job: submitting a pending one stops the process", submitted_twice, stopped},                         // J1
+    {"job: one that submits itself again: a waiter sees what it did", resubmit_and_see, outstanding},      // J5
+    {"job: submitted anew again and again: a waiter does not stay", run_on_and_on, NULL},                  // J5, J6
+    {"job: freed after cancel and wait", freed_after_wait, run_or_dropped},                                // J9
+    {"job: freed when it is idle", freed_when_idle, run_or_dropped},                                       // J9
+    {"job: freed after cancel and wait beside a discard", discarded_and_freed, run_or_dropped},            // J9
+    {"job: freed by the last of two that wait", freed_by_the_last, run_or_dropped},                        // J6, J9
+    {"job: initialised in its run: the process stops", reused_in_run, stopped},                            // J9
+    {"job: initialised while it is queued: the process stops", reused_in_queue, stopped},                  // J9
     {NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// lock.c: L1 to L8.
+// lock.c: L1 to L8, L10.
 
 #include "../engine/model.h"
 
@@ -220,6 +220,79 @@ static void unlocked_by_stranger(void) {
 }
 static void one_panic(void) { model_assert(model_panics() == 1); }
 
+// MARK: an owner that has ended
+
+enum { LOOK = 100000 }; // ns; longer than a spin
+
+static void nap_until(csched_time end) {
+  while (csched_now() < end) csched_nap_(LOOK);
+}
+
+static void keep_for_long(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  nap_until(csched_now() + 3 * LOOK);
+}
+static void hold_for_long(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  nap_until(csched_now() + LOOK);
+  use();
+  csched_lock_unlock(&lock);
+}
+// With the number it has the lock, as if the other one had let go of it and this one taken it since.
+static void unlock_as_the_first(void *unused) {
+  (void)unused;
+  while (!model_has_number_of(1)) csched_nap_(LOOK);
+  csched_lock_unlock(&lock);
+}
+
+// The waiter that stops leaves its frame in the bucket.
+static void stopped_for_ended(void) {
+  model_assert(model_panics() == (entered == 0));
+  csched_buckets_forget_();
+  memset(csched_lock_hints_, 0, sizeof csched_lock_hints_);
+}
+
+static void expect_looks(void) {
+  csched_lock_looks_after_ = LOOK;
+  csched_processors_seen_ = 1; // nobody spins: the looks come in few steps
+}
+
+static void kept_by_ended(void) {
+  reset();
+  expect_looks();
+  model_expect_panic("which has ended without unlocking it");
+  model_spawn(keep_locked, NULL);
+  model_spawn(lock_once, NULL);
+}
+static void kept_late_by_ended(void) {
+  reset();
+  expect_looks();
+  model_expect_panic("which has ended without unlocking it");
+  model_spawn(keep_for_long, NULL);
+  model_spawn(lock_once, NULL);
+}
+static void let_go_and_ended(void) {
+  reset();
+  expect_looks();
+  model_spawn(hold_for_long, NULL);
+  model_spawn(lock_once, NULL);
+}
+static void lock_kept(void *unused) {
+  while (csched_load_relaxed(&lock.owner) == 0) csched_nap_(LOOK);
+  lock_once(unused);
+}
+static void number_taken(void) {
+  reset();
+  expect_looks();
+  model_give_number_after_look(3, 1);
+  model_spawn(keep_locked, NULL);
+  model_spawn(lock_kept, NULL);
+  model_spawn(unlock_as_the_first, NULL);
+}
+static void one_section(void) { all_left(1); }
+
 // One that is awake gives up while another sleeps: it takes the owner's wake with it, unless it looks again.
 static void lock_for_a_moment(void *unused) {
   (void)unused;
@@ -260,6 +333,10 @@ const model_check lock_checks[] = {
     {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                    // B1, B2
     {"lock: a signal carries what the waker did", signalled, NULL},                            // B3, L7
     {"lock: freed by the last of its users", freed_by_last, NULL},                             // L8
+    {"lock: kept by a thread that has ended", kept_by_ended, stopped_for_ended},               // L10
+    {"lock: kept by a thread that ends later", kept_late_by_ended, stopped_for_ended},         // L10
+    {"lock: let go by a thread that then ends", let_go_and_ended, two_sections},               // L10
+    {"lock: let go by a thread whose number is taken", number_taken, one_section},             // L10
     {"lock: relock stops the process", relocked, one_panic},                                   // L6
     {"lock: relock with a deadline stops the process", relocked_in_time, one_panic},           // L6
     {"lock: unlock of an unlocked one stops the process", unlocked_twice, one_panic},          // L6

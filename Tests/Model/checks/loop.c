@@ -1,4 +1,4 @@
-// loop.c: P1 to P6. The loop belongs to a thread of the check.
+// loop.c: P1 to P6, P9; timer.c: W9; serial.c: S4. The loop belongs to a thread of the check.
 
 #include "../engine/model.h"
 
@@ -147,6 +147,242 @@ static void one_of_each(void) {
   destroy();
 }
 
+// MARK: batches
+
+enum { MANY = 18 };       // more than a batch takes of a kind
+enum { SOON = 10000000 }; // so that nothing is late when it is submitted
+static csched_timer many[MANY];
+static csched_job others[MANY];
+static csched_serial *queue;
+static int counted, counted_at_job, come_again;
+
+static void count(csched_job *job) {
+  (void)job;
+  counted++;
+}
+static void note_count(csched_job *job) {
+  (void)job;
+  counted_at_job = counted;
+}
+static const csched_job_type counting = {count, drop, NULL}, looking = {note_count, drop, NULL};
+
+static void begin_batches(void) {
+  create();
+  model_assert(csched_serial_create(&queue, csched_loop_target(loop)) == 0);
+  for (int i = 0; i < MANY; i++) {
+    csched_timer_init(&many[i], &counting, NULL);
+    csched_job_init(&others[i], &counting, NULL);
+  }
+  counted = come_again = 0;
+  counted_at_job = -1;
+}
+static void run_all(int wanted) {
+  while (counted < wanted || counted_at_job < 0) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
+  csched_serial_destroy(queue);
+}
+static void in_a_batch(void) {
+  model_assert(counted_at_job < MANY);
+  destroy();
+}
+
+// Timers that ask for a moment that has passed, again and again, and a job that comes while the first of them runs.
+static void ask_for_the_past(csched_job *job) {
+  if (counted++ == 0) {
+    csched_job_init(&jobs[0], &looking, NULL);
+    csched_loop_submit(loop, &jobs[0]);
+  }
+  if (++come_again < 2 * MANY) csched_loop_submit_at(loop, (csched_timer *)job, due[0]);
+}
+static const csched_job_type asking = {ask_for_the_past, drop, NULL};
+static void run_beside_the_past(void *unused) {
+  (void)unused;
+  begin_batches();
+  due[0] = csched_time_after(csched_now(), SOON);
+  for (int i = 0; i < 2; i++) {
+    csched_timer_init(&many[i], &asking, NULL);
+    csched_loop_submit_at(loop, &many[i], due[0]);
+  }
+  run_all(2 * MANY);
+}
+static void past_and_a_job(void) {
+  reset();
+  model_spawn(run_beside_the_past, NULL);
+}
+static void next_batch(void) {
+  model_assert(counted_at_job <= 2); // each of the two once
+  destroy();
+}
+
+static void call_job(csched_job *unused) {
+  (void)unused;
+  csched_job_init(&jobs[0], &looking, NULL);
+  csched_loop_submit(loop, &jobs[0]);
+}
+static const csched_job_type calling = {call_job, drop, NULL};
+static void run_beside_many_timers(void *unused) {
+  (void)unused;
+  begin_batches();
+  csched_time soon = csched_time_after(csched_now(), SOON);
+  for (int i = 0; i < MANY; i++) csched_loop_submit_at(loop, &many[i], soon);
+  csched_timer_init(&timers[0], &calling, NULL); // the job comes when the batch has begun
+  csched_loop_submit_at(loop, &timers[0], soon - 1);
+  csched_nap_(2 * SOON);
+  run_all(MANY);
+}
+static void timers_and_a_job(void) {
+  reset();
+  model_spawn(run_beside_many_timers, NULL);
+}
+static void run_beside_many_jobs(void *unused) {
+  (void)unused;
+  begin_batches();
+  csched_timer_init(&many[0], &looking, NULL);
+  csched_loop_submit_at(loop, &many[0], csched_time_after(csched_now(), SOON));
+  for (int i = 0; i < MANY; i++) csched_loop_submit(loop, &others[i]);
+  csched_nap_(2 * SOON);
+  run_all(MANY);
+}
+static void jobs_and_a_timer(void) {
+  reset();
+  model_spawn(run_beside_many_jobs, NULL);
+}
+static void run_beside_a_queue(void *unused) {
+  (void)unused;
+  begin_batches();
+  for (int i = 0; i < MANY; i++) csched_serial_submit(queue, &others[i]);
+  csched_job_init(&jobs[0], &looking, NULL);
+  csched_loop_submit(loop, &jobs[0]);
+  run_all(MANY);
+}
+static void queue_and_a_job(void) {
+  reset();
+  model_spawn(run_beside_a_queue, NULL);
+}
+
+// Due timers of another target than the loop, more than a batch takes, at a close.
+static csched_target elsewhere;
+static int perform(csched_target *target, csched_job *job) {
+  csched_target_perform(target, job);
+  return 0;
+}
+static int wait_in_loop(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  (void)target;
+  csched_target *base = csched_loop_target(loop);
+  return base->type->deliver_at(base, timer, deadline, leeway);
+}
+static const csched_target_type performing = {.deliver = perform, .deliver_at = wait_in_loop};
+static void close_with_many_due(void *unused) {
+  (void)unused;
+  begin_batches();
+  elsewhere.type = &performing;
+  csched_time soon = csched_time_after(csched_now(), SOON);
+  for (int i = 0; i < MANY; i++) csched_target_submit_at(&elsewhere, &many[i], soon, 0);
+  csched_nap_(2 * SOON);
+  csched_loop_close(loop, CSCHED_STOP_RUN);
+  model_assert(csched_loop_run(loop) == CSCHED_RUN_CLOSED && counted == MANY);
+  counted_at_job = 0;
+  csched_serial_destroy(queue);
+}
+static void closed_with_many_due(void) {
+  reset();
+  model_spawn(close_with_many_due, NULL);
+}
+
+// MARK: equal deadlines, one way and the other
+
+static csched_time moment;
+static void
+come_late(csched_job *job) { // the one with the first run has another before it in the timers, the second has not
+  csched_timer *late = job == &timers[0].job ? &many[0] : &many[1];
+  csched_loop_submit_at(loop, late, moment);
+}
+static const csched_job_type bringing = {come_late, drop, NULL};
+static csched_job_type noting;
+static void bring_two(void *unused) {
+  (void)unused;
+  begin_batches();
+  moment = csched_time_after(csched_now(), SOON);
+  noting = (csched_job_type){note, drop, NULL};
+  for (intptr_t i = 0; i < 2; i++) {
+    csched_timer_init(&timers[i], &bringing, NULL);
+    csched_timer_init(&many[i], &noting, (void *)i);
+    csched_loop_submit_at(loop, &timers[i], moment);
+  }
+  csched_nap_(2 * SOON);
+  while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
+  csched_serial_destroy(queue);
+}
+static void brought_inside(void) {
+  reset();
+  model_spawn(bring_two, NULL);
+}
+static void first_first(void) {
+  model_assert(ran == 2 && order[0] == 0 && order[1] == 1);
+  destroy();
+}
+
+// To a queue that stands on the loop: the first may be on its way there when the second comes late.
+static void submit_two_at(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2; i++) csched_serial_submit_at(queue, &many[i], moment, 0);
+}
+static void run_queue(void *unused) {
+  (void)unused;
+  begin_batches();
+  moment = csched_time_after(csched_now(), 20000);
+  noting = (csched_job_type){note, drop, NULL};
+  for (intptr_t i = 0; i < 2; i++) csched_timer_init(&many[i], &noting, (void *)i);
+  model_spawn(submit_two_at, NULL);
+  while (ran < 2) csched_loop_run_once(loop, csched_time_after(csched_now(), 200000));
+  csched_serial_destroy(queue);
+}
+static void passing_on_a_queue(void) {
+  reset();
+  model_spawn(run_queue, NULL);
+}
+
+// Two of this thread, which come late, and two of another one, whose moment is earlier: the first of those may come in when its
+// moment has passed already. This thread's come at the end of a batch, or in the middle.
+static csched_time earlier;
+static void submit_earlier(void *unused) {
+  (void)unused;
+  for (int i = 2; i < 4; i++) csched_loop_submit_at(loop, &many[i], earlier);
+}
+static void come_both_late(csched_job *unused) {
+  (void)unused;
+  while ((moment = csched_now()) < earlier) {} // others may stand still meanwhile, which a nap would not allow
+  for (int i = 0; i < 2; i++) csched_loop_submit_at(loop, &many[i], moment);
+}
+static const csched_job_type bringing_both = {come_both_late, drop, NULL};
+static void run_two_late(void *fillers) {
+  begin_batches();
+  noting = (csched_job_type){note, drop, NULL};
+  for (intptr_t i = 0; i < 4; i++) csched_timer_init(&many[i], &noting, (void *)i);
+  for (intptr_t i = 0; i < (intptr_t)fillers; i++) csched_loop_submit(loop, &others[i]);
+  csched_job_init(&jobs[0], &bringing_both, NULL);
+  csched_loop_submit(loop, &jobs[0]);
+  earlier =
+      csched_time_after(csched_now(), 45000); // one look at the clock later that is to come, some looks later it has
+  model_spawn(submit_earlier, NULL);
+  while (ran < 4) csched_loop_run_once(loop, csched_time_after(csched_now(), 200000));
+  csched_serial_destroy(queue);
+}
+static void late_at_the_end(void) {
+  reset();
+  model_spawn(run_two_late, (void *)15);
+}
+static void late_in_the_middle(void) {
+  reset();
+  model_spawn(run_two_late, NULL);
+}
+static void each_in_order(void) {
+  int place[4];
+  model_assert(ran == 4);
+  for (int i = 0; i < 4; i++) place[order[i]] = i;
+  model_assert(place[0] < place[1] && place[2] < place[3]);
+  destroy();
+}
+
 // MARK: closing
 
 static void close_run(void *unused) {
@@ -228,13 +464,22 @@ static void inner_first(void) {
 }
 
 const model_check loop_checks[] = {
-    {"loop: submissions against parking", submitted, destroy},                      // P1, P2
-    {"loop: an earlier timer from outside ends the sleep", earlier_timer, destroy}, // P1
-    {"loop: a first timer from outside ends the sleep", first_timer, destroy},      // P1
-    {"loop: stop against submit and parking", stopped, all_accounted},              // P1, P5
-    {"loop: a run with a deadline ends, not before it", timed_out, all_accounted},  // P5
-    {"loop: timers run in order, never early", timers_run, in_order},               // P3, P4
-    {"loop: a timer against its cancel, beside another", cancelled, one_of_each},   // P4
+    {"loop: submissions against parking", submitted, destroy},                                          // P1, P2
+    {"loop: an earlier timer from outside ends the sleep", earlier_timer, destroy},                     // P1
+    {"loop: a first timer from outside ends the sleep", first_timer, destroy},                          // P1
+    {"loop: stop against submit and parking", stopped, all_accounted},                                  // P1, P5
+    {"loop: a run with a deadline ends, not before it", timed_out, all_accounted},                      // P5
+    {"loop: timers run in order, never early", timers_run, in_order},                                   // P3, P4
+    {"loop: a timer against its cancel, beside another", cancelled, one_of_each},                       // P4
+    {"loop: timers that ask for the past wait for the next batch", past_and_a_job, next_batch},         // P3, W9
+    {"loop: a job among many due timers", timers_and_a_job, in_a_batch},                                // P3
+    {"loop: a due timer among many jobs", jobs_and_a_timer, in_a_batch},                                // P3
+    {"loop: a job among many of a queue", queue_and_a_job, in_a_batch},                                 // P3, S4
+    {"loop: closed to run: all that is due for others is delivered", closed_with_many_due, in_a_batch}, // P6
+    {"loop: equal deadlines that come late, inside of timers", brought_inside, first_first},            // P9, W9
+    {"loop: equal deadlines of a queue, one on its way", passing_on_a_queue, first_first},              // P9, W9
+    {"loop: equal deadlines that come late, beside earlier ones", late_in_the_middle, each_in_order},   // P9, W9
+    {"loop: equal deadlines that come late at the end of a batch", late_at_the_end, each_in_order},     // P9, W9
     {"loop: closed to run: what was accepted is run, far timers are dropped", closed_to_run, far_timer_dropped}, // P6
     {"loop: closed to drop: nothing is lost", closed_to_drop, none_lost},                                        // P6
     {"loop: nested activations end by their own stops", nested, inner_first},                                    // P5

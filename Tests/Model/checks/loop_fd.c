@@ -174,6 +174,149 @@ static void one_wake(void) {
   destroy();
 }
 
+// The host's thread looks whether it may run something at once, while others submit, cancel, and let a timer come due.
+static void submit_and_cancel(void *unused) {
+  (void)unused;
+  csched_loop_submit(loop, &jobs[0]);
+  csched_job_cancel(&jobs[0]);
+}
+static void host_looking(void *unused) {
+  (void)unused;
+  create();
+  int fd = csched_loop_fd(loop);
+  model_spawn(submit_and_cancel, NULL);
+  model_spawn(submit_job, (void *)1);
+  csched_loop_is_free_(loop);
+  csched_loop_submit(loop, &jobs[2]);
+  model_assert(!csched_loop_is_free_(loop));
+  while (ran + dropped < JOBS) {
+    model_poll(fd);
+    csched_loop_run_ready(loop, SIZE_MAX);
+  }
+}
+static void hosted_looking(void) { begin(host_looking, NULL); }
+static void all_idle(void) {
+  destroy();
+  for (int i = 0; i < JOBS; i++) model_assert(csched_job_is_idle(&jobs[i]));
+}
+static void host_looking_at_timer(void *unused) {
+  (void)unused;
+  create();
+  int fd = csched_loop_fd(loop);
+  submit_soon(NULL);
+  model_spawn(submit_and_cancel, NULL);
+  while (ran < 1) {
+    model_poll(fd);
+    bool is_due = csched_now() >= due, is_free = csched_loop_is_free_(loop);
+    model_assert(!is_due || !is_free);
+    csched_loop_run_ready(loop, is_free ? 0 : SIZE_MAX);
+  }
+}
+static void hosted_looking_at_timer(void) { begin(host_looking_at_timer, NULL); }
+
+// A host with a queue of its own, here another loop, which runs our jobs in the order of that queue: each submission asks for a run as
+// far as a mark behind it. Each submitter's own order holds across both.
+enum { TURNS = 4 };
+static csched_loop *other;
+static csched_job marks[TURNS], runs[TURNS], theirs[2];
+static int journal[8], noted;
+static void note_down(csched_job *job) { journal[noted++] = (int)(intptr_t)job->context; }
+static void nothing(csched_job *job) { (void)job; }
+static const csched_job_type noting = {note_down, nothing, NULL};
+static const csched_job_type marking = {nothing, nothing, NULL};
+static uint32_t asked;
+static void run_to_mark(csched_job *run) {
+  bool is_promised = csched_fetch_add_relaxed(&asked, UINT32_MAX) > 1;
+  csched_loop_run_through_(loop, run->context, is_promised);
+}
+static const csched_job_type running = {run_to_mark, nothing, NULL};
+
+static void ask(int i) {
+  csched_loop_submit(loop, &marks[i]);
+  csched_fetch_add_relaxed(&asked, 1u);
+  csched_loop_submit(other, &runs[i]);
+}
+static void submit_told(int i) {
+  csched_loop_submit(loop, &jobs[i]);
+  ask(i);
+}
+static void ours_theirs_ours(void *unused) {
+  (void)unused;
+  submit_told(0);
+  csched_loop_submit(other, &theirs[0]);
+  submit_told(1);
+}
+static void theirs_ours(void *unused) {
+  (void)unused;
+  csched_loop_submit(other, &theirs[1]);
+  submit_told(2);
+}
+// What the host does when the descriptor is readable. It may find that for nothing.
+static void run_due(csched_job *run) {
+  (void)run;
+  bool has_more = csched_loop_run_through_(loop, NULL, false);
+  if (has_more && csched_job_is_idle(&marks[3]) && csched_job_is_idle(&runs[3])) ask(3);
+}
+static const csched_job_type looking = {run_due, nothing, NULL};
+static csched_job look;
+static void look_there(void *unused) {
+  (void)unused;
+  csched_loop_submit(other, &look);
+}
+static int place_of(int id) {
+  for (int i = 0; i < noted; i++)
+    if (journal[i] == id) return i;
+  return -1;
+}
+static void create_both(void) {
+  create();
+  model_assert(csched_loop_create(&other) == 0);
+  noted = 0;
+  for (int i = 0; i < TURNS; i++) {
+    csched_job_init(&marks[i], &marking, NULL);
+    csched_job_init(&runs[i], &running, &marks[i]);
+  }
+  for (int i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &noting, (void *)(intptr_t)i);
+  for (int i = 0; i < 2; i++) csched_job_init(&theirs[i], &noting, (void *)(intptr_t)(10 + i));
+  csched_job_init(&look, &looking, NULL);
+  asked = 0;
+}
+static void run_other(int count) {
+  while (noted < count) csched_loop_run_once(other, CSCHED_FOREVER);
+}
+static void host_in_order(void *unused) {
+  (void)unused;
+  create_both();
+  csched_loop_fd(loop);
+  model_spawn(ours_theirs_ours, NULL);
+  model_spawn(theirs_ours, NULL);
+  model_spawn(look_there, NULL);
+  run_other(JOBS + 2);
+  model_assert(place_of(0) < place_of(10) && place_of(10) < place_of(1));
+  model_assert(place_of(11) < place_of(2));
+}
+static void hosted_in_order(void) { begin(host_in_order, NULL); }
+// One submits without asking for a run: the watcher sees to it, once, after the runs that were promised.
+static void host_untold(void *unused) {
+  (void)unused;
+  create_both();
+  int fd = csched_loop_fd(loop);
+  submit_told(0);
+  submit_told(1);
+  model_spawn(submit_job, (void *)2);
+  csched_loop_run_ready(other, 2);
+  while (noted < JOBS) {
+    model_poll(fd);
+    run_due(NULL);
+    csched_loop_run_ready(other, SIZE_MAX);
+  }
+}
+static void hosted_untold(void) { begin(host_untold, NULL); }
+static void destroy_both(void) {
+  csched_loop_destroy(other);
+  destroy();
+}
+
 // MARK: own runs on the poller
 
 static void add_source(void) {
@@ -221,17 +364,21 @@ static void sleep_then_open(void *unused) {
 static void opened_late(void) { begin(sleep_then_open, NULL); }
 
 const model_check loop_fd_checks[] = {
-    {"host: submissions against the park in a host", hosted, destroy},                    // E1, E2, P1, P2
-    {"host: one job at a time, the rest is announced", hosted_one_by_one, destroy},       // P1
-    {"host: handed over inside of a run", hosted_from_inside, destroy},                   // P1
-    {"host: a submission behind another's announcement", hosted_behind_another, destroy}, // E2, P1
-    {"host: a first timer from outside", hosted_timer, destroy},                          // E2, P1
-    {"host: stop against submit and the park in a host", hosted_stop, destroy},           // P1, P5
-    {"host: a close is told, and nothing is lost", hosted_close, none_lost},              // P1, P6
-    {"host: one wake for a park", woken_once, one_wake},                                  // P2
-    {"poller: submissions against the poller", on_poller, destroy},                       // E1, E2
-    {"poller: a timer from outside ends the sleep", timer_on_poller, destroy},            // E2
-    {"poller: a stop ends the sleep", stop_on_poller, destroy},                           // E2
-    {"poller: opened while a wake is under way", opened_late, destroy},                   // E1
+    {"host: submissions against the park in a host", hosted, destroy},                      // E1, E2, P1, P2
+    {"host: one job at a time, the rest is announced", hosted_one_by_one, destroy},         // P1
+    {"host: handed over inside of a run", hosted_from_inside, destroy},                     // P1
+    {"host: a submission behind another's announcement", hosted_behind_another, destroy},   // E2, P1
+    {"host: a first timer from outside", hosted_timer, destroy},                            // E2, P1
+    {"host: stop against submit and the park in a host", hosted_stop, destroy},             // P1, P5
+    {"host: a close is told, and nothing is lost", hosted_close, none_lost},                // P1, P6
+    {"host: one wake for a park", woken_once, one_wake},                                    // P2
+    {"host: its thread looks whether it is free", hosted_looking, all_idle},                // P1, P2, P11
+    {"host: its thread looks for timers", hosted_looking_at_timer, destroy},                // P1, P11
+    {"host: our jobs in the order of the host's queue", hosted_in_order, destroy_both},     // P10
+    {"host: a submission that asks for no run beside others", hosted_untold, destroy_both}, // P1, P10
+    {"poller: submissions against the poller", on_poller, destroy},                         // E1, E2
+    {"poller: a timer from outside ends the sleep", timer_on_poller, destroy},              // E2
+    {"poller: a stop ends the sleep", stop_on_poller, destroy},                             // E2
+    {"poller: opened while a wake is under way", opened_late, destroy},                     // E1
     {NULL, NULL, NULL},
 };

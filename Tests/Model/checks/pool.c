@@ -1,8 +1,9 @@
-// pool.c, pool_idle.c, pool_keeper.c, fork_join.c. Small pools: as many threads as workers, so that there is no keeper, unless
+// pool.c, pool_idle.c, pool_keeper.c, fork_join.c. Small pools: as many threads as workers, so that the keeper has nothing to do, unless
 // the check is about it.
 
 #include "../engine/model.h"
 
+#include "../../../Sources/CScheduler/core/pool_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
@@ -337,6 +338,27 @@ static void found_out(void) {
   model_spawn(blocked_silently, NULL);
 }
 
+// The only worker waits for the job behind its own; there is no other thread to be had until nobody submits any more.
+static void come_back(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = &silent;
+  jobs[1].type = &telling;
+  model_refuse_threads(true);
+  submit((void *)0);
+  submit((void *)1);
+  wait_for(&begun, 1);
+  model_refuse_threads(false);
+  wait_for(&met, 1);
+  submit((void *)2);
+  end(CSCHED_STOP_RUN);
+}
+static void comes_back(void) {
+  model_refuse_threads(false);
+  reset();
+  model_spawn(come_back, NULL);
+}
+
 // MARK: the end
 
 static void stop_with(void *policy) {
@@ -349,6 +371,19 @@ static void submit_and_join(void *policy) {
   for (intptr_t i = 0; i < JOBS; i++) submit((void *)i);
   model_assert(csched_pool_join(pool) == 0);
 }
+// The join has begun before the stop, perhaps, and sees what the stopper did.
+static void join_and_read(void *unused) {
+  (void)unused;
+  make(2, 2);
+  model_spawn(stop_with, NULL);
+  model_assert(csched_pool_join(pool) == 0);
+  model_assert(model_read(&last_words) == 1);
+}
+static void joined_before_stop(void) {
+  reset();
+  model_spawn(join_and_read, NULL);
+}
+static void destroy_unused(void) { csched_pool_destroy(pool); }
 static void stopped_to_run(void) {
   reset();
   model_spawn(submit_and_join, NULL);
@@ -563,6 +598,210 @@ static void delayed(void) {
   model_spawn(keep_time, NULL);
 }
 
+// MARK: targets of the user's, and what the keeper does not do itself
+
+static csched_target users[2];
+static csched_timer carried[4];
+static model_cell busy[2]; // of each target: it is called by one at a time
+static uint32_t order[4], ordered, dropped_carried;
+static csched_time moment;
+
+static bool is_allowed_here(void) { return !csched_pool_is_keeper_(pool); }
+static int deliver_by_user(csched_target *target, csched_job *job) {
+  model_assert(is_allowed_here());
+  model_cell *cell = &busy[target - users];
+  csched_target_perform(target, job);
+  model_write(cell, model_read(cell) + 1); // the target is its own, also when the job is gone
+  return 0;
+}
+static int keep_by_pool(csched_target *target, csched_timer *of_user, csched_time deadline, csched_time leeway) {
+  (void)target;
+  csched_target *base = csched_pool_target(pool, CSCHED_PRIORITY_HIGH);
+  return base->type->deliver_at(base, of_user, deadline, leeway);
+}
+static const csched_target_type users_type = {.deliver = deliver_by_user, .deliver_at = keep_by_pool};
+static void run_carried(csched_job *job) {
+  model_assert(is_allowed_here());
+  order[csched_fetch_add_relaxed(&ordered, 1u)] = (uint32_t)((csched_timer *)job - carried);
+}
+static void drop_carried(csched_job *job) {
+  (void)job;
+  model_assert(is_allowed_here());
+  csched_fetch_add_relaxed(&dropped_carried, 1u);
+}
+static void release_carried(csched_job *job) {
+  (void)job;
+  model_assert(is_allowed_here());
+  count_and_wake(&met);
+}
+static const csched_job_type carried_type = {run_carried, drop_carried, release_carried};
+static void begin_carried(size_t workers) {
+  make(workers, workers);
+  moment = csched_time_after(csched_now(), 50000);
+}
+static void submit_carried(int i, int user) { csched_target_submit_at(&users[user], &carried[i], moment, 0); }
+static void prepare_carried(void (*body)(void *), void *context) {
+  reset();
+  for (int i = 0; i < 2; i++) {
+    users[i] = (csched_target){.type = &users_type};
+    busy[i] = (model_cell){0};
+  }
+  for (int i = 0; i < 4; i++) csched_timer_init(&carried[i], &carried_type, NULL);
+  ordered = dropped_carried = 0;
+  model_spawn(body, context);
+}
+
+// Two for each of two: each pair in order, whether they wait, are on their way, or come late.
+static void submit_pairs(void *unused) {
+  (void)unused;
+  begin_carried(2);
+  for (int i = 0; i < 4; i++) submit_carried(i, i % 2);
+  wait_for(&met, 4);
+  end(CSCHED_STOP_RUN);
+}
+static void pairs(void) { prepare_carried(submit_pairs, NULL); }
+static uint32_t place_of(uint32_t which) {
+  for (uint32_t i = 0; i < ordered; i++)
+    if (order[i] == which) return i;
+  return UINT32_MAX;
+}
+static void pairs_in_order(void) {
+  model_assert(ordered == 4 && place_of(0) < place_of(2) && place_of(1) < place_of(3));
+  csched_pool_destroy(pool);
+}
+static void submit_pair(void *nap) {
+  begin_carried(2);
+  submit_carried(0, 0);
+  if (nap != NULL) csched_nap_(70000); // the second comes late, perhaps when the first has been delivered
+  submit_carried(1, 0);
+  wait_for(&met, 2);
+  end(CSCHED_STOP_RUN);
+}
+static void pair(void) { prepare_carried(submit_pair, NULL); }
+static void late_pair(void) { prepare_carried(submit_pair, &pool); }
+static void take_time(csched_job *job) {
+  run_carried(job);
+  csched_nap_(20000);
+}
+static const csched_job_type takes_time = {take_time, drop_carried, release_carried};
+static void submit_three(void *unused) {
+  (void)unused;
+  begin_carried(2);
+  csched_timer_init(&carried[0], &takes_time, NULL);
+  for (int i = 0; i < 4; i++) submit_carried(i, i == 2);
+  wait_for(&met, 4);
+  end(CSCHED_STOP_RUN);
+}
+static void three(void) { prepare_carried(submit_three, NULL); }
+static void three_in_order(void) {
+  model_assert(ordered == 4 && place_of(0) < place_of(1) && place_of(1) < place_of(3));
+  csched_pool_destroy(pool);
+}
+static void one_after_the_other(void) {
+  model_assert(ordered >= 2 && pool->on_its_way == 0);
+  for (uint32_t i = 0; i < ordered; i++) model_assert(order[i] == i);
+  csched_pool_destroy(pool);
+}
+
+static void wait_on_worker(csched_job *job) { // for the submitter of the next; it may itself be that
+  run_carried(job);
+  if (csched_pool_current_() != NULL) wait_for(&begun, 1);
+}
+static const csched_job_type waits_on_worker = {wait_on_worker, drop_carried, release_carried};
+static void submit_pair_only(void *unused) {
+  (void)unused;
+  submit_carried(0, 0);
+  csched_nap_(70000);
+  count_and_wake(&begun);
+  submit_carried(1, 0);
+}
+static void stop_beside_late(void *unused) {
+  (void)unused;
+  begin_carried(1);
+  csched_timer_init(&carried[0], &waits_on_worker, NULL);
+  model_spawn(submit_pair_only, NULL);
+  csched_nap_(80000);
+  end(CSCHED_STOP_RUN);
+}
+static void late_beside_stop(void) { prepare_carried(stop_beside_late, NULL); }
+static void both_given_back(void) {
+  model_assert(ordered + dropped_carried == 2 && met == 2);
+  csched_pool_destroy(pool);
+}
+
+// The first runs inside of its delivery, and waits for one of another target, which comes later.
+static void wait_for_other(csched_job *job) {
+  run_carried(job);
+  count_and_wake(&begun);
+  wait_for(&begun, 2);
+}
+static void tell_other(csched_job *job) {
+  run_carried(job);
+  count_and_wake(&begun);
+}
+static const csched_job_type waits_for_other = {wait_for_other, drop_carried, release_carried};
+static const csched_job_type tells_other = {tell_other, drop_carried, release_carried};
+static void submit_other(void *unused) { // by another thread: one that comes late may run on its submitter's
+  (void)unused;
+  submit_carried(2, 1);
+}
+static void submit_blocking(void *unused) {
+  (void)unused;
+  begin_carried(2);
+  csched_timer_init(&carried[0], &waits_for_other, NULL);
+  csched_timer_init(&carried[2], &tells_other, NULL);
+  model_spawn(submit_other, NULL);
+  submit_carried(0, 0);
+  submit_carried(1, 0);
+  wait_for(&met, 3);
+  end(CSCHED_STOP_RUN);
+}
+static void blocking_one(void) { prepare_carried(submit_blocking, NULL); }
+static void others_go_on(void) {
+  model_assert(ordered == 3 && place_of(0) < place_of(1));
+  csched_pool_destroy(pool);
+}
+
+static void cancel_carried(void *unused) {
+  (void)unused;
+  csched_timer_cancel(&carried[0]);
+  count_and_wake(&begun);
+}
+static void submit_and_cancel(void *unused) {
+  (void)unused;
+  begin_carried(1);
+  submit_carried(0, 0);
+  submit_carried(1, 0);
+  model_spawn(cancel_carried, NULL);
+  wait_for(&met, 2);
+  wait_for(&begun, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void carried_and_cancelled(void) { prepare_carried(submit_and_cancel, NULL); }
+static void once_each(void) {
+  model_assert(ordered + dropped_carried == 2 && place_of(1) != UINT32_MAX);
+  csched_pool_destroy(pool);
+}
+
+// One that is due, one that is not, and one for a queue: whoever drops them, it is not the keeper.
+static csched_serial *queue;
+static void stop_with_all(void *policy) {
+  begin_carried(1);
+  model_assert(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)) == 0);
+  submit_carried(0, 0);
+  csched_target_submit_at(&users[1], &carried[1], CSCHED_FOREVER, 0);
+  csched_serial_submit_at(queue, &carried[2], moment, 0);
+  csched_nap_(40000);
+  end(policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
+}
+static void stopped_to_run_carried(void) { prepare_carried(stop_with_all, NULL); }
+static void stopped_to_drop_carried(void) { prepare_carried(stop_with_all, &pool); }
+static void all_given_back(void) {
+  model_assert(ordered + dropped_carried == 3 && met == 3 && place_of(1) == UINT32_MAX);
+  csched_serial_destroy(queue);
+  csched_pool_destroy(pool);
+}
+
 // MARK: fork and join
 
 static model_cell made;
@@ -652,6 +891,33 @@ static void two_thieves(void) {
   model_spawn(fork_for_two_thieves, NULL);
 }
 
+// One job is queued, one is forked, at a time: both need a worker besides the forker's.
+static void fork_and_meet_all(csched_job *job) {
+  csched_fork fork;
+  jobs[2].type = &meeting_all;
+  jobs[2].context = NULL;
+  count_and_wake(&begun);
+  csched_pool_fork(&fork, &jobs[2]);
+  meet_all(job);
+  csched_pool_wait(&fork);
+}
+static const csched_job_type forking_one = {fork_and_meet_all, note_drop, NULL};
+static void queue_beside_a_fork(void *unused) {
+  (void)unused;
+  make(ALL, ALL);
+  jobs[0].type = &forking_one;
+  jobs[1].type = &meeting_all;
+  submit((void *)0);
+  wait_for(&begun, 1);
+  submit((void *)1);
+  wait_for(&met, ALL);
+  end(CSCHED_STOP_RUN);
+}
+static void queued_and_forked(void) {
+  reset();
+  model_spawn(queue_beside_a_fork, NULL);
+}
+
 static void two_ran(void) {
   model_assert(ran + dropped == 3 && csched_load_relaxed(&accepted) == 1);
   csched_pool_destroy(pool);
@@ -680,15 +946,28 @@ const model_check pool_checks[] = {
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
     {"pool: a worker that blocks is replaced", hinted, all_three_ran},                                    // F3, K3, C3
     {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran},               // F3, K1, K3
+    {"pool keeper: a thread that could not start is tried again", comes_back, all_three_ran},             // K1, F3
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7
     {"pool end: what a stopper did is seen by a drop", stop_against_idle, destroy},                // X1, F5
     {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
-    {"pool keeper: a timer is delivered, a far one dropped", delayed, two_ran},                    // X1, K4
-    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                // D1, D3
-    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                         // D2, D3, F1, C2
-    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                         // F2, D1, D2
+    {"pool end: a join that began before the stop sees what the stopper did", joined_before_stop, destroy_unused}, // X3
+    {"pool fork: a queued job and a fork at a time, a worker for each", queued_and_forked,
+     all_three_ran},                                                                                  // F1, F2, C1, D2
+    {"pool keeper: a timer is delivered, a far one dropped", delayed, two_ran},                       // X1, K4
+    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                      // CR1, CR2, K5
+    {"pool carry: one target's, the second late", pair, one_after_the_other},                         // CR2, DV4
+    {"pool carry: the second late, the first delivered", late_pair, one_after_the_other},             // DV4
+    {"pool carry: three of one target, and one of another", three, three_in_order},                   // CR1, CR2
+    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                      // CR1, X1
+    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},             // CR1, CR2, CR3
+    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},    // CR1
+    {"pool carry: stopped to run: the keeper drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, CR1
+    {"pool carry: stopped to drop: the keeper drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, CR1
+    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                     // D1, D3
+    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                          // D2, D3, F1, C2
+    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                          // F2, D1, D2
     {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, all_three_ran}, // F1, C1
     {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},         // X2
     {"pool end: a submission after stop is refused", refused, one_ran},                             // X1

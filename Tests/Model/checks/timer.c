@@ -6,6 +6,7 @@
 #include "../../../Sources/CScheduler/core/timer_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static csched_timer timer;
@@ -198,14 +199,144 @@ static void all_given_back(void) {
   model_assert(ran == 0 && dropped == 3 && released == 3);
 }
 
+// What it waited in first is gone; it is submitted anew, and cancelled meanwhile. Late, it is a plain submission.
+static csched_timers *make_owner(void) {
+  csched_timers *owner = calloc(1, sizeof *owner);
+  csched_timers_init_(owner);
+  return owner;
+}
+static void leave_first_owner(bool is_run) {
+  csched_timers *first = make_owner();
+  csched_job_submitted_(&timer.job, "leave_first_owner");
+  csched_timers_add_(first, &timer, 10, 0);
+  csched_timer *due = csched_timers_pop_(first, CSCHED_FOREVER); // as a loop does at its end
+  if (is_run) csched_job_perform_(&due->job);
+  else csched_job_discard_(&due->job);
+  free(first);
+  released = dropped = ran = 0;
+}
+static void be_late_elsewhere(void *is_run) {
+  leave_first_owner(is_run != NULL);
+  model_spawn(cancel_timer, NULL);
+  csched_job_submitted_(&timer.job, "be_late_elsewhere");
+  csched_job_perform_(&timer.job); // it has been in an inbox
+}
+static void begin_alone(void (*body)(void *), void *context) {
+  begin(body, context);
+  timer.job.type = &counted;
+}
+static void late_elsewhere(void) { begin_alone(be_late_elsewhere, NULL); }
+static void late_after_run(void) { begin_alone(be_late_elsewhere, &timer); }
+static void wait_elsewhere(void *unused) {
+  (void)unused;
+  leave_first_owner(false);
+  model_spawn(cancel_timer, NULL);
+  submit_far(NULL);
+}
+static void to_another(void) { begin_alone(wait_elsewhere, NULL); }
+static void run_or_dropped(void) {
+  csched_timer *left = csched_timers_pop_(&owners[0], CSCHED_FOREVER);
+  if (left != NULL) csched_job_discard_(&left->job);
+  model_assert(ran + dropped == 1 && released == 1);
+}
+
+// What it comes to wait in is made in the middle of its submission.
+static void submit_to_new(void *unused) {
+  (void)unused;
+  csched_job_submitted_(&timer.job, "submit_to_new");
+  csched_timers *owner = make_owner();
+  csched_timers_add_(owner, &timer, 20, 0);
+  while (!csched_job_is_idle(&timer.job)) csched_nap_(1000);
+  free(owner);
+}
+static void made_on_the_way(void) { enter_against_cancel(submit_to_new, NULL); }
+static void dropped_once(void) { model_assert(ran == 0 && dropped == 1 && released == 1); }
+
+// The drop lets go of what the timer waited in.
+static csched_timers *kept;
+static void drop_owner(csched_job *job) {
+  drop(job);
+  free(kept);
+}
+static const csched_job_type keeping = {run, drop_owner, release};
+static void cancel_the_last(void *unused) {
+  (void)unused;
+  kept = make_owner();
+  csched_job_submitted_(&timer.job, "cancel_the_last");
+  csched_timers_add_(kept, &timer, 10, 0);
+  model_assert(csched_timer_cancel(&timer) == CSCHED_CANCEL_DROPPED);
+}
+static void last_of_its_owner(void) {
+  begin(cancel_the_last, NULL);
+  timer.job.type = &keeping;
+}
+
+// Moved beside its cancel: it does not stay.
+static void move_far(void *unused) {
+  (void)unused;
+  csched_timers_move_(&owners[0], &timer, 40);
+}
+static void move_against_cancel(void) {
+  begin(submit_far, NULL);
+  model_spawn(move_far, NULL);
+  model_spawn(cancel_until_dropped, NULL);
+}
+
+// Moved by one who is not its owner: it stays where it is.
+static void move_elsewhere(void *unused) {
+  submit_far(unused);
+  model_assert(csched_timers_move_(&owners[1], &timer, 5) == CSCHED_TIMER_REFUSED);
+  model_assert(csched_timer_cancel(&timer) == CSCHED_CANCEL_DROPPED);
+}
+static void moved_elsewhere(void) {
+  begin(move_elsewhere, NULL);
+  memset(&owners[1], 0, sizeof owners[1]);
+  csched_timers_init_(&owners[1]);
+}
+
+// Without a `release`, freed after cancel and wait.
+static csched_timer *heap;
+static const csched_job_type unreleased = {run, drop, NULL};
+static void run_what_is_due(void *unused) {
+  (void)unused;
+  csched_timer *due = csched_timers_pop_(&owners[0], 20);
+  if (due != NULL) csched_job_perform_(&due->job);
+}
+static void wait_and_free(void *unused) {
+  (void)unused;
+  if (csched_timer_cancel_and_wait(heap) == CSCHED_CANCEL_RUNNING) model_assert(model_read(&owned) == 1);
+  else
+    while (!csched_job_is_idle(&heap->job)) csched_nap_(1000);
+  free(heap);
+}
+static void submit_heap(void *unused) {
+  (void)unused;
+  heap = malloc(sizeof *heap);
+  csched_timer_init(heap, &unreleased, NULL);
+  csched_job_submitted_(&heap->job, "submit_heap");
+  model_spawn(wait_and_free, NULL);
+  csched_timers_add_(&owners[0], heap, 20, 0);
+  run_what_is_due(NULL);
+}
+static void freed_after_wait(void) { begin(submit_heap, NULL); }
+static void ended_once(void) { model_assert(ran + dropped == 1 && owners[0].pending == 0); }
+
 const model_check timer_checks[] = {
-    {"timer: moved to now from never: one run", moved_near, moved_once},                         // W4, W5
-    {"timer: moved while it comes due: one run", moved_while_due, once},                         // W1, W5
-    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                      // W7
-    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once},     // W5, W6
-    {"timer: cancelled on its way in: it does not stay", cancelled_near, gone},                  // W5, W8
-    {"timer: cancelled on its way to the end of time: it does not stay", cancelled_far, gone},   // W5, W8
-    {"timer: cancelled once, submitted again: the second one stays", enter_again, second_stays}, // W5, W8
-    {"timer: beside a husk that came first: its wake is told", beside_a_husk, all_given_back},   // W4, W8
+    {"timer: moved to now from never: one run", moved_near, moved_once},                                     // W4, W5
+    {"timer: moved while it comes due: one run", moved_while_due, once},                                     // W1, W5
+    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                                  // W7
+    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once},                 // W5, W6
+    {"timer: cancelled on its way in: it does not stay", cancelled_near, gone},                              // W5, W8
+    {"timer: cancelled on its way to the end of time: it does not stay", cancelled_far, gone},               // W5, W8
+    {"timer: cancelled once, submitted again: the second one stays", enter_again, second_stays},             // W5, W8
+    {"timer: beside a husk that came first: its wake is told", beside_a_husk, all_given_back},               // W4, W8
+    {"timer: late elsewhere, its first owner gone, under its cancel", late_elsewhere, run_or_dropped},       // W6
+    {"timer: late elsewhere after a run, its first owner gone", late_after_run, run_or_dropped},             // W6
+    {"timer: on its way elsewhere, its first owner gone, under its cancel", to_another, run_or_dropped},     // W6, W8
+    {"timer: what it comes to wait in is made on the way, under its cancel", made_on_the_way, dropped_once}, // W6, W8
+    {"timer: its drop frees what it waited in", last_of_its_owner, dropped_once},                            // W6
+    {"timer: moved under its cancel: it does not stay", move_against_cancel, gone},                          // W5, W8
+    {"timer: moved by one who is not its owner: it stays", moved_elsewhere, gone},                           // W6
+    {"timer: freed after cancel and wait", freed_after_wait, ended_once},                                    // W5, W6
     {NULL, NULL, NULL},
 };

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "internal.h"
 
+#include "../../../Sources/CScheduler/core/parking.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +129,14 @@ void model_block(const void *waits_for, csched_time deadline) {
 
 void model_exit(void) { longjmp(*model_threads[model_self].exit_to, 1); }
 
+static void end_specific(model_thread *me) {
+  for (int i = 0; i < 8; i++) {
+    void *value = me->specific[i].value;
+    me->specific[i].value = NULL;
+    if (value != NULL) me->specific[i].destructor(value);
+  }
+}
+
 static void *thread_main(void *argument) {
   int self = (int)(intptr_t)argument;
   model_thread *me = &model_threads[self];
@@ -134,11 +144,7 @@ static void *thread_main(void *argument) {
   jmp_buf end;
   me->exit_to = &end;
   if (setjmp(end) == 0) me->body(me->context);
-  for (int i = 0; i < 8; i++) {
-    void *value = me->specific[i].value;
-    me->specific[i].value = NULL;
-    if (value != NULL) me->specific[i].destructor(value);
-  }
+  end_specific(me);
   me->status = MODEL_ENDED;
   for (int t = 0; t < model_thread_count; t++)
     if (model_threads[t].status == MODEL_BLOCKED && model_threads[t].waits_for == me)
@@ -154,6 +160,7 @@ int model_start_thread(void (*body)(void *), void *context) {
   memset(new, 0, sizeof *new);
   new->view = model_threads[model_self].view;
   new->status = MODEL_READY;
+  new->number = (uint32_t)self + 1;
   new->body = body;
   new->context = context;
   new->priority = 2000000 + model_choose(1000);
@@ -185,6 +192,9 @@ void model_run(void) {
   leaks_allowed = false;
   expected_panic = NULL;
   model_clock = 1000000;
+  csched_lock_looks_after_ = CSCHED_FOREVER;
+  csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
+  model_give_number_after_look(0, 0);
   model_thread_count = model_self = 0;
   memset(model_threads, 0, sizeof model_threads);
   model_log_clear();
@@ -201,6 +211,7 @@ void model_run(void) {
   for (int t = 1; t < model_thread_count; t++) model_view_join(&model_threads[0].view, &model_threads[t].view);
   model_threads[0].status = MODEL_READY; // for the inspection
   if (model_current->inspect != NULL) model_current->inspect();
+  end_specific(&model_threads[0]);
   if (!leaks_allowed) model_plain_check_leaks();
   for (int t = 0; t < model_thread_count; t++)
     if (model_threads[t].is_cores && model_threads[t].given_up != 1)

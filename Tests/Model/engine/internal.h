@@ -24,6 +24,7 @@ typedef struct model_thread {
   model_view view, acquired, released; // now; what an acquire fence would add; as of the last release fence
   model_kind kind;                     // of its next step, and where
   const void *address;
+  uint32_t number;       // the system's
   const void *waits_for; // a futex word, or a thread to be joined
   csched_time deadline;
   bool was_woken;

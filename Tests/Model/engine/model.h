@@ -27,6 +27,11 @@ void model_set_clock(csched_clock clock, int64_t by);
 /// The most that this clock has read.
 csched_time model_most(csched_clock clock);
 
+/// Gives thread `to`, which has used no lock yet, the number of thread `of`, which has ended, right after the next look whether a
+/// thread has ended: as the system does with numbers. model_has_number_of: whether the calling thread has got it.
+void model_give_number_after_look(int to, int of);
+bool model_has_number_of(int of);
+
 /// From now on the system has no thread for the core, or has them again.
 void model_refuse_threads(bool refuses);
 

@@ -1,10 +1,12 @@
 // platform.h on simulated threads, futexes and time.
 
+#define _GNU_SOURCE
 #include "internal.h"
 
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,8 @@ static csched_poller *pollers[POLLERS];
 void __tsan_read4(void *address);
 void __tsan_write4(void *address);
 
-int csched_poller_open_(csched_poller *poller) {
+int csched_poller_open_(csched_poller *poller, const char *function) {
+  (void)function;
   model_step(MODEL_ANYTHING, NULL, "poller open", __FILE__, __LINE__);
   __tsan_write4(&poller->fd); // as the port would
   poller->armed = CSCHED_FOREVER;
@@ -60,11 +63,11 @@ int csched_poller_open_(csched_poller *poller) {
   return 0;
 }
 
-void csched_poller_close_(csched_poller *poller) { pollers[poller->fd] = NULL; }
+void csched_poller_close_(const csched_poller *poller) { pollers[poller->fd] = NULL; }
 
 void model_reset_pollers(void) { memset(pollers, 0, sizeof pollers); }
 
-void csched_poller_wake_(const csched_poller *poller) {
+int csched_poller_wake_(const csched_poller *poller) {
   model_step(MODEL_ANYTHING, NULL, "poller wake", __FILE__, __LINE__);
   __tsan_read4((void *)&poller->fd);
   model_fence_of(model_self);
@@ -76,6 +79,7 @@ void csched_poller_wake_(const csched_poller *poller) {
     each->was_woken = true;
   }
   model_log("poller wake", &poller->wake, (uint64_t)poller->wake, __FILE__, __LINE__);
+  return 0;
 }
 
 void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
@@ -118,6 +122,15 @@ void model_poll(int fd) {
 
 int model_wakes(int fd) { return pollers[fd]->wake; }
 
+void csched_poller_refused_(const csched_poller *poller, int error) {
+  (void)poller, (void)error;
+  model_fail("a poller refuses", __FILE__, __LINE__);
+}
+
+void csched_poller_check_(const csched_poller *poller) { (void)poller; }
+
+bool csched_settle_fences_(void) { return csched_has_membarrier_ != 0; }
+
 void csched_fence_heavy_(void) {
   model_step(MODEL_ANYTHING, NULL, "heavy fence", __FILE__, __LINE__);
   model_fence_of(model_self);
@@ -129,6 +142,10 @@ void csched_fence_heavy_(void) {
 }
 
 unsigned csched_cpu_count_(void) { return 2; }
+
+uint32_t csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
+void csched_processors_look_(void) {}
+bool csched_processors_look_again_(void) { return false; }
 
 void csched_nap_(csched_time span) {
   model_step(MODEL_ANYTHING, NULL, "nap", __FILE__, __LINE__);
@@ -162,6 +179,18 @@ void csched_os_thread_detach_(csched_os_thread thread) {
 
 size_t csched_os_thread_count_(void) { return 0; }
 
+// Simulated threads are threads of the system, with stacks of their own.
+void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+  pthread_attr_t attributes;
+  void *address;
+  size_t size;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &address, &size);
+  pthread_attr_destroy(&attributes);
+  *low = (uintptr_t)address;
+  *high = *low + size;
+}
+
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
   jmp_buf here, *outer = model_threads[model_self].exit_to;
   model_threads[model_self].exit_to = &here;
@@ -174,7 +203,30 @@ void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *con
 
 void csched_os_thread_set_name_(const char *name) { (void)name; }
 
-uint32_t csched_os_thread_id_(void) { return (uint32_t)model_self + 1; }
+uint32_t csched_os_thread_id_(void) { return model_threads[model_self].number; }
+
+// Whether no thread with this number runs. The caller then sees what those did that have had it.
+static bool has_ended(uint32_t number) {
+  for (int t = 0; t < model_thread_count; t++)
+    if (model_threads[t].number == number && model_threads[t].status != MODEL_ENDED) return false;
+  for (int t = 0; t < model_thread_count; t++)
+    if (model_threads[t].number == number) model_view_join(&model_threads[model_self].view, &model_threads[t].view);
+  return true;
+}
+
+static int number_goes_to, number_of;
+
+void model_give_number_after_look(int to, int of) {
+  number_goes_to = to;
+  number_of = of;
+}
+
+bool model_has_number_of(int of) {
+  model_thread *me = &model_threads[model_self];
+  if (me->number != (uint32_t)of + 1) return false;
+  model_view_join(&me->view, &model_threads[of].view);
+  return true;
+}
 
 bool csched_os_thread_is_ready_(uint32_t id) { return (void)id, false; }
 
@@ -185,11 +237,22 @@ bool csched_os_thread_has_nice_(int *nice) {
   return false;
 }
 
-void csched_os_thread_set_nice_(int nice) { (void)nice; }
+bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; }
+int csched_os_thread_nice_(void) { return 0; }
+void csched_os_signals_block_(csched_os_signals *before) { (void)before; }
+void csched_os_signals_restore_(const csched_os_signals *before) { (void)before; }
 
 bool csched_os_is_main_thread_(void) { return model_self == 0; }
 
-bool csched_os_thread_exists_(uint32_t id) { return id < (uint32_t)model_thread_count; }
+bool csched_os_thread_exists_(uint32_t id) { return id <= (uint32_t)model_thread_count; }
+
+bool csched_os_thread_has_ended_(uint32_t id) {
+  model_step(MODEL_ANYTHING, NULL, "look at a thread", __FILE__, __LINE__);
+  bool ended = has_ended(id);
+  if (ended && number_goes_to != 0) model_threads[number_goes_to].number = (uint32_t)number_of + 1;
+  if (ended) number_goes_to = 0;
+  return ended;
+}
 
 // Nothing forks.
 void csched_os_watch_forks_(csched_fork_watch *watch) { (void)watch; }
@@ -214,4 +277,13 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
   return 0;
 }
 
-void csched_os_abort_(const char *text) { model_panic(text); }
+static char said[600];
+
+void csched_os_say_(const char *text) { snprintf(said, sizeof said, "%s", text); }
+
+void csched_os_abort_(const char *text) {
+  char all[1200];
+  snprintf(all, sizeof all, "%s%s", said, text);
+  said[0] = 0;
+  model_panic(all);
+}

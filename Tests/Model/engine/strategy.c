@@ -82,6 +82,8 @@ void model_strategy_exhaustive(int departure_bound) {
 
 static unsigned decide(unsigned count) {
   if (count == 1 || redundant) return 0;
+  // What the core makes once and keeps may have been made in the run before: this one then is another from here on.
+  if (depth < trail_length && trail[depth].choice >= count) trail_length = depth;
   if (depth == trail_length) {
     if (trail_length == TRAIL) model_fail("too many choices: shorten the check", __FILE__, __LINE__);
     trail[trail_length].choice = 0;

@@ -4,9 +4,9 @@ core/loop.c that sleeps for it and the job of core/job.c inside.
 
 Modelled: one timer, in all its stages: submitted and on its way in; waiting; due and on its way, through the queue that
   it is for; in the inbox, because it was late; running, where it may submit itself again, to the loop's own timers or
-  to another loop's; cancelled at each of these; its state, place and owner; the lock of each loop's timers; `wake`, low
-  or not; the park, the look after it and the poke. The store buffer of whoever adds the timer, with the owner, the
-  place, `wake` and the unlock, in this order, until its next read-modify-write or another's heavy fence.
+  to another loop's; cancelled at each of these; its state and owner; the lock of each loop's timers; `wake`, low
+  or not; the park, the look after it and the poke. The store buffer of whoever adds the timer, with the owner,
+  `wake` and the unlock, in this order, until its next read-modify-write or another's heavy fence.
 Abstracted: the wheel and the tree are one deadline for this timer, and one for another that waits far behind it; `first`
   is `wake` (no leeway); who holds a lock all along is one step, but for adding; the queue (queue.pml) and the sleep
   (loop.pml) are one step for each of their operations, the futex is a word; time stands still while a timer that is due
@@ -15,7 +15,7 @@ Bounds: one submitter, who submits the timer twice, the second time after the en
   cancel once each, one that moves the timer, one that closes; the timer submits itself again once. The first deadline is
   past, near or never, its own far, the last near.
 Checks: W1 W4 W5 W6 W7 W8, P1 P4, that each submission is run or dropped once and released once, after that (J1, J3),
-  and that a canceller ends one submission only. A timer that is not given back is a deadlock.
+  that a canceller ends one submission only, and locks what that one waits in (W6). A timer that is not given back is a deadlock.
 
 RUN cancel: -DCANCELLERS=2
 RUN move: -DCANCELLERS=1 -DMOVE
@@ -37,8 +37,7 @@ mtype = { IDLE, QUEUED, RUNNING, DROPPING, CANCELLED, PASSED };
 
 mtype state = IDLE;
 byte deadline;
-byte owner = NOBODY;
-bool is_in; /* place */
+byte owner = NOBODY; /* where it waits */
 
 bool locked[LOOPS], closed[LOOPS]; /* the timers */
 byte wake_at[LOOPS];
@@ -50,36 +49,31 @@ byte clock;
 
 /* The store buffer of who adds. */
 byte adding = NOBODY; /* to which loop */
-bool owner_buffered, place_buffered, wake_buffered, unlock_buffered;
+bool owner_buffered, wake_buffered, unlock_buffered;
 
 /* For the checks only. */
 byte submissions, runs, drops;
 bool live; /* not released since */
+byte where; /* the loop that it was submitted to last */
 byte finished;
 bool again; /* it will submit itself once */
 bool through; /* it is for a queue on the loop */
 
 inline drain_one() {
   if
-#ifdef MUTANT_OWNER_AFTER_PLACE /* run: owners */
-  :: place_buffered -> is_in = true; place_buffered = false
-  :: owner_buffered && !place_buffered -> owner = adding; owner_buffered = false
-#else
-  :: owner_buffered -> owner = adding; owner_buffered = false /* W6 */
-  :: !owner_buffered && place_buffered -> is_in = true; place_buffered = false
-#endif
-  :: !owner_buffered && !place_buffered && wake_buffered -> wake_at[adding] = deadline; wake_buffered = false
-  :: !owner_buffered && !place_buffered && !wake_buffered && unlock_buffered ->
+  :: owner_buffered -> owner = adding; owner_buffered = false
+  :: !owner_buffered && wake_buffered -> wake_at[adding] = deadline; wake_buffered = false
+  :: !owner_buffered && !wake_buffered && unlock_buffered ->
     locked[adding] = false; unlock_buffered = false; adding = NOBODY
   :: else
   fi
 }
 
-inline drain() { drain_one(); drain_one(); drain_one(); drain_one() }
+inline drain() { drain_one(); drain_one(); drain_one() }
 
 inline release() {
   assert(live && runs + drops == submissions); /* J1, J3 */
-  assert(!is_in && !in_inbox[0] && !in_inbox[LOOPS - 1]); /* W5 */
+  assert(owner == NOBODY && !in_inbox[0] && !in_inbox[LOOPS - 1]); /* W5, W6 */
   live = false
 }
 
@@ -115,7 +109,7 @@ inline push(l) {
     if
     :: refused
     :: else ->
-      assert(!in_inbox[l] && !is_in); /* W5 */
+      assert(!in_inbox[l] && owner == NOBODY); /* W5 */
       in_inbox[l] = true;
       was_parked = parked[l];
       parked[l] = false
@@ -133,8 +127,8 @@ inline push(l) {
 
 /* Under the lock of `l`: the timer is out. */
 inline leave(l) {
-  assert(is_in && owner == l); /* W5, W6 */
-  is_in = false;
+  assert(owner == l); /* W5 */
+  owner = NOBODY; /* W6 */
   is_wake_low[l] = is_wake_low[l] || deadline <= wake_at[l];
 #ifdef MUTANT_LEAVING_RAISES_WAKE
   wake_at[l] = FOREVER
@@ -143,7 +137,7 @@ inline leave(l) {
 
 inline settle(l) {
   if
-  :: (l != 0 || !far_waits) && (!is_in || owner != l || deadline == FOREVER) ->
+  :: (l != 0 || !far_waits) && (owner != l || deadline == FOREVER) ->
     wake_at[l] = FOREVER; /* W4 */
     is_wake_low[l] = false
   :: else
@@ -157,19 +151,18 @@ inline add(l) {
   :: closed[l] -> locked[l] = false; discard() /* W7 */
 #endif
   :: else ->
-#ifdef MUTANT_LOOKS_BEFORE_ITS_PLACE
+#ifdef MUTANT_LOOKS_BEFORE_IT_HAS_AN_OWNER
     husk = (state == DROPPING || state == CANCELLED);
 #endif
     d_step {
-      assert(!is_in && !in_inbox[0] && !in_inbox[LOOPS - 1]); /* W5 */
+      assert(owner == NOBODY && !in_inbox[0] && !in_inbox[LOOPS - 1]); /* W5 */
       adding = l;
       owner_buffered = true;
-      place_buffered = true;
       first = (deadline < wake_at[l]);
       wake_buffered = first;
       is_wake_low[l] = (first -> false : is_wake_low[l])
     }
-#if !defined(MUTANT_ADD_DOES_NOT_LOOK) && !defined(MUTANT_LOOKS_BEFORE_ITS_PLACE)
+#if !defined(MUTANT_ADD_DOES_NOT_LOOK) && !defined(MUTANT_LOOKS_BEFORE_IT_HAS_AN_OWNER)
     husk = (state == DROPPING || state == CANCELLED); /* W8: no fence that costs anything */
 #endif
     d_step {
@@ -201,7 +194,7 @@ inline add(l) {
 }
 
 inline submit(l, at) {
-  d_step { assert(state == IDLE || state == RUNNING); state = QUEUED; submissions++; live = true; deadline = at }
+  d_step { assert(state == IDLE || state == RUNNING); state = QUEUED; submissions++; live = true; where = l; deadline = at }
   if
   :: at <= clock && at < wake_at[l] -> push(l)
   :: else -> add(l)
@@ -210,44 +203,38 @@ inline submit(l, at) {
 
 /* Leaves in `is_out` whether the timer was waiting, and is out by this hand. */
 inline withdraw() {
-  do
-  :: seen = owner;
-     if
-     :: seen == NOBODY -> is_out = false; break
-     :: else ->
-       d_step { !locked[seen] ->
-#ifdef MUTANT_TAKEN_FROM_WHATEVER_OWNER /* run: owners */
-         elsewhere = false;
+  seen = owner;
+  if
+  :: seen == NOBODY -> is_out = false
+  :: else ->
+    assert(seen == where); /* W6: of the present submission; another's loop may be gone */
+    d_step { !locked[seen] ->
+#ifdef MUTANT_TAKEN_WITHOUT_A_LOOK
+      is_out = true;
 #else
-         elsewhere = is_in && owner != seen; /* W6 */
+      is_out = (owner == seen); /* W6 */
 #endif
-         is_out = is_in && !elsewhere;
-         if
-         :: is_out ->
+      if
+      :: is_out ->
 #ifndef MUTANT_CANCELLED_STAYS
-           leave(seen); /* W5 */
-           settle(seen)
+        leave(seen); /* W5 */
+        settle(seen)
 #else
-           is_out = false
+        is_out = false
 #endif
-         :: else
-         fi
-       }
-       if
-       :: !elsewhere -> break
-       :: else -> elsewhere = false
-       fi
-     fi
-  od;
+      :: else
+      fi
+    }
+  fi;
   seen = 0
 }
 
 inline end_cancel() {
   d_step {
     if
-    :: state == DROPPING -> state = CANCELLED /* J3 */
+    :: state == DROPPING && !is_out -> state = CANCELLED /* J3 */
     :: else ->
-      assert(state == PASSED);
+      assert(state == PASSED || is_out);
 #ifndef MUTANT_PASSED_IS_NOT_SEEN
       state = IDLE;
       release()
@@ -258,10 +245,10 @@ inline end_cancel() {
 
 proctype canceller() {
   byte seen;
-  bool is_out, elsewhere, mine;
+  bool is_out, mine;
 
   submissions > 0;
-#ifndef MUTANT_CANCELS_BEFORE_IT_LOOKS
+#ifdef MUTANT_LOOKS_BEFORE_IT_CANCELS /* run: owners */
   withdraw();
 #endif
   d_step {
@@ -274,7 +261,10 @@ proctype canceller() {
   if
   :: mine ->
     drops++;
-#if defined(MUTANT_SECOND_LOOK_LAST) || defined(MUTANT_CANCELS_BEFORE_IT_LOOKS)
+#ifndef MUTANT_LOOKS_BEFORE_IT_CANCELS
+    withdraw();
+#endif
+#ifdef MUTANT_SECOND_LOOK_LAST
     end_cancel();
 #endif
 #ifndef MUTANT_NO_SECOND_LOOK
@@ -287,16 +277,10 @@ proctype canceller() {
     :: else
     fi;
 #endif
-#if !defined(MUTANT_SECOND_LOOK_LAST) && !defined(MUTANT_CANCELS_BEFORE_IT_LOOKS)
+#ifndef MUTANT_SECOND_LOOK_LAST
     end_cancel()
 #else
     skip
-#endif
-  :: else
-  fi;
-  if
-#ifndef MUTANT_TAKEN_OUT_IS_NOT_RELEASED
-  :: is_out -> d_step { pass_husk() } /* W5: it only releases */
 #endif
   :: else
   fi;
@@ -305,6 +289,9 @@ proctype canceller() {
 
 proctype mover() {
   bool was_parked, first;
+#ifdef MUTANT_MOVED_HAS_NO_OWNER_MEANWHILE
+  bool gone;
+#endif
   byte at = 1;
 
   submissions > 0;
@@ -312,16 +299,27 @@ proctype mover() {
   :: at = FAR
   :: skip
   fi;
+#ifdef MUTANT_MOVED_HAS_NO_OWNER_MEANWHILE /* run: move */
+  d_step { !locked[0] ->
+    gone = (owner == 0);
+    owner = (gone -> NOBODY : owner);
+    locked[0] = gone
+  }
+  d_step {
+    owner = (gone -> 0 : owner);
+    locked[0] = (gone -> false : locked[0])
+  }
+#endif
   d_step { !locked[0] ->
     if
 #ifdef MUTANT_MOVES_WHAT_IS_NOT_HERE /* run: move */
     :: live ->
-#else
-    :: is_in && owner == 0 -> /* W5 */
-      leave(0);
-#endif
-      is_in = true;
       owner = 0;
+#else
+    :: owner == 0 -> /* W5; W8: and stays so */
+      assert(state != CANCELLED); /* W8 */
+#endif
+      is_wake_low[0] = is_wake_low[0] || deadline <= wake_at[0];
       deadline = at;
       first = (at < wake_at[0]);
       wake_at[0] = (first -> at : wake_at[0]);
@@ -390,7 +388,7 @@ inline perform(l) {
 inline pop(l) {
   d_step { !locked[l] ->
     drain();
-    popped = is_in && owner == l &&
+    popped = owner == l &&
 #ifdef MUTANT_POPPED_EARLY
       deadline != FOREVER;
 #else
@@ -399,6 +397,7 @@ inline pop(l) {
     if
     :: popped ->
       assert(clock >= deadline); /* W1 */
+      assert(state != CANCELLED); /* W8: its canceller, or who added it, has taken it out */
 #ifndef MUTANT_POPPED_AND_STAYS
       leave(l); /* W5 */
 #endif
@@ -408,7 +407,7 @@ inline pop(l) {
       if
       :: is_wake_low[l] || wake_at[l] <= clock -> /* W4 */
         is_wake_low[l] = false;
-        wake_at[l] = (is_in && owner == l -> deadline : FOREVER);
+        wake_at[l] = (owner == l -> deadline : FOREVER);
         wake_at[l] = (l == 0 && far_waits && wake_at[l] > FAR -> FAR : wake_at[l])
       :: else
       fi
@@ -464,7 +463,7 @@ end:
   :: else
   fi;
   d_step { !locked[l] -> /* W7 */
-    popped = is_in && owner == l;
+    popped = owner == l;
     far_waits = far_waits && l != 0;
     if
     :: popped -> leave(l); settle(l)
@@ -480,7 +479,7 @@ end:
 proctype memory() {
 end:
   do
-  :: d_step { adding != NOBODY && (owner_buffered || place_buffered || wake_buffered || unlock_buffered) -> drain_one() }
+  :: d_step { adding != NOBODY && (owner_buffered || wake_buffered || unlock_buffered) -> drain_one() }
   :: d_step { clock == 0 -> clock = 1 }
   :: d_step { clock == 1 && !(live && deadline <= 1) -> clock = 2 }
   od
@@ -524,5 +523,5 @@ init {
     od
   }
   finished == users && !live && !far_waits; /* W4, W5, W8 */
-  assert(runs + drops == submissions && !is_in) /* J1 */
+  assert(runs + drops == submissions && owner == NOBODY) /* J1 */
 }

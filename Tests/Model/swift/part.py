@@ -10,27 +10,27 @@ from core_part import replace
 import swift_mutants
 
 # What is compiled together, as patterns below Sources/Scheduler: as little as will do, because each mutant compiles its group.
-WALK = ["Internal/Counted.swift", *(f"Disposables/{name}.swift" for name in (
+WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name}.swift" for name in (
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Schedulers/PlainAction.swift", "Schedulers/ActionChain.swift",
-           "Schedulers/ScheduledAction.swift", "Schedulers/PeriodicAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
+           "Schedulers/ScheduledAction.swift", "Schedulers/PeriodicAction.swift", "Schedulers/ActionEnd.swift", "Schedulers/EndedAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
            "Schedulers/MonotonicTime.swift", "Schedulers/ImmediateSchedulerType.swift", "Schedulers/Cores/TargetCore.swift"]
+# What knows of the main loop: any target may stand on it. SchedulerType.swift names the last two.
+MAIN = [*ACTIONS, "Synchronization/Protected.swift", *(f"Schedulers/{name}.swift" for name in (
+    "SchedulerType", "SchedulerTarget", "BootTime", "WallTime", "MainScheduler", "Cores/MainCore", "Cores/StandingCore", "AnyScheduler",
+    "VirtualTime/UnimplementedScheduler"))]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
               "Disposables/BooleanDisposable.swift"],
-    "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift", "Internal/Counted.swift"],
-    "actions": ACTIONS,
+    "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift", "Internal/Counted.swift", "Internal/Misuse.swift"],
+    "actions": MAIN,
     "virtual": [
-        *WALK, "Internal/*.swift", "Synchronization/Protected.swift", "Schedulers/ActionChain.swift", "Schedulers/SchedulerType.swift",
-        "Schedulers/ImmediateSchedulerType.swift", "Schedulers/PeriodicTiming.swift", "Schedulers/MonotonicTime.swift",
-        "Schedulers/VirtualTime/Virtual*.swift", "Schedulers/VirtualTime/MonotonicTimeConverter.swift",
+        *MAIN, "Schedulers/VirtualTime/Virtual*.swift", "Schedulers/VirtualTime/MonotonicTimeConverter.swift",
         "Schedulers/VirtualTime/TestScheduler.swift", "Schedulers/VirtualTime/Resumption.swift"],
     "blocking": [
-        *ACTIONS, "Synchronization/Protected.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
-        "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift",
-        "Schedulers/SchedulerType.swift", "Schedulers/SchedulerTarget.swift", "Schedulers/BootTime.swift", "Schedulers/WallTime.swift", "Schedulers/MainScheduler.swift",
-        "Schedulers/Cores/MainCore.swift", "Schedulers/Cores/StandingCore.swift"],
+        *MAIN, "Schedulers/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
+        "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
 }
 WITHOUT = {"Disposable+Task.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",

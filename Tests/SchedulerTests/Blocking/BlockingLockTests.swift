@@ -113,8 +113,7 @@ import Testing
         try? lock.run()
       }
     }
-    let message = String(decoding: body?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("called a second time"))
+    expectMessage(body, "Scheduler: RunLoopLock.run: called a second time", "for each wait")
   }
 
   @Test("a late stop, again and again, never ends another wait") func lateStops() {

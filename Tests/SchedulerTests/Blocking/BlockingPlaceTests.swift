@@ -162,7 +162,7 @@ import Testing
     thread.join()
   }
 
-  @Test("the current scheduler is the caller's, and there is none where there was none") func current() {
+  @Test("the current scheduler is the caller's, and the thread's own where there was none") func current() {
     let queue = SerialScheduler(), seen = Log<Bool>()
     @Sendable func look(_ isRight: @escaping @Sendable () -> Bool) {
       let lock = RunLoopLock(timeout: .seconds(10))
@@ -180,8 +180,51 @@ import Testing
     }
     queue.schedule { look { Schedulers.current === queue } }
     queue.drain()
-    onBareThread { look { Schedulers.current == nil } }
+    onBareThread { look { Schedulers.current === CurrentThreadScheduler.instance && Schedulers.enclosing == nil } }
     #expect(seen.entries == [true, true, true, true])
+  }
+
+  @Test("what is trampolined inside a wait has the trampoline as its current scheduler, and goes on where the wait is")
+  func currentTrampolined() throws {
+    struct Source: EventSource {
+      let look: @Sendable () -> Void
+      func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+        CurrentThreadScheduler.instance.schedule {
+          look()
+          handler(.completed)
+        }
+      }
+    }
+    let seen = Log<Bool>()
+    @Sendable func check(_ around: (any AnyObject & Sendable)?) {
+      let look: @Sendable () -> Void = {
+        seen.add(Schedulers.current === CurrentThreadScheduler.instance && Schedulers.enclosing === around)
+      }
+      let lock = RunLoopLock(timeout: .seconds(10))
+      lock.dispatch {
+        CurrentThreadScheduler.instance.schedule(look)
+        CurrentThreadScheduler.instance.schedule(0) { _ in
+          look()
+          CurrentThreadScheduler.instance.schedule { lock.stop() }
+          return Disposables.create()
+        }
+      }
+      #expect(outcome(lock) == "stopped")
+      _ = try? Source(look: look).toBlocking(timeout: .seconds(10)).toArray()
+    }
+    let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), pool = ConcurrentScheduler()
+    let schedulers: [any SchedulerType & AnyObject & Sendable] = [thread, queue, pool]
+    for scheduler in schedulers {
+      let done = Gate()
+      scheduler.schedule {
+        CurrentThreadScheduler.instance.schedule { check(scheduler) }
+        check(scheduler)
+        done.open()
+      }
+      #expect(done.wait())
+    }
+    onBareThread { check(nil) }
+    #expect(seen.entries == Array(repeating: true, count: 21))
   }
 
   @Test("a flood of actions on the thread does not put the timeout off") func flood() throws {

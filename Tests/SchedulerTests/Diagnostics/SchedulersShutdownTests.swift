@@ -1,3 +1,4 @@
+import Foundation
 import Scheduler
 import TestSupport
 import Testing
@@ -80,6 +81,38 @@ import Testing
     }
   }
 
+  @Test("what still runs on the pool while that ends finds its current scheduler, which is of that pool")
+  func currentMeanwhile() async {
+    await #expect(processExitsWith: .success) {
+      for _ in 0..<Scale.count(10) {
+        let began = Gate(), wrong = Counter(), many = 4
+        let look: @Sendable () -> Void = {
+          began.open()
+          // Until the pool is ending, and takes no more: it is no other one, that nobody would end. All of them at a time.
+          let isRefused = withBlocking {
+            eventually {
+              let current = Schedulers.current as? ConcurrentScheduler
+              if current == nil || Schedulers.enclosing !== current { wrong.increment() }
+              return (current?.schedule {} as? any Cancelable)?.isDisposed == true
+            }
+          }
+          if !isRefused { wrong.increment() }
+          for _ in 0..<50 {
+            if !(Schedulers.current is ConcurrentScheduler) { wrong.increment() }
+            usleep(100)
+          }
+        }
+        for number in 0..<many {
+          if number % 2 == 0 { Thread.detachNewThread { try? blocking { () async -> Void in look() } } }
+          if number % 2 == 1 { ConcurrentScheduler().schedule(look) }  // and is gone
+        }
+        for _ in 0..<many { began.wait() }
+        Schedulers.shutdown()
+        #expect(wrong.value == 0 && Diagnostics.live.threads == 0)
+      }
+    }
+  }
+
   @Test("submissions that race the shutdown run or are refused, and nothing is left") func races() async {
     await #expect(processExitsWith: .success) {
       for _ in 0..<Scale.count(20) {
@@ -121,7 +154,6 @@ import Testing
       }
       over.wait()
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("Schedulers.shutdown: called inside of an action"))
+    expectMessage(result, "Scheduler: Schedulers.shutdown: called inside of an action", "Call it outside")
   }
 }

@@ -55,19 +55,20 @@ struct SingleAssignmentDisposableTests {
       holder.setDisposable(Disposables.create())
       holder.setDisposable(Disposables.create())
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("SingleAssignmentDisposable.setDisposable(_:) was called a second time"))
-    #expect(message.contains("use SerialDisposable or CompositeDisposable"))
+    expectMessage(
+      result, "Scheduler: SingleAssignmentDisposable.setDisposable(_:) was called a second time",
+      "use SerialDisposable or CompositeDisposable")
   }
 
   @Test("a second set stops the process after the disposal too")
   func secondSetDisposed() async {
-    await #expect(processExitsWith: .failure) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let holder = SingleAssignmentDisposable()
       holder.setDisposable(Disposables.create())
       holder.dispose()
       holder.setDisposable(Disposables.create())
     }
+    expectMessage(result, "SingleAssignmentDisposable.setDisposable(_:) was called a second time")
   }
 
   @Test("a set that races a disposal disposes the child exactly once")

@@ -66,6 +66,77 @@ import Testing
     #expect(elsewhere.wait())
   }
 
+  @Test("immediate and trampoline do not hide the scheduler around them") func enclosing() throws {
+    let queue = SerialScheduler(target: try ThreadScheduler()), seen = Log<Bool>(), done = Gate()
+    let look: @Sendable () -> Void = { seen.add(Schedulers.enclosing === queue) }
+    let through: @Sendable (@escaping @Sendable () -> Void) -> Void = { body in
+      ImmediateScheduler.instance.schedule { CurrentThreadScheduler.instance.schedule(body) }
+    }
+    queue.schedule {
+      look()
+      through(look)
+      through { through(look) }
+      through {
+        let background = SubscriptionScheduler.instance
+        background.schedule(look)
+        background.schedule(after: .milliseconds(1)) { seen.add(Schedulers.current === queue) }
+        background.schedule(0, after: .milliseconds(1)) { _ in
+          seen.add(Schedulers.current === queue)
+          return Disposables.create()
+        }
+        background.schedule(at: .now.advanced(by: .milliseconds(1))) { seen.add(Schedulers.current === queue) }
+        let ticks = SerialDisposable()
+        ticks.disposable = background.schedule(after: .milliseconds(5), repeating: .milliseconds(1)) {
+          seen.add(Schedulers.current === queue)
+          ticks.dispose()
+          done.open()
+        }
+      }
+    }
+    #expect(done.wait())
+    queue.drain()
+    #expect(seen.entries == Array(repeating: true, count: 8))
+  }
+
+  @Test("with nothing but immediate and trampoline around, delayed work goes to the background") func nothingEncloses()
+  {
+    let seen = Log<Bool>(), done = Gate()
+    onThreads(1) { _ in
+      let here = pthread_self()
+      seen.add(Schedulers.enclosing == nil)
+      ImmediateScheduler.instance.schedule {
+        CurrentThreadScheduler.instance.schedule {
+          seen.add(Schedulers.enclosing == nil)
+          SubscriptionScheduler.instance.schedule { seen.add(pthread_self() == here) }
+          SubscriptionScheduler.instance.schedule(after: .milliseconds(1)) {
+            seen.add(pthread_self() != here && Schedulers.current is SerialScheduler)
+            done.open()
+          }
+        }
+      }
+    }
+    #expect(done.wait())
+    #expect(seen.entries == [true, true, true, true])
+  }
+
+  @Test("an action whose scheduler was let go finds one that stands for it, on the pool too") func letGoOnPool() {
+    let seen = Log<Bool>(), done = Gate()
+    func start() {
+      ConcurrentScheduler(name: "gone").schedule {
+        usleep(10_000)
+        let current = Schedulers.current as? ConcurrentScheduler
+        seen.add(current?.name == "gone" && Schedulers.current === current && Schedulers.enclosing === current)
+        current?.schedule {
+          seen.add(Schedulers.current === current)
+          done.open()
+        }
+      }
+    }
+    start()
+    #expect(done.wait())
+    #expect(seen.entries == [true, true])
+  }
+
   @Test("wrapping surrounds each action, and keeps the scheduler current") func wrapping() throws {
     let base = SerialScheduler(), order = Log<String>(), done = Gate()
     let wrapped = base.wrapping { run in

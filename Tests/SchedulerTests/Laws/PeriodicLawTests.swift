@@ -54,14 +54,94 @@ import Testing
   }
 
   @Test(
-    "a period of zero or less has one tick", arguments: SchedulerUnderTest.queued,
-    [Duration.zero, .seconds(-1), .seconds(Int64.min)])
+    "a period of zero or less repeats until it is disposed, and lets other work have its turn",
+    arguments: SchedulerUnderTest.queued.filter { !$0.isVirtual }, [Duration.zero, .seconds(-1), .seconds(Int64.min)])
   func zero(_ test: SchedulerUnderTest, period: Duration) throws {
-    let scheduler = try test.make(), ticks = Counter()
-    scheduler.schedule(after: .zero, repeating: period) { ticks.increment() }
-    #expect(eventually { ticks.value == 1 })
-    usleep(3_000)
-    #expect(ticks.value == 1)
+    let scheduler = try test.make(), ends = Counter()
+    for pace in [
+      PeriodicTiming.Pace.fixedRate(late: .coalesce), .fixedRate(late: .catchUp), .fixedRate(late: .skip), .fixedDelay,
+    ] {
+      let ticks = Counter(), others = Counter()
+      func start() -> any Disposable {
+        let witness = Witness(ends)
+        return scheduler.schedulePeriodic(PeriodicTiming(startAfter: .zero, every: period, pace: pace)) {
+          witness.touch()
+          ticks.increment()
+        }
+      }
+      let tokens = [start(), start()]
+      #expect(eventually { ticks.value >= 50 })
+      for _ in 0..<20 {
+        scheduler.drain()
+        scheduler.schedule(after: .microseconds(100)) { others.increment() }
+      }
+      #expect(eventually { others.value == 20 })
+      for token in tokens { token.disposeAndWait() }
+      let last = ticks.value
+      usleep(1_000)
+      #expect(ticks.value == last)
+    }
+    #expect(eventually { ends.value == 8 })
+  }
+
+  @Test("a scheduler without timers of its own repeats a period of zero, too; one whose time stands still has one tick")
+  func zeroOnOthers() throws {
+    let thread = try ThreadScheduler(), ticks = Counter()
+    for scheduler: any SchedulerType in [
+      Foreign(base: thread), RecordingScheduler(thread), AnyScheduler(Foreign(base: thread)),
+    ] {
+      let before = ticks.value
+      let token = scheduler.schedule(after: .zero, repeating: .zero) { ticks.increment() }
+      #expect(eventually { ticks.value >= before + 50 })
+      token.disposeAndWait()
+    }
+    let virtual = TestScheduler(), turns = Counter()
+    for scheduler: any SchedulerType in [
+      virtual, Foreign(base: virtual), RecordingScheduler(virtual), AnyScheduler(virtual),
+    ] {
+      let before = turns.value
+      let token = scheduler.schedule(after: .seconds(1), repeating: .zero) { turns.increment() }
+      virtual.advance(by: .seconds(2))
+      #expect(turns.value == before + 1)
+      #expect((token as? any Cancelable)?.isDisposed == true)
+    }
+  }
+
+  @Test("a periodic action of zero on a custom scheduler that calls its work at once lets its caller go on")
+  func zeroInline() {
+    let scheduler = CustomScheduler { work in work() }, ticks = Counter()
+    for period in [Duration.zero, .nanoseconds(1)] {
+      let before = ticks.value
+      let token = scheduler.schedulePeriodic(
+        PeriodicTiming(startAfter: .zero, every: period, pace: .fixedRate(late: .catchUp))
+      ) { ticks.increment() }
+      #expect(eventually { ticks.value >= before + 50 })
+      token.disposeAndWait()
+    }
+  }
+
+  @Test(
+    "a tick that is due at once does not begin after dispose",
+    arguments: SchedulerUnderTest.queued.filter { !$0.isVirtual })
+  func zeroDisposed(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make()
+    for round in 0..<Int(Scale.count(200)) {
+      let isDisposed = BooleanDisposable(), late = Counter(), ticks = Counter(), isInside = Protected(false)
+      let token = scheduler.schedule(after: .zero, repeating: .zero) {
+        let wasDisposed = isDisposed.isDisposed
+        isInside.write(true)
+        if wasDisposed { late.increment() }
+        ticks.increment()
+        isInside.write(false)
+      }
+      #expect(eventually { ticks.value > round % 7 })
+      token.disposeAndWait()
+      isDisposed.dispose()
+      let last = ticks.value
+      #expect(!isInside.read())
+      usleep(UInt32(round % 3) * 20)
+      #expect(ticks.value == last && late.value == 0)
+    }
   }
 
   @Test("a fixed rate does not drift", arguments: SchedulerUnderTest.queued)
@@ -77,6 +157,26 @@ import Testing
     #expect(early.value == 0)  // tick n is never before n periods …
     // … and all that are due have run: none was lost on the way.
     #expect(start.duration(to: scheduler.now) >= .milliseconds(50))
+  }
+
+  @Test("ticks that are made up for let other work have its turn", arguments: SchedulerUnderTest.queuedAndSerial)
+  func catchUpIsFair(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), ticks = Counter(), waited = Log<Int>()
+    // Each takes longer than its period, so each is late, by ever more.
+    let timing = PeriodicTiming(startAfter: .zero, every: .microseconds(1), pace: .fixedRate(late: .catchUp))
+    let tokens = (0..<3).map { _ in
+      scheduler.schedulePeriodic(timing) {
+        usleep(20)
+        let now = ticks.increment()
+        let other: @Sendable () -> Void = { waited.add(ticks.value - now) }
+        if now == 100 { scheduler.schedule(other) }
+        if now == 200 { scheduler.schedule(after: .zero, other) }
+        if now == 300 { scheduler.schedule(after: .microseconds(10), other) }
+      }
+    }
+    #expect(eventually { waited.entries.count == 3 })
+    for token in tokens { token.dispose() }
+    #expect(waited.entries.prefix(2).allSatisfy { $0 <= 64 })  // counted in ticks; the third waits for its time, too
   }
 
   @Test("a pause between the end of a tick and the next is kept", arguments: SchedulerUnderTest.queued)
@@ -108,7 +208,75 @@ import Testing
     // In time: the grid.
     #expect(next(.fixedRate(late: .coalesce), after: 10_000, endedAt: 10_500) == 11_000)
     #expect(next(.fixedRate(late: .catchUp), after: .max - 10, endedAt: .max - 5) == .max)
-    let moment = MonotonicTime(nanoseconds: 1)
-    #expect(PeriodicTiming(every: .zero).next(after: moment, endedAt: moment) == nil)
+    #expect(next(.fixedRate(late: .catchUp), after: .max, endedAt: .max) == nil)
+  }
+
+  /// The ticks of a period of 1 000, by when each begins, when the second one begins at `late`, or takes until then.
+  private func ticks(_ late: PeriodicTiming.LateTicks?, late moment: UInt64, isDelivery: Bool) -> [UInt64] {
+    let timing = PeriodicTiming(
+      startAfter: .zero, every: .nanoseconds(1_000), pace: late.map { .fixedRate(late: $0) } ?? .fixedDelay)
+    var now: UInt64 = 0, due: UInt64? = 1_000, begins: [UInt64] = []
+    while let last = due, begins.count < 12 {
+      now = max(now, last)
+      if begins.count == 1, isDelivery { now = max(now, moment) }
+      let begin = now
+      begins.append(begin)
+      if begins.count == 2, !isDelivery { now = max(now, moment) }
+      due =
+        timing.next(
+          after: MonotonicTime(nanoseconds: last), begunAt: MonotonicTime(nanoseconds: begin),
+          endedAt: MonotonicTime(nanoseconds: now))?.nanoseconds
+    }
+    return begins
+  }
+
+  @Test(
+    "after a late delivery one tick stands for all that were missed, and the next is on the grid that is yet to come")
+  func coalesced() {
+    #expect(ticks(.coalesce, late: 2_500, isDelivery: true).prefix(4) == [1_000, 2_500, 3_000, 4_000])
+    #expect(ticks(.coalesce, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 4_000, 5_000])
+    #expect(ticks(.coalesce, late: 3_500, isDelivery: true).prefix(4) == [1_000, 3_500, 4_000, 5_000])
+    #expect(ticks(.coalesce, late: 4_500, isDelivery: true).prefix(4) == [1_000, 4_500, 5_000, 6_000])
+    #expect(ticks(.coalesce, late: 1_002_300, isDelivery: true).prefix(4) == [1_000, 1_002_300, 1_003_000, 1_004_000])
+    // One that took so long that others were missed is followed by one that stands for those.
+    #expect(ticks(.coalesce, late: 2_500, isDelivery: false).prefix(4) == [1_000, 2_000, 3_000, 4_000])
+    #expect(ticks(.coalesce, late: 3_000, isDelivery: false).prefix(4) == [1_000, 2_000, 3_000, 4_000])
+    #expect(ticks(.coalesce, late: 4_500, isDelivery: false).prefix(5) == [1_000, 2_000, 4_500, 5_000, 6_000])
+    #expect(
+      ticks(.coalesce, late: 1_002_300, isDelivery: false).prefix(5) == [1_000, 2_000, 1_002_300, 1_003_000, 1_004_000])
+  }
+
+  @Test("the other paces after a late delivery") func lateOthers() {
+    for isDelivery in [true, false] {
+      let skipped = ticks(.skip, late: 4_500, isDelivery: isDelivery)
+      #expect(skipped.prefix(4) == [1_000, isDelivery ? 4_500 : 2_000, 5_000, 6_000])
+      let made = ticks(.catchUp, late: 4_500, isDelivery: isDelivery)
+      #expect(made.prefix(6) == [1_000, isDelivery ? 4_500 : 2_000, 4_500, 4_500, 5_000, 6_000])
+      let delayed = ticks(nil, late: 4_500, isDelivery: isDelivery)
+      #expect(delayed.prefix(4) == [1_000, isDelivery ? 4_500 : 2_000, 5_500, 6_500])
+    }
+    #expect(ticks(.skip, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 4_000, 5_000])
+    #expect(ticks(.catchUp, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 3_000, 4_000])
+  }
+
+  @Test(
+    "a scheduler that was held up has one tick at once, and the next a while later",
+    arguments: SchedulerUnderTest.queuedAndSerial.filter { !$0.isVirtual })
+  func heldUp(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), begins = Log<MonotonicTime>(), entered = Gate(), start = scheduler.now
+    let period = Duration.milliseconds(40)
+    let token = scheduler.schedule(after: period, repeating: period) { begins.add(scheduler.now) }
+    scheduler.schedule {
+      entered.open()
+      usleep(130_000)  // three ticks are due meanwhile
+    }
+    entered.wait()
+    #expect(eventually { begins.entries.count >= 2 })
+    token.dispose()
+    let first = start.duration(to: begins.entries[0]), second = start.duration(to: begins.entries[1])
+    #expect(first >= .milliseconds(120))
+    // The next point of the grid after the first tick, which began at some time after 130 ms.
+    let next = Int(first / period) + 1
+    #expect(second >= period * next)
   }
 }

@@ -10,6 +10,8 @@ struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
   var isSerial = true
   /// Actions wait in a queue: they do not run inside `schedule`.
   var isQueued = true
+  /// It has a clock of its own.
+  var isVirtual = false
   let make: @Sendable () throws -> any SchedulerType & AnyObject
 
   var testDescription: String { name }
@@ -44,6 +46,17 @@ struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
     SchedulerUnderTest(name: "SerialScheduler on MainScheduler") {
       ctest_host_main_loop()
       return SerialScheduler(target: MainScheduler.instance)
+    },
+    SchedulerUnderTest(name: "VirtualTimeScheduler, its clock moved by a thread", isVirtual: true) {
+      // A recursion without an end is one drive.
+      let scheduler = TestScheduler(initialClock: .now, turnLimit: .max)
+      Thread.detachNewThread { [weak scheduler] in
+        while let here = scheduler {
+          here.advance(to: .now)
+          usleep(200)
+        }
+      }
+      return scheduler
     },
   ]
 

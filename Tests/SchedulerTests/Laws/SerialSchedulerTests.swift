@@ -44,13 +44,34 @@ import Testing
     #expect(below == .deadlock)
   }
 
+  @Test("a circle of waits over two threads is an error for one of them, and the other goes on") func circle() throws {
+    let threads = [try ThreadScheduler(name: "one"), try ThreadScheduler(name: "two")]
+    let queues = threads.map { SerialScheduler(target: $0) }
+    for _ in 0..<Scale.count(50) {
+      let outcomes = Log<SerialScheduler.SyncError?>(), begun = Counter()
+      for index in 0..<2 {
+        threads[index].schedule {  // a plain action of the thread, not one of its queue
+          begun.increment()
+          while begun.value < 2 { sched_yield() }
+          do {
+            try queues[1 - index].trySync {}
+            outcomes.add(nil)
+          } catch { outcomes.add(error as? SerialScheduler.SyncError) }
+        }
+      }
+      #expect(eventually { outcomes.entries.count == 2 })
+      #expect(outcomes.entries.filter { $0 == .deadlock }.count == 1)
+      #expect(outcomes.entries.contains(nil))
+    }
+  }
+
   @Test("sync on itself stops the process with a message") func deadlockStops() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let queue = SerialScheduler()
+      let queue = SerialScheduler(name: "images")
       queue.sync { queue.sync {} }
     }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.contains("could never end"))
+    expectMessage(
+      result, "Scheduler: SerialScheduler.sync: \"images\": ", "could never end", "Call the closure directly")
   }
 
   @Test("a queue has its target's priority, unless it has one of its own") func priorities() async {
@@ -91,6 +112,21 @@ import Testing
     }
     #expect(ends.value == 1)
     #expect(throws: SerialScheduler.SyncError.stopped) { try queue.trySync {} }
+  }
+
+  @Test("sync on a queue that was never used says that its thread was stopped") func stoppedWhileIdle() throws {
+    let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), above = SerialScheduler(target: queue)
+    let outcomes = Log<SerialScheduler.SyncError?>()
+    thread.schedule {  // on the thread itself, where it would be inline
+      thread.stop()
+      for each in [queue, above] {
+        do { try each.trySync {} } catch { outcomes.add(error as? SerialScheduler.SyncError) }
+      }
+    }
+    thread.join()
+    #expect(outcomes.entries == [.stopped, .stopped])
+    #expect(throws: SerialScheduler.SyncError.stopped) { try queue.trySync {} }
+    #expect(throws: SerialScheduler.SyncError.stopped) { try above.trySync {} }
   }
 
   @Test("a suspended queue begins nothing, and resumes where it was") func suspension() {

@@ -1,3 +1,4 @@
+import Foundation
 import Scheduler
 import TestSupport
 import Testing
@@ -99,5 +100,70 @@ import Testing
       uniqueKeysWithValues: history.indices.filter { history[$0].kind == .scheduled }.map { (history[$0].ordinal, $0) })
     #expect(Set(ran.map { history[$0].ordinal }).count == 800)
     #expect(ran.allSatisfy { scheduled[history[$0].ordinal]! < $0 })
+  }
+
+  @Test("a disposal that races the beginning is written down if the action never begins, and only then")
+  func races() throws {
+    let thread = try ThreadScheduler(name: "recorded"), recording = RecordingScheduler(thread)
+    let began = Protected<Set<Int>>([]), tokens = Protected<[any Disposable]>([]), count = Int(Scale.count(4_000))
+    let disposer = Gate(), isOver = BooleanDisposable()
+    Thread.detachNewThread {
+      while !isOver.isDisposed || !tokens.read(\.isEmpty) {
+        for token in tokens.exchange([]) { token.dispose() }
+      }
+      disposer.open()
+    }
+    for n in 1...count {
+      tokens.append(
+        n % 2 == 0
+          ? recording.schedule { began.withLock { _ = $0.insert(n) } }
+          : recording.schedule(0) { _ in
+            began.withLock { _ = $0.insert(n) }
+            return Disposables.create()
+          })
+    }
+    thread.drain()
+    isOver.dispose()
+    disposer.wait()
+    let history = recording.history
+    let ran = history.filter { $0.kind == .ran }.map(\.ordinal),
+      disposed = history.filter { $0.kind == .disposed }.map(\.ordinal)
+    #expect(Set(ran) == began.read() && Set(ran).count == ran.count)
+    #expect(Set(disposed).isDisjoint(with: began.read()) && disposed.count + ran.count == count)
+  }
+
+  @Test("disposing in the middle of the run, from inside and outside, is no event") func disposedInRun() throws {
+    let thread = try ThreadScheduler(name: "recorded"), recording = RecordingScheduler(thread)
+    let entered = Gate(), leave = Gate(), token = SingleAssignmentDisposable(), child = BooleanDisposable()
+    token.setDisposable(
+      recording.schedule(0) { _ in
+        entered.open()
+        leave.wait()
+        token.dispose()
+        return child
+      })
+    entered.wait()
+    token.dispose()
+    leave.open()
+    thread.drain()
+    #expect(recording.history.map(\.kind) == [.scheduled, .ran])
+    #expect(eventually { child.isDisposed })
+  }
+
+  @Test("an action that was disposed by then is not called, even if its scheduler calls it") func lateCall() {
+    final class Stubborn: ImmediateSchedulerType {
+      let works = Protected<[@Sendable () -> Void]>([])
+      func schedule<State: Sendable>(
+        _ state: State, action: @escaping @Sendable (State) -> any Disposable
+      ) -> any Disposable {
+        works.withLock { $0.append { _ = action(state) } }
+        return Disposables.create()
+      }
+    }
+    let stubborn = Stubborn(), recording = RecordingScheduler(stubborn), ran = Counter()
+    recording.schedule { ran.increment() }.dispose()
+    for work in stubborn.works.exchange([]) { work() }
+    #expect(ran.value == 0)
+    #expect(recording.history.map(\.kind) == [.scheduled, .disposed])
   }
 }

@@ -166,8 +166,7 @@ import Testing
       again()
       scheduler.advance(by: .seconds(1))
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("ran 1000 actions") && message.contains("turnLimit"))
+    expectMessage(result, "Scheduler: VirtualTimeScheduler.advance: ", "ran 1000 actions", "raise turnLimit")
   }
 
   @Test("as many actions as the limit are not too many, in each of several calls")

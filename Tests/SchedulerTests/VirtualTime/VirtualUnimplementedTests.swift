@@ -27,6 +27,44 @@ import Testing
     #expect(log.entries[3].contains("1.0 seconds"))
   }
 
+  /// Each way in, with the name that it is to be reported by.
+  private static let uses: [(name: String, use: @Sendable (any SchedulerType) -> Void)] = [
+    ("now", { _ = $0.now }), ("schedule(_:)", { $0.schedule {} }),
+    ("schedule(_:action:)", { $0.schedule(1) { _ in Disposables.create() } }),
+    ("schedule(after:_:)", { $0.schedule(after: .seconds(1)) {} }),
+    ("schedule(_:after:action:)", { $0.schedule(1, after: .seconds(1)) { _ in Disposables.create() } }),
+    ("schedule(at:_:)", { $0.schedule(at: MonotonicTime(nanoseconds: 7)) {} }),
+    (
+      "scheduleRelative(_:dueTime:action:)",
+      { $0.scheduleRelative(1, dueTime: .seconds(1)) { _ in Disposables.create() } }
+    ),
+    ("schedulePeriodic(_:action:)", { $0.schedulePeriodic(PeriodicTiming(every: .seconds(1))) {} }),
+    ("schedulePeriodic(_:_:action:)", { $0.schedulePeriodic(1, PeriodicTiming(every: .seconds(1))) { $0 } }),
+    (
+      "schedulePeriodic(_:startAfter:period:action:)",
+      { $0.schedulePeriodic(1, startAfter: .seconds(1), period: .seconds(1)) { $0 } }
+    ),
+    ("schedule(after:repeating:leeway:_:)", { $0.schedule(after: .seconds(1), repeating: .seconds(1)) {} }),
+    ("scheduleRecursive(_:action:)", { $0.scheduleRecursive(1) { _, _ in } }),
+    ("scheduleRecursive(_:)", { $0.scheduleRecursive { _ in } }),
+  ]
+
+  @Test("each way in is reported once, with its own name, under its own type or any other", arguments: 0..<4)
+  func names(kind: Int) {
+    for (name, use) in Self.uses {
+      let log = Log<String>(), unimplemented = UnimplementedScheduler { log.add($0) }
+      func generic(_ scheduler: some SchedulerType) { use(scheduler) }
+      switch kind {
+      case 0: use(unimplemented)
+      case 1: use(AnyScheduler(unimplemented))
+      case 2: generic(unimplemented)
+      default: use(AnyScheduler(AnyScheduler(unimplemented)))
+      }
+      #expect(log.entries.count == 1)
+      #expect(log.entries.first?.hasPrefix(name) == true, "\(log.entries) for \(name)")
+    }
+  }
+
   @Test("without a prefix the message begins with what was called, and no action is kept")
   func noPrefix() {
     let log = Log<String>(), scheduler = UnimplementedScheduler { log.add($0) }
@@ -45,7 +83,6 @@ import Testing
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       UnimplementedScheduler(prefix: "Model").schedule {}
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("Model: schedule(_:) was called"))
+    expectMessage(result, "Scheduler: UnimplementedScheduler: Model: schedule(_:) was called", "TestScheduler")
   }
 }

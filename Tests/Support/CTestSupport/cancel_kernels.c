@@ -72,6 +72,7 @@ static void open_it(void *context) {
 typedef struct run {
   void *loop; // a csched_loop
   bool has_source;
+  atomic_int is_closed; // by a call that has returned
 } run;
 static void be_told(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
 static void run_loop(void *context) {
@@ -87,6 +88,7 @@ static void run_loop(void *context) {
   }
   csched_store_release(&run->loop, loop);
   CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_CLOSED);
+  while (!atomic_load(&run->is_closed)) sched_yield();
   csched_loop_destroy(loop);
   int state;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); // close is a point of cancellation
@@ -96,6 +98,7 @@ static void run_loop(void *context) {
 static void close_loop(void *context) {
   run *mine = context;
   csched_loop_close(csched_load_acquire(&mine->loop), CSCHED_STOP_RUN);
+  atomic_store(&mine->is_closed, 1);
 }
 
 ctest_failure ctest_cancel_in_waits(void) {

@@ -91,6 +91,8 @@ static void read_it(csched_fd_source *source, unsigned events) {
   if (read(source->fd, &byte, 1) == 1) own->told++;
 }
 
+static atomic_int own_served;
+
 static void submit_to_own(int index, void *context) {
   own *own = context;
   static probe probes[4];
@@ -98,6 +100,7 @@ static void submit_to_own(int index, void *context) {
   if (index % 2 == 0) CHECK_EQUAL(csched_loop_submit(own->loop, job_of(&probes[index])), 0);
   else CHECK_EQUAL(csched_serial_submit(own->queue, job_of(&probes[index])), 0);
   CHECK_SOON(atomic_load(&probes[index].releases) == 1);
+  atomic_fetch_add(&own_served, 1);
 }
 
 static void run_own(void *context) {
@@ -105,8 +108,10 @@ static void run_own(void *context) {
   CHECK(csched_loop_is_on_thread(own->loop));
   csched_time begin = csched_now();
   crew crew;
+  atomic_store(&own_served, 0);
   crew_start(&crew, 4, submit_to_own, own);
-  while (atomic_load(&own->later.releases) == 0) csched_loop_run_until(own->loop, csched_now() + 5 * MS);
+  while (atomic_load(&own->later.releases) == 0 || (atomic_load(&own_served) < 4 && csched_now() < begin + 20000 * MS))
+    csched_loop_run_until(own->loop, csched_now() + 5 * MS);
   csched_loop_run_until(own->loop, begin + 60 * MS);
   crew_join(&crew);
   CHECK_PROBE(&own->before, 1, 0);

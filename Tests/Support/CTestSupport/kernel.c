@@ -3,7 +3,7 @@
 #include <time.h>
 
 static pthread_mutex_t failure_mutex = PTHREAD_MUTEX_INITIALIZER;
-static char failure[512];
+static char failure[1024];
 static bool has_failed;
 
 void kernel_begin(void) {

@@ -21,6 +21,8 @@ static void start(void) {
   pthread_detach(thread);
 }
 
+void ctest_take_main_loop(void) { csched_loop_attach(csched_main_loop()); }
+
 void ctest_host_main_loop(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, start);

@@ -34,15 +34,6 @@ static int add_source(void) {
 }
 static void remove_source(void) { CHECK_EQUAL(csched_loop_remove_fd(loop, &source), 0); }
 
-static probe later;
-static int keep_time(void) { // its first use starts the keeper
-  probe_init(&later, NULL, NULL);
-  int error = csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, &later.timer, csched_now() + 60000 * MS, 0);
-  if (error != 0) CHECK_PROBE(&later, 0, 1);
-  return error;
-}
-static void cancel_it(void) { CHECK_EQUAL(csched_timer_cancel(&later.timer), CSCHED_CANCEL_DROPPED); }
-
 // Fails the first allocation, then the second, until `create` gets through. Returns: how many it needed.
 static int check_creation(const char *what, int (*create)(void), void (*destroy)(void)) {
   for (int number = 1; number < 50; number++) {
@@ -66,12 +57,11 @@ ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count
   fail_at = fail;
   count_left = left;
   CHECK(check_creation("loop", create_loop, destroy_loop) >= 1);
-  CHECK(check_creation("thread", start_it, end_it) >= 3);
-  CHECK(check_creation("pool", create_pool, destroy_pool) >= 2);
+  CHECK(check_creation("thread", start_it, end_it) >= 2);        // it and its loop: the system's thread begins without
+  CHECK(check_creation("pool", create_pool, destroy_pool) >= 3); // with its keeper, a thread
   CHECK_SOON(ctest_threads_named("memory") == 0 && ctest_threads_named("memory-1") == 0);
   CHECK_EQUAL(create_pool(), 0);
   CHECK(check_creation("queue", create_queue, destroy_queue) >= 1);
-  CHECK(check_creation("keeper", keep_time, cancel_it) >= 3);
   destroy_pool();
   if (pipe(ends) != 0) abort();
   CHECK_EQUAL(create_loop(), 0);
@@ -113,5 +103,56 @@ static void have_no_threads(void *context) {
 ctest_failure ctest_memory_no_threads(void) {
   KERNEL();
   CHECK_CHILD(have_no_threads, NULL);
+  return kernel_result();
+}
+
+// A pool's only worker waits for the job behind its own, and the system has no other thread, for a while.
+typedef struct waiting {
+  csched_pool *pool;
+  probe first, second;
+  bool says_nothing; // and uses no processor time
+} waiting;
+
+static void wait_for_second(probe *probe) {
+  waiting *test = probe->context;
+  while (atomic_load(&test->second.runs) == 0) nap(test->says_nothing ? 20 * MS : 500 * US);
+}
+
+// Returns: how long the pool took, in ns, when there were threads again.
+static csched_time come_back(size_t workers, csched_time between, bool says_nothing) {
+  waiting test = {.says_nothing = says_nothing};
+  CHECK_EQUAL(csched_pool_create(&test.pool, &(csched_pool_options){.workers = workers}), 0);
+  nap(20 * MS);
+  probe_init(&test.first, wait_for_second, &test);
+  probe_init(&test.second, NULL, NULL);
+  CHECK(ctest_forbid_threads(true));
+  CHECK_EQUAL(csched_pool_submit(test.pool, CSCHED_PRIORITY_DEFAULT, job_of(&test.first)), 0);
+  nap(between);
+  CHECK_EQUAL(csched_pool_submit(test.pool, CSCHED_PRIORITY_DEFAULT, job_of(&test.second)), 0);
+  nap(50 * MS);
+  CHECK_EQUAL(atomic_load(&test.second.runs), 0);
+  csched_time start = csched_now();
+  CHECK(ctest_forbid_threads(false));
+  CHECK_SOON(atomic_load(&test.second.runs) == 1); // though nobody submits any more
+  csched_time took = test.second.ran_at - start;
+  csched_pool_destroy(test.pool);
+  return took;
+}
+
+static void come_back_soon(void *context) {
+  (void)context;
+  for (int how = 0; how < 4; how++) {
+    csched_time best = CSCHED_FOREVER;
+    for (int i = 0; i < 3; i++) { // in the others it may have had no processor
+      csched_time took = come_back(how < 3 ? 2 : 1, how % 2 == 1 ? 20 * MS : 0, how >= 2);
+      if (took < best) best = took;
+    }
+    CHECK(best < 100 * MS);
+  }
+}
+
+ctest_failure ctest_memory_pool_comes_back(void) {
+  KERNEL();
+  CHECK_CHILD(come_back_soon, NULL);
   return kernel_result();
 }

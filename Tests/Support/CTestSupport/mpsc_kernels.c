@@ -252,6 +252,7 @@ ctest_failure ctest_mpsc_states(void) {
   CHECK(!csched_mpsc_poke(&queue)); // awake: no wake is owed
   CHECK(csched_mpsc_park(&queue));
   CHECK(csched_mpsc_is_empty(&queue)); // parked is empty
+  CHECK(csched_mpsc_peek(&queue) == NULL);
   CHECK(csched_mpsc_unpark(&queue));
   CHECK(!csched_mpsc_unpark(&queue));
   CHECK(csched_mpsc_park(&queue));
@@ -262,7 +263,8 @@ ctest_failure ctest_mpsc_states(void) {
   CHECK_EQUAL(csched_mpsc_push(&queue, &items[0].job), CSCHED_PUSHED_WAKE);
   CHECK_EQUAL(csched_mpsc_push(&queue, &items[1].job), CSCHED_PUSHED);
   CHECK(!csched_mpsc_is_empty(&queue));
-  CHECK(!csched_mpsc_park(&queue)); // something to take
+  for (int i = 0; i < 2; i++) CHECK(csched_mpsc_peek(&queue) == &items[0].job); // which stays
+  CHECK(!csched_mpsc_park(&queue));                                             // something to take
   CHECK(take_one(&queue, &tally));
   CHECK(!csched_mpsc_park(&queue)); // in the consumer's own list
   CHECK_EQUAL(csched_mpsc_push(&queue, &items[2].job), CSCHED_PUSHED);

@@ -181,3 +181,60 @@ ctest_failure ctest_pool_idle_exit_races(int rounds, uint64_t seed) {
   end_pool(pool, CSCHED_STOP_RUN);
   return kernel_result();
 }
+
+// MARK: a job is queued while another forks
+
+typedef struct crossing {
+  probe forker, queued;
+  csched_job forked;
+  atomic_int is_ready, delay, begun;
+  bool was_late; // the forker's
+} crossing;
+
+static void begin_forked(csched_job *job) { atomic_store(&((crossing *)job->context)->begun, 1); }
+static void drop_nothing(csched_job *job) { (void)job; }
+static const csched_job_type forked_type = {begin_forked, drop_nothing, NULL};
+
+static bool has_begun_soon(crossing *test) {
+  for (csched_time end = csched_now() + 10000 * MS; !atomic_load(&test->begun) && csched_now() < end;) nap(20 * US);
+  return atomic_load(&test->begun);
+}
+
+static void fork_and_go_on(probe *probe) {
+  crossing *test = probe->context;
+  csched_fork fork;
+  csched_job_init(&test->forked, &forked_type, test);
+  atomic_store(&test->is_ready, 1);
+  int delay;
+  while ((delay = atomic_load(&test->delay)) == 0) CSCHED_CPU_RELAX();
+  burn((csched_time)delay * US / 2);
+  csched_pool_fork(&fork, &test->forked);
+  test->was_late = !has_begun_soon(test); // without a wait: it is for another worker
+  csched_pool_wait(&fork);
+}
+
+static void hold_worker(probe *probe) { has_begun_soon(probe->context); }
+
+ctest_failure ctest_pool_fork_beside_queued(int rounds) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 4});
+  pool_gate gate;
+  pool_gate_close(&gate, pool, 4); // so that there are four threads
+  pool_gate_open(&gate);
+  bool was_late = false;
+  for (int i = 0; i < rounds && !was_late; i++) {
+    crossing test = {0};
+    probe_init(&test.forker, fork_and_go_on, &test);
+    probe_init(&test.queued, hold_worker, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &test.forker);
+    while (!atomic_load(&test.is_ready)) sched_yield();
+    nap(MS); // the others go to sleep
+    atomic_store(&test.delay, 1 + i % 40);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &test.queued);
+    while (atomic_load(&test.forker.releases) == 0 || atomic_load(&test.queued.releases) == 0) nap(20 * US);
+    was_late = test.was_late;
+  }
+  CHECK(!was_late); // two workers slept beside it
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}

@@ -40,7 +40,8 @@ ctest_failure ctest_pool_ends(void) {
     probe_init(&refused, NULL, NULL);
     CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, &refused.timer, csched_now(), 0), ECANCELED);
     CHECK_PROBE(&refused, 0, 1);
-    CHECK_EQUAL(ctest_threads_named("ends-1") + ctest_threads_named("ends-0"), 0);
+    // A thread that has been joined may be in the system's list a moment longer, above all in an emulator's.
+    CHECK_SOON(ctest_threads_named("ends-1") + ctest_threads_named("ends-0") == 0);
     csched_pool_destroy(pool);
   }
   return kernel_result();
@@ -114,7 +115,7 @@ static void exit_inside(int rounds, size_t most) {
   pool_gate_close(&gate, pool, 2); // both are there
   pool_gate_open(&gate);
   end_pool(pool, CSCHED_STOP_RUN);
-  CHECK_EQUAL(ctest_threads_named("exits-1") + ctest_threads_named("exits-2"), 0);
+  CHECK_SOON(ctest_threads_named("exits-1") + ctest_threads_named("exits-2") == 0); // as above
 }
 
 ctest_failure ctest_pool_exits_inside(int rounds) {
@@ -307,10 +308,11 @@ void ctest_exit_pool_without_threads(void) {
     probe_init(&probes[i], NULL, NULL);
     post(pool, CSCHED_PRIORITY_DEFAULT, &probes[i]);
   }
-  probe_init(&late, NULL, NULL); // no thread to keep the time
-  if (csched_pool_submit_at(pool, CSCHED_PRIORITY_DEFAULT, &late.timer, csched_now() + MS, 0) != EAGAIN) _Exit(2);
+  probe_init(&late, NULL, NULL); // the thread that keeps the time is there
+  if (csched_pool_submit_at(pool, CSCHED_PRIORITY_DEFAULT, &late.timer, csched_now() + MS, 0) != 0) _Exit(2);
+  CHECK_SOON(atomic_load(&late.releases) == 1);
   end_pool(pool, CSCHED_STOP_RUN);
   for (int i = 0; i < 100; i++) CHECK_PROBE(&probes[i], 1, 0);
-  CHECK_PROBE(&late, 0, 1);
+  CHECK_PROBE(&late, 1, 0);
   _Exit(kernel_result() == NULL ? 0 : 3);
 }

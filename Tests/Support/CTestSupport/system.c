@@ -1,6 +1,7 @@
 #include "kernel.h"
 
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,10 @@ uint32_t ctest_thread_id(void) {
   return id;
 }
 
+void ctest_thread_name(char *name) {
+  if (pthread_getname_np(pthread_self(), name, 64) != 0) strcpy(name, "?");
+}
+
 static bool read_file(const char *path, char *text, size_t size) {
   FILE *file = fopen(path, "r");
   if (file == NULL) return false;
@@ -37,7 +42,8 @@ static bool read_file(const char *path, char *text, size_t size) {
   return length > 0;
 }
 
-static size_t count_threads(const char *name) {
+// How many threads there are, or bear `name`, and the number of the last of them.
+static size_t count_threads(const char *name, uint32_t *last) {
   DIR *tasks = opendir("/proc/self/task");
   size_t count = 0;
   for (struct dirent *each; tasks != NULL && (each = readdir(tasks)) != NULL;) {
@@ -49,15 +55,37 @@ static size_t count_threads(const char *name) {
       comm[strcspn(comm, "\n")] = 0;
       if (strcmp(comm, name) != 0) continue;
     }
+    if (last != NULL) *last = (uint32_t)atoi(each->d_name);
     count++;
   }
   if (tasks != NULL) closedir(tasks);
   return count;
 }
 
-size_t ctest_thread_count(void) { return count_threads(NULL); }
+size_t ctest_thread_count(void) { return count_threads(NULL, NULL); }
 
-size_t ctest_threads_named(const char *name) { return count_threads(name); }
+size_t ctest_threads_named(const char *name) { return count_threads(name, NULL); }
+
+bool ctest_thread_mask(const char *name, unsigned long long *mask) {
+  char path[64], text[4096];
+  uint32_t thread = 0;
+  if (count_threads(name, &thread) == 0) return false;
+  snprintf(path, sizeof path, "/proc/self/task/%u/status", thread);
+  char *line = read_file(path, text, sizeof text) ? strstr(text, "\nSigBlk:") : NULL;
+  return line != NULL && sscanf(line, "\nSigBlk: %llx", mask) == 1;
+}
+
+int ctest_nice_of_thread(const char *name) {
+  uint32_t thread = 0;
+  count_threads(name, &thread);
+  return getpriority(PRIO_PROCESS, thread);
+}
+
+uint32_t ctest_thread_named_so(const char *name) {
+  uint32_t thread = 0;
+  count_threads(name, &thread);
+  return thread;
+}
 
 static int64_t status_of(uint32_t thread, const char *key) {
   char path[64], text[4096];

@@ -94,7 +94,7 @@ static void add_any(comparison *test, csched_timer *timer) {
 }
 
 static void move_any(comparison *test, csched_timer *timer) {
-  bool waits = timer->node.place != 0;
+  bool waits = timer->owner != NULL;
   csched_time deadline = any_deadline(test);
   list_remove(test, timer);
   if (waits) list_add(test, timer, deadline);
@@ -116,7 +116,7 @@ static void pop_due(comparison *test, int most) {
 
 static void do_anything(comparison *test) {
   csched_timer *timer = &test->items[chance_below(&test->seed, ITEMS)];
-  bool waits = timer->node.place != 0;
+  bool waits = timer->owner != NULL;
   uint64_t what = chance_below(&test->seed, 100);
   if (what < 60) {
     if (!waits) add_any(test, timer);

@@ -1,16 +1,32 @@
-// What every header shares: the language bridge, the compiler's spellings, time.
+// What every header shares: the language bridge, the compiler's spellings, time. More than 120 lines: what holds for all is said here only.
 // Depends on: nothing of ours. The only file with an #if for the compiler.
 //
 // For all of them: no wait is a point of cancellation, so a thread that is cancelled in one (pthread_cancel, deferred) goes on to a point
 // of its own; asynchronous cancellation is not supported. No wait ends early by a signal. What creates (_create, _start) answers
 // ENOMEM or EAGAIN, with nothing left behind; the rest cannot fail for memory, but for a thread's first use of its trampoline.
 // fork: what needs only the forking thread works in the child; what was left behind stops the process with a message.
+//
+// Signal handlers may call: csched_now, csched_loop_submit and csched_thread_submit with a job that is ready (csched_job_init), and
+// csched_loop_stop and csched_activation_stop. They take no lock, allocate nothing, and leave errno alone. All else may take a lock, so
+// also timers, pools, queues, cancelling and closing: where the handler has interrupted the lock's owner, that stops the process with a
+// message. Threads of ours that run jobs begin with the signal mask of the thread that starts them, which for a pool's workers may be any
+// that submits; those that only keep time block all signals but those of faults, so a handler never runs there.
+//
+// One process only: no lock, job or loop works in memory that processes share. 64 bits only.
+//
+// The system may refuse calls (seccomp), or lose descriptors that somebody else closes: what creates answers with the system's errno
+// value; later that stops the process with a message that names the call. No wait then sleeps for ever, or spins. Loading the library
+// takes one system call (membarrier), and no file; it stays loaded, whoever closes it by dlclose.
 #ifndef CSCHED_BASE_H
 #define CSCHED_BASE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#if UINTPTR_MAX != UINT64_MAX
+#error "CScheduler is for 64-bit systems only: its counts, addresses and times share words of 64 bits."
+#endif
 
 #ifdef __cplusplus
 #define CSCHED_BEGIN_DECLS                       extern "C" {
@@ -24,16 +40,21 @@
 #define CSCHED_STATIC_ASSERT(condition, message) _Static_assert(condition, message)
 #endif
 
-#define CSCHED_LIKELY(x)    __builtin_expect(!!(x), 1)
-#define CSCHED_UNLIKELY(x)  __builtin_expect(!!(x), 0)
-#define CSCHED_NORETURN     __attribute__((noreturn))
-#define CSCHED_NOINLINE     __attribute__((noinline))
-#define CSCHED_UNUSED       __attribute__((unused))
-#define CSCHED_INLINE       static inline __attribute__((unused))
-#define CSCHED_PRINTF(f, a) __attribute__((format(printf, f, a)))
-// Calls `function` with the variable's address when it goes out of scope; in C++ also when an exception passes.
+#define CSCHED_LIKELY(x)     __builtin_expect(!!(x), 1)
+#define CSCHED_UNLIKELY(x)   __builtin_expect(!!(x), 0)
+#define CSCHED_NORETURN      __attribute__((noreturn))
+#define CSCHED_NOINLINE      __attribute__((noinline))
+#define CSCHED_UNUSED        __attribute__((unused))
+#define CSCHED_HIDDEN        __attribute__((visibility("hidden"))) // shared by the core's files only, so reached directly
+#define CSCHED_INLINE        static inline __attribute__((unused))
+#define CSCHED_PRINTF(f, a)  __attribute__((format(printf, f, a)))
+#define CSCHED_CACHE_ALIGNED __attribute__((aligned(64)))
+// Where there are exceptions, calls `function` with the variable's address when it goes out of scope, also when one passes.
+#if defined(__EXCEPTIONS)
 #define CSCHED_AT_END_OF_SCOPE(function) __attribute__((cleanup(function)))
-#define CSCHED_CACHE_ALIGNED             __attribute__((aligned(64)))
+#else
+#define CSCHED_AT_END_OF_SCOPE(function)
+#endif
 
 // A thread-local word that is reached in one instruction, also from position-independent code.
 #if defined(__linux__)
@@ -87,6 +108,15 @@ CSCHED_END_DECLS
 #define CSCHED_CPU_RELAX() __asm__ __volatile__("isb" ::: "memory")
 #else
 #define CSCHED_CPU_RELAX() __asm__ __volatile__("" ::: "memory")
+#endif
+
+// Reads the stack pointer, so the lowest address of the present function's frame; elsewhere another one in it.
+#if defined(__x86_64__)
+#define CSCHED_READ_STACK_POINTER(word) __asm__ __volatile__("mov %%rsp, %0" : "=r"(word))
+#elif defined(__aarch64__)
+#define CSCHED_READ_STACK_POINTER(word) __asm__ __volatile__("mov %0, sp" : "=r"(word))
+#else
+#define CSCHED_READ_STACK_POINTER(word) ((word) = (uintptr_t)__builtin_frame_address(0))
 #endif
 
 CSCHED_BEGIN_DECLS

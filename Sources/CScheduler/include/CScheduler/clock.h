@@ -27,14 +27,14 @@ csched_time csched_clock_now(csched_clock clock);
 /// csched_timer_cancel takes it out at once, as any timer. A child of fork has none of those that wait.
 /// Returns: as csched_target_submit_at; also EAGAIN, ENOMEM, EMFILE or ENFILE when there is no thread, memory or descriptor to keep the time
 /// with, after the job has been dropped: a later call tries again.
-/// Requires: the job is idle; `target` stays valid until the timer is delivered or cancelled, also a loop, a thread or a pool: the timer
+/// Requires: the job is idle; `target` stays valid until the timer's release, also a loop, a thread or a pool: the timer
 /// does not wait in it, and its stop does not drop it. Thread: any. The process has one thread for all such timers, from the first on; a
-/// target's `deliver` is called there. It sleeps while none is due.
+/// target of the user's own is told by a thread of a pool beside it (target.h). They sleep while none is due.
 int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csched_timer *timer, csched_time deadline,
                                   csched_time leeway);
 
-/// Returns: whether that thread is there. A hint. Private.
-bool csched_clocks_are_kept_(void);
+/// Returns: how many threads there are for that. Private.
+size_t csched_clocks_threads_(void);
 
 CSCHED_END_DECLS
 

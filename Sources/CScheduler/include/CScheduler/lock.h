@@ -4,7 +4,9 @@
 // Unlocked is all zero: static and zeroed memory needs no initialiser, nothing needs to be destroyed, no heap is used. Not
 // recursive. A thread that finds it taken spins for a moment, then sleeps. The word names its owner, so locking again by
 // the owner, or unlocking by another thread, stops the process with a message. So does, in a child of fork, waiting for a lock whose owner
-// was left behind; those of the thread that forked stay its own.
+// was left behind; those of the thread that forked stay its own. A thread that ends must have unlocked: who waits for its lock looks
+// after a second whether the owner lives, and later now and then, and stops the process if it has ended. In one process only; not in
+// signal handlers.
 #ifndef CSCHED_LOCK_H
 #define CSCHED_LOCK_H
 

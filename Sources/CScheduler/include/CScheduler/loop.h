@@ -1,11 +1,16 @@
-// A run loop: one thread runs what any thread submits, now or at a given time.
+// A run loop: one thread runs what any thread submits, now or at a given time. More than 120 lines, because its runs are inline.
 // Depends on: mpsc.h, timer.h, job.h.
 //
 // The loop belongs to the thread that created it. Jobs run in the order of their submission, delayed ones in the order of
 // their deadlines and, where those are equal, of their submission. A loop with nothing to do sleeps, with no wakeups.
 //
+// No kind of work starves another: the loop takes up to 16 due timers, then up to 16 sources (loop_fd.h), then up to 16 jobs, and begins
+// again. So while each takes no more than 200 us, each kind has its turn within 10 ms. The jobs of a serial queue on the loop count as
+// jobs of the loop.
+//
 // When its thread ends inside of a run (pthread_exit, cancellation), the job has ended, and the loop is closed: what is outstanding is
-// dropped. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is left behind.
+// dropped. A run that a job leaves by an exception of C++, or by longjmp, is over (job.h says how, and when that is noticed): the loop can
+// be run again, or destroyed; if the thread ends before, it is closed. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is left behind.
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 
@@ -39,7 +44,8 @@ typedef enum csched_stop_policy {
 int csched_loop_create(csched_loop **loop);
 
 /// Does: closes the loop, drops what is outstanding, frees it. Requires: no thread is in a call on the loop, and none makes
-/// one later. Thread: the loop's, outside of its runs.
+/// one later. Thread: the loop's, outside of its runs; any, when the loop was detached (loop_fd.h) or its thread has ended. Elsewhere,
+/// and for the main loop or that of a thread, it stops the process with a message.
 void csched_loop_destroy(csched_loop *loop);
 
 /// Returns: the loop that is running on this thread, NULL when there is none. Thread: any.
@@ -56,7 +62,8 @@ csched_target *csched_loop_target(csched_loop *loop);
 int csched_loop_submit(csched_loop *loop, csched_job *job);
 
 /// Does: runs `timer->job` at `deadline` (of csched_now) or as soon after as the loop comes to it, never before. A deadline
-/// that is not in the future is a plain submit. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
+/// that is not in the future is a plain submit; but while timers that were due before wait, it comes after them, among the timers. So one
+/// that asks for the past again and again keeps nobody waiting. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
 /// Returns, requires, thread: as csched_loop_submit.
 int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
@@ -69,32 +76,69 @@ int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_
 /// wait here: it was never submitted, or it is due and on its way, running, or over. Requires: as csched_timer_cancel. Thread: any.
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
+// Each run is inline for a clean-up in the caller, should a job throw; what ends in `_` is private.
+csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation, csched_time deadline,
+                                              csched_scope *scope);
+bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope);
+size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope);
+
+/// Does: as csched_loop_run_until, until csched_activation_stop ends it; a stop that came before ends it at once. Thread: the loop's.
+CSCHED_INLINE csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation,
+                                                           csched_time deadline) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  csched_run_result result = csched_loop_run_activation_(loop, activation, deadline, &scope);
+  scope.level = NULL;
+  return result;
+}
+
 /// Does: runs jobs until csched_loop_stop, or until the loop is closed. Runs nest: a job may run its own loop. Thread: the loop's.
-csched_run_result csched_loop_run(csched_loop *loop);
+CSCHED_INLINE csched_run_result csched_loop_run(csched_loop *loop) {
+  return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER);
+}
 
 /// Does: as csched_loop_run, until `deadline` at the most. Jobs that are ready at the deadline may be left. Thread: the loop's.
-csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline);
+CSCHED_INLINE csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
+  return csched_loop_run_activation(loop, NULL, deadline);
+}
 
 /// Does: waits for a job until `deadline`, and runs that one. Returns: whether one ran. Thread: the loop's.
-bool csched_loop_run_once(csched_loop *loop, csched_time deadline);
+CSCHED_INLINE bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  bool ran = csched_loop_run_once_(loop, deadline, &scope);
+  scope.level = NULL;
+  return ran;
+}
 
 /// Does: runs at most `max` jobs that are ready, without waiting. Returns: how many ran. Thread: the loop's.
-size_t csched_loop_run_ready(csched_loop *loop, size_t max);
+CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  size_t count = csched_loop_run_ready_(loop, max, &scope);
+  scope.level = NULL;
+  return count;
+}
 
 /// Does: ends the innermost run. Asked while none is in progress, it ends the next as soon as that begins, so that a stop
 /// cannot fall between creating a loop and running it; in the same way one that comes just as a nested run ends by itself ends
 /// the run outside it. To end one certain run, use an activation. Thread: any.
 void csched_loop_stop(csched_loop *loop);
 
-/// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns.
+/// Does: runs what is due and ready, as csched_loop_run_ready, and of the submitted jobs those as far as `last`, which was submitted;
+/// none when that is NULL. With `is_promised` the host is not told of what is left: another of these runs is on its way.
+/// Returns: whether jobs are left. Thread: the loop's. Private.
+bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised);
+
+/// Returns: whether work can be done here at once without overtaking what waits in the loop, or running inside of it: the caller is on
+/// the loop's thread, nothing is queued or due, nothing of the loop's or of what stands on it is running, and it is open. If not, what
+/// is submitted next runs after what is due already. Thread: any. Private.
+bool csched_loop_is_free_(csched_loop *loop);
+
+/// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns. What is no
+/// policy stops the process.
 /// Any number of times; DROP after RUN drops what is left, RUN after DROP changes nothing. Thread: any.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy);
 
 /// Does: makes `activation` ready for one run of `loop`. Thread: before it is shared.
 void csched_activation_init(csched_activation *activation, csched_loop *loop);
-
-/// Does: as csched_loop_run_until, until csched_activation_stop ends it; a stop that came before ends it at once. Thread: the loop's.
-csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation, csched_time deadline);
 
 /// Does: ends this activation's run, now or when it begins, and touches no other: a run nested inside goes on to its own
 /// end first. Requires: the activation and its loop stay valid during the call. Thread: any, any number of times.

@@ -69,13 +69,15 @@ int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 /// csched_loop_run_ready, after which it is not readable unless there is more. Between two calls nothing wakes up for nothing.
 /// csched_loop_run_until(loop, 0) then runs no job and says what came: it takes a stop (CSCHED_RUN_STOPPED), ends a closed loop
 /// (CSCHED_RUN_CLOSED), or neither. Other runs stay possible. Only wait for the descriptor, as a level, not an edge: it is the
-/// loop's, until that is destroyed.
+/// loop's, until that is destroyed. In a child of fork it has the same number, and stands for the child's loop; where the child has no
+/// descriptor to spare for that, it is told at its first use: by this function's answer, or a message.
 /// Returns: the descriptor, or a negative errno value (-EMFILE). Thread: the loop's.
 int csched_loop_fd(csched_loop *loop);
 
 /// Does: lets go of the loop, which then belongs to no thread, or gives it to the calling thread: for hosts whose threads change (a
 /// serial queue of Dispatch attaches before it runs what is ready, and detaches after it). Requires: no run is in progress; whoever
-/// attaches comes after the one who detached. Thread: the loop's to detach, any to attach.
+/// attaches comes after the one who detached, or after the last use by a thread that is about to end (dispatchMain has the main queue
+/// go on elsewhere before the main thread has come to its end). Thread: the loop's to detach, any to attach.
 void csched_loop_detach(csched_loop *loop);
 void csched_loop_attach(csched_loop *loop);
 

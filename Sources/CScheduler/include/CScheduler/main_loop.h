@@ -15,6 +15,12 @@ csched_loop *csched_main_loop(void);
 /// main loop, without what another thread's had in it. Thread: any.
 bool csched_is_main_thread(void);
 
+/// Does: says that a host is told of what is submitted, until a child of fork. Thread: any. Private.
+void csched_main_loop_set_hosted_(void);
+
+/// Returns: whether that has been said, in this process. Thread: any. Private.
+bool csched_main_loop_is_hosted_(void);
+
 /// Does: closes the main loop for good; on its thread it does what `policy` asks for, and gives back what the loop has allocated. Any
 /// number of times. Thread: any, outside of jobs. Private.
 void csched_main_loop_end_(csched_stop_policy policy);

@@ -39,6 +39,9 @@ csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest,
 /// Does: takes the oldest job. Returns: NULL when there is none. Thread: the consumer.
 csched_job *csched_mpsc_pop(csched_mpsc *queue);
 
+/// Returns: the oldest job, which stays where it is; NULL when there is none, as in a queue that is parked. Thread: the consumer.
+csched_job *csched_mpsc_peek(csched_mpsc *queue);
+
 /// Returns: whether a pop would find nothing. Thread: the consumer.
 bool csched_mpsc_is_empty(const csched_mpsc *queue);
 

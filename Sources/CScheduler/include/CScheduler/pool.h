@@ -16,25 +16,28 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_pool csched_pool;
 
-/// How soon a job runs, beside others that are ready.
+/// How soon a job runs, beside others that are ready. What is none of these stops the process.
 typedef enum csched_priority {
   CSCHED_PRIORITY_HIGH,
   CSCHED_PRIORITY_DEFAULT,
-  CSCHED_PRIORITY_LOW,        ///< at nice 5, where the system permits it: see csched_pool_has_nice
+  CSCHED_PRIORITY_LOW,        ///< at nice 5, where the system permits to come back: see csched_pool_has_nice
   CSCHED_PRIORITY_BACKGROUND, ///< at nice 10, the same
 } csched_priority;
 
 /// How to make a pool. All zero is the default.
 typedef struct csched_pool_options {
   const char *name; ///< the workers are "name-1", "name-2" …; cut so that the number fits into 15 bytes; NULL: unnamed
-  size_t workers;   ///< how many run at a time; 0: as many as there are processors that this process may use
+  size_t
+      workers; ///< how many run at a time; 0: as many as there are processors that this process may use, for which files of the
+               ///< system are read (quotas): give a number where that is forbidden
   size_t most_threads;   ///< never more threads than these, whatever is blocked; 0: 64 more than workers
   size_t stack_size;     ///< bytes, as in thread.h
   csched_time idle_exit; ///< a worker with nothing to do ends after so long, all but one; 0: 10 s
 } csched_pool_options;
 
-/// Does: makes a pool and starts its first worker. `options` may be NULL. Returns: 0; EAGAIN or ENOMEM when the system has no
-/// thread or memory to give, with nothing left behind. Thread: any.
+/// Does: makes a pool, and starts the thread that keeps its time and its first worker. `options` may be NULL. Returns: 0; EAGAIN or
+/// ENOMEM when the system has no thread or memory to give, with nothing left behind. Later the pool goes on with the threads that it
+/// has, and tries again while work waits. Thread: any.
 int csched_pool_create(csched_pool **pool, const csched_pool_options *options);
 
 /// Returns: where to submit with this priority: for serial queues, and csched_target_submit. Valid as long as the pool.
@@ -45,9 +48,8 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority);
 /// released. Requires: the job is idle. Thread: any. Lock-free, unless it wakes or starts a worker.
 int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job);
 
-/// Does: has a worker run `timer->job` at `deadline` (of csched_now) or up to `leeway` later, never before. Returns: as
-/// csched_pool_submit; also EAGAIN or ENOMEM when there is no thread to keep the time, after the job has been dropped.
-/// Requires, thread: as csched_pool_submit.
+/// Does: has a worker run `timer->job` at `deadline` (of csched_now) or up to `leeway` later, never before. Returns, requires, thread:
+/// as csched_pool_submit.
 int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
                           csched_time leeway);
 
@@ -98,10 +100,14 @@ size_t csched_pool_worker_count(const csched_pool *pool);
 /// Returns: how many threads the workers have now, idle and blocked ones included. For tests and diagnostics. Thread: any.
 size_t csched_pool_thread_count(const csched_pool *pool);
 
+/// Returns: who delivers in place of a thread that keeps the time. Private.
+struct csched_courier *csched_pool_courier_(csched_pool *pool);
+
 /// Returns: how many threads the pool has in all, the one that keeps its time included. Thread: any. Private.
 size_t csched_pool_live_threads_(csched_pool *pool);
 
-/// Returns: whether low priorities run at a higher nice value: only where a thread may lower its value again. Thread: any.
+/// Returns: whether low priorities run at a higher nice value: only where a thread may lower its value again. A process that gives up
+/// the right to that (root) keeps the values that it has, and no job has another from then on. Thread: any.
 bool csched_pool_has_nice(const csched_pool *pool);
 
 CSCHED_END_DECLS

@@ -4,8 +4,9 @@
 // It has no thread of its own: while there is work, one job of it waits on the target it stands on (a pool's priority, a loop, another
 // serial queue), runs a bounded number of the queue's jobs, and lines up again. So a thousand queues share a few threads.
 //
-// When a job, or a sync on its caller's thread, ends that thread (pthread_exit, cancellation), the queue goes on with the next job. In a
-// child of fork a queue is as what it stands on is: see pool.h, thread.h and loop.h.
+// When a job, or a sync on its caller's thread, ends that thread (pthread_exit, cancellation), or is left by an exception of C++ or by
+// longjmp (job.h says how, and when that is noticed), the queue goes on with the next job. In a child of fork a queue is as what it stands
+// on is: see pool.h, thread.h and loop.h.
 #ifndef CSCHED_SERIAL_H
 #define CSCHED_SERIAL_H
 
@@ -41,13 +42,21 @@ int csched_serial_submit_at(csched_serial *serial, csched_timer *timer, csched_t
 
 /// Does: calls `body(context)` as a job of the queue, and waits until it has returned. When the queue is idle that happens at once, on
 /// the calling thread, unless the queue stands on a loop of another thread.
-/// Returns: 0; EDEADLK, without a call, when waiting could never end: the caller is a job of the queue, or keeps it from going
-/// on (by being on the thread that it stands on, or by a chain of such waits); ECANCELED as csched_serial_submit. Thread: any;
-/// it blocks.
-int csched_serial_sync(csched_serial *serial, void (*body)(void *context), void *context);
+/// Returns: 0, also when `body` was left on another thread, where it ran; ECANCELED, without a call, when what the queue stands on has been
+/// stopped or closed, the queue idle or not; else EDEADLK, without a call, when waiting could never end: the caller is a job of the queue,
+/// or keeps it from going on, by being on the thread that it stands on, or by a chain of such waits over any number of queues and threads.
+/// Thread: any; it blocks.
+int csched_serial_sync_(csched_serial *serial, void (*body)(void *context), void *context, csched_scope *scope);
+CSCHED_INLINE int csched_serial_sync(csched_serial *serial, void (*body)(void *context), void *context) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  scope.level = NULL; // if nothing begins here
+  int result = csched_serial_sync_(serial, body, context, &scope);
+  scope.level = NULL;
+  return result;
+}
 
 /// Does: makes the calling thread run the queue, as one job of it, until csched_serial_leave. Returns: false, and changes nothing,
-/// when the queue is not idle, or stands on a loop of another thread. Requires: `inside` stays where it is. Thread: any; it does not
+/// when the queue is not idle, or stands on a loop of another thread, or on what has been stopped. Requires: `inside` stays where it is. Thread: any; it does not
 /// wait.
 bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside);
 

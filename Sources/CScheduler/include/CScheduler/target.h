@@ -16,42 +16,47 @@ typedef struct csched_target csched_target;
 /// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard.
 typedef struct csched_target_type {
   /// Does: sees to it that `job` is performed later, after those delivered before it by the same thread (unless the target is
-  /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any.
+  /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any, but none that keeps the
+  /// time: timers that a pool has kept are delivered by one of its workers, those of another clock (clock.h) by one of a pool of the
+  /// clocks' own; for one target one after the other, in order. So it may run the job at once, and block.
   int (*deliver)(csched_target *target, csched_job *job);
   /// Does: sees to it that `timer` is delivered to `timer->target` at `deadline`, or `leeway` later at the most. Returns, thread:
   /// as deliver.
   int (*deliver_at)(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
   /// Returns: what the target stands on. NULL, for the function too: nothing.
   csched_target *(*base)(const csched_target *target);
-  /// Does: lets the calling thread do one piece of the target's work itself, if that keeps to its order and place; `leave` ends it.
-  /// Returns: whether it may. NULL: never. Thread: any; it does not wait.
+  /// Does: lets the calling thread do one piece of the target's work itself, if that keeps to its order and place, and if the target
+  /// still takes work; `leave` ends it. Returns: whether it may. NULL: never. Thread: any; it does not wait.
   bool (*enter)(csched_target *target);
   void (*leave)(csched_target *target);
   /// Returns: whether the work is done on the calling thread only, so that to wait for it here would never end. NULL: no.
   bool (*is_bound_here)(const csched_target *target);
+  /// Returns: whether the target takes no more. NULL: it does not say so before it is asked to deliver. Thread: any.
+  bool (*is_closed)(const csched_target *target);
   /// Returns: whether `job`, which was submitted, has come here and waits. Asked in a child of fork, by the one thread that there is:
   /// another one may have been on its way with it. NULL: it has.
   bool (*has)(const csched_target *target, const csched_job *job);
+  bool passes_on_; ///< Private: `deliver` is the library's, and runs nothing.
 } csched_target_type;
 
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.
 struct csched_target {
   const csched_target_type *type;
-  void *owner; ///< for whoever made the target; set it before anything is submitted
+  void *owner;              ///< for whoever made the target; set it before anything is submitted
+  csched_target *waits_for; ///< private: what the thread waits for that holds this one
 };
 
-/// A target whose job is on this thread's stack; it lives there, too. Its fields are private.
-typedef struct csched_target_inside {
-  csched_target *target;
-  const struct csched_target_inside *outer;
-} csched_target_inside;
+/// A target that this thread is inside of; it lives on the stack. Its fields are private.
+typedef csched_scope csched_target_inside;
+
+CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Swift module keeps room for so much");
 
 /// Does: submits `job`. Returns: 0; ECANCELED when the target takes no more, after the job has been dropped and released.
 /// Requires: the job is idle. Thread: any.
 int csched_target_submit(csched_target *target, csched_job *job);
 
 /// Does: submits `timer`, to run at `deadline` (of csched_now) or up to `leeway` nanoseconds later, never before.
-/// Returns, requires, thread: as csched_target_submit.
+/// Returns, thread: as csched_target_submit. Requires: as csched_target_submit; a target of your own stays valid until the timer's release.
 int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
 
 /// Returns: the target whose job is running on this thread, the innermost one; NULL outside of any. Thread: any.
@@ -63,7 +68,12 @@ bool csched_target_is_inside(const csched_target *target);
 // For whoever writes a target.
 
 /// Does: runs `job`, unless it was cancelled, with `target` as the current one. Thread: the one that the target runs its work on.
-void csched_target_perform(csched_target *target, csched_job *job);
+void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope);
+CSCHED_INLINE void csched_target_perform(csched_target *target, csched_job *job) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  csched_target_perform_(target, job, &scope);
+  scope.level = NULL;
+}
 
 /// Does: makes `target` the current one of this thread, until csched_target_leave, for work that is not a job.
 void csched_target_enter(csched_target_inside *inside, csched_target *target);

@@ -22,7 +22,9 @@ typedef struct csched_thread_options {
       *name; ///< shown by the system's tools; cut at 15 bytes, never inside a UTF-8 character; NULL keeps the default
   void (*at_end)(void *context); ///< called on the thread when it has done with all work; may be NULL
   void *context;                 ///< of at_end
-  size_t stack_size;             ///< bytes, rounded up to what the system asks for; 0 is the system's default
+  size_t
+      stack_size; ///< bytes, at least what the system asks for (16 KB) and the program's thread-locals, whose place is there, too:
+                  ///< enough for small jobs, and all that is called here; 0 is the system's default
 } csched_thread_options;
 
 /// Does: starts a thread; returns once it is ready for work. `options` may be NULL.

@@ -46,8 +46,15 @@ CSCHED_INLINE void csched_timer_init(csched_timer *timer, const csched_job_type 
 }
 
 /// Does: as csched_job_cancel on the timer's job, and takes the timer out of where it waits, or is about to, at once, so that
-/// `release` follows without waiting for the deadline. Requires: the timer, and what it was submitted to, stay valid during the call. Thread: any.
+/// `release` follows without waiting for the deadline: it has been called, or without one the timer is idle, when this returns. Not so
+/// when the timer was on its way, to where it would wait, or, being due, to its target: then it is as any job that is queued (job.h).
+/// Requires: the timer stays valid during the call; so does what it was submitted to, if it is pending. What it was submitted to before
+/// may be gone. Thread: any.
 csched_cancel_result csched_timer_cancel(csched_timer *timer);
+
+/// Does: as csched_timer_cancel, and if the job is running on another thread waits until that run has ended. Returns, requires, thread:
+/// as both csched_timer_cancel and csched_job_cancel_and_wait.
+csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer);
 
 CSCHED_END_DECLS
 

@@ -22,37 +22,36 @@ typedef struct csched_trampoline_frame {
 /// A thread's trampoline that has been set aside; the memory is the caller's. The fields are private.
 typedef struct csched_trampoline_aside {
   csched_job **start, **base;
-  void *running;
-  const char *floor;
   bool was_active;
 } csched_trampoline_aside;
 
 /// This thread's trampoline while it is active, otherwise NULL. Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
 
-/// Returns: whether no trampoline is active on this thread, so that the next job would run at once. Thread: any.
-CSCHED_INLINE bool csched_trampoline_is_required(void) { return csched_trampoline_active_ == NULL; }
+bool csched_trampoline_is_open_(void);
+bool csched_trampoline_queue_(csched_job *job); ///< returns: false, and does nothing, when the trampoline was left
+void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope);
 
-void csched_trampoline_queue_(csched_job *job);
-void csched_trampoline_run_outermost_(csched_job *job, void **running);
-void csched_trampoline_close_(void **running);
+/// Returns: whether no trampoline is active on this thread, so that the next job would run at once. Thread: any.
+CSCHED_INLINE bool csched_trampoline_is_required(void) {
+  return csched_trampoline_active_ == NULL || !csched_trampoline_is_open_();
+}
 
 /// Does: runs `job` now, and then all that it and its successors submit, when no trampoline is active on this thread;
 /// otherwise queues it behind the others. Requires: the job is idle. Thread: any.
 ///
-/// An exception of C++ may pass: the jobs that wait then run with the next outermost one, and the job that threw is not
-/// released; initialise it anew. A longjmp must not leave a job: what is submitted afterwards may wait for ever.
+/// A job may be left by an exception of C++, or by longjmp (job.h): the jobs that wait then run with the next outermost one.
 CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
-  if (csched_trampoline_active_ != NULL) {
-    csched_trampoline_queue_(job);
-  } else {
-    CSCHED_AT_END_OF_SCOPE(csched_trampoline_close_) void *running;
-    csched_trampoline_run_outermost_(job, &running);
+  if (csched_trampoline_active_ == NULL || !csched_trampoline_queue_(job)) {
+    CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+    csched_trampoline_run_outermost_(job, &scope);
+    scope.level = NULL;
   }
 }
 
 /// Does: opens this thread's trampoline without a job: what is submitted until csched_trampoline_leave waits. Returns: false,
-/// and does nothing, when one is active already. Thread: any.
+/// and does nothing, when one is active already. Thread: any; what the thread enters since is left before. It is left with the job, sync
+/// or run that it is in, not with the function that has called.
 bool csched_trampoline_enter(void);
 
 /// Does: runs what was submitted since csched_trampoline_enter, and closes the trampoline. Thread: the one that entered.

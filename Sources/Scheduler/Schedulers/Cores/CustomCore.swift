@@ -5,20 +5,22 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
   private let counted = CountedClosure()
-  private let name: String
+  fileprivate let name: String
   private let keeper = Protected<PoolCore?>(nil)
 
   init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
     self.name = name
     self.enqueue = enqueue
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: customType, owner: nil))
+    target.initialize(to: csched_target(type: customType, owner: nil, waits_for: nil))
     super.init(target)
   }
 
   deinit { target.deallocate() }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { CustomScheduler(core: self, name: name) }
+
+  override var mayRunInside: Bool { true }
 
   /// Who keeps the time of delayed actions. It is kept as long as they can be cancelled.
   fileprivate var timekeeper: PoolCore {
@@ -56,7 +58,7 @@ private final class Delivery: @unchecked Sendable {
 
   func perform() {
     guard let job = lock.withLock({ job.take() }) else {
-      preconditionFailure("CustomScheduler: the closure called its work twice. Call it once.")
+      misuse("CustomScheduler.init", of: core.name, "its closure called a piece of work twice. Call each once.")
     }
     csched_target_perform(core.target, job)
   }

@@ -13,23 +13,36 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     super.init(csched_pool_target(pool.pool, priority.core))
   }
 
-  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
-    ConcurrentScheduler(priority: priority)
-  }
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
 
   // MARK: the present pool
 
-  /// The priorities of the present pool; none while there is no pool.
-  private static let all = Protected<[PoolCore]>([])
+  private struct Pools {
+    var present: SharedPool?
+    /// Those that a fork has left behind. Kept for ever: a job of theirs that forked goes on in the child.
+    var leftBehind: [SharedPool] = []
+
+    /// The present pool. One that a fork has left behind is not it any more.
+    mutating func find() -> SharedPool? {
+      if let pool = present, csched_pool_is_left_behind(pool.pool) {
+        leftBehind.append(pool)
+        present = nil
+      }
+      return present
+    }
+  }
+
+  private static let pools = Protected(Pools())
 
   /// That priority of the present pool, which is started if need be; a child of fork starts one of its own.
   private static func started(_ priority: SchedulerPriority) throws(ThreadScheduler.StartError) -> PoolCore {
-    try all.withLock { all throws(ThreadScheduler.StartError) in
-      if all.first.map({ csched_pool_is_left_behind($0.pool.pool) }) ?? true {
+    try pools.withLock { pools throws(ThreadScheduler.StartError) in
+      if pools.find() == nil {
         let pool = try SharedPool()
-        all = SchedulerPriority.allCases.map { PoolCore($0, of: pool) }
+        pool.cores = SchedulerPriority.allCases.map { PoolCore($0, of: pool) }
+        pools.present = pool
       }
-      return all[SchedulerPriority.allCases.firstIndex(of: priority)!]
+      return pools.present!.cores[SchedulerPriority.allCases.firstIndex(of: priority)!]
     }
   }
 
@@ -43,33 +56,35 @@ final class PoolCore: TargetCore, @unchecked Sendable {
       csched_swift_sleep_until_(csched_now() + pause)
       do { return try started(priority) } catch { code = error.code }
     }
-    fatalError(
-      "ConcurrentScheduler: the system has no thread for the pool: error \(code). Call ConcurrentScheduler.prepare() before, and handle its error."
+    misuse(
+      "ConcurrentScheduler.init",
+      "the system has no thread for the pool: error \(code). Call ConcurrentScheduler.prepare() before, and handle its error."
     )
   }
 
   /// How many threads the present pool has.
-  static var threads: Int { all.withLock { $0.first.map { csched_pool_live_threads_($0.pool.pool) } ?? 0 } }
+  static var threads: Int { pools.withLock { $0.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
 
   /// Ends the present pool, and waits until its threads are gone. Whoever asks later gets another pool.
   static func shutDown(_ policy: csched_stop_policy) {
-    let ending = all.withLock { all in
-      defer { all = [] }
-      return all
+    let ending = pools.withLock { pools in
+      defer { pools.present = nil }
+      return pools.find()
     }
-    guard let pool = ending.first?.pool else { return }
-    // Held until its threads have ended, or one of those could be the last to let go of it.
-    withExtendedLifetime(pool) {
-      csched_pool_stop(pool.pool, policy)
-      csched_pool_join(pool.pool)
-    }
+    guard let ending else { return }
+    csched_pool_stop(ending.pool, policy)
+    csched_pool_join(ending.pool)
+    ending.cores = []  // nobody is inside of their targets any more
   }
 }
 
-/// Owns the core's pool. Its last owner is not one of the pool's threads: they have ended before it is let go of.
+/// Owns the core's pool, and the cores of its priorities, which own it in turn until its threads have ended: a thread inside of a
+/// target finds the core there, which the target holds unretained. So the last owner is none of the pool's threads.
 private final class SharedPool: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
+  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. `cores` is written before the pool
+  // is the present one, and after it.
   let pool: OpaquePointer
+  var cores: [PoolCore] = []
 
   init() throws(ThreadScheduler.StartError) {
     var pool: OpaquePointer?

@@ -13,13 +13,13 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {
     var serial: OpaquePointer?
     guard csched_serial_create(&serial, base.target) == 0, let serial else {
-      fatalError("SerialScheduler.init: no memory for a queue")
+      misuse("SerialScheduler.init", of: name, "no memory for a queue. Make fewer, or let go of some.")
     }
     self.serial = serial
     self.name = name
     self.base = base
     baseScheduler = scheduler
-    super.init(csched_serial_target(serial))
+    super.init(csched_serial_target(serial), isOnMain: base.isOnMain)
     csched_serial_own(
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },

@@ -4,19 +4,20 @@ internal import CScheduler
 /// else's threads.
 final class StandingCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  private let make: @Sendable () -> any ImmediateSchedulerType & AnyObject
+  typealias Maker = @Sendable (StandingCore) -> any ImmediateSchedulerType & AnyObject
+  private let make: Maker?
 
-  /// Makes one whose scheduler `make` makes anew, should it be gone.
-  init(madeBy make: @escaping @Sendable () -> any ImmediateSchedulerType & AnyObject) {
+  /// Makes one whose scheduler `make` makes anew, should it be gone; without `make`, one whose scheduler outlives its actions.
+  init(madeBy make: Maker? = nil) {
     self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: undelivered, owner: nil))
+    target.initialize(to: csched_target(type: undelivered, owner: nil, waits_for: nil))
     super.init(target)
   }
 
   deinit { target.deallocate() }
 
-  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { make() }
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { make?(self) ?? super.makeScheduler() }
 }
 
 /// A table without functions.

@@ -7,18 +7,21 @@ internal import CScheduler
 class TargetCore: @unchecked Sendable {
   // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. `face` is guarded by `lock`.
   let target: UnsafeMutablePointer<csched_target>
+  /// Whether it is the main loop, or stands on it, whose host is told of submissions.
+  final let isOnMain: Bool
   private let lock = InlineLock()
   @exclusivity(unchecked) private weak var face: (any ImmediateSchedulerType & AnyObject)?
 
   /// Makes the core of `target`, which holds it unretained.
-  init(_ target: UnsafeMutablePointer<csched_target>) {
+  init(_ target: UnsafeMutablePointer<csched_target>, isOnMain: Bool = false) {
     self.target = target
+    self.isOnMain = isOnMain
     target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
   }
 
   /// A new scheduler on this core; for each kind its own.
   func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
-    preconditionFailure("each kind of core makes its own")
+    misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
   }
 
   /// Keeps what the core stands for going, for a delayed action, until as many calls of ``letGo()``.
@@ -29,6 +32,9 @@ class TargetCore: @unchecked Sendable {
 
   /// Takes one ``use()`` back.
   func letGo() {}
+
+  /// Whether what is delivered may be run before the delivery returns.
+  var mayRunInside: Bool { false }
 
   /// Makes `scheduler` the one that ``Schedulers/current`` finds here, unless there is one. Returns the one that is.
   @discardableResult
@@ -52,12 +58,14 @@ class TargetCore: @unchecked Sendable {
     let waiting = PlainAction(work, inside: place)
     let isAccepted = waiting.submit { csched_target_submit(target, $0) } == 0
     if !isAccepted { waiting.dispose() }
+    if isOnMain { MainCore.shared.submitted() }
     return (waiting, isAccepted)
   }
 
   final func submit(_ body: consuming ScheduledAction.Body, inside place: TargetCore? = nil) -> ScheduledAction {
     let waiting = ScheduledAction(body, inside: place)
     if waiting.submit(to: { csched_target_submit(target, $0) }) != 0 { waiting.dispose() }
+    if isOnMain { MainCore.shared.submitted() }
     return waiting
   }
 
@@ -71,6 +79,7 @@ class TargetCore: @unchecked Sendable {
     if action.submitTimer(to: { csched_target_submit_at_clock(target, clock, $0, deadline, span) }) != 0 {
       action.dispose()
     }
+    if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
     return action
   }
 
@@ -79,13 +88,17 @@ class TargetCore: @unchecked Sendable {
   ) -> PeriodicAction {
     let action = PeriodicAction(timing, inside: place, on: self, work)
     action.start()
+    if isOnMain, timing.startAfter <= .zero { MainCore.shared.submitted() }
     return action
   }
 
   // MARK: being current
 
   /// Calls `body` with this core's scheduler as the current one.
-  final func run<Result>(_ body: () -> Result) -> Result {
+  final func run<Result>(_ body: () -> Result) -> Result { Self.run(body, inside: target) }
+
+  /// The same by the target, which stays until then.
+  static func run<Result>(_ body: () -> Result, inside target: UnsafeMutablePointer<csched_target>) -> Result {
     var inside = csched_target_inside()
     return withUnsafeMutablePointer(to: &inside) { inside in
       csched_target_enter(inside, target)

@@ -5,6 +5,7 @@ internal import Synchronization
 final class ThreadCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: OpaquePointer
+  let name: String
   /// The schedulers that stand for it, and its delayed actions.
   private let users = Atomic<Int>(0)
 
@@ -30,6 +31,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
       throw ThreadScheduler.StartError(code: error)
     }
     self.thread = thread
+    self.name = name
     super.init(csched_loop_target(csched_thread_loop(thread)))
     held.pointee = .passRetained(self)
   }

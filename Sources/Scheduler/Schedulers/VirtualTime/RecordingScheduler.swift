@@ -2,7 +2,8 @@
 ///
 /// 1. Each action has an ordinal: 1 for the first that was scheduled, and so on. Its events bear it.
 /// 2. `.scheduled` is written before the action is handed on, `.ran` as it begins, `.disposed` when a disposal that comes before
-///    has returned. So one action has one or two events, and never both `.ran` and `.disposed`.
+///    has let go of it. So one action has one or two events, and never both `.ran` and `.disposed`: the recorder decides between them, and
+///    calls no action that it has found disposed.
 /// 3. The time of an event is the other scheduler's `now`; the monotonic clock's, if that scheduler has none.
 /// 4. The history is in the order in which it happened. Any thread may schedule, run and look.
 ///
@@ -20,8 +21,6 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
   private struct Record {
     var events: [RecordedEvent] = []
     var last = 0
-    /// The ordinals of those that have neither begun nor been disposed.
-    var open: Set<Int> = []
   }
 
   private let record = Protected(Record())
@@ -45,47 +44,34 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    recorded(nil) { begin in
-      base.schedule(state) {
-        begin()
-        return action($0)
-      }
+    recorded(nil) { recorded in
+      base.schedule(state) { state in recorded.run { action(state) } ?? Disposables.create() }
     }
   }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    recorded(nil) { begin in
-      base.schedule {
-        begin()
-        action()
-      }
-    }
+    recorded(nil) { recorded in base.schedule { recorded.run(action) } }
   }
 
   /// Writes down that something is scheduled, has `submit` do it, and returns what disposes it and writes that down.
   private func recorded(
-    _ delay: Duration?, _ submit: (@escaping @Sendable () -> Void) -> any Disposable
+    _ delay: Duration?, _ submit: (RecordedAction) -> any Disposable
   ) -> any Disposable {
     let time = present
     let ordinal = record.withLock {
       $0.last += 1
-      $0.open.insert($0.last)
       $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.last, delay: delay))
       return $0.last
     }
     // Weak, or an action that waits would keep the scheduler that it waits in. Without a recorder nobody can see the history.
-    let token = submit { [weak self] in self?.close(ordinal, .ran, delay) }
-    return Disposables.create(token, Disposables.create { [weak self] in self?.close(ordinal, .disposed, delay) })
+    let fate = RecordedFate { [weak self] in self?.write($0, ordinal, delay) }
+    return RecordedDisposable(submit(RecordedAction(fate)), fate)
   }
 
-  /// Writes down how the action came to its end, unless that has been done.
-  private func close(_ ordinal: Int, _ kind: RecordedEvent.Kind, _ delay: Duration?) {
+  private func write(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {
     let time = present
-    record.withLock {
-      guard $0.open.remove(ordinal) != nil else { return }
-      $0.events.append(RecordedEvent(kind: kind, time: time, ordinal: ordinal, delay: delay))
-    }
+    record.withLock { $0.events.append(RecordedEvent(kind: kind, time: time, ordinal: ordinal, delay: delay)) }
   }
 
   private var present: MonotonicTime { (base as? any SchedulerType)?.now ?? .now }
@@ -98,21 +84,13 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    recorded(delay) { begin in
-      base.schedule(state, after: delay) {
-        begin()
-        return action($0)
-      }
+    recorded(delay) { recorded in
+      base.schedule(state, after: delay) { state in recorded.run { action(state) } ?? Disposables.create() }
     }
   }
 
   @discardableResult
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    recorded(delay) { begin in
-      base.schedule(after: delay) {
-        begin()
-        action()
-      }
-    }
+    recorded(delay) { recorded in base.schedule(after: delay) { recorded.run(action) } }
   }
 }

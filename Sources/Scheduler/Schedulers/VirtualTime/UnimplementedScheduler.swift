@@ -5,7 +5,7 @@
 /// model.rename("a")  // stops with a message if this schedules anything
 /// ```
 ///
-/// 1. Each method of the scheduler's, and `now`, calls the handler once, on the calling thread, before it returns.
+/// 1. Each method of a scheduler's, and `now`, calls the handler once, with its own name, on the calling thread, before it returns.
 /// 2. The default handler stops the process with the message. Where another one returns, no action runs or is kept; what is
 ///    returned does nothing when it is disposed; and `now` is 0.
 /// 3. The message is the prefix, what was called, and what to do about it.
@@ -18,7 +18,10 @@ public struct UnimplementedScheduler: SchedulerType {
   /// - Parameters:
   ///   - prefix: what the messages begin with, such as the name of what the scheduler was given to; may be empty.
   ///   - handler: is given the message. By default it stops the process.
-  public init(prefix: String = "", handler: @escaping @Sendable (_ message: String) -> Void = { fatalError($0) }) {
+  public init(
+    prefix: String = "",
+    handler: @escaping @Sendable (_ message: String) -> Void = { misuse("UnimplementedScheduler", $0) }
+  ) {
     self.prefix = prefix
     self.handler = handler
   }
@@ -50,9 +53,19 @@ public struct UnimplementedScheduler: SchedulerType {
     refuse("schedule(after:_:), after \(delay),")
   }
 
-  private func refuse(_ call: String) -> any Disposable {
+  @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    refuse("schedule(at:_:), at \(moment.nanoseconds) ns,")
+  }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+    refuse("schedulePeriodic(_:action:), every \(timing.period),")
+  }
+
+  func refuse(_ call: String) -> any Cancelable {
     report(call)
-    return Disposables.create()
+    return NopDisposable()
   }
 
   private func report(_ call: String) {
@@ -60,5 +73,13 @@ public struct UnimplementedScheduler: SchedulerType {
     handler(
       "\(start)\(call) was called on an UnimplementedScheduler. "
         + "Give the code a scheduler that works, such as a TestScheduler, or see why it needs one here.")
+  }
+}
+
+extension ImmediateSchedulerType {
+  /// The scheduler that reports every use, if this is one: for methods that are made of others, so that it is their own name it is told.
+  var unimplemented: UnimplementedScheduler? {
+    if Self.self == UnimplementedScheduler.self { return self as? UnimplementedScheduler }
+    return Self.self == AnyScheduler.self ? (self as? AnyScheduler)?.base as? UnimplementedScheduler : nil
   }
 }

@@ -1,3 +1,5 @@
+internal import CScheduler
+
 /// A closure that waits in virtual time, and the disposable that cancels it and disposes what the closure has returned.
 // Unchecked, because the compiler does not see that all that changes is guarded by the queue's lock; but for `time` and
 // `order`, which belong to the one who submits until the submission, and then to the thread that drives.
@@ -40,7 +42,10 @@ final class VirtualAction<Converter: VirtualTimeConverter>: ChainedAction, @unch
   /// Whether `run` goes on for its sake: neither periodic nor at the end of time.
   var isAwaited = false
   var phase = Phase.idle
+  /// The thread that runs it, or releases what it holds; 0: none.
+  private var busy: UInt = 0
   private var disposed = false
+  private var isOver = false
   private var work: Work?
   private var links = ActionLinks<VirtualAction>()
 
@@ -63,10 +68,11 @@ final class VirtualAction<Converter: VirtualTimeConverter>: ChainedAction, @unch
 
   // MARK: the queue's side
 
-  /// Begins to run: hands out the work, a copy of it if it is to be done again. Under the lock.
+  /// Begins to run: hands out a copy of the work; ``leave()`` lets go of what will not be done again. Under the lock.
   func beginLocked() -> Work? {
     phase = .out
-    return isPeriodic ? work : takeWorkLocked()
+    busy = csched_swift_thread_()
+    return work
   }
 
   /// Becomes one that will never run again. Under the lock.
@@ -83,7 +89,21 @@ final class VirtualAction<Converter: VirtualTimeConverter>: ChainedAction, @unch
   /// The same as `endLocked`, and says from now on that it is disposed: the queue ends. Under the lock.
   func dropLocked() -> Remains {
     disposed = true
+    busy = csched_swift_thread_()
     return endLocked()
+  }
+
+  /// Follows a turn, or the release of what it held: lets go of what is left of one that is over, and wakes who waits for that.
+  func leave() {
+    while true {
+      let (remains, isAwaited) = queue.lock.withLock { () -> (Remains?, Bool) in
+        if phase == .out, work != nil { return (endLocked(), false) }
+        busy = 0
+        if phase == .out { isOver = true }
+        return (nil, queue.takeAwaitedLocked())
+      }
+      if remains == nil { return isAwaited ? queue.ends.happen() : () }
+    }
   }
 
   /// Whether it is not to be submitted, because it has been disposed. Under the lock.
@@ -101,20 +121,34 @@ final class VirtualAction<Converter: VirtualTimeConverter>: ChainedAction, @unch
 
   // MARK: the user's side
 
-  var isDisposed: Bool { queue.lock.withLock { disposed } }
+  var isDisposed: Bool { queue.lock.withLock { disposed || isOver } }
 
   func dispose() { DisposalWalk.dispose(self) }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    var remains = Remains()
+    var remains: Remains?
     var husks: [VirtualAction] = []
     let returned = queue.lock.withLock {
       disposed = true
       if phase == .waiting { husks = queue.retireLocked(self) }
-      remains = endLocked()
+      if busy == 0 {  // else whoever is busy with it lets go of what it holds
+        remains = endLocked()
+        busy = csched_swift_thread_()
+      }
       return links.returned.take()
     }
     if let returned { walk.push(returned) }
+    let isBusy = remains != nil
     _ = (consume remains, consume husks)
+    if isBusy { leave() }
+  }
+
+  func awaitEnd() {
+    while let mark = markOfAnother() { queue.ends.wait(since: mark) }
+  }
+
+  /// A mark to wait from, if another thread is busy with it.
+  private func markOfAnother() -> UInt32? {
+    queue.lock.withLock { busy == 0 || busy == csched_swift_thread_() ? nil : queue.announceWaitLocked() }
   }
 }

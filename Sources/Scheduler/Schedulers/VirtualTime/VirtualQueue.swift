@@ -5,12 +5,14 @@
 //   VQ2  An action runs once, or is released by its disposal or by the queue's end; one that is disposed while it waits never runs.
 //   VQ3  When the disposal of one that waits returns, its work and captures are gone.
 //   VQ4  Nothing that user code may end with is released under the lock; time never moves back.
+//   VQ5  Who disposes and waits returns when no other thread runs the action, or releases what it held.
 //   The links of actions: Y1 to Y3, in ActionChain.swift.
 // Orderings: the lock's.
 // Checked by: "several threads that drive never run two actions at a time, and when all have returned all is done",
 //   "threads schedule and dispose while one advances: each action runs once or was disposed, and none is lost",
 //   "dispose releases the captures before it returns, and the action never runs",
-//   "the end of captures, and the disposal of others by it, happen under no lock".
+//   "the end of captures, and the disposal of others by it, happen under no lock",
+//   "disposeAndWait returns after the running action has ended, whoever drives virtual time".
 // Models: swift/virtual/virtual.swift.
 
 /// What waits in virtual time, and the clock: the part of a ``VirtualTimeScheduler`` that its actions know.
@@ -52,6 +54,9 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
   private(set) var live = 0
   private var awaited = 0
   private(set) var asleep = 0
+  /// When a thread has done with an action; and whether somebody waits for that.
+  let ends = Occurrence()
+  private var isAwaited = false
   private var watchers: [(count: Int, resumption: Resumption<Bool>)] = []
 
   init(clock: Time, converter: Converter) {
@@ -145,14 +150,30 @@ final class VirtualQueue<Converter: VirtualTimeConverter>: @unchecked Sendable {
 
   /// Releases all that waits, undone: nobody can drive any more.
   func close() {
-    let (all, remains) = lock.withLock {
+    let (all, dropped, remains) = lock.withLock {
       let all = heap.takeAll() + inbox
       Counted.jobs(-live)
       inbox = []
       (inboxHusks, heapHusks, live, awaited, asleep) = (0, 0, 0, 0, 0)
-      return (all, all.filter { $0.phase == .waiting }.map { $0.dropLocked() })
+      let waiting = all.filter { $0.phase == .waiting }
+      return (all, waiting, waiting.map { $0.dropLocked() })
     }
     _ = (consume remains, consume all)
+    for action in dropped { action.leave() }
+  }
+
+  // MARK: waiting for the end of an action
+
+  /// Takes note that somebody waits, and returns from where. Under the lock.
+  func announceWaitLocked() -> UInt32 {
+    isAwaited = true
+    return ends.mark
+  }
+
+  /// Whether somebody waits, who is now to be woken. Under the lock.
+  func takeAwaitedLocked() -> Bool {
+    defer { isAwaited = false }
+    return isAwaited
   }
 
   // MARK: tasks that wait for sleepers

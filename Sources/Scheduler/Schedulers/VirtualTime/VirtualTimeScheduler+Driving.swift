@@ -63,12 +63,16 @@ extension VirtualTimeScheduler {
       if isStopped { drive = VirtualDrive() }
       for request in requests { drive.add(request, isEarlier: { converter.isEarlier($0, than: $1) }) }
       if let (action, awaited) = queue.first(), isReached(action.time, by: drive, awaited: awaited) {
-        guard let work = queue.takeFirst(action) else { continue }
+        var work = queue.takeFirst(action)
+        if work == nil { continue }
         turns += 1
-        precondition(turns <= turnLimit, excess)
+        if turns > turnLimit { stopForExcess(request) }
         drive.countTurn()
         queue.raiseClock(to: action.time)
-        perform(action, work)
+        core.run {  // which is current until the captures are gone, too
+          perform(action, work.take()!)
+          action.leave()
+        }
       } else {
         if let target = drive.target { queue.raiseClock(to: target) }
         drive = VirtualDrive()
@@ -87,10 +91,9 @@ extension VirtualTimeScheduler {
     return converter.isEarlier(time, than: end)
   }
 
-  /// Runs `action`: the one place where user code of a virtual time scheduler is called, and so the one where a `current`
-  /// scheduler is to be set before and set back after.
-  private func perform(_ action: VirtualAction<Converter>, _ work: VirtualAction<Converter>.Work) {
-    switch work {
+  /// Runs `action`.
+  private func perform(_ action: VirtualAction<Converter>, _ work: consuming VirtualAction<Converter>.Work) {
+    switch consume work {
     case .once(let body), .waking(let body):
       body()
       action.settle(nil)
@@ -109,10 +112,18 @@ extension VirtualTimeScheduler {
     }
   }
 
-  private var excess: String {
-    """
-    VirtualTimeScheduler: one call ran \(turnLimit) actions and found still more. Does one schedule itself again for ever? Dispose \
-    of it, advance to a time instead of running all, lengthen the period, or raise turnLimit.
-    """
+  private func stopForExcess(_ request: VirtualDrive<VirtualTime>.Request) -> Never {
+    let function =
+      switch request {
+      case .advance: "advance"
+      case .run: "run"
+      case .step: "step"
+      }
+    misuse(
+      "VirtualTimeScheduler.\(function)",
+      """
+      one call ran \(turnLimit) actions and found still more. Does one schedule itself again for ever? Dispose of it, advance to a \
+      time instead of running all, lengthen the period, or raise turnLimit.
+      """)
   }
 }

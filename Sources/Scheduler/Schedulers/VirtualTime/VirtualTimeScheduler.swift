@@ -12,8 +12,9 @@
 /// 4. *All calls end.* ``run()`` does not go on for periodic actions; a period that is not positive has one turn; no call runs more
 ///    than `turnLimit` actions: more stops the process with a message.
 /// 5. *Cancellation.* After `dispose` has returned, what had not begun never begins, and its closure and captures are gone.
-/// 6. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
-/// 7. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
+/// 6. *Current.* In its actions, on whichever thread they run, ``Schedulers/current`` is this scheduler.
+/// 7. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
+/// 8. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
 ///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
 ///
 /// ```swift
@@ -30,6 +31,8 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public typealias VirtualTimeInterval = Converter.VirtualTimeIntervalUnit
 
   let queue: VirtualQueue<Converter>
+  /// What the actions are inside of. They run in calls on this scheduler, so it outlives them.
+  let core = StandingCore()
 
   /// What translates between virtual and real time.
   public let converter: Converter
@@ -44,6 +47,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
     self.converter = converter
     self.turnLimit = max(1, turnLimit)
     queue = VirtualQueue(clock: initialClock, converter: converter)
+    core.face(self)
   }
 
   deinit { queue.close() }

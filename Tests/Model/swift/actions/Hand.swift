@@ -1,17 +1,18 @@
 // A target whose work is done by hand.
 
 internal import CScheduler
+internal import Synchronization
 
-/// Keeps what is delivered until a thread of the check performs it: the thread that submits, or one that is started later.
+/// Keeps what is delivered until a thread of the check performs it: the thread that submits, or another one.
 final class HandCore: TargetCore, @unchecked Sendable {
-  // Unchecked: one thread at a time.
-  private var delivered: UnsafeMutablePointer<csched_job>?
+  // Unchecked: the counts are changed by one thread at a time.
+  private let delivered = Atomic<UInt>(0)
   /// How often it was taken into use, and let go of.
   private(set) var uses = 0, ends = 0
 
   init() {
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: handType, owner: nil))
+    target.initialize(to: csched_target(type: handType, owner: nil, waits_for: nil))
     super.init(target)
   }
 
@@ -21,21 +22,22 @@ final class HandCore: TargetCore, @unchecked Sendable {
   override func letGo() { ends += 1 }
 
   fileprivate func deliver(_ job: UnsafeMutablePointer<csched_job>?) {
-    expect(delivered == nil, "one at a time")
-    delivered = job
+    let before = delivered.exchange(UInt(bitPattern: job), ordering: .releasing)
+    expect(before == 0, "one at a time")
   }
 
   private func take() -> UnsafeMutablePointer<csched_job>? {
-    defer { delivered = nil }
-    return delivered
+    UnsafeMutablePointer(bitPattern: delivered.exchange(0, ordering: .acquiring))
   }
 
-  /// Performs what has been delivered, so many times at the most.
-  func perform(atMost count: Int = 10) {
-    for _ in 0..<count {
-      guard let job = take() else { return }
+  /// Performs what has been delivered, so many times at the most. Returns whether there was anything.
+  @discardableResult
+  func perform(atMost count: Int = 10) -> Bool {
+    for i in 0..<count {
+      guard let job = take() else { return i > 0 }
       csched_target_perform(target, job)
     }
+    return true
   }
 
   /// Drops what has been delivered, as one that ends does.
@@ -51,7 +53,7 @@ final class KeptPlace: TargetCore, @unchecked Sendable {
   init(_ gone: Note) {
     kept = Capture(gone)
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: handType, owner: nil))
+    target.initialize(to: csched_target(type: handType, owner: nil, waits_for: nil))
     super.init(target)
   }
 

@@ -1,3 +1,3 @@
 // The checks of the actions of Sources/Scheduler/Schedulers.
 
-let checks = actionChecks + periodicChecks
+let checks = actionChecks + periodicChecks + endChecks

@@ -1,4 +1,4 @@
-// RunLoopLock.swift: N1 to N5.
+// RunLoopLock.swift: N1 to N6.
 
 internal import CScheduler
 internal import ModelEngine
@@ -152,6 +152,30 @@ private func onLoop() {
   }
 }
 
+// What a dispatch has submitted to the loop is not left there when the wait ends before the loop comes to it.
+private func nothingStays() {
+  let state = start()
+  let gone = state.gone
+  spawn {
+    var loop: OpaquePointer?
+    expect(csched_loop_create(&loop) == 0, "a loop")
+    let job = PlainAction { state.wasStopped = state.lock.wait() }
+    job.submit { _ = csched_loop_submit(loop, $0) }
+    csched_loop_run_ready(loop, 1)
+    expect(csched_loop_is_free_(loop), "nothing waits in the loop")
+    csched_loop_destroy(loop)
+  }
+  spawn {
+    state.lock.dispatch(capturing(gone) {})
+    state.lock.stop()
+  }
+}
+
+private func nothingIsKept() {
+  expect(state.gone.value == 1, "nothing is kept")
+  isStopped()
+}
+
 private func secondRun() {
   let state = start()
   state.lock.stop()
@@ -176,5 +200,6 @@ let lockChecks = [
   Check("run loop lock: actions in order", dispatchesInOrder, inOrder),  // N2
   Check("run loop lock: one inside another", nested, isStopped),  // N1 N3
   Check("run loop lock: in a job of a loop", onLoop, isStopped),  // N1
+  Check("run loop lock: nothing stays in the loop", nothingStays, nothingIsKept),  // N6
   Check("run loop lock: a second run stops the process", secondRun, stopsProcess),  // N1
 ]

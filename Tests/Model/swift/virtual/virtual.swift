@@ -135,10 +135,15 @@ private func disposalOfResult() {
   }
 }
 
-private func periodicAgainstDisposal() {
+private func periodicAgainstNobody() {
   state = State()
   let state = state!, runs = state.runs
   state.token = state.scheduler.schedule(repeating: .nanoseconds(1), capturing(state.gone) { runs.value += 1 })
+}
+
+private func periodicAgainstDisposal() {
+  periodicAgainstNobody()
+  let state = state!
   spawn { state.scheduler.advance(to: moment(2)) }
   spawn { state.token!.dispose() }
 }
@@ -148,6 +153,79 @@ private func noMoreTicks() {
   expect(before <= 2 && state.gone.value == 1 && state.scheduler.pendingCount == 0, "it and its captures are gone")
   state.scheduler.advance(to: moment(9))
   expect(state.runs.value == before, "no tick later")
+  state = nil
+}
+
+// MARK: waiting
+
+/// Waits, and then touches what nobody but the action touches.
+private func awaitEnd(of state: State) {
+  state.token!.disposeAndWait()
+  expect(state.gone.value == 1, "captures are gone")
+  state.runs.value += 10
+}
+
+private func driveAgainstWait() {
+  let state = start()
+  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { awaitEnd(of: state) }
+}
+
+private func periodicAgainstWait() {
+  periodicAgainstNobody()
+  let state = state!
+  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { awaitEnd(of: state) }
+}
+
+private func disposalAgainstWait() {
+  let state = start()
+  spawn { state.token!.dispose() }
+  spawn { awaitEnd(of: state) }
+}
+
+private func endAgainstWait() {
+  let state = start()
+  spawn { state.scheduler = nil }
+  spawn { awaitEnd(of: state) }
+}
+
+private func notLater() {
+  let before = state.runs.value
+  expect(before % 10 <= 2 && state.gone.value == 1, "it and its captures are gone")
+  state.scheduler?.run()
+  expect(state.runs.value == before, "it never runs later")
+  state = nil
+}
+
+private func waitInside() {
+  state = State()
+  let state = state!, runs = state.runs
+  state.token = state.scheduler.schedule(
+    repeating: .nanoseconds(1),
+    capturing(state.gone) { [unowned state] in
+      runs.value += 1
+      state.token!.disposeAndWait()
+    })
+  spawn { state.scheduler.advance(to: moment(2)) }
+}
+
+private func ranOnce() {
+  expect(state.runs.value == 1 && state.gone.value == 1, "it ran once")
+  state = nil
+}
+
+private func driveAgainstLook() {
+  let state = start()
+  spawn { state.scheduler.advance(to: moment(1)) }
+  spawn {
+    guard (state.token as! any Cancelable).isDisposed else { return }
+    expect(state.runs.value == 1 && state.gone.value == 1, "what the run did")
+  }
+}
+
+private func isOver() {
+  expect((state.token as! any Cancelable).isDisposed, "it is over")
   state = nil
 }
 
@@ -220,6 +298,12 @@ let checks = [
   Check("virtual: the end of the scheduler", end, forgotten),  // VQ2
   Check("virtual: a disposal of what was returned", disposalOfResult, forgotten),  // Y1
   Check("virtual: a periodic action against its disposal", periodicAgainstDisposal, noMoreTicks),  // VQ2 VQ3
+  Check("virtual: who waits against a drive", driveAgainstWait, notLater),  // VQ5 OC1
+  Check("virtual: who waits against a drive of a periodic action", periodicAgainstWait, notLater),  // VQ5 OC1
+  Check("virtual: who waits against a disposal", disposalAgainstWait, notLater),  // VQ5 OC1
+  Check("virtual: who waits against the end of the scheduler", endAgainstWait, notLater),  // VQ5 OC1
+  Check("virtual: who waits in the action", waitInside, ranOnce),  // VQ5
+  Check("virtual: who sees it over sees what it did", driveAgainstLook, isOver),  // VQ5
   Check("virtual: a chain against a disposal", chainAgainstDisposal, lastDisposed),  // Y1 Y2
   Check("virtual: a later action that is disposed", laterDisposed, isLeftAlone),  // Y3
   Check("virtual: a later action that is disposed in its turn", laterAgainstTurn, isLeftAlone),  // Y3 VQ2

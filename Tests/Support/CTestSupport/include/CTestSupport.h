@@ -18,6 +18,8 @@ typedef enum ctest_sanitizer_kind {
   CTEST_THREAD_SANITIZER
 } ctest_sanitizer_kind;
 ctest_sanitizer_kind ctest_sanitizer(void);
+/// Ends the process well, but for a leak, which is to be found at its end.
+void ctest_leak_and_exit(void);
 
 /// Whether a kernel has a watchdog. Valgrind's DRD keeps the history since the oldest thread last synchronized: a watchdog
 /// sleeps all the time, and would make it slow. Change it between kernels only.
@@ -30,9 +32,18 @@ uint32_t ctest_thread_id(void);
 
 // Has a thread of its own run the main loop from now on, as a host would; the main thread of a test process belongs to the test runner.
 void ctest_host_main_loop(void);
+// Makes the calling thread the main loop's, in a process in which it is nobody else's.
+void ctest_take_main_loop(void);
+/// Writes the calling thread's name, as the system's tools show it, into `name`, which has room for 64 bytes.
+void ctest_thread_name(char *name);
 /// How many threads the process has, and how many of them bear exactly `name`.
 size_t ctest_thread_count(void);
 size_t ctest_threads_named(const char *name);
+/// The signals that the thread of this name blocks, and its nice value. Returns, or writes, nothing when there is none.
+bool ctest_thread_mask(const char *name, unsigned long long *mask);
+int ctest_nice_of_thread(const char *name);
+/// The number of a thread that bears exactly `name`; 0 when there is none.
+uint32_t ctest_thread_named_so(const char *name);
 /// Context switches of a thread of this process, voluntary and not; -1 when it is gone.
 int64_t ctest_thread_switches(uint32_t thread);
 int64_t ctest_thread_voluntary_switches(uint32_t thread);
@@ -102,6 +113,19 @@ ctest_failure ctest_end_queue_goes_on(int rounds);
 ctest_failure ctest_end_forked(int rounds);
 ctest_failure ctest_job_many_levels(void);
 
+// MARK: what is left by longjmp
+
+ctest_failure ctest_unwind_loop(void);
+ctest_failure ctest_unwind_nested_run(void);
+ctest_failure ctest_unwind_many_levels(void);
+ctest_failure ctest_unwind_waited_for(void);
+ctest_failure ctest_unwind_sync(void);
+ctest_failure ctest_unwind_queue_on_loop(void);
+ctest_failure ctest_unwind_and_end(void);
+ctest_failure ctest_unwind_without_memory(bool (*fail_allocation)(int64_t number));
+ctest_failure ctest_fiber_trampoline(bool is_fiber_higher);
+ctest_failure ctest_fiber_current(bool is_fiber_higher);
+
 // MARK: misfortunes: cancellation, signals, no memory
 
 ctest_failure ctest_cancel_in_waits(void);
@@ -111,8 +135,22 @@ typedef bool ctest_fail_allocation_at(int64_t number); ///< as ctest_fail_alloca
 typedef int64_t ctest_count_left(void);
 ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count_left *left);
 ctest_failure ctest_memory_no_threads(void);
+ctest_failure ctest_memory_pool_comes_back(void);
 /// Keeps the process, which is not root's any more then, from starting threads, or lets it again. Returns whether that was done.
 bool ctest_forbid_threads(bool forbids);
+
+// MARK: misfortunes: the surroundings
+
+ctest_failure ctest_env_owner_ended(void);
+ctest_failure ctest_env_owner_is_slow(void);
+ctest_failure ctest_env_processors(void);
+ctest_failure ctest_env_least_stack(void);
+ctest_failure ctest_env_stray_descriptors(void);
+ctest_failure ctest_env_fork_when_full(void);
+ctest_failure ctest_env_submits_in_handler(bool on_poller);
+ctest_failure ctest_env_locks_in_handler(void);
+ctest_failure ctest_env_signal_masks(void);
+ctest_failure ctest_env_root_given_up(void); ///< where the process is root's
 
 // MARK: job
 
@@ -123,6 +161,14 @@ ctest_failure ctest_job_cancel_and_wait(int rounds);
 ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds);
 ctest_failure ctest_job_resubmits_itself(int times);
 ctest_failure ctest_job_cancel_of_idle(void);
+ctest_failure ctest_job_freed_after_wait(int rounds);
+ctest_failure ctest_job_freed_by_whoever_is_woken(void);
+ctest_failure ctest_job_freed_by_the_last_waiter(int rounds);
+ctest_failure ctest_job_freed_when_idle(int rounds);
+ctest_failure ctest_job_used_again_when_idle(int times);
+ctest_failure ctest_job_wait_among_runs(int waits);
+void ctest_die_job_initialised_in_run(void);
+void ctest_die_job_initialised_in_queue(void);
 void ctest_die_submit_twice(void);
 
 // MARK: mpsc
@@ -167,7 +213,19 @@ ctest_failure ctest_loop_close_then(csched_stop_policy policy, bool once);
 ctest_failure ctest_loop_close_races_submit(int submitters, int rounds, csched_stop_policy policy, bool escalate,
                                             uint64_t seed);
 ctest_failure ctest_loop_destroy_drops(void);
+ctest_failure ctest_loop_fair(bool in_host);
+ctest_failure ctest_loop_batches(void);
+ctest_failure ctest_loop_closed_with_many_due(void);
+/// `place`: as ctest_clock_order.
+ctest_failure ctest_timer_late_keep_their_place(int place, int rounds);
+ctest_failure ctest_timer_late_inside(void);
+ctest_failure ctest_loop_destroyed_elsewhere(void);
 void ctest_die_run_on_other_thread(void);
+void ctest_die_loop_destroy(int where); ///< 0 in its own job, 1 a thread's, 2 the main one, 3 on another thread
+/// 0 csched_pool_target, 1 _submit, 2 _submit_at, 3 _submit_batch
+void ctest_die_priority(int where, int value);
+/// 0 csched_loop_close, 1 csched_thread_stop, 2 csched_pool_stop, 3 csched_shutdown
+void ctest_die_policy(int where, int value);
 
 // MARK: descriptors of a loop
 
@@ -193,6 +251,10 @@ ctest_failure ctest_host_misses_nothing(int submitters, int jobs, uint64_t seed)
 ctest_failure ctest_host_timers(int timers, uint64_t seed);
 ctest_failure ctest_host_idle(int milliseconds);
 ctest_failure ctest_host_without_descriptors(void);
+ctest_failure ctest_loop_free(void);
+ctest_failure ctest_loop_free_husks(void);
+ctest_failure ctest_loop_run_through(void);
+ctest_failure ctest_loop_taken_over(void);
 
 // MARK: timers of a loop
 
@@ -211,6 +273,8 @@ ctest_failure ctest_timer_move_races(int rounds, uint64_t seed);
 ctest_failure ctest_timer_changes_loops(int rounds);
 ctest_failure ctest_timer_leeway_wakes(int timers, int seconds, uint64_t seed);
 ctest_failure ctest_timer_leeway_rides_along(void);
+ctest_failure ctest_timer_freed_after_wait(int rounds, uint64_t seed);
+ctest_failure ctest_timer_outlives_its_loop(void);
 
 // MARK: timers by themselves
 
@@ -242,6 +306,13 @@ void ctest_exit_clock_without_descriptors(void);
 void ctest_exit_clock_set(void);
 void ctest_die_no_such_clock(void);
 void ctest_die_timer_of_no_such_clock(void);
+
+// MARK: targets of one's own
+
+ctest_failure ctest_carry_on_no_timekeeper(int rounds, uint64_t seed);
+ctest_failure ctest_carry_keeps_order(csched_clock clock, int rounds);
+ctest_failure ctest_carry_is_not_held_up(csched_clock clock, int workers);
+ctest_failure ctest_carry_cancel_races(csched_clock clock, int rounds, uint64_t seed);
 
 // MARK: thread
 
@@ -279,6 +350,10 @@ ctest_failure ctest_serial_sync_inline(void);
 ctest_failure ctest_serial_entered(void);
 ctest_failure ctest_serial_sync_excludes(int threads, int rounds);
 ctest_failure ctest_serial_sync_deadlocks(void);
+ctest_failure ctest_waits_threads(int count, int rounds);
+ctest_failure ctest_waits_through_queues(int rounds);
+ctest_failure ctest_waits_loop(bool is_main_loop);
+ctest_failure ctest_waits_stopped(csched_stop_policy policy);
 ctest_failure ctest_serial_base_gone(int jobs);
 ctest_failure ctest_serial_let_go(int rounds);
 void ctest_die_resume(void);
@@ -307,6 +382,7 @@ ctest_failure ctest_pool_fib(int n, int jobs, int workers);
 ctest_failure ctest_pool_fib_on_one_processor(void);
 ctest_failure ctest_pool_wait_sleeps(void);
 ctest_failure ctest_pool_fork_many(void);
+ctest_failure ctest_pool_fork_beside_queued(int rounds);
 void ctest_die_pool_destroyed_inside(void);
 void ctest_exit_pool_without_threads(void);
 

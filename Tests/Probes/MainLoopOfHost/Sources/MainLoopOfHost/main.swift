@@ -1,16 +1,29 @@
-// The main scheduler in a program that sits in the main loop of another library: nothing polls, nothing is lost.
+// The main scheduler in a program that sits in the main loop of another library: nothing polls, nothing is lost, and there is one order
+// for what is submitted to either.
 import Foundation
 import Scheduler
 import SchedulerMainLoop
 
 let host = CommandLine.arguments[1]
 // Dispatch runs its main queue on another thread, once the main one has gone.
-let staysOnMain = host == "RunLoop.main.run()"
+let staysOnMain = host.hasPrefix("RunLoop.main.run()")
 
 MainScheduler.instance.schedule { precondition(Thread.isMainThread) }  // before there is a host
 MainScheduler.asyncInstance.schedule {}  // waits for it
-MainScheduler.useDispatchMain()
-MainScheduler.useDispatchMain()  // a second time does nothing
+if host.hasSuffix("another thread") {
+  let done = DispatchGroup()
+  for _ in 0..<4 {  // the first of them counts
+    done.enter()
+    Thread.detachNewThread {
+      MainScheduler.useDispatchMain()
+      done.leave()
+    }
+  }
+  done.wait()
+} else {
+  MainScheduler.useDispatchMain()
+}
+MainScheduler.useDispatchMain()  // once more does nothing
 
 /// Voluntary context switches of the main thread, which are its sleeps.
 func sleeps() -> Int {
@@ -21,15 +34,21 @@ func sleeps() -> Int {
 
 let count = Protected(0), jobs = 20_000
 Thread.detachNewThread {
+  checkOrder()
+  checkStop()
   for n in 0..<jobs {
     MainScheduler.instance.schedule {
       precondition(Thread.isMainThread || !staysOnMain)
+      precondition(Schedulers.current === MainScheduler.instance)
       count.withLock {
         precondition($0 == n, "out of order")
         $0 += 1
       }
     }
   }
+  let all = DispatchSemaphore(value: 0)
+  MainScheduler.instance.schedule { all.signal() }
+  all.wait()
   MainScheduler.instance.schedule(after: .milliseconds(10)) {
     precondition(count.withLock { $0 } == jobs)
     // Then silence: the host does not wake up.

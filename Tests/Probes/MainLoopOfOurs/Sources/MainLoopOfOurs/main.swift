@@ -84,5 +84,7 @@ main.scheduleRecursive(0) { n, again in if n < 100_000 { again(n + 1) } else { l
 MainScheduler.runUntilIdle()
 check(log.take() == ["deep"], "recursion")
 
+checkOrder()
+checkPlace()
 try checkBlocking()
 print("the main scheduler on its own: all as it should be")

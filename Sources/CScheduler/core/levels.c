@@ -1,0 +1,231 @@
+// See levels_internal.h.
+//
+// The levels of a thread are a list that is linked beforehand, in memory of the heap that lives until the thread ends: to begin one is
+// to step on. It grows by a block when it is full. For want of memory a level lies in the frame that begins it; `top` is then csched_level_lost_,
+// which sends everybody to the slow paths. Such a level is not ended when its thread ends, nor after a longjmp.
+//
+// Is a frame gone? When a call that stands above it comes: the stack grows downwards, and what a function calls is below it. That holds
+// on one stack only. A thread may be on another one for a while, a fiber's, a coroutine's or that of a signal handler, and two stacks
+// are not comparable: so a frame is gone only if both, it and the caller, are on the thread's own stack. Else it is there.
+//   caller     where the caller stood when it called (CSCHED_CALLER_FRAME): the same address whatever it calls
+//   frame      the lowest address of the frame (CSCHED_OWN_FRAME): what is called from there stands there, or lower
+// A call from deeper than the frame that is gone cannot be told from one inside it.
+
+#include "levels_internal.h"
+
+#include "../platform/platform.h"
+#include "job_internal.h"
+
+#include <stdlib.h>
+
+enum { BLOCK = 16 };
+static const uintptr_t NEVER = UINTPTR_MAX; // a frame that is there as long as the one around it
+
+typedef struct block {
+  csched_level levels[BLOCK];
+  struct block *more;
+} block;
+
+typedef struct thread_levels {
+  block first;
+  csched_level *last;
+  csched_level **top;              // of its thread; NULL: left in the parent of a fork
+  uintptr_t stack_low, stack_high; // both 0: not yet asked
+  csched_fork_watch forks;
+} thread_levels;
+
+static csched_level none = {.frame = UINTPTR_MAX}; // never written
+csched_level csched_level_lost_;                   // never written
+
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *csched_level_top_ = &none;
+
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL thread_levels *mine;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *on_stack; // the innermost level, if there was no memory for it
+
+csched_level *csched_level_here_slow_(void) { return on_stack; }
+
+// MARK: frames
+
+static bool is_on_own_stack(uintptr_t address) {
+  uintptr_t low = mine != NULL ? mine->stack_low : 0, high = mine != NULL ? mine->stack_high : 0;
+  if (high == 0) {
+    csched_os_stack_(&low, &high);
+    if (high == 0) low = high = 1; // the system does not tell
+    if (mine != NULL) mine->stack_low = low, mine->stack_high = high;
+  }
+  return low <= address && address < high;
+}
+
+static bool is_gone(uintptr_t frame, uintptr_t caller) {
+  return frame < caller && is_on_own_stack(frame) && is_on_own_stack(caller);
+}
+
+// MARK: memory
+
+static void link_block(block *block, csched_level *outer) {
+  for (int i = 0; i < BLOCK; i++) {
+    block->levels[i] = (csched_level){.outer = i > 0 ? &block->levels[i - 1] : outer};
+    if (i > 0) block->levels[i - 1].next = &block->levels[i];
+  }
+  block->more = NULL;
+}
+
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
+  thread_levels *levels = (thread_levels *)((char *)watch - offsetof(thread_levels, forks));
+  if (phase == CSCHED_FORK_BEFORE && levels == mine) is_on_own_stack(0); // in the child it looks like the main thread
+  if (phase != CSCHED_FORK_IN_CHILD || levels == mine || levels->top == NULL) return;
+  csched_level *each = *levels->top != &csched_level_lost_ ? *levels->top : levels->last;
+  for (; each->outer != NULL; each = each->outer)
+    if (each->job != NULL) csched_job_leave_behind_(each->job);
+  levels->top = NULL; // that memory is used again
+}
+
+static csched_tsd key;
+
+static void thread_ends(void *value) {
+  csched_levels_end_thread_();
+  if (value == mine) csched_levels_free_();
+}
+
+void csched_levels_free_(void) {
+  thread_levels *levels = mine;
+  if (levels == NULL || csched_level_top_ != &levels->first.levels[0]) return;
+  csched_level_top_ = &none;
+  mine = NULL;
+  csched_tsd_set_(&key, NULL, thread_ends); // it has a place for this thread already, so it cannot fail
+  csched_os_unwatch_forks_(&levels->forks);
+  for (block *each = levels->first.more, *more; each != NULL; each = more) {
+    more = each->more;
+    free(each);
+  }
+  free(levels);
+}
+
+// Returns: whether this thread has memory now. The first level stands for none.
+static bool make(void) {
+  thread_levels *levels = calloc(1, sizeof *levels);
+  if (levels == NULL) return false;
+  if (csched_tsd_set_(&key, levels, thread_ends) != 0) {
+    free(levels);
+    return false;
+  }
+  link_block(&levels->first, NULL);
+  levels->first.levels[0].frame = NEVER;
+  levels->last = &levels->first.levels[BLOCK - 1];
+  levels->top = &csched_level_top_;
+  mine = levels;
+  csched_level_top_ = &levels->first.levels[0];
+  levels->forks.told = told_of_fork;
+  csched_os_watch_forks_(&levels->forks);
+  return true;
+}
+
+static bool grow(void) {
+  block *more = malloc(sizeof *more);
+  if (more == NULL) return false;
+  link_block(more, mine->last);
+  more->more = mine->first.more;
+  mine->first.more = more;
+  mine->last->next = &more->levels[0];
+  mine->last = &more->levels[BLOCK - 1];
+  return true;
+}
+
+// MARK: beginning and ending
+
+csched_level *csched_level_make_next_(void) {
+  bool is_there = csched_level_top_->next != NULL;
+  if (!is_there && csched_level_top_ != &csched_level_lost_) is_there = mine == NULL ? make() : grow();
+  return is_there ? csched_level_top_->next : NULL;
+}
+
+csched_level *csched_level_begin_slow_(csched_level *spare, uintptr_t frame, csched_job *job,
+                                       struct csched_target *target) {
+  if (csched_level_make_next_() != NULL) return csched_level_begin_(spare, frame, job, target);
+  if (spare == NULL) return NULL;
+  *spare = (csched_level){frame, job, target, csched_level_here_(), NULL};
+  spare->next = spare; // tells what is on the stack
+  csched_level_top_ = &csched_level_lost_;
+  return on_stack = spare;
+}
+
+static void set_top(csched_level *level) {
+  bool is_on_stack = level->next == level;
+  on_stack = is_on_stack ? level : NULL;
+  csched_level_top_ = is_on_stack ? &csched_level_lost_ : level;
+}
+
+// Ends the levels inside of `outer`, the innermost first. With `all` their jobs have ended; else only if their frames are gone.
+static void leave_all(csched_level *outer, uintptr_t caller, bool all) {
+  csched_level *level = csched_level_here_();
+  for (csched_level *each = level; each != outer; each = each->outer) {
+    if (!all && !is_gone(each->frame, caller)) each->job = NULL; // on a fiber, perhaps: who knows
+    each->target = outer->target;                                // what ends may ask which one is current
+    each->frame = NEVER;                                         // and is no reason to come here again
+  }
+  for (; level != outer; level = level->outer) {
+    csched_job *job = level->job;
+    set_top(level);
+    level->job = NULL;
+    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else it went with its frame
+  }
+  set_top(outer);
+}
+
+// Forgets the levels that lie on the stack, where they cannot be read any more.
+static void forget_lost(uintptr_t caller) {
+  if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
+  set_top(mine != NULL ? mine->last : &none);
+}
+
+CSCHED_NOINLINE csched_level *csched_level_recover_(uintptr_t caller) {
+  forget_lost(caller);
+  csched_level *outer = csched_level_here_();
+  while (outer->outer != NULL && is_gone(outer->frame, caller)) outer = outer->outer;
+  if (outer != csched_level_here_()) leave_all(outer, caller, true);
+  return outer;
+}
+
+static bool is_here(const csched_level *level) {
+  const csched_level *each = csched_level_here_();
+  while (each != NULL && each != level) each = each->outer;
+  return each != NULL;
+}
+
+CSCHED_NOINLINE void csched_level_end_slow_(csched_level *level) {
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  forget_lost(caller);
+  if (is_here(level)) { // else somebody has found that it was left
+    leave_all(level, caller, false);
+    level->job = NULL;
+    set_top(level->outer);
+  }
+}
+
+CSCHED_NOINLINE void csched_level_leave_inner_(csched_level *level) {
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  forget_lost(caller);
+  if (is_here(level)) leave_all(level, caller, false);
+}
+
+CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
+  if (CSCHED_LIKELY(scope->level == NULL)) return;
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  if (scope->level == &scope->spare && csched_level_top_ == &csched_level_lost_)
+    on_stack = scope->level; // those inside are not to be read
+  else forget_lost(caller);
+  if (is_here(scope->level)) leave_all(scope->level->outer, caller, true);
+  scope->level = NULL;
+}
+
+CSCHED_NOINLINE void csched_level_leave_(const csched_job *job) {
+  csched_level *outermost = NULL;
+  for (csched_level *each = csched_level_here_(); each->outer != NULL; each = each->outer)
+    if (each->job == job) outermost = each;
+  if (outermost != NULL) leave_all(outermost->outer, CSCHED_CALLER_FRAME(), true);
+}
+
+CSCHED_NOINLINE void csched_levels_end_thread_(void) {
+  if (on_stack != NULL) set_top(mine != NULL ? mine->last : &none);
+  if (mine != NULL) leave_all(&mine->first.levels[0], CSCHED_CALLER_FRAME(), true);
+}

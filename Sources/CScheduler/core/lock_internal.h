@@ -1,0 +1,20 @@
+// Who a lock's owner is, and what is said of it: the other half of lock.h.
+// Depends on: lock.h.
+#pragma once
+
+#include <CScheduler/lock.h>
+
+/// Returns: the calling thread's number, by which it owns locks. The first call of a thread finds out what the inline paths need.
+uint32_t csched_lock_self_(void);
+
+/// Returns: the system's number for the thread that has `number` here.
+uint32_t csched_lock_thread_of_(uint32_t number);
+
+/// Returns: whether this is a child of fork in which threads of the parent may own locks.
+bool csched_lock_is_in_child_(void);
+
+/// Does: stops the process with a message about `lock`, whose owner is `owner`.
+void csched_lock_panic_not_owner_(const csched_lock *lock, uint32_t owner, const char *function) CSCHED_NORETURN;
+void csched_lock_panic_owner_(const csched_lock *lock, const char *function, const char *advice) CSCHED_NORETURN;
+void csched_lock_panic_left_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;
+void csched_lock_panic_ended_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;

@@ -1,0 +1,84 @@
+// The numbers by which threads own locks, also across fork, and the messages about them. No atomics of its own: a thread's number is its own,
+// and what all share changes only while a child of fork has one thread.
+
+#include "lock_internal.h"
+
+#include "panic.h"
+#include "parking.h"
+
+#include <string.h>
+
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
+
+static const uint32_t TAKEN_ALREADY = (uint32_t)1 << 30; // no system numbers its threads so high
+
+static CSCHED_THREAD_LOCAL uint32_t number;
+
+// In a child, of the thread that has forked: its number, which is that of a thread of the parent, and the system's one now; else 0.
+static struct { uint32_t number, id; } forked;
+
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // lock.c, L9
+  (void)watch;
+  if (phase != CSCHED_FORK_IN_CHILD_FIRST) return;
+  forked.number = number;
+  forked.id = csched_os_thread_id_();
+  csched_buckets_forget_(); // no sleeper is left, nor whoever had a bucket
+  memset(csched_lock_hints_, 0, sizeof csched_lock_hints_);
+}
+
+uint32_t csched_lock_self_(void) {
+  static csched_fork_watch watch = {.told = told_of_fork};
+  if (number == 0) {
+    csched_os_watch_forks_(&watch);
+    csched_processors_look_();
+    number = csched_os_thread_id_();
+    if (number == forked.number) number |= TAKEN_ALREADY; // lock.c, L9
+    if (CSCHED_FAST_PATHS && csched_settle_fences_()) csched_self_ = number;
+  }
+  return number;
+}
+
+uint32_t csched_lock_thread_of_(uint32_t of) { return of == forked.number ? forked.id : of & ~TAKEN_ALREADY; }
+
+bool csched_lock_is_in_child_(void) { return forked.id != 0; }
+
+// MARK: messages
+
+static void name_of(uint32_t of, char name[16]) { csched_os_thread_get_name_(csched_lock_thread_of_(of), name, 16); }
+
+// The name of another thread is in a file, and to open it may end the process where system calls are filtered: so it comes last.
+void csched_lock_panic_not_owner_(const csched_lock *lock, uint32_t owner, const char *function) {
+  uint32_t me = csched_lock_self_();
+  char name[16];
+  name_of(me, name);
+  if (owner == 0)
+    csched_panic_(function, "thread %u (%s) does not own lock %p: nobody does. Lock it first, and unlock it once.", me,
+                  name, (const void *)lock);
+  csched_say_(function, "thread %u (%s) does not own lock %p: thread %u does. Unlock on the thread that locked.", me,
+              name, (const void *)lock, owner);
+  name_of(owner, name);
+  csched_panic_(function, "that is thread %u (%s).", owner, name);
+}
+
+void csched_lock_panic_owner_(const csched_lock *lock, const char *function, const char *advice) {
+  uint32_t me = csched_lock_self_();
+  char name[16];
+  name_of(me, name);
+  csched_panic_(function, "thread %u (%s) asks for lock %p, whose owner is thread %u (%s) itself. %s", me, name,
+                (const void *)lock, me, name, advice);
+}
+
+void csched_lock_panic_left_(const csched_lock *lock, uint32_t owner) {
+  csched_panic_(
+      "csched_lock_lock",
+      "lock %p belongs to thread %u, which was left behind by fork, in the parent, or has ended without unlocking "
+      "it. Take what the child needs before fork, on the thread that forks.",
+      (const void *)lock, owner);
+}
+
+void csched_lock_panic_ended_(const csched_lock *lock, uint32_t owner) {
+  csched_panic_("csched_lock_lock",
+                "lock %p belongs to thread %u, which has ended without unlocking it. Unlock it on every way out of the "
+                "thread, also by pthread_exit or cancellation.",
+                (const void *)lock, owner);
+}

@@ -1,0 +1,311 @@
+// levels.c: what is left by longjmp, by an exception, or by the end of the thread: J7, T5, P7, S8.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <errno.h>
+#include <setjmp.h>
+
+enum { JOBS = 3 };
+
+static _Thread_local jmp_buf back;
+static _Thread_local bool may_jump; // on another thread there is nobody to jump to
+static csched_job jobs[JOBS];
+static int ran, dropped, released;
+static csched_loop *loop;
+static csched_serial *serial;
+static model_cell owned;
+
+static void run(csched_job *job) {
+  (void)job;
+  ran++;
+}
+static void jump(csched_job *job) {
+  run(job);
+  longjmp(back, 1);
+}
+static void drop(csched_job *job) {
+  (void)job;
+  dropped++;
+}
+static void release(csched_job *job) {
+  (void)job;
+  released++;
+}
+static const csched_job_type plain = {run, drop, release}, jumping = {jump, drop, release};
+
+static void reset(void) {
+  for (int i = 0; i < JOBS; i++) csched_job_init(&jobs[i], i == 0 ? &jumping : &plain, NULL);
+  ran = dropped = released = 0;
+  owned = (model_cell){0};
+}
+
+// MARK: jobs
+
+static void leave_trampoline(void *unused) {
+  (void)unused;
+  if (setjmp(back) == 0) csched_trampoline_run(&jobs[0]);
+  model_assert(csched_trampoline_is_required());
+  csched_trampoline_run(&jobs[1]);
+}
+static void wait_for_left(void *unused) {
+  (void)unused;
+  csched_job_cancel_and_wait(&jobs[0]);
+}
+static void left(void) {
+  reset();
+  model_spawn(leave_trampoline, NULL);
+  model_spawn(wait_for_left, NULL);
+}
+static void both(void) { model_assert(ran + dropped == 2 && released == 2); }
+
+static void nest(csched_job *job) {
+  run(job);
+  if (setjmp(back) == 0) csched_loop_run(loop); // the job inside is left, and nobody looks before this one returns
+}
+static const csched_job_type nesting = {nest, drop, release};
+static void run_nested(void *unused) {
+  (void)unused;
+  model_assert(csched_loop_create(&loop) == 0);
+  csched_job_init(&jobs[1], &nesting, NULL);
+  csched_loop_submit(loop, &jobs[1]);
+  csched_loop_submit(loop, &jobs[0]);
+  csched_loop_run_ready(loop, 1);
+  model_assert(ran == 2 && released == 2 && csched_loop_current() == NULL);
+  csched_loop_submit(loop, &jobs[2]);
+  csched_loop_run_ready(loop, 1);
+  csched_loop_destroy(loop);
+}
+static void nested(void) {
+  reset();
+  model_spawn(run_nested, NULL);
+}
+static void three(void) { model_assert(ran == 3 && released == 3); }
+
+// MARK: loops
+
+static void submit(void *job) { csched_loop_submit(loop, job); }
+static void leave_run(void *unused) {
+  (void)unused;
+  model_assert(csched_loop_create(&loop) == 0);
+  model_spawn(submit, &jobs[0]);
+  model_spawn(submit, &jobs[1]);
+  while (ran < 2)
+    if (setjmp(back) == 0) csched_loop_run_once(loop, CSCHED_FOREVER);
+  model_assert(csched_target_current() == NULL);
+}
+static void left_run(void) {
+  reset();
+  model_spawn(leave_run, NULL);
+}
+static void two(void) {
+  csched_loop_destroy(loop);
+  model_assert(ran == 2 && released == 2);
+}
+
+static void end_after_run(void *unused) {
+  (void)unused;
+  model_assert(csched_loop_create(&loop) == 0);
+  csched_loop_submit(loop, &jobs[0]);
+  model_spawn(submit, &jobs[1]);
+  if (setjmp(back) == 0) csched_loop_run(loop);
+  if (ran == 1) model_exit();
+}
+static void ended_after_run(void) {
+  reset();
+  model_spawn(end_after_run, NULL);
+}
+static void closed(void) { // by the end of the thread
+  model_assert(ran == 1 && dropped == 1 && released == 2);
+  model_assert(csched_loop_submit(loop, &jobs[2]) == ECANCELED);
+  csched_loop_destroy(loop);
+}
+
+// The host is told of what comes after a run that was left.
+static void leave_run_in_host(void *unused) {
+  (void)unused;
+  model_assert(csched_loop_create(&loop) == 0);
+  int fd = csched_loop_fd(loop);
+  model_spawn(submit, &jobs[0]);
+  model_spawn(submit, &jobs[1]);
+  while (ran < 2) {
+    model_poll(fd);
+    if (setjmp(back) == 0) csched_loop_run_ready(loop, 1);
+    model_assert(csched_loop_current() == NULL);
+  }
+}
+static void left_in_host(void) {
+  reset();
+  model_spawn(leave_run_in_host, NULL);
+}
+
+// MARK: queues, on a thread's loop that is run here and there
+
+static bool is_over;
+static void body(void *unused) {
+  (void)unused;
+  model_write(&owned, model_read(&owned) + 1);
+  if (may_jump) longjmp(back, 1);
+}
+static void look_by_submission(void) { csched_serial_submit(serial, &jobs[2]); }
+static void look_by_sync(void) {
+  may_jump = false;
+  model_assert(csched_serial_sync(serial, body, NULL) == 0);
+}
+static void (*look)(void);
+
+// The queue stands on a target that anybody may run.
+static struct {
+  csched_target target;
+  csched_lock lock;
+  csched_job *first, **last;
+  uint32_t changes; // futex
+} base;
+static int deliver(csched_target *unused, csched_job *job) {
+  (void)unused;
+  csched_lock_lock(&base.lock);
+  job->next = NULL;
+  *base.last = job;
+  base.last = &job->next;
+  csched_lock_unlock(&base.lock);
+  csched_fetch_add_release(&base.changes, 1u);
+  csched_futex_wake_(&base.changes, 4);
+  return 0;
+}
+static bool may_enter(csched_target *unused) {
+  (void)unused;
+  return true;
+}
+static const csched_target_type base_type = {.deliver = deliver, .enter = may_enter};
+
+static void work(void *unused) {
+  (void)unused;
+  for (;;) {
+    uint32_t seen = csched_load_acquire(&base.changes);
+    csched_lock_lock(&base.lock);
+    csched_job *job = base.first;
+    bool ends = is_over && job == NULL;
+    if (job != NULL && (base.first = job->next) == NULL) base.last = &base.first;
+    csched_lock_unlock(&base.lock);
+    if (ends) return;
+    if (job != NULL) csched_target_perform(&base.target, job);
+    else csched_futex_wait_(&base.changes, seen, CSCHED_FOREVER);
+  }
+}
+
+static void end_base(void) {
+  csched_lock_lock(&base.lock);
+  is_over = true;
+  csched_lock_unlock(&base.lock);
+  csched_fetch_add_release(&base.changes, 1u);
+  csched_futex_wake_(&base.changes, 4);
+}
+
+static uint32_t users;
+static void give_up(void) {
+  if (csched_fetch_add_acq_rel(&users, UINT32_MAX) == 1) end_base();
+}
+static void release_user(csched_job *job) {
+  release(job);
+  give_up();
+}
+static void run_on_queue(csched_job *job) {
+  run(job);
+  model_write(&owned, model_read(&owned) + 1);
+}
+static const csched_job_type on_queue = {run_on_queue, drop, release_user};
+
+static void leave_sync(void *unused) {
+  (void)unused;
+  may_jump = true;
+  if (setjmp(back) == 0) csched_serial_sync(serial, body, NULL);
+  may_jump = false;
+  look();
+  give_up();
+}
+static void submit_to_queue(void *unused) {
+  (void)unused;
+  csched_serial_submit(serial, &jobs[1]);
+  give_up();
+}
+static void prepare_queue(unsigned count) {
+  reset();
+  base.target.type = &base_type;
+  base.lock.owner = 0;
+  base.first = NULL;
+  base.last = &base.first;
+  base.changes = 0;
+  is_over = false;
+  users = count;
+  for (int i = 1; i < JOBS; i++) csched_job_init(&jobs[i], &on_queue, NULL);
+  model_assert(csched_serial_create(&serial, &base.target) == 0);
+  model_spawn(work, NULL);
+}
+static void left_then_submitted(void) {
+  look = look_by_submission;
+  prepare_queue(2 + 2);
+  model_spawn(leave_sync, NULL);
+  model_spawn(submit_to_queue, NULL);
+}
+static void left_then_synced(void) {
+  look = look_by_sync;
+  prepare_queue(2 + 1);
+  model_spawn(leave_sync, NULL);
+  model_spawn(submit_to_queue, NULL);
+}
+static void expect(int jobs, int turns) {
+  csched_serial_destroy(serial);
+  model_assert(ran == jobs && released == jobs && owned.value == turns);
+}
+static void two_and_a_sync(void) { expect(2, 3); }
+static void one_and_two_syncs(void) { expect(1, 3); }
+
+// What an exception does: it ends the scope in the caller.
+static void throw_out_of_sync(void *unused) {
+  (void)unused;
+  csched_scope scope = {0};
+  may_jump = true;
+  if (setjmp(back) == 0) csched_serial_sync_(serial, body, NULL, &scope);
+  may_jump = false;
+  csched_scope_end_(&scope);
+  give_up();
+  while (ran == 0) csched_nap_(100000); // and nobody looks
+}
+static void thrown(void) {
+  prepare_queue(2 + 1);
+  model_spawn(throw_out_of_sync, NULL);
+  model_spawn(submit_to_queue, NULL);
+}
+static void one_and_a_sync(void) { expect(1, 2); }
+
+static void exit_in_body(void *unused) {
+  (void)unused;
+  model_write(&owned, model_read(&owned) + 1);
+  give_up();
+  if (may_jump) model_exit();
+}
+static void exit_in_sync(void *unused) {
+  (void)unused;
+  may_jump = true;
+  csched_serial_sync(serial, exit_in_body, NULL); // which may also run on the worker
+}
+static void exited(void) {
+  prepare_queue(2 + 1);
+  model_spawn(exit_in_sync, NULL);
+  model_spawn(submit_to_queue, NULL);
+}
+const model_check levels_checks[] = {
+    {"levels: a job that is left by longjmp has ended, and so has the wait for it", left, both}, // J7
+    {"levels: a nested run that is left is over when the job around it returns", nested, three}, // J7, P7
+    {"levels: a loop goes on after a longjmp out of a run", left_run, two},                      // P7
+    {"levels: a host is told of what comes after a run that was left", left_in_host, two},       // P7
+    {"levels: a loop is closed when its thread ends after a longjmp", ended_after_run, closed},  // P7
+    {"levels: a queue goes on after a longjmp out of a sync, by a submission", left_then_submitted,
+     two_and_a_sync}, // S8
+    {"levels: a queue goes on after a longjmp out of a sync, by another sync", left_then_synced,
+     one_and_two_syncs},                                                                   // S8
+    {"levels: a queue goes on after an exception out of a sync", thrown, one_and_a_sync},  // S8
+    {"levels: a queue goes on after a sync that ends its thread", exited, one_and_a_sync}, // S8
+    {NULL, NULL, NULL},
+};

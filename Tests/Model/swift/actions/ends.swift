@@ -1,0 +1,219 @@
+// ActionEnd.swift (AE1 to AE3), and who waits for an action: PlainAction.swift (I3), ActionChain.swift (Y5), PeriodicAction.swift (Z5).
+
+internal import CScheduler
+internal import Synchronization
+
+private final class State: @unchecked Sendable {
+  let core = HandCore(), other = HandCore()
+  let runs = Note(), laterRuns = Note(), gone = Note(), child = Child()
+  let runner = Note()
+  let isDisposed = Atomic(false)
+  var action: (any Cancelable)?
+}
+nonisolated(unsafe) private var state: State!
+
+private func start() -> State {
+  state = State()
+  return state
+}
+
+private func plain() -> State {
+  let state = start(), runs = state.runs
+  state.action = state.core.submit(capturing(state.gone) { runs.value += 1 }).action
+  return state
+}
+
+private func returning() -> State {
+  let state = start(), runs = state.runs, child = state.child, capture = Capture(state.gone)
+  state.action = state.core.submit(
+    .disposing {
+      withExtendedLifetime(capture) {}
+      runs.value += 1
+      return child
+    })
+  return state
+}
+
+private func periodic() -> State {
+  let state = start(), runs = state.runs
+  state.action = state.core.submit(
+    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil, capturing(state.gone) { runs.value += 1 })
+  return state
+}
+
+/// Waits, and then touches what nobody but the action touches.
+private func awaitEnd(of state: State) {
+  state.action!.disposeAndWait()
+  expect(state.gone.value == 1, "captures are gone")
+  state.runs.value += 10
+}
+
+private func over() {
+  expect(state.gone.value == 1, "captures are gone")
+  state.core.perform()
+  expect(state.runs.value % 10 <= 1, "once at the most, and not later")
+  expect(state.child.disposals == 0 || state.runs.value % 10 == 1, "what it returned is disposed")
+  state = nil
+}
+
+// MARK: against a run
+
+private func runAgainstWait(_ state: State) {
+  spawn { state.core.perform(atMost: 1) }
+  spawn { awaitEnd(of: state) }
+}
+private func plainAgainstWait() { runAgainstWait(plain()) }
+private func returningAgainstWait() { runAgainstWait(returning()) }
+private func periodicAgainstWait() {
+  let state = periodic()
+  spawn { state.core.perform(atMost: 2) }
+  spawn { awaitEnd(of: state) }
+}
+
+private func tickedAndOver() {
+  expect(state.gone.value == 1, "captures are gone")
+  let before = state.runs.value
+  state.core.perform()
+  expect(state.runs.value == before, "no tick later")
+  state = nil
+}
+
+// One that is taken after the disposal does not begin, though its job was not there to be cancelled.
+private func periodicOnTwo() {
+  let state = start(), runs = state.runs, runner = state.runner
+  state.action = state.core.submit(
+    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil,
+    capturing(state.gone) {
+      runs.value += 1
+      runner.value = Int(csched_swift_thread_())
+    })
+  spawn { state.core.perform(atMost: 1) }
+  spawn {
+    state.action!.dispose()
+    state.isDisposed.store(true, ordering: .releasing)
+  }
+  spawn {
+    let isLate = state.isDisposed.load(ordering: .acquiring)
+    guard state.core.perform(atMost: 1), isLate else { return }
+    expect(state.runner.value != Int(csched_swift_thread_()), "no tick begins after the disposal")
+  }
+}
+
+// MARK: against a drop
+
+private func dropAgainstWait(_ state: State) {
+  spawn { state.core.discard() }
+  spawn { awaitEnd(of: state) }
+}
+private func plainDropped() { dropAgainstWait(plain()) }
+private func returningDropped() { dropAgainstWait(returning()) }
+private func periodicDropped() { dropAgainstWait(periodic()) }
+
+private func disposalAgainstWait(_ state: State) {
+  spawn { state.action!.dispose() }
+  spawn { awaitEnd(of: state) }
+}
+private func plainDisposed() { disposalAgainstWait(plain()) }
+private func returningDisposed() { disposalAgainstWait(returning()) }
+private func periodicDisposed() { disposalAgainstWait(periodic()) }
+
+// MARK: inside
+
+private final class Waiter: @unchecked Sendable {
+  // Unchecked: the check's thread that drops it is the one that touches it.
+  deinit { state.action!.disposeAndWait() }
+}
+
+private func waitInsideDrop() {
+  let state = start(), waiter = Waiter()
+  state.action = state.core.submit(capturing(state.gone) { withExtendedLifetime(waiter) {} }).action
+  spawn { state.action!.dispose() }
+}
+
+private func waitInsideTick() {
+  let state = start(), runs = state.runs
+  state.action = state.core.submit(
+    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil,
+    capturing(state.gone) { [unowned state] in
+      runs.value += 1
+      state.action!.disposeAndWait()
+    })
+  spawn { state.core.perform(atMost: 2) }
+}
+
+// What the last tick lets go of waits for it.
+private func waitInLastTick() {
+  let state = start(), waiter = Waiter()
+  state.action = state.core.submit(
+    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil,
+    capturing(state.gone) { withExtendedLifetime(waiter) {} })
+  spawn { state.core.perform(atMost: 1) }
+  spawn { state.action!.dispose() }
+}
+
+// MARK: what is seen
+
+private func runAgainstLook(_ state: State) {
+  spawn { state.core.perform(atMost: 1) }
+  spawn { if state.action!.isDisposed { expect(state.runs.value == 1 && state.gone.value == 1, "what the run did") } }
+}
+private func plainLooked() { runAgainstLook(plain()) }
+private func returningLooked() { runAgainstLook(returning()) }
+
+private func dropAgainstLook() {
+  let state = plain()
+  spawn { state.core.discard() }
+  spawn { if state.action!.isDisposed { expect(state.gone.value == 1, "what it held is gone") } }
+}
+
+private func isOver() {
+  state.core.discard()  // what is left of one that was disposed
+  expect(state.action!.isDisposed && state.gone.value == 1, "it is over")
+  state = nil
+}
+
+// MARK: what comes late
+
+private func lateReturn() {
+  let state = start(), runs = state.runs, laterRuns = state.laterRuns, other = state.other
+  state.action = state.core.submit(
+    .disposing {
+      runs.value += 1
+      return other.submit { laterRuns.value += 1 }.action
+    })
+  spawn { state.core.perform(atMost: 1) }
+  spawn { state.other.perform(atMost: 1) }
+  spawn {
+    state.action!.disposeAndWait()
+    if state.runs.value == 1 { state.laterRuns.value += 10 }
+  }
+}
+
+private func waitedForBoth() {
+  state.core.perform()
+  let before = state.laterRuns.value
+  state.other.perform()
+  expect(state.runs.value == 0 || state.laterRuns.value == before, "what it returned does not run later")
+  state = nil
+}
+
+let endChecks = [
+  Check("plain action: who waits against a run", plainAgainstWait, over),  // I3
+  Check("end of an action: a plain one dropped by its queue", plainDropped, over),  // AE2 I3
+  Check("end of an action: a plain one dropped by another thread", plainDisposed, over),  // AE2 I3
+  Check("end of an action: who waits against a run", returningAgainstWait, over),  // I3
+  Check("end of an action: dropped by its queue", returningDropped, over),  // AE2
+  Check("end of an action: dropped by another thread", returningDisposed, over),  // AE2
+  Check("end of an action: who waits in its drop", waitInsideDrop, isOver),  // AE3
+  Check("end of an action: who waits in its tick", waitInsideTick, isOver),  // AE3
+  Check("end of an action: who sees it over sees what it did", plainLooked, isOver),  // AE1
+  Check("end of an action: who sees it over sees what it did, and returned", returningLooked, isOver),  // AE1
+  Check("end of an action: who sees it over sees what was dropped", dropAgainstLook, isOver),  // AE1
+  Check("action: who waits against a run", returningAgainstWait, over),  // Y5
+  Check("action: who waits against what it returns", lateReturn, waitedForBoth),  // Y5
+  Check("periodic action: who waits against ticks", periodicAgainstWait, tickedAndOver),  // Z5
+  Check("periodic action: a tick that another thread takes", periodicOnTwo, tickedAndOver),  // Z1
+  Check("periodic action: who waits in the end of its last tick", waitInLastTick, isOver),  // Z5 AE3
+  Check("periodic action: who waits against a drop", periodicDropped, tickedAndOver),  // Z5
+  Check("periodic action: who waits against a disposal", periodicDisposed, tickedAndOver),  // Z5
+]

@@ -1,0 +1,173 @@
+import CTestSupport
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+/// The threads that keep the time, the pool's and that of the wall and boot clocks, call nothing of the user's: they would be held up.
+@Suite(.nothingIsLeft) struct TimekeeperTests {
+  static let places: [SchedulerUnderTest] =
+    SchedulerUnderTest.queued.filter { !$0.isVirtual } + [
+      SchedulerUnderTest(name: "CustomScheduler, inline") { CustomScheduler { work in work() } },
+      SchedulerUnderTest(name: "SerialScheduler on an inline CustomScheduler") {
+        SerialScheduler(target: CustomScheduler { work in work() })
+      },
+      SchedulerUnderTest(name: "CustomScheduler on a thread") {
+        let thread = try ThreadScheduler(name: "own")
+        return CustomScheduler { work in thread.schedule(work) }
+      },
+    ]
+
+  private func make(_ test: SchedulerUnderTest) throws -> SchedulerTarget {
+    try #require(test.make() as? SchedulerTarget)
+  }
+
+  @Test("neither actions nor what they capture are touched by a thread that keeps the time", arguments: places)
+  func untouched(_ test: SchedulerUnderTest) throws {
+    let scheduler = try make(test), threads = Log<String>(), ends = Counter()
+    func action() -> @Sendable () -> Void {
+      let witness = ThreadWitness(threads, ends)
+      return { witness.touch() }
+    }
+    var tokens: [any Disposable] = []
+    for n in 0..<20 {
+      let delay = Duration.microseconds(100 * n)
+      tokens += [
+        scheduler.schedule(after: delay, action()),
+        scheduler.schedule(at: WallTime.now.advanced(by: delay), action()),
+        scheduler.schedule(at: BootTime.now.advanced(by: delay), action()),
+        scheduler.schedule(after: delay, repeating: .milliseconds(1), action()),
+        scheduler.schedule(after: .seconds(3_600), action()),
+      ]
+    }
+    usleep(1_000)
+    for (n, token) in tokens.enumerated() where n % 10 < 5 { token.dispose() }  // before, while and after they run
+    usleep(5_000)
+    for token in tokens { token.dispose() }
+    #expect(eventually { ends.value == 100 })
+    #expect(threads.entries.filter(isTimekeeper) == [])
+  }
+
+  @Test("a scheduler's closure is not called by a thread that keeps the time")
+  func enqueue() {
+    let threads = Log<String>(), ran = Counter()
+    let custom = CustomScheduler { work in
+      threads.add(threadName())
+      work()
+    }
+    let queue = SerialScheduler(target: custom)
+    for scheduler: SchedulerTarget in [custom, queue] {
+      for n in 0..<20 {
+        let delay = Duration.microseconds(100 * n)
+        scheduler.schedule(after: delay) { ran.increment() }
+        scheduler.schedule(at: WallTime.now.advanced(by: delay)) { ran.increment() }
+        scheduler.schedule(at: BootTime.now.advanced(by: delay)) { ran.increment() }
+      }
+    }
+    #expect(eventually { ran.value == 120 })
+    #expect(threads.entries.filter(isTimekeeper) == [])
+  }
+
+  @Test("an inline scheduler whose action blocks holds up no other's delayed actions")
+  func blocks() throws {
+    let slow = CustomScheduler { work in work() }, quick = CustomScheduler { work in work() }
+    let hold = Gate(), began = Counter(), ran = Counter(), ends = Counter()
+    let moments: [(SchedulerTarget, @escaping @Sendable () -> Void) -> any Disposable] = [
+      { $0.schedule(after: .milliseconds(2), $1) },
+      { $0.schedule(at: WallTime.now.advanced(by: .milliseconds(2)), $1) },
+      { $0.schedule(at: BootTime.now.advanced(by: .milliseconds(2)), $1) },
+    ]
+    for moment in moments {
+      _ = moment(slow) {
+        began.increment()
+        hold.wait()
+      }
+    }
+    #expect(eventually { began.value >= 2 })  // the pool's, and one of the other clocks'
+    for moment in moments {
+      for scheduler in [quick, SerialScheduler(), ConcurrentScheduler(), SerialScheduler(target: quick)] {
+        _ = moment(scheduler) { ran.increment() }
+      }
+    }
+    #expect(eventually { ran.value == 12 })
+    // Behind the one that blocks: disposed before its turn, its captures are gone at once.
+    let behind = moments.map { moment in
+      let witness = Witness(ends)
+      return moment(slow) {
+        witness.touch()
+        ran.increment()
+      }
+    }
+    usleep(5_000)
+    for token in behind { token.dispose() }
+    #expect(ends.value == 3)
+    for _ in 0..<3 { hold.open() }
+    #expect(eventually { began.value == 3 })
+    slow.drain()
+    #expect(ran.value == 12)
+  }
+
+  @Test("equal moments of a custom scheduler keep the order of submission, those that come late, too")
+  func order() {
+    let queue = DispatchQueue(label: "order")
+    for round in 0..<Int(Scale.count(100)) {
+      let custom = CustomScheduler { work in queue.async(execute: work) }
+      let log = Log<Int>(), moment = MonotonicTime.now.advanced(by: .microseconds(100))
+      for n in 0..<10 {
+        custom.schedule(at: moment) { log.add(n) }
+        if round % 2 == 0 { usleep(10) }
+      }
+      #expect(eventually { log.entries.count == 10 })
+      #expect(log.entries == Array(0..<10))
+    }
+  }
+
+  @Test("what a shutdown drops is not touched by a thread that keeps the time", arguments: [true, false])
+  func shutdown(runs: Bool) async {
+    await #expect(processExitsWith: .success) { [runs] in
+      let threads = Log<String>(), ends = Counter()
+      let custom = CustomScheduler { work in
+        threads.add(threadName())
+        work()
+      }
+      for scheduler: SchedulerTarget in [
+        ConcurrentScheduler(), SerialScheduler(), custom, SerialScheduler(target: custom),
+      ] {
+        for n in 0..<20 {
+          let witnesses = (0..<3).map { _ in ThreadWitness(threads, ends) }
+          scheduler.schedule(after: .microseconds(100 * n)) { witnesses[0].touch() }
+          scheduler.schedule(after: .seconds(60)) { witnesses[1].touch() }
+          scheduler.schedule(at: WallTime.now.advanced(by: .microseconds(100 * n))) { witnesses[2].touch() }
+        }
+      }
+      usleep(1_000)
+      Schedulers.shutdown(runs ? .runOutstanding : .dropOutstanding)
+      #expect(ends.value == 240)
+      #expect(threads.entries.filter(isTimekeeper) == [])
+      #expect(Diagnostics.live.threads == 0)
+    }
+  }
+}
+
+/// Says which thread touches it, and which one lets go of it last.
+private final class ThreadWitness: Sendable {
+  private let threads: Log<String>, ends: Counter
+  init(_ threads: Log<String>, _ ends: Counter) {
+    self.threads = threads
+    self.ends = ends
+  }
+  deinit {
+    threads.add(threadName())
+    ends.increment()
+  }
+  func touch() { threads.add(threadName()) }
+}
+
+private func threadName() -> String {
+  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { name in
+    ctest_thread_name(name.baseAddress!)
+    return String(cString: name.baseAddress!)
+  }
+}
+
+private func isTimekeeper(_ name: String) -> Bool { name == "csched-clock" || name.hasSuffix("-0") }

@@ -1,0 +1,446 @@
+import Foundation
+import Scheduler
+import Synchronization
+import TestSupport
+import Testing
+
+/// Something that only the action, and whoever has waited for it, may touch.
+private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: the wait guards it
+
+/// Law 4: `disposeAndWait` returns after the end of what has begun.
+@Suite(.serialized, .nothingIsLeft) struct WaitLawTests {
+  /// Disposes `token` on another thread, lets `leave` open while that waits, and returns when it has.
+  private func disposeAndWait(for token: any Disposable, whileOpening leave: Gate) {
+    let isOver = Gate(), before = Counter()
+    Thread.detachNewThread {
+      before.increment()
+      token.disposeAndWait()
+      isOver.open()
+    }
+    #expect(eventually { before.value == 1 })
+    usleep(2_000)
+    leave.open()
+    #expect(isOver.wait())
+  }
+
+  @Test(
+    "disposeAndWait returns after the running action has ended, and what it did is visible",
+    arguments: SchedulerUnderTest.queued, 0..<4)
+  func running(_ test: SchedulerUnderTest, kind: Int) throws {
+    let scheduler = try test.make()
+    for _ in 0..<Scale.count(10) {
+      let plain = Plain(), ends = Counter(), entered = Gate(), leave = Gate()
+      let make: () -> any Disposable = {
+        let witness = Witness(ends)
+        let work: @Sendable () -> Void = {
+          witness.touch()
+          entered.open()
+          leave.wait()
+          plain.value += 1
+        }
+        let returning: @Sendable (Int) -> any Disposable = { _ in
+          work()
+          return Disposables.create()
+        }
+        switch kind {
+        case 0: return scheduler.schedule(work)
+        case 1: return scheduler.schedule(0, action: returning)
+        case 2: return scheduler.schedule(after: .microseconds(10), work)
+        default: return scheduler.schedule(0, after: .microseconds(10), action: returning)
+        }
+      }
+      let token = make()
+      entered.wait()
+      Thread.detachNewThread {
+        usleep(500)
+        leave.open()
+      }
+      token.disposeAndWait()
+      #expect(plain.value == 1)
+      #expect(ends.value == 1)
+    }
+  }
+
+  @Test(
+    "of several threads that dispose and wait, each returns when the captures are gone",
+    arguments: SchedulerUnderTest.queued)
+  func several(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make()
+    for round in 0..<Int(Scale.count(100)) {
+      let plain = Plain(), ends = Counter()
+      func make() -> any Disposable {
+        let witness = Slow(ends)
+        let work: @Sendable () -> Void = {
+          plain.value += 1
+          witness.touch()
+        }
+        switch round % 5 {
+        case 0: return scheduler.schedule(work)
+        case 1:
+          return scheduler.schedule(0) { _ in
+            work()
+            return Disposables.create()
+          }
+        case 2: return scheduler.schedule(after: .microseconds(round % 50), work)
+        case 3: return scheduler.schedule(after: .zero, repeating: .microseconds(round % 50), work)
+        default:
+          return scheduler.scheduleRecursive { again in
+            work()
+            again()
+          }
+        }
+      }
+      let token = make(), early = Counter(), values = Log<Int>()
+      onThreads(3) { _ in
+        token.disposeAndWait()
+        values.add(plain.value)
+        if ends.value == 0 { early.increment() }
+      }
+      #expect(early.value == 0)
+      #expect(values.entries.allSatisfy { $0 == plain.value })
+    }
+  }
+
+  @Test("from inside of the action it does not wait", arguments: SchedulerUnderTest.queued, 0..<5)
+  func inside(_ test: SchedulerUnderTest, kind: Int) throws {
+    let scheduler = try test.make(), done = Gate(), token = SingleAssignmentDisposable(), isSet = Gate(),
+      ran = Counter()
+    let work: @Sendable () -> Void = {
+      if ran.increment() > 1 { return }
+      isSet.wait()
+      token.disposable?.disposeAndWait()
+      token.disposeAndWait()
+      done.open()
+    }
+    switch kind {
+    case 0: token.setDisposable(scheduler.schedule(work))
+    case 1:
+      token.setDisposable(
+        scheduler.schedule(0) { _ in
+          work()
+          return Disposables.create()
+        })
+    case 2: token.setDisposable(scheduler.schedule(after: .milliseconds(1), work))
+    case 3: token.setDisposable(scheduler.schedule(after: .zero, repeating: .milliseconds(1), work))
+    default:
+      token.setDisposable(
+        scheduler.scheduleRecursive { again in
+          work()
+          again()
+        })
+    }
+    isSet.open()
+    #expect(done.wait())
+    usleep(3_000)
+    #expect(ran.value == 1)
+  }
+
+  @Test(
+    "disposeAndWait waits for the tick in progress, and none follows",
+    arguments: SchedulerUnderTest.queued.filter { !$0.isVirtual },  // where a period of zero has one tick
+    [Duration.zero, .milliseconds(1)])
+  func periodic(_ test: SchedulerUnderTest, period: Duration) throws {
+    let scheduler = try test.make()
+    for isStateful in [false, true] {
+      let plain = Plain(), entered = Gate(), ends = Counter()
+      func make() -> any Disposable {
+        let witness = Witness(ends)
+        let work: @Sendable () -> Void = {
+          witness.touch()
+          plain.value += 1
+          if plain.value == 3 {
+            entered.open()
+            usleep(2_000)
+          }
+          plain.value += 1
+        }
+        return isStateful
+          ? scheduler.schedulePeriodic(0, startAfter: .zero, period: period) {
+            work()
+            return $0
+          } : scheduler.schedule(after: .zero, repeating: period, work)
+      }
+      let token = make()
+      entered.wait()
+      token.disposeAndWait()
+      let last = plain.value
+      #expect(last % 2 == 0 && last >= 4)
+      #expect(ends.value == 1)
+      usleep(3_000)
+      #expect(plain.value == last)
+    }
+  }
+
+  @Test("disposeAndWait waits for the turn of a recursion", arguments: SchedulerUnderTest.queued)
+  func recursion(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), plain = Plain(), entered = Gate(), ends = Counter()
+    func make() -> any Disposable {
+      let witness = Witness(ends)
+      return scheduler.scheduleRecursive(1) { n, again in
+        witness.touch()
+        plain.value += 1
+        if n == 3 {
+          entered.open()
+          usleep(2_000)
+        }
+        plain.value += 1
+        again(n + 1)
+      }
+    }
+    let token = make()
+    entered.wait()
+    token.disposeAndWait()
+    let last = plain.value
+    #expect(last % 2 == 0 && last >= 6)
+    #expect(ends.value == 1)
+    usleep(2_000)
+    #expect(plain.value == last)
+  }
+
+  @Test("disposeAndWait waits for what the running action returns", arguments: SchedulerUnderTest.queued)
+  func returned(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), other = try ThreadScheduler()
+    for hasEnded in [true, false] {
+      let plain = Plain(), entered = Gate(), leave = Gate(), inner = Gate()
+      let token = scheduler.schedule(0) { _ in
+        let next = other.schedule(0) { _ in
+          inner.open()
+          usleep(3_000)
+          plain.value += 1
+          return Disposables.create()
+        }
+        inner.wait()
+        if !hasEnded {
+          entered.open()
+          leave.wait()
+        }
+        return next
+      }
+      if hasEnded {
+        #expect(eventually { (token as? any Cancelable)?.isDisposed == true })
+        token.disposeAndWait()
+      } else {
+        entered.wait()
+        disposeAndWait(for: token, whileOpening: leave)
+      }
+      #expect(plain.value == 1)
+    }
+  }
+
+  @Test("containers wait for all that they hold") func containers() throws {
+    let threads = try (0..<3).map { _ in try ThreadScheduler() }
+    let containers: [([any Disposable]) -> any Disposable] = [
+      { CompositeDisposable(disposables: $0) }, { Disposables.create($0) },
+      { Disposables.create($0[0], Disposables.create($0[1], $0[2])) },
+      { RefCountDisposable(disposable: Disposables.create($0)) }, { AnyDisposable(Disposables.create($0)).scoped() },
+      {
+        let serial = SerialDisposable(), single = SingleAssignmentDisposable()
+        single.setDisposable(Disposables.create($0))
+        serial.disposable = single
+        return serial
+      },
+    ]
+    for container in containers {
+      let entered = threads.map { _ in Gate() }, plain = threads.map { _ in Plain() }, isFree = BooleanDisposable()
+      let tokens = zip(threads, zip(entered, plain)).map { thread, each in
+        thread.schedule {
+          each.0.open()
+          // The last of them is disposed before any is waited for.
+          while !isFree.isDisposed {}
+          usleep(500)
+          each.1.value += 1
+        }
+      }
+      for gate in entered { gate.wait() }
+      container(tokens.dropLast() + [Disposables.create(tokens.last!, isFree)]).disposeAndWait()
+      #expect(plain.map(\.value) == [1, 1, 1])
+    }
+  }
+
+  @Test("disposeAndWait returns after the running action has ended, whoever drives virtual time", arguments: 0..<4)
+  func virtual(kind: Int) {
+    for _ in 0..<Scale.count(20) {
+      let scheduler = TestScheduler(), plain = Plain(), entered = Gate(), ends = Counter()
+      func make() -> any Disposable {
+        let witness = Witness(ends)
+        let work: @Sendable () -> Void = {
+          witness.touch()
+          plain.value += 1
+          entered.open()
+          usleep(500)
+          plain.value += 1
+        }
+        switch kind {
+        case 0: return scheduler.schedule(work)
+        case 1:
+          return scheduler.schedule(0) { _ in
+            work()
+            return Disposables.create()
+          }
+        case 2: return scheduler.schedule(after: .zero, repeating: .seconds(1), work)
+        default:
+          return scheduler.scheduleRecursive { again in
+            work()
+            again()
+          }
+        }
+      }
+      let token = make(), isDone = Gate()
+      Thread.detachNewThread {
+        scheduler.advance(by: .seconds(3))
+        isDone.open()
+      }
+      entered.wait()
+      token.disposeAndWait()
+      #expect(plain.value % 2 == 0)
+      #expect(ends.value == 1)
+      let last = plain.value
+      isDone.wait()
+      #expect(plain.value == last)
+    }
+    let scheduler = TestScheduler(), token = SingleAssignmentDisposable(), ran = Counter()
+    token.setDisposable(
+      scheduler.schedule(after: .zero, repeating: .seconds(1)) {
+        ran.increment()
+        token.disposable?.disposeAndWait()
+      })
+    scheduler.advance(by: .seconds(3))
+    #expect(ran.value == 1)
+  }
+
+  @Test("disposeAndWait on the current thread's scheduler waits for another thread's, and not for its own")
+  func trampoline() {
+    let plain = Plain(), entered = Gate(), tokens = Log<any Disposable>()
+    Thread.detachNewThread {
+      CurrentThreadScheduler.instance.schedule {
+        tokens.add(
+          CurrentThreadScheduler.instance.schedule {
+            entered.open()
+            usleep(2_000)
+            plain.value = 1
+          })
+      }
+    }
+    entered.wait()
+    tokens.entries[0].disposeAndWait()
+    #expect(plain.value == 1)
+
+    let ran = Counter(), own = SingleAssignmentDisposable()
+    CurrentThreadScheduler.instance.schedule {
+      let waiting = CurrentThreadScheduler.instance.schedule { ran.increment() }
+      own.setDisposable(
+        CurrentThreadScheduler.instance.schedule {
+          own.disposeAndWait()
+          ran.increment()
+        })
+      waiting.disposeAndWait()
+    }
+    #expect(ran.value == 1)
+    ImmediateScheduler.instance.schedule { ran.increment() }.disposeAndWait()
+    #expect(ran.value == 2)
+  }
+
+  @Test("wrappers and other schedulers' periodic and recursive actions wait, too") func wrappers() throws {
+    let thread = try ThreadScheduler()
+    let wrappers: [any SchedulerType] = [
+      AnyScheduler(thread), thread.wrapping { $0() }, RecordingScheduler(thread), Foreign(base: thread),
+      RecordingScheduler(Foreign(base: thread)), SubscriptionScheduler(),
+    ]
+    for scheduler in wrappers {
+      for kind in 0..<3 where kind > 0 || !(scheduler is Foreign || scheduler is RecordingScheduler<Foreign>) {
+        let plain = Plain(), entered = Gate(), ends = Counter()
+        func make() -> any Disposable {
+          let witness = Witness(ends)
+          let work: @Sendable () -> Void = {
+            witness.touch()
+            plain.value += 1
+            entered.open()
+            usleep(1_000)
+            plain.value += 1
+          }
+          switch kind {
+          case 0: return scheduler.schedule(work)
+          case 1: return scheduler.schedule(after: .zero, repeating: .microseconds(10), work)
+          default:
+            return scheduler.scheduleRecursive { again in
+              work()
+              again()
+            }
+          }
+        }
+        let token = make()
+        entered.wait()
+        token.disposeAndWait()
+        let last = plain.value
+        #expect(last % 2 == 0, "\(scheduler), \(kind)")
+        #expect(ends.value == 1)
+        usleep(1_000)
+        #expect(plain.value == last)
+      }
+    }
+  }
+
+  @Test("on a thread of the pool another one takes the place of the one that waits") func onPool() {
+    let pool = ConcurrentScheduler(), count = 2 * ProcessInfo.processInfo.activeProcessorCount + 2, ended = Counter()
+    for _ in 0..<count {
+      let entered = Gate(), leave = Gate()
+      let token = pool.schedule {
+        entered.open()
+        leave.wait()
+      }
+      entered.wait()
+      pool.schedule {
+        token.disposeAndWait()
+        ended.increment()
+      }
+      pool.schedule { leave.open() }
+    }
+    #expect(eventually { ended.value == count })
+  }
+
+  @Test("what a capture's end disposes and waits for is not waited for by itself") func insideOfDrop() throws {
+    let thread = try ThreadScheduler(), entered = Gate(), leave = Gate(), gone = Counter()
+    thread.schedule {
+      entered.open()
+      leave.wait()
+    }
+    entered.wait()
+    final class Owner: Sendable {
+      let token: SingleAssignmentDisposable, gone: Counter
+      init(_ token: SingleAssignmentDisposable, _ gone: Counter) { (self.token, self.gone) = (token, gone) }
+      deinit {
+        token.disposable?.disposeAndWait()
+        gone.increment()
+      }
+      func touch() {}
+    }
+    func make(_ kind: Int) -> any Disposable {
+      let token = SingleAssignmentDisposable(), owner = Owner(token, gone), inner: any Disposable
+      switch kind {
+      case 0: inner = thread.schedule { owner.touch() }
+      case 1: inner = thread.schedule(after: .seconds(60)) { owner.touch() }
+      case 2: inner = thread.schedule(after: .zero, repeating: .seconds(1)) { owner.touch() }
+      case 3: inner = thread.scheduleRecursive { _ in owner.touch() }
+      case 4: inner = Foreign(base: thread).schedule(after: .zero, repeating: .seconds(1)) { owner.touch() }
+      default: inner = TestScheduler().schedule { owner.touch() }
+      }
+      token.setDisposable(inner)
+      return inner
+    }
+    for kind in 0..<6 { make(kind).dispose() }
+    #expect(gone.value == 6)
+    leave.open()
+    thread.drain()
+  }
+}
+
+/// A witness whose end takes a moment.
+private final class Slow: Sendable {
+  private let ends: Counter
+  init(_ ends: Counter) { self.ends = ends }
+  deinit {
+    usleep(200)
+    ends.increment()
+  }
+  func touch() {}
+}

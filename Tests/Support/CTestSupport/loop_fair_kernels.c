@@ -1,0 +1,289 @@
+#include "kernel.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+// Who waits for whom on a loop. Counted in pieces of work, not in time, so that it holds on a slow box too.
+
+typedef enum kind { JOBS, LATE_TIMERS, PAST_TIMERS, DUE_TIMERS, SOURCES, QUEUED_JOBS, QUEUED_TIMERS, KINDS } kind;
+enum { FLOOD = 40, QUEUES = 4, BATCH = 16 };
+
+typedef struct party party;
+typedef struct member {
+  probe probe;
+  csched_fd_source source;
+  party *party;
+  csched_serial *queue;
+  csched_time due;
+} member;
+
+struct party {
+  csched_loop *loop;
+  kind floods, waits;
+  member members[FLOOD], victim;
+  csched_serial *queues[QUEUES + 1];
+  csched_time cost;
+  int pieces;      // of the flood, since the victim last ran
+  int most, turns; // the most of them; how often the victim has run
+  bool is_over;
+};
+
+static void come_again(member *member, kind kind) {
+  party *party = member->party;
+  if (party->is_over) return;
+  probe *probe = &member->probe;
+  switch (kind) {
+  case JOBS: CHECK_EQUAL(csched_loop_submit(party->loop, job_of(probe)), 0); break;
+  case LATE_TIMERS:
+    member->due += 1000; // ever later, because each run takes longer than that
+    CHECK_EQUAL(csched_loop_submit_at(party->loop, &probe->timer, member->due), 0);
+    break;
+  case PAST_TIMERS: CHECK_EQUAL(csched_loop_submit_at(party->loop, &probe->timer, member->due), 0); break;
+  case DUE_TIMERS: CHECK_EQUAL(csched_loop_submit_at(party->loop, &probe->timer, csched_now() + 2 * US), 0); break;
+  case QUEUED_JOBS: CHECK_EQUAL(csched_serial_submit(member->queue, job_of(probe)), 0); break;
+  case QUEUED_TIMERS: CHECK_EQUAL(csched_serial_submit_at(member->queue, &probe->timer, member->due, 0), 0); break;
+  default: break; // a source that stays ready
+  }
+}
+
+static void be_served(member *member) {
+  party *party = member->party;
+  if (member != &party->victim) {
+    burn(party->cost);
+    party->pieces++;
+    come_again(member, party->floods);
+    return;
+  }
+  if (party->turns++ > 0 && party->pieces > party->most) party->most = party->pieces;
+  party->pieces = 0;
+  if (party->turns == 30) {
+    party->is_over = true;
+    csched_loop_stop(party->loop);
+  }
+  come_again(member, party->waits);
+}
+
+static void serve_probe(probe *probe) { be_served(probe->context); }
+static void serve_source(csched_fd_source *source, unsigned events) {
+  (void)events;
+  be_served(source->context);
+}
+
+static void join_party(party *party, member *member, kind kind, csched_serial *queue) {
+  member->party = party;
+  member->queue = queue;
+  member->due = csched_now();
+  probe_init(&member->probe, serve_probe, member);
+  csched_fd_source_init(&member->source, -1, CSCHED_FD_READ, serve_source, member);
+  if (kind == SOURCES) {
+    member->source.fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+    CHECK_EQUAL(csched_loop_add_fd(party->loop, &member->source), 0);
+  }
+  come_again(member, kind);
+}
+
+// Runs the loop until the victim has had its turns. `in_host`: as a host would, some at a time.
+static void run_party(party *party, bool in_host) {
+  while (!party->is_over && in_host) csched_loop_run_ready(party->loop, 7);
+  if (!in_host) CHECK_EQUAL(csched_loop_run(party->loop), CSCHED_RUN_STOPPED);
+}
+
+static void leave_party(member *member) {
+  if (member->source.fd >= 0) close(member->source.fd);
+}
+
+static int most_pieces(kind floods, kind waits, csched_time cost, bool in_host) {
+  party *party = calloc(1, sizeof *party);
+  *party = (struct party){.floods = floods, .waits = waits, .cost = cost};
+  CHECK_EQUAL(csched_loop_create(&party->loop), 0);
+  for (int i = 0; i <= QUEUES; i++)
+    CHECK_EQUAL(csched_serial_create(&party->queues[i], csched_loop_target(party->loop)), 0);
+  for (int i = 0; i < FLOOD; i++) join_party(party, &party->members[i], floods, party->queues[i % QUEUES]);
+  join_party(party, &party->victim, waits, party->queues[QUEUES]);
+  run_party(party, in_host);
+  csched_loop_destroy(party->loop);
+  for (int i = 0; i <= QUEUES; i++) csched_serial_destroy(party->queues[i]);
+  for (int i = 0; i < FLOOD; i++) leave_party(&party->members[i]);
+  leave_party(&party->victim);
+  int most = party->most;
+  free(party);
+  return most;
+}
+
+// Each kind of work waits for no more than a few pieces of each other kind, and each of its own kind for no more than all of those.
+ctest_failure ctest_loop_fair(bool in_host) {
+  KERNEL();
+  for (kind floods = JOBS; floods < KINDS; floods++)
+    for (kind waits = JOBS; waits < KINDS; waits++) {
+      csched_time cost = waits == SOURCES ? 50 * US : 2 * US; // the poller is looked at after half a millisecond
+      int most = most_pieces(floods, waits, cost, in_host);
+      // From one's turn to the next at the most: one's own phase, the two others, and up to the same place there; behind all of the
+      // flood, where that is of the same kind.
+      if (most <= 4 * BATCH + 3 * FLOOD) continue;
+      char text[100];
+      snprintf(text, sizeof text, "kind %d waited for %d pieces of kind %d", waits, most, floods);
+      kernel_fail(__func__, __LINE__, text);
+    }
+  return kernel_result();
+}
+
+// MARK: a batch
+
+typedef struct crowd {
+  csched_loop *loop;
+  csched_serial *queue;
+  probe probes[100], other;
+  int ran, at_other; // how many had run when the other one did
+} crowd;
+
+static void count_one(probe *probe) { ((crowd *)probe->context)->ran++; }
+static void count_and_call_other(probe *probe) { // which comes when the batch has begun
+  crowd *crowd = probe->context;
+  crowd->ran++;
+  CHECK_EQUAL(csched_loop_submit(crowd->loop, job_of(&crowd->other)), 0);
+}
+static void look_at_count(probe *probe) {
+  crowd *crowd = probe->context;
+  crowd->at_other = crowd->ran;
+}
+
+static void begin_crowd(crowd *crowd) {
+  *crowd = (struct crowd){.at_other = -1};
+  CHECK_EQUAL(csched_loop_create(&crowd->loop), 0);
+  CHECK_EQUAL(csched_serial_create(&crowd->queue, csched_loop_target(crowd->loop)), 0);
+  for (int i = 0; i < 100; i++) probe_init(&crowd->probes[i], count_one, crowd);
+  probe_init(&crowd->other, look_at_count, crowd);
+}
+static void end_crowd(crowd *crowd, int most) {
+  while (csched_loop_run_ready(crowd->loop, SIZE_MAX) > 0) {}
+  CHECK_EQUAL(crowd->ran, 100);
+  CHECK(crowd->at_other >= 0 && crowd->at_other <= most);
+  csched_loop_destroy(crowd->loop);
+  csched_serial_destroy(crowd->queue);
+}
+
+// A hundred that are ready, and one of another kind behind them.
+ctest_failure ctest_loop_batches(void) {
+  KERNEL();
+  crowd crowd;
+  begin_crowd(&crowd); // timers, a job
+  csched_time due = csched_now() + MS;
+  crowd.probes[0].body = count_and_call_other;
+  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_loop_submit_at(crowd.loop, &crowd.probes[i].timer, due), 0);
+  nap(2 * MS);
+  end_crowd(&crowd, BATCH);
+  begin_crowd(&crowd); // jobs, a timer
+  due = csched_now() + MS;
+  CHECK_EQUAL(csched_loop_submit_at(crowd.loop, &crowd.other.timer, due), 0);
+  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_loop_submit(crowd.loop, job_of(&crowd.probes[i])), 0);
+  nap(2 * MS);
+  end_crowd(&crowd, BATCH);
+  begin_crowd(&crowd); // a queue's jobs, a job
+  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_serial_submit(crowd.queue, job_of(&crowd.probes[i])), 0);
+  CHECK_EQUAL(csched_loop_submit(crowd.loop, job_of(&crowd.other)), 0);
+  end_crowd(&crowd, BATCH);
+  begin_crowd(&crowd); // a queue's timers, a job
+  due = csched_now() + MS;
+  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_serial_submit_at(crowd.queue, &crowd.probes[i].timer, due, 0), 0);
+  nap(2 * MS);
+  CHECK_EQUAL(csched_loop_submit(crowd.loop, job_of(&crowd.other)), 0);
+  end_crowd(&crowd, BATCH);
+  return kernel_result();
+}
+
+// What is due when the loop is closed runs, however many batches that is, for whatever target.
+ctest_failure ctest_loop_closed_with_many_due(void) {
+  KERNEL();
+  for (int on_queue = 0; on_queue < 2; on_queue++) {
+    crowd crowd;
+    begin_crowd(&crowd);
+    csched_target *target = on_queue ? csched_serial_target(crowd.queue) : csched_loop_target(crowd.loop);
+    csched_time due = csched_now() + MS;
+    for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_target_submit_at(target, &crowd.probes[i].timer, due, 0), 0);
+    nap(2 * MS);
+    csched_loop_close(crowd.loop, CSCHED_STOP_RUN);
+    CHECK_EQUAL(csched_loop_run(crowd.loop), CSCHED_RUN_CLOSED);
+    if (!on_queue) CHECK_EQUAL(crowd.ran, 100);
+    for (int i = 0; i < 100; i++)
+      CHECK_PROBE(&crowd.probes[i], atomic_load(&crowd.probes[i].runs), 1 - atomic_load(&crowd.probes[i].runs));
+    csched_loop_destroy(crowd.loop);
+    csched_serial_destroy(crowd.queue);
+  }
+  return kernel_result();
+}
+
+// MARK: order
+
+typedef struct equals {
+  journal journal;
+  csched_time deadline;
+} equals;
+
+static void note_equal(probe *probe) { journal_add(&((equals *)probe->context)->journal, probe->id); }
+
+// One thread submits for one moment that is just coming: some wait, some are on their way, some come late. They keep their order.
+ctest_failure ctest_timer_late_keep_their_place(int place, int rounds) {
+  KERNEL();
+  csched_thread *thread = start_thread("timers");
+  csched_target *target = csched_loop_target(csched_thread_loop(thread));
+  csched_pool *pool = NULL;
+  csched_serial *queue = NULL;
+  if (place == 2) {
+    CHECK_EQUAL(csched_pool_create(&pool, &(csched_pool_options){.workers = 2}), 0);
+    target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  }
+  if (place > 0) {
+    CHECK_EQUAL(csched_serial_create(&queue, target), 0);
+    target = csched_serial_target(queue);
+  }
+  for (int round = 0; round < rounds; round++) {
+    equals test = {0};
+    probe probes[8];
+    csched_time deadline = csched_now() + 60 * US;
+    for (int i = 0; i < 8; i++) {
+      probe_init(&probes[i], note_equal, &test);
+      probes[i].id = i;
+      CHECK_EQUAL(csched_target_submit_at(target, &probes[i].timer, deadline, 0), 0);
+      burn((csched_time)(round % 20) * US);
+    }
+    for (int i = 0; i < 8; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
+    CHECK_JOURNAL(&test.journal, "0,1,2,3,4,5,6,7");
+  }
+  if (queue != NULL) csched_serial_destroy(queue);
+  if (pool != NULL) csched_pool_destroy(pool);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// The same from inside of timers, where the two that come late wait and pass, had they no place to keep.
+typedef struct inside {
+  csched_loop *loop;
+  journal journal;
+  probe first[2], late[2];
+  csched_time deadline;
+} inside;
+
+static void submit_late(probe *probe) {
+  inside *test = probe->context;
+  struct probe *late = &test->late[probe->id];
+  CHECK_EQUAL(csched_loop_submit_at(test->loop, &late->timer, test->deadline), 0);
+}
+static void note_late(probe *probe) { journal_add(&((inside *)probe->context)->journal, probe->id); }
+
+ctest_failure ctest_timer_late_inside(void) {
+  KERNEL();
+  inside test = {0};
+  CHECK_EQUAL(csched_loop_create(&test.loop), 0);
+  test.deadline = csched_now() + MS;
+  for (int i = 0; i < 2; i++) {
+    probe_init(&test.first[i], submit_late, &test);
+    probe_init(&test.late[i], note_late, &test);
+    test.first[i].id = test.late[i].id = i;
+    CHECK_EQUAL(csched_loop_submit_at(test.loop, &test.first[i].timer, test.deadline), 0);
+  }
+  nap(2 * MS);
+  while (csched_loop_run_ready(test.loop, SIZE_MAX) > 0) {}
+  CHECK_JOURNAL(&test.journal, "0,1");
+  csched_loop_destroy(test.loop);
+  return kernel_result();
+}
