@@ -2,7 +2,7 @@
 package struct Calibration {
   /// The length of a sample, in nanoseconds.
   let length: Double
-  /// How many calls must agree that a number is enough: one may have been slow because of another's turn on the processor.
+  /// How many calls must agree that a number is enough: another process may have had the processor during one.
   private let looks = 3
 
   package init(length: Double) { self.length = length }
@@ -19,9 +19,29 @@ package struct Calibration {
       count *= took < length / 64 ? 8 : 2
     }
   }
+}
 
-  /// The number for the next round when `count` operations took much longer than they were to: 20 times, of which 19 can be a bad moment.
-  package func corrected(_ count: Int, took: Double, least: Int) -> Int {
-    took > 20 * length ? max(least, 64, count / 8) : count
+/// How many operations a contender's next round has: as many as the calibration found, and fewer while rounds take more than 20 times as long
+/// as they were to. One such round changes nothing: up to 19 samples' time of it can be another process's.
+package struct Pace {
+  package private(set) var count: Int
+  private let calibrated: Int, least: Int
+  private var slowRounds = 0
+
+  package init(count: Int, least: Int) {
+    self.count = count
+    self.calibrated = count
+    self.least = least
+  }
+
+  /// The round of `count` operations took so many nanoseconds; it was to take `length`.
+  package mutating func note(took: Double, length: Double) {
+    slowRounds = took > 20 * length ? slowRounds + 1 : 0
+    if slowRounds >= 2 {
+      count = max(least, 64, count / 8)
+      slowRounds = 0
+    } else if took < length / 2 {
+      count = max(count, min(calibrated, count * 8))
+    }
   }
 }

@@ -83,10 +83,12 @@ public struct Report: Codable, Sendable {
     self.rows = rows
   }
 
-  /// The reports of several processes as one. A row or contender that is missing in some has the values of the others.
+  /// The reports of several processes as one. A row or contender that some lack has the values of the others.
   public static func merged(_ reports: [Report], by rows: [BenchKit.Row]) -> Report? {
     guard let first = reports.first else { return nil }
-    let merged = first.rows.map { row -> Row in
+    var firsts: [Row] = []
+    for row in reports.flatMap(\.rows) where !firsts.contains(where: { $0.id == row.id }) { firsts.append(row) }
+    let merged = firsts.map { row -> Row in
       let alike = reports.compactMap { report in report.rows.first { $0.id == row.id } }
       var names: [String] = []
       for contender in alike.flatMap(\.contenders) where !names.contains(contender.name) {

@@ -22,13 +22,16 @@ public struct Table {
     }
   }
 
-  /// Median, least to most, 99th percentile; and, where there are several processes, from the least to the greatest of their medians.
+  /// Median, least to most, 99th percentile; where there are several processes, from the least to the greatest of their medians; and the number
+  /// of rounds where it is not that of the whole run.
   private func figures(_ contender: Report.Contender) -> String {
     var spread = "\(contender.min.short)–\(contender.max.short), p99 \(contender.percentile99.short)"
     if contender.processes.count > 1 {
       let between = contender.medians.map(median)
       spread += ", processes \((between.min() ?? .nan).short)–\((between.max() ?? .nan).short)"
     }
+    let rounds = contender.processes.map(\.count).reduce(0, +)
+    if rounds < report.rounds * report.runs { spread += ", \(rounds) rounds" }
     return "\(contender.median.short) (\(spread))"
   }
 

@@ -171,12 +171,63 @@ static void hop(void *context) {
 }
 
 double cbench_dispatch_chain(long count) {
-  if (chain_done == NULL) {
-    chain_done = dispatch_semaphore_create(0);
+  if (chain_done == NULL) chain_done = dispatch_semaphore_create(0);
+  if (chain_queues[0] == NULL) {
     for (int i = 0; i < 2; i++) chain_queues[i] = dispatch_queue_create("bench.chain", NULL);
   }
   csched_time start = csched_now();
   hop((void *)(intptr_t)count);
   dispatch_semaphore_wait(chain_done, DISPATCH_TIME_FOREVER);
   return since(start);
+}
+
+// MARK: a serial queue that is given work by its own
+
+enum { BATCH = 1024 };
+
+static void submit_batch(void *queue) {
+  for (int i = 0; i < BATCH; i++) dispatch_async_f(queue, NULL, nothing);
+}
+
+static dispatch_queue_t self_queue(void) {
+  static dispatch_queue_t queue;
+  if (queue == NULL) queue = dispatch_queue_create("bench.self", NULL);
+  return queue;
+}
+
+double cbench_dispatch_nested(long count) {
+  dispatch_queue_t queue = self_queue();
+  csched_time start = csched_now();
+  for (long i = 0; i < count; i += BATCH) {
+    dispatch_sync_f(queue, queue, submit_batch);
+    dispatch_sync_f(queue, NULL, nothing); // all have run
+  }
+  return since(start) * (double)count / (double)((count + BATCH - 1) / BATCH * BATCH);
+}
+
+static void self_hop(void *context) {
+  intptr_t hops_left = (intptr_t)context;
+  if (hops_left == 0) dispatch_semaphore_signal(chain_done);
+  else dispatch_async_f(self_queue(), (void *)(hops_left - 1), self_hop);
+}
+
+double cbench_dispatch_self_chain(long count) {
+  if (chain_done == NULL) chain_done = dispatch_semaphore_create(0);
+  csched_time start = csched_now();
+  self_hop((void *)(intptr_t)count);
+  dispatch_semaphore_wait(chain_done, DISPATCH_TIME_FOREVER);
+  return since(start);
+}
+
+// MARK: memory of what waits
+
+static void hold_for_ever(void *semaphore) { dispatch_semaphore_wait(semaphore, DISPATCH_TIME_FOREVER); }
+
+void cbench_dispatch_wait_jobs(long count) {
+  static dispatch_queue_t queue;
+  if (queue == NULL) {
+    queue = dispatch_queue_create("bench.waiting", NULL);
+    dispatch_async_f(queue, dispatch_semaphore_create(0), hold_for_ever);
+  }
+  for (long i = 0; i < count; i++) dispatch_async_f(queue, NULL, nothing);
 }

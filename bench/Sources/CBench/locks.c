@@ -1,4 +1,4 @@
-// Threads that fight for a lock: ours, the C library's, and two plain ones.
+// Threads that contend for a lock: ours, the C library's, and two plain ones.
 #define _GNU_SOURCE
 #include "kit.h"
 #include "lock_loop.h"
@@ -35,7 +35,7 @@ static void lock_spin(void *lock) {
 static void unlock_spin(void *lock) { atomic_store_explicit((atomic_bool *)lock, false, memory_order_release); }
 static void use_spin(peer_task *task) { lock_loop(task, lock_spin, unlock_spin, &shared.spin); }
 
-// A lock that goes to whoever has waited longest: each draws a number, and sleeps on a word of its own until it is that number's turn.
+// A lock in order of arrival: each thread takes a number, and sleeps on a word of its own until the lock is handed to that number.
 enum { PLACES = 256, LOOKS = 100 }; // at most so many threads
 
 static struct {
@@ -94,50 +94,50 @@ double cbench_lock_alone(int lock, long count) {
   return since(start);
 }
 
-typedef struct fight {
+typedef struct contest {
   const peer_lock *lock;
   peer_task tasks[64];
   int threads, over;
   double seconds;
   csched_time began, ended;
-} fight;
+} contest;
 
-// The last one keeps the time: all others go on until its end, so nobody is ever alone because the others are through.
+// The last one keeps the time: all others go on until it says stop, so that no thread is alone at the end because the others have finished.
 static void take_part(void *context, cbench_crew *crew, int index) {
-  fight *fight = context;
+  contest *contest = context;
   csched_time began = cbench_crew_start(crew, index);
-  if (index < fight->threads) {
-    fight->lock->loop(&fight->tasks[index]);
+  if (index < contest->threads) {
+    contest->lock->loop(&contest->tasks[index]);
     return;
   }
-  fight->began = began;
-  usleep((useconds_t)(fight->seconds * 1e6));
-  fight->ended = csched_now();
-  __atomic_store_n(&fight->over, 1, __ATOMIC_RELAXED);
+  contest->began = began;
+  usleep((useconds_t)(contest->seconds * 1e6));
+  contest->ended = csched_now();
+  __atomic_store_n(&contest->over, 1, __ATOMIC_RELAXED);
 }
 
-cbench_waits cbench_lock_fight(int lock, int threads, cbench_placement placement, double seconds, int inside,
-                               int outside, bool looks) {
+cbench_waits cbench_lock_contended(int lock, int threads, cbench_placement placement, double seconds, int inside,
+                                   int outside, bool looks) {
   cbench_work(1); // calibrates
-  fight *fight = touched(sizeof *fight);
-  fight->lock = lock_at(lock);
-  fight->threads = threads;
-  fight->seconds = seconds;
+  contest *contest = touched(sizeof *contest);
+  contest->lock = lock_at(lock);
+  contest->threads = threads;
+  contest->seconds = seconds;
   for (int i = 0; i < threads; i++) {
-    fight->tasks[i] = a_task(0, inside, outside);
-    fight->tasks[i].over = &fight->over;
-    fight->tasks[i].looks = looks;
+    contest->tasks[i] = a_task(0, inside, outside);
+    contest->tasks[i].over = &contest->over;
+    contest->tasks[i].looks = looks;
   }
-  cbench_crew_run(threads + 1, placement, take_part, fight);
+  cbench_crew_run(threads + 1, placement, take_part, contest);
   cbench_waits waits = {0};
   long done = 0;
   for (int i = 0; i < threads; i++) {
-    peer_task *task = &fight->tasks[i];
+    peer_task *task = &contest->tasks[i];
     done += task->done;
     if ((double)task->longest > waits.longest) waits.longest = (double)task->longest;
     if ((double)task->passed > waits.passed) waits.passed = (double)task->passed;
   }
-  waits.section = (double)(fight->ended - fight->began) / (double)(done > 0 ? done : 1);
-  free(fight);
+  waits.section = (double)(contest->ended - contest->began) / (double)(done > 0 ? done : 1);
+  free(contest);
   return waits;
 }

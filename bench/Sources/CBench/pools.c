@@ -261,14 +261,3 @@ void cbench_wait_jobs(long count) {
     csched_thread_submit(thread, &all[i]);
   }
 }
-
-void cbench_wait_timers(long count) {
-  csched_thread *thread = waiting_thread();
-  csched_timer *all = malloc(sizeof *all * (size_t)count);
-  csched_time hour = csched_time_after(csched_now(), 3600000000000);
-  uint64_t random = 1;
-  for (long i = 0; i < count; i++) {
-    csched_timer_init(&all[i], &nothing, NULL);
-    csched_thread_submit_at(thread, &all[i], hour + cbench_random(&random) % 1000000 * 1000000);
-  }
-}

@@ -26,7 +26,7 @@ static csched_thread *the_thread(void) {
   return thread;
 }
 
-// The last job has posted; it is over a moment later, and only then its memory is ours again.
+// The last job has posted, which comes before its end: its memory is ours when it is idle.
 static void await_idle(const csched_job *job) {
   while (!csched_job_is_idle(job)) CSCHED_CPU_RELAX();
 }
@@ -83,7 +83,7 @@ static double dispatch_some(long some, bool until_run) {
   sem_post(&busy);
   await(&done);
   if (until_run) took = since(start);
-  dispatch_sync_f(queue, NULL, call_nothing); // whoever posted is over
+  dispatch_sync_f(queue, NULL, call_nothing); // whoever posted has returned
   return took;
 }
 

@@ -95,6 +95,13 @@ static waiting *timers_of(int timers, long pending) {
   return &one;
 }
 
+void cbench_wait_timers(int timers, long count) {
+  const peer_timers *kind = contender(CBENCH_TIMERS, timers);
+  uint64_t state = 1;
+  for (int i = 0; i < PEER_SPANS; i++) spans[i] = (uint32_t)(3600000 + cbench_random(&state) % 1000000);
+  if (kind->make(count, spans) == NULL) abort();
+}
+
 // How many can be done before the tables begin anew.
 static long some(waiting *waiting, long left) {
   if (waiting->place == PEER_SPANS) waiting->place = 0;

@@ -73,6 +73,20 @@ func time(_ body: () -> Void) -> Double {
   return Double(cbench_now() - start)
 }
 
+/// What the pinned variant of a row says.
+let apartText = "the same, each thread on a processor of its own"
+
+/// In a process of its own: the threads that `prepare` makes stay on one processor, then the caller goes to another.
+func apart(_ prepare: @escaping @Sendable () -> Void, _ body: @escaping @Sendable () -> [Double]) -> Measure {
+  .aside(rounds: 12, counted: false) {
+    cbench_warm()
+    cbench_pin(1)
+    prepare()
+    cbench_pin(0)
+    return body()
+  }
+}
+
 /// A thread's place in a crew: see cbench_crew_run.
 struct Member {
   fileprivate let crew: OpaquePointer

@@ -29,10 +29,26 @@ import Testing
     #expect(calibration.count(least: 1_000_000) { Double($0) * 1_000 } == 1_000_000)
   }
 
-  @Test("a sample that took far too long makes the next ones shorter, one that took twice as long does not")
-  func corrected() {
-    #expect(calibration.corrected(80_000, took: 30e6, least: 1) == 80_000)
-    #expect(calibration.corrected(80_000, took: 1e9, least: 1) == 10_000)
-    #expect(calibration.corrected(80_000, took: 1e9, least: 50_000) == 50_000)
+  /// The number for the round after these, which took so many nanoseconds each; a round of 80 000 is to take 15 ms.
+  private func next(after rounds: [Double], least: Int = 1) -> Int {
+    var pace = Pace(count: 80_000, least: least)
+    for took in rounds { pace.note(took: took, length: 15e6) }
+    return pace.count
+  }
+
+  @Test("one round that took far too long changes nothing; two make the next ones shorter, and not below the least")
+  func slowRounds() {
+    #expect(next(after: [1e9]) == 80_000)
+    #expect(next(after: [1e9, 15e6, 1e9]) == 80_000)
+    #expect(next(after: [30e6, 30e6, 30e6]) == 80_000)
+    #expect(next(after: [1e9, 1e9]) == 10_000)
+    #expect(next(after: [1e9, 1e9], least: 50_000) == 50_000)
+  }
+
+  @Test("what was made shorter is as long again when rounds are short, and never longer")
+  func quickRounds() {
+    #expect(next(after: [1e9, 1e9, 2e6]) == 80_000)
+    #expect(next(after: [1e9, 1e9, 1e9, 1e9, 1e6, 1e6, 1e6]) == 80_000)
+    #expect(next(after: [1e6, 1e6]) == 80_000)
   }
 }

@@ -31,7 +31,7 @@ func report(ours: [[Double]], peer: [[Double]], targets: [Target] = [], referenc
 
   @Test("a limit inside of a row is not the best peer") func bestPeer() {
     let row = Row(
-      "K3", "a fight",
+      "K3", "contention",
       [
         .ours("ours") { _ in 0 }, .peer("pthread") { _ in 0 },
         Contender("spin lock", .limit, .figures(rounds: 1) { [] }),
@@ -53,6 +53,14 @@ func report(ours: [[Double]], peer: [[Double]], targets: [Target] = [], referenc
     let ours = try #require(both.rows[0].ours)
     #expect(both.runs == 2 && ours.processes.count == 2 && ours.median == 2.5 && ours.max == 9)
     #expect(Table(both).text.contains("processes 1.5–6"))
+  }
+
+  @Test("a row or contender that one process lacks has the values of the others") func mergedUnlike() throws {
+    var without = report(ours: [[1]], peer: [[5]])
+    without.rows = []
+    let all = [without, report(ours: [[2]], peer: []), report(ours: [[4]], peer: [[7]])]
+    let both = try #require(Report.merged(all, by: []))
+    #expect(both.rows.map(\.id) == ["K1"] && both.rows[0].contenders.map(\.median) == [3, 7])
   }
 
   @Test("what is written is read again, and what the first version wrote too") func files() throws {

@@ -19,7 +19,7 @@ struct Made<F> {
     all: c_long,
 }
 
-/// One lap, so that the memory is there and has been written to.
+/// All items go through once, so that the memory is there and has been written to.
 unsafe extern "C" fn make<F: Flow>(producers: c_int, each: c_long) -> *mut c_void {
     let made = Made { flow: F::open(producers as usize), each, all: each * producers as c_long };
     for producer in 0..producers as usize {

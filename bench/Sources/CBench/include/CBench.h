@@ -98,9 +98,9 @@ typedef struct cbench_waits {
   double passed;  ///< the most sections of others during a wait; the same
 } cbench_waits;
 
-/// Threads that fight for a lock for so long: `inside` nanoseconds of work in each section, `outside` between two.
-cbench_waits cbench_lock_fight(int lock, int threads, cbench_placement, double seconds, int inside, int outside,
-                               bool looks);
+/// Threads that contend for a lock for so long: `inside` nanoseconds of work in each section, `outside` between two.
+cbench_waits cbench_lock_contended(int lock, int threads, cbench_placement, double seconds, int inside, int outside,
+                                   bool looks);
 
 // MARK: queues
 
@@ -141,6 +141,8 @@ double cbench_serial_sync(long count);
 double cbench_serial_chain(long count);
 double cbench_dispatch_sync(long count);
 double cbench_dispatch_chain(long count);
+double cbench_dispatch_nested(long count); // a serial queue that its own work submits to
+double cbench_dispatch_self_chain(long count);
 
 // MARK: counts, in a process where BenchCounts is preloaded; -1 elsewhere
 
@@ -151,6 +153,7 @@ long cbench_counted_futexes(void);
 
 /// So many jobs or timers wait, for good: memory of the caller's included.
 void cbench_wait_jobs(long count);
-void cbench_wait_timers(long count);
+void cbench_dispatch_wait_jobs(long count);
+void cbench_wait_timers(int timers, long count);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// One thread's part in a fight for a lock. The loop is the contender's, so that its lock is inlined as in a user's program.
+/// One thread's part in contention for a lock. The loop is the contender's, so that its lock is inlined as in a user's program.
 typedef struct peer_task {
   long count;          ///< sections to do, when `over` is NULL
   const int *over;     ///< not NULL: until this is set

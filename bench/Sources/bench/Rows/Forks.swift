@@ -102,7 +102,7 @@ private func wait(for body: @escaping @Sendable () async -> Int) -> Int {
 
 // MARK: rows
 
-private let slow = Scale.isQuick ? 1 : 2
+private let slow = Scale.isQuick ? 1 : 3
 
 private func fib(_ n: Int32, _ leaf: Int32, isLarge: Bool) -> [Contender] {
   let rounds = isLarge ? 12 : slow, size = Int(n), least = Int(leaf)

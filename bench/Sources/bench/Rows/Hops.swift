@@ -77,19 +77,11 @@ private final class Lazy: @unchecked Sendable {  // one thread measures
   init(_ make: @escaping @Sendable () -> Submit) { self.make = make }
 }
 
-/// In a process of its own: the threads of the one who takes are made where they are to stay, then the caller goes elsewhere.
 private func pinned(_ count: Int, _ trips: @escaping Trips) -> [Contender] {
   takers.map { name, role, make in
-    Contender(
-      name, role,
-      .aside(rounds: 12, counted: false) {
-        cbench_warm()
-        cbench_pin(1)
-        let submit = make()
-        _ = parked(5, submit)
-        cbench_pin(0)
-        return trips(count, submit).map { Double($0) }
-      })
+    let taker = Lazy(make)
+    return Contender(
+      name, role, apart({ _ = parked(5, taker.value) }) { trips(count, taker.value).map { Double($0) } })
   }
 }
 
@@ -104,30 +96,35 @@ private func trips(_ kind: cbench_kind, _ placement: cbench_placement, gap: Int3
   }
 }
 
-private let apart = "the same, each thread on a processor of its own"
-
 let hopRows = [
   Row(
     "H1", "round trip to a thread that sleeps, p50, in Swift", free(40, parked),
     targets: [.limit("L3", 1.15), .peer("serial async", 0.9), .peer("NIO execute", 0.9)]),
-  Row("H1-pinned", apart, pinned(40, parked), targets: [.limit("L3-pinned", 1.15), .best(1)]),
+  Row("H1-pinned", apartText, pinned(40, parked), targets: [.limit("L3-pinned", 1.15), .best(1)]),
   Row(
     "H1c", "round trip to a thread that sleeps, p50, in C", trips(CBENCH_TRIPS, CBENCH_FREE, gap: 300, count: 40),
     targets: [.limit("L3", 1.15), .best(1)]),
   Row(
-    "H1c-pinned", apart, trips(CBENCH_TRIPS, CBENCH_APART, gap: 300, count: 40),
+    "H1c-pinned", apartText, trips(CBENCH_TRIPS, CBENCH_APART, gap: 300, count: 40),
     targets: [.limit("L3-pinned", 1.15), .best(1)]),
   Row(
     "H2", "round trip to a thread that is awake, p50, in Swift", free(2_000, hot),
     targets: [.limit("L1", 6), .peer("serial async", 0.1)]),
-  Row("H2-pinned", apart, pinned(2_000, hot), targets: [.limit("L1", 6), .best(1)]),
+  Row("H2-pinned", apartText, pinned(2_000, hot), targets: [.limit("L1", 6), .best(1)]),
   Row(
     "H2c", "round trip to a thread that is awake, p50, in C", trips(CBENCH_TRIPS, CBENCH_FREE, gap: 0, count: 400),
     targets: [.limit("L1", 6), .best(1)]),
   Row(
-    "H2c-pinned", apart, trips(CBENCH_TRIPS, CBENCH_APART, gap: 0, count: 400), targets: [.limit("L1", 6), .best(1)]),
+    "H2c-pinned", apartText, trips(CBENCH_TRIPS, CBENCH_APART, gap: 0, count: 400),
+    targets: [.limit("L1", 6), .best(1)]),
   Row(
-    "H3", "round trip between two loops, each in a host that waits for its descriptor, on one processor, p50",
+    "H3", "round trip between two loops, each in a host that waits on a descriptor, on one processor, p50",
     trips(CBENCH_HOSTED_TRIPS, CBENCH_TOGETHER, gap: 0, count: 400),
     targets: [.limit("L4", 1.15), .peer("libuv", 0.9)]),
+  Row(
+    "H3-free", "the same, where the system puts the threads",
+    trips(CBENCH_HOSTED_TRIPS, CBENCH_FREE, gap: 0, count: 400), targets: [.peer("libuv", 0.9)]),
+  Row(
+    "H3-pinned", apartText, trips(CBENCH_HOSTED_TRIPS, CBENCH_APART, gap: 0, count: 400),
+    targets: [.peer("libuv", 0.9)]),
 ]

@@ -32,17 +32,17 @@ private func single() -> [Contender] {
   }
 }
 
-/// Seconds of a fight: some turns on the processors for each thread, where there are more threads than these.
+/// Seconds of contention: with more threads than processors, so many that each thread runs several times.
 private func length(_ threads: Int) -> Double { (threads > 2 ? 0.1 : 0.02) * (Scale.isQuick ? 0.3 : 1) }
 
-/// Threads that fight for a lock in C, and what they do. Each figure is the time of a fight by the sections of all.
+/// Threads that contend for a lock in C. Each figure is the time, divided by the number of sections of all.
 private func contended(
   _ id: String, _ work: String, _ threads: Int32, _ placement: cbench_placement = CBENCH_FREE, inside: Int32 = 0,
   outside: Int32 = 0, targets: [Target]
 ) -> Row {
   let all = contenders(CBENCH_LOCKS) { lock in
     .figures(rounds: 1_000) {
-      [cbench_lock_fight(lock, threads, placement, length(Int(threads)), inside, outside, false).section]
+      [cbench_lock_contended(lock, threads, placement, length(Int(threads)), inside, outside, false).section]
     }
   }
   return Row(id, work, all, targets: targets)
@@ -62,12 +62,12 @@ nonisolated(unsafe) private let guarded: UnsafeMutablePointer<Int> = {
   return value
 }()
 
-private final class Fight: Sendable {
+private final class Contest: Sendable {
   let isOver = Atomic(false), sections = Atomic(0), length = Atomic<UInt64>(0)
 }
 
 /// The loops; all alike, and each with its own lock inlined as far as it can be. So many sections, or until the end; how many there were.
-private let loops: [(name: String, role: Contender.Role, loop: @Sendable (Int, Fight) -> Int)] = [
+private let loops: [(name: String, role: Contender.Role, loop: @Sendable (Int, Contest) -> Int)] = [
   ("Protected", .ours, { repeated($0, $1) { protected.withLock { $0 += 1 } } }),
   ("serial sync", .dispatch, { repeated($0, $1) { queue.sync { guarded.pointee += 1 } } }),
   ("NIOLockedValueBox", .peer, { repeated($0, $1) { nio.withLockedValue { $0 += 1 } } }),
@@ -75,38 +75,38 @@ private let loops: [(name: String, role: Contender.Role, loop: @Sendable (Int, F
   ("NSLock", .peer, { repeated($0, $1) { nsLock.withLock { guarded.pointee += 1 } } }),
 ]
 
-@inline(__always) private func repeated(_ most: Int, _ fight: Fight, _ section: () -> Void) -> Int {
+@inline(__always) private func repeated(_ most: Int, _ contest: Contest, _ section: () -> Void) -> Int {
   var done = 0
-  while done < most, !fight.isOver.load(ordering: .relaxed) {
+  while done < most, !contest.isOver.load(ordering: .relaxed) {
     section()
     done += 1
   }
   return done
 }
 
-/// The same fight in Swift: the last of the crew keeps the time.
-private func fight(_ threads: Int, _ placement: cbench_placement, _ loop: @escaping @Sendable (Int, Fight) -> Int)
+/// The same in Swift: the last of the crew keeps the time.
+private func contend(_ threads: Int, _ placement: cbench_placement, _ loop: @escaping @Sendable (Int, Contest) -> Int)
   -> Double
 {
-  let fight = Fight()
+  let contest = Contest()
   _ = crew(threads + 1, placement) { member in
     let began = member.start()
     if member.index < threads {
-      fight.sections.add(loop(.max, fight), ordering: .relaxed)
+      contest.sections.add(loop(.max, contest), ordering: .relaxed)
     } else {
       usleep(UInt32(length(threads) * 1e6))
-      fight.length.store(cbench_now() - began, ordering: .relaxed)
-      fight.isOver.store(true, ordering: .relaxed)
+      contest.length.store(cbench_now() - began, ordering: .relaxed)
+      contest.isOver.store(true, ordering: .relaxed)
     }
   }
-  return Double(fight.length.load(ordering: .relaxed)) / Double(max(1, fight.sections.load(ordering: .relaxed)))
+  return Double(contest.length.load(ordering: .relaxed)) / Double(max(1, contest.sections.load(ordering: .relaxed)))
 }
 
 private func inSwift(
   _ id: String, _ work: String, _ threads: Int, _ placement: cbench_placement = CBENCH_FREE, targets: [Target]
 ) -> Row {
   let all = loops.map { name, role, loop in
-    Contender(name, role, .figures(rounds: 1_000) { [fight(threads, placement, loop)] })
+    Contender(name, role, .figures(rounds: 1_000) { [contend(threads, placement, loop)] })
   }
   return Row(id, work, all, targets: targets)
 }
@@ -124,7 +124,7 @@ let lockRows: [Row] =
           name, role,
           .operations(slices: 10, least: 1) { count in
             _ = secondThread
-            return time { _ = loop(count, Fight()) }
+            return time { _ = loop(count, Contest()) }
           })
       }, targets: [.limit("L0", 1.35), .peer("NIOLockedValueBox", 0.75), .peer("Mutex", 0.7)]),
     contended("K3a", "2 threads, back to back, in C", 2, targets: [.limit("L2", 2), .best(0.5)]),

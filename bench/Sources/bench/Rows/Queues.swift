@@ -113,6 +113,18 @@ private func sleepingQueue(_ producers: Int32, _ placement: cbench_placement = C
   }
 }
 
+/// Samples of so many jobs from a caller on one processor to a consumer on another, in a process of their own; each job.
+private func pinned(_ body: @escaping @Sendable (Int) -> Double) -> Measure {
+  apart({ _ = body(1_000) }) {
+    _ = body(aMillion)  // its memory is there
+    return (0..<2).map { _ in body(aMillion) / Double(aMillion) }
+  }
+}
+
+private func pinned(_ body: @escaping @Sendable (Int, @escaping Submit) -> Double) -> [Contender] {
+  takers.map { name, role, submit in Contender(name, role, pinned { body($0, submit) }) }
+}
+
 private let oneProducer: [Row] = [
   Row(
     "M1c", "push on a bare run queue, consumer awake, in C",
@@ -133,6 +145,12 @@ private let oneProducer: [Row] = [
         "dispatch_async_f", .dispatch, .operations(slices: 1, least: aMillion) { cbench_submit_dispatch(true, $0) }),
     ], targets: [.peer("dispatch_async_f", 0.3)]),
   Row(
+    "M1tr-pinned", apartText,
+    [
+      Contender("csched_thread_submit", .ours, pinned { cbench_submit_ours(true, $0) }),
+      Contender("dispatch_async_f", .dispatch, pinned { cbench_submit_dispatch(true, $0) }),
+    ], targets: [.peer("dispatch_async_f", 0.3)]),
+  Row(
     "M1", "submit a closure to a busy thread, in Swift: no captures",
     all { count, submit in submissions(count, submit) { for _ in 0..<$0 { submit {} } } },
     targets: [.scaled(12), .peer("serial async", 0.2)]),
@@ -144,6 +162,7 @@ private let oneProducer: [Row] = [
   Row(
     "M1r", "the same, no captures, until all have run", all(slices: 1, least: aMillion, untilRun),
     targets: [.scaled(30), .peer("serial async", 0.25)]),
+  Row("M1r-pinned", apartText, pinned(untilRun), targets: [.peer("serial async", 0.25)]),
 ]
 
 private let someProducers: [Row] = [1, 2, 4].flatMap { (count: Int) -> [Row] in
@@ -170,6 +189,9 @@ let queueRows: [Row] =
     Row(
       "M4-1-pinned", "1 producer, 1 consumer that sleeps, each on a processor of its own, in C",
       sleepingQueue(1, CBENCH_APART), targets: [.best(1)]),
+    Row(
+      "M2-1-pinned", "1 producer, 1 consumer, each on a processor of its own, in Swift", pinned(many(1)),
+      targets: [.peer("serial async", 0.35)]),
     Row(
       "M3", "4 producers: futex calls for a thousand closures, counted in an untimed process", unit: "calls",
       takers.filter { $0.role != .peer }.map { Contender($0.name, $0.role, futexes($0.submit)) },

@@ -38,8 +38,11 @@ private func residentKilobytes() -> Double {
 
 let trampolineRows = [
   Row(
-    "T1c", "trampoline, a nested job, in C", [.ours("csched_trampoline") { cbench_trampoline_nested($0) }],
-    targets: [.sum([(1, "CAS"), (2, "L7c")], plus: 1)]),
+    "T1c", "trampoline, a nested job, in C",
+    [
+      .ours("csched_trampoline") { cbench_trampoline_nested($0) },
+      .dispatch("dispatch_async_f from itself") { cbench_dispatch_nested($0) },
+    ], targets: [.sum([(1, "CAS"), (2, "L7c")], plus: 1)]),
   Row(
     "T1", "trampoline, a nested action, in Swift",
     [.ours("CurrentThreadScheduler", nested), .dispatch("serial async from itself", dispatchNested)],
@@ -56,7 +59,10 @@ let trampolineRows = [
     ], targets: [.peer("serial sync", 0.5)], references: ["RxSwift 6.10 656 ns on another machine"]),
   Row(
     "T2c", "a chain of jobs, each submits the next, in C; each hop",
-    [.ours("csched_trampoline") { cbench_trampoline_chain($0) }]),
+    [
+      .ours("csched_trampoline") { cbench_trampoline_chain($0) },
+      .dispatch("dispatch_async_f from itself") { cbench_dispatch_self_chain($0) },
+    ]),
   Row(
     "T2", "a chain of actions that return each other's disposables; each hop",
     [.ours("CurrentThreadScheduler") { n in time { _ = scheduler.schedule(n, action: hop) } }], targets: [.scaled(250)],
@@ -66,7 +72,7 @@ let trampolineRows = [
     [
       Contender(
         "CurrentThreadScheduler", .ours,
-        .figures(rounds: 1) {
+        .figures(rounds: Scale.isQuick ? 1 : 3) {
           let before = residentKilobytes()
           let token = scheduler.schedule(10_000_000, action: hop)
           defer { token.dispose() }
