@@ -46,7 +46,7 @@ private func rows(_ threads: Int32) -> [Row] {
       "K5-\(threads)", "longest wait in \(seconds.short) s, \(work), in C", unit: "ms", all(.longest),
       targets: [.peer("parking_lot", 1.5)]),
     Row(
-      "K5-\(threads)t", "the same: from one section to the next, of all threads (throughput)", all(.section), targets: [.best(1 / 0.9)]),
+      "K5-\(threads)t", "the same: time for each section (throughput)", all(.section), targets: [.best(1 / 0.9)]),
     Row(
       "K5-\(threads)n", "most sections of others during one wait", unit: "sections", all(.passed),
       targets: [.promise(Double(threads), "passed by at most \(threads)")]),
