@@ -22,6 +22,10 @@ extension CoreTests {
       #expect(failure(of: ctest_fd_number_used_again()) == nil)
     }
 
+    @Test("what the copy of an old descriptor reports is nobody's") func copyIsNobodys() {
+      #expect(failure(of: ctest_fd_copy_is_nobodys()) == nil)
+    }
+
     @Test("what cannot be waited for is refused") func errors() {
       #expect(failure(of: ctest_fd_errors()) == nil)
     }

@@ -9,6 +9,7 @@ import subprocess
 
 import mutants
 import orders
+import source
 
 FLAGS = ["-std=gnu11", "-O1", "-g", "-pthread", "-w"]
 MEMORY = [f"-D{name}=model_{name}" for name in ("malloc", "calloc", "aligned_alloc", "free")]
@@ -46,7 +47,25 @@ class Build:
         return program
 
 
-class CorePart:
+class ModelPart:
+    """What is run by the checker."""
+
+    def names_of_checks(self, program):
+        listed = subprocess.run([program, "--seconds", "0"], capture_output=True, text=True)
+        checks = re.findall(r"^  (.*?) +\d+ schedules", listed.stdout, re.M)
+        if not checks:
+            raise SystemExit("Tools/model: the checks do not run:\n" + listed.stdout + listed.stderr)
+        return checks
+
+    def attempts(self, matching, budget):
+        """Yields (check, arguments, seconds after which it counts as killed). A mutant that never ends is killed, too."""
+        for share, how in ((0.02, "--seconds"), (0.05, "--exhaustive"), (0.43, "--seconds"), (0.5, "--exhaustive")):
+            for check in matching:
+                span = budget * share / len(matching)
+                yield check, ("--check", check, how, span), span + 20
+
+
+class CorePart(ModelPart):
     name = "core"
 
     def __init__(self, root, scratch):
@@ -76,15 +95,22 @@ class CorePart:
 
     def mutants(self):
         """Yields (name, file below Sources/CScheduler, mutated text) for each."""
-        for name, file, old, new in mutants.MUTANTS:
-            yield name, file, replace((self.root / "Sources/CScheduler" / file).read_text(), old, new, name, file)
+        for name, file, where, code, new in mutants.MUTANTS:
+            yield name, file, source.replace(self._text(file), code, new, name, file, where)
         yield from orders.weakenings(self.root)
 
+    def untouched(self):
+        """Yields (file, line number, line) for each line with an atomic operation that no mutant changes."""
+        changed = {}
+        for _, file, mutated in self.mutants():
+            changed.setdefault(file, set()).update(source.changed_lines(self._text(file), mutated))
+        folder = self.root / "Sources/CScheduler"
+        for path in [*sorted((folder / "core").glob("*.c")), *sorted((folder / "include/CScheduler").glob("*.h"))]:
+            file = str(path.relative_to(folder))
+            lines = path.read_text().split("\n")
+            for number in source.atomic_lines(path.read_text()) if path.name != "atomic.h" else []:
+                if number not in changed.get(file, ()):
+                    yield file, number, lines[number - 1].strip()
 
-def replace(text, old, new, name, file):
-    """Returns `text` with `new` for `old`, which is to stand there once."""
-    pattern = r"\s+(?://.*\n\s*)?".join(map(re.escape, old.split()))  # however it is laid out and remarked on
-    mutated, count = re.subn(pattern, lambda _: new, text)
-    if count != 1:
-        raise SystemExit(f"Tools/model: mutant '{name}': its text stands {count} times in {file}, not once")
-    return mutated
+    def _text(self, file):
+        return (self.root / "Sources/CScheduler" / file).read_text()

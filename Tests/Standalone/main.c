@@ -303,6 +303,7 @@ static void run_fd(void) {
   RUN(ctest_fd_level_and_edge());
   RUN(ctest_fd_removed());
   RUN(ctest_fd_number_used_again());
+  RUN(ctest_fd_copy_is_nobodys());
   RUN(ctest_fd_errors());
   RUN(ctest_fd_nested());
   RUN(ctest_fd_many(50, seed()));

@@ -277,13 +277,10 @@ csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && turn(timers, now >> TICK_BITS)) {} // W2
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
   if (timer != NULL && timer->deadline > now) timer = NULL; // W1
-  if (timer != NULL) {
-    remove_locked(timers, timer); // W5
-  }
+  if (timer != NULL) remove_locked(timers, timer);          // W5
   csched_store_relaxed(&timers->first, find_first(timers)); // W4: to what is there
-  if (timer == NULL) {
-    if (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now) set_wake(timers, find_wake(timers)); // W4
-  }
+  if (timer == NULL && (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now))
+    set_wake(timers, find_wake(timers)); // W4
   csched_lock_unlock(&timers->lock);
   return timer;
 }

@@ -122,19 +122,20 @@ size_t csched_trampoline_drain(void) {
   return count;
 }
 
-static CSCHED_NOINLINE void leave_slow(csched_level *level) {
+static CSCHED_NOINLINE void leave_slow(csched_level *level, csched_scope *scope) {
   if (level != NULL) level->frame = CSCHED_OWN_FRAME(); // T5; there may have been no memory for it
+  scope->level = level;
   csched_trampoline_drain();
   if (level != NULL) csched_level_end_(level);
   csched_trampoline_active_ = NULL;
 }
 
-CSCHED_NOINLINE void csched_trampoline_leave(void) {
+CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
   csched_level *level = csched_level_look_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
   if (trampoline == NULL) return;
   if (CSCHED_UNLIKELY(*trampoline->start != NULL || level->job != &trampoline->opened)) {
-    leave_slow(opened_at(trampoline));
+    leave_slow(opened_at(trampoline), scope);
     return;
   }
   csched_level_end_(level);

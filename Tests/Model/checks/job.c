@@ -263,6 +263,36 @@ static void run_on_and_on(void) {
   model_spawn(wait_for_one, NULL);
 }
 
+// It submits itself again beside a waiter. Another, who comes in the second run, waits for that one's end.
+static uint32_t begun;
+static void run_twice(csched_job *unused) {
+  (void)unused;
+  uint32_t before = csched_fetch_add_relaxed(&begun, 1u);
+  csched_nap_(1000); // so that they come
+  if (before == 0) csched_job_submitted_(&job, "check");
+  else model_write(&work, 1);
+}
+static const csched_job_type twice = {run_twice, drop, NULL};
+static void perform_both(void *unused) {
+  (void)unused;
+  csched_job_perform_(&job);
+  if (csched_load_relaxed(&begun) == 1) csched_job_perform_(&job);
+}
+static void wait_for_second(void *unused) {
+  (void)unused;
+  bool is_second = csched_load_relaxed(&begun) == 2;
+  if (csched_job_cancel_and_wait(&job) == CSCHED_CANCEL_RUNNING && is_second) model_assert(model_read(&work) == 1);
+}
+static void wait_for_both(void) {
+  start(false);
+  begun = 0;
+  job.type = &twice;
+  model_spawn(perform_both, NULL);
+  model_spawn(cancel_only, NULL);
+  waits = true;
+  model_spawn(wait_for_second, NULL);
+}
+
 // One that is initialised in its run stops the process when the run ends, or, submitted by then, when its turn has come.
 static void run_and_reuse(csched_job *unused) {
   (void)unused;
@@ -314,6 +344,7 @@ const model_check job_checks[] = {
     {"job: submitting a pending one stops the process", submitted_twice, stopped},                         // J1
     {"job: one that submits itself again: a waiter sees what it did", resubmit_and_see, outstanding},      // J5
     {"job: submitted anew again and again: a waiter does not stay", run_on_and_on, NULL},                  // J5, J6
+    {"job: submitted again beside a waiter: another waits for the second run", wait_for_both, NULL},       // J5
     {"job: freed after cancel and wait", freed_after_wait, run_or_dropped},                                // J9
     {"job: freed when it is idle", freed_when_idle, run_or_dropped},                                       // J9
     {"job: freed after cancel and wait beside a discard", discarded_and_freed, run_or_dropped},            // J9

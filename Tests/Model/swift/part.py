@@ -6,7 +6,8 @@ import shutil
 import subprocess
 
 import announce
-from core_part import replace
+from core_part import ModelPart
+from source import replace
 import swift_mutants
 
 # What is compiled together, as patterns below Sources/Scheduler: as little as will do, because each mutant compiles its group.
@@ -43,7 +44,7 @@ def tool(name):
     return pathlib.Path(info["paths"]["runtimeResourcePath"]).parent.parent / "bin" / name
 
 
-class SwiftPart:
+class SwiftPart(ModelPart):
     def __init__(self, group, root, scratch, c_objects):
         self.name, self.root, self.folder = group, root, scratch / group
         self.sources = root / "Sources/Scheduler"

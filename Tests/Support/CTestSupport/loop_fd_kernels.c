@@ -202,6 +202,33 @@ ctest_failure ctest_fd_number_used_again(void) {
   return kernel_result();
 }
 
+// The old one's file stays open by a copy, so the system goes on reporting what happens there, under the number that is the new one's.
+ctest_failure ctest_fd_copy_is_nobodys(void) {
+  KERNEL();
+  csched_loop *loop = make_loop();
+  ear old, fresh = {.loop = loop};
+  ear_open(&old, loop, CSCHED_FD_READ);
+  int number = old.source.fd, copy = dup(number), ends[2];
+  CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  CHECK_EQUAL(dup2(ends[0], number), number); // closes it first; nobody else gets the number in between
+  close(ends[0]);
+  fresh.other = ends[1];
+  csched_fd_source_init(&fresh.source, number, CSCHED_FD_READ, hear, &fresh);
+  CHECK_EQUAL(csched_loop_add_fd(loop, &fresh.source), 0);
+  say(old.other);
+  CHECK_EQUAL(csched_loop_run_ready(loop, 1), 0);
+  CHECK_EQUAL(fresh.calls, 0);
+  say(fresh.other);
+  CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
+  CHECK_EQUAL(fresh.calls, 1);
+  CHECK_EQUAL(old.calls, 0);
+  close(copy);
+  close(old.other);
+  ear_close(&fresh);
+  csched_loop_destroy(loop);
+  return kernel_result();
+}
+
 ctest_failure ctest_fd_errors(void) {
   KERNEL();
   csched_loop *loop = make_loop(), *other = make_loop();

@@ -55,7 +55,13 @@ CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
 bool csched_trampoline_enter(void);
 
 /// Does: runs what was submitted since csched_trampoline_enter, and closes the trampoline. Thread: the one that entered.
-void csched_trampoline_leave(void);
+void csched_trampoline_leave_(csched_scope *scope);
+CSCHED_INLINE void csched_trampoline_leave(void) {
+  CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
+  scope.level = NULL; // if nothing is to be run
+  csched_trampoline_leave_(&scope);
+  scope.level = NULL;
+}
 
 /// Does: puts a fresh, empty frame on top, so that a blocking wait inside a job can serve what is submitted meanwhile,
 /// without running what waits below. Requires: `frame` stays valid until the pop. Thread: any.

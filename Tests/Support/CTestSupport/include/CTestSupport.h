@@ -233,6 +233,7 @@ ctest_failure ctest_fd_ready(void);
 ctest_failure ctest_fd_level_and_edge(void);
 ctest_failure ctest_fd_removed(void);
 ctest_failure ctest_fd_number_used_again(void);
+ctest_failure ctest_fd_copy_is_nobodys(void);
 ctest_failure ctest_fd_errors(void);
 ctest_failure ctest_fd_nested(void);
 ctest_failure ctest_fd_many(int count, uint64_t seed);
