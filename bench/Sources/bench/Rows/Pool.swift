@@ -31,6 +31,24 @@ private func untilAllRan(_ submit: @escaping Submit) -> Measure {
   }
 }
 
+/// Foundation's takes some microseconds for each: a fiftieth of the million says as much.
+private let operations = OperationQueue()
+
+private func operationsUntilAllRan(_ count: Int) -> Measure {
+  .figures(rounds: 12) {
+    left.store(count, ordering: .relaxed)
+    let took = time {
+      for _ in 0..<count {
+        operations.addOperation {
+          if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { last.signal() }
+        }
+      }
+      last.wait()
+    }
+    return [took / Double(count)]
+  }
+}
+
 private let aMillion = 1_000_000
 
 private func inC() -> [Contender] {
@@ -84,6 +102,7 @@ let poolRows = [
       Contender("global async", .dispatch, untilAllRan { global.async(execute: $0) }),
       Contender("NIOThreadPool", .peer, untilAllRan { work in nioPool.submit { _ in work() } }),
       Contender("Task.detached", .peer, untilAllRan { work in Task.detached { work() } }),
+      Contender("OperationQueue", .peer, operationsUntilAllRan(aMillion / 50)),
     ], targets: [.scaled(45), .peer("global async", 0.3)]),
   Row(
     "P4", "until the next job runs when every worker is blocked; at most 2000", unit: "ms",
