@@ -5,6 +5,8 @@ package struct Change: Equatable {
 
   /// Fewer rounds than these say nothing about their spread: the interval is then as wide as the rounds are.
   static let fewestRounds = 6
+  /// Fewer than these are not judged.
+  static let fewestJudged = 3
   static let resamples = 4_000
   /// Each side of the interval leaves out one half of a hundredth.
   static let confidence = 0.99
@@ -16,7 +18,7 @@ package struct Change: Equatable {
   package init?(from old: [[Double]], to new: [[Double]]) {
     let oldRounds = old.flatMap { $0 }, newRounds = new.flatMap { $0 }
     guard let oldLeast = oldRounds.min(), let newLeast = newRounds.min(), oldLeast > 0, newLeast > 0,
-      oldRounds.count >= 3, newRounds.count >= 3
+      min(oldRounds.count, newRounds.count) >= Change.fewestJudged
     else { return nil }
     self.old = median(oldRounds)
     self.new = median(newRounds)

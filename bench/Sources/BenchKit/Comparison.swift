@@ -12,6 +12,8 @@ public struct Comparison {
   }
 
   private(set) var lines: [Line] = []
+  /// Figures that were or are 0, of which a factor says nothing: no round of the one run is within those of the other.
+  package private(set) var steps: [String] = []
   private(set) var unjudged: [String] = []
   private(set) var onlyOld: [String] = []
   private(set) var onlyNew: [String] = []
@@ -31,10 +33,21 @@ public struct Comparison {
             id: row.id, work: row.work, name: contender.name, unit: row.unit, isMost: row.isMost,
             role: contender.role, change: change))
       } else if before.contender.median != contender.median {
-        unjudged.append("\(key): \(before.contender.median.short) → \(contender.median.short) \(row.unit)")
+        let text = "\(key): \(before.contender.median.short) → \(contender.median.short) \(row.unit)"
+        if Comparison.areApart(before.contender, contender) {
+          let isBetter = (contender.median < before.contender.median) != row.isMost
+          steps.append("\(isBetter ? "better" : "WORSE ")  \(text): \(row.work)")
+        } else {
+          unjudged.append(text)
+        }
       }
     }
     onlyOld = was.map(\.key).filter { key in !now.contains { $0.key == key } }
+  }
+
+  private static func areApart(_ old: Report.Contender, _ new: Report.Contender) -> Bool {
+    min(old.medians.joined().count, new.medians.joined().count) >= Change.fewestJudged
+      && (old.max < new.min || new.max < old.min)
   }
 
   private static func byName(_ report: Report) -> [(key: String, value: (row: Report.Row, contender: Report.Contender))]
@@ -59,23 +72,29 @@ public struct Comparison {
     if machines.old.processor != machines.new.processor || machines.old.kernel != machines.new.kernel {
       parts.append("These are two machines or kernels: a change may be theirs.")
     }
-    parts.append(section("Ours, changed beyond noise", ours, none: "Nothing of ours changed beyond noise."))
+    parts.append(
+      section(
+        "Ours, changed beyond noise", ours, none: steps.isEmpty ? "Nothing of ours changed beyond noise." : ""))
+    if !steps.isEmpty {
+      parts.append("From or to 0, and no round in common:\n" + steps.map { "  " + $0 }.joined(separator: "\n"))
+    }
     if !others.isEmpty {
       parts.append(section("Not ours, and yet changed: look for the reason in the machine", others, none: ""))
     }
     for (title, names) in [
-      ("Only in the first", onlyOld), ("Only in the second", onlyNew), ("Too few rounds to judge", unjudged),
+      ("Only in the first", onlyOld), ("Only in the second", onlyNew),
+      ("Not judged: too few rounds, or a figure of 0", unjudged),
     ]
     where !names.isEmpty { parts.append(title + ":\n" + names.map { "  " + $0 }.joined(separator: "\n")) }
     let drift = lines.filter { $0.role == .ours }.map { self.drift(for: $0) }.max() ?? 0
     parts.append(
       """
-      \(lines.count) figures compared, \(changed.count) changed. Intervals: 99 % of \(Change.resamples) resamples of processes and rounds \
+      \(lines.count) figures compared, \(changed.count + steps.count) changed. Intervals: 99 % of \(Change.resamples) resamples of processes and rounds \
       (percentile bootstrap of the ratio of medians; where there are fewer than \(Change.fewestRounds) rounds, as wide as these). The machine \
       itself: nine tenths of what is not ours moved by less than \((drift * 100).short) % beyond their intervals. Changed: the whole interval is \
       outside of that.
       """)
-    return parts.joined(separator: "\n\n")
+    return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
   }
 
   private func section(_ title: String, _ lines: [Line], none: String) -> String {

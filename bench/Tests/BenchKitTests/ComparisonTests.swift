@@ -65,7 +65,18 @@ import Testing
     #expect(change.low == 11.0 / 12 && change.high == 1.3)
     #expect(Change(from: [[1, 1]], to: [[2, 2]]) == nil)
     let comparison = Comparison(from: report(ours: [[1]], peer: [[1]]), to: report(ours: [[2]], peer: [[1]]))
-    #expect(comparison.text.contains("Too few rounds to judge:\n  K1 csched_lock: 1 → 2 ns"))
+    #expect(comparison.text.contains("Not judged: too few rounds, or a figure of 0:\n  K1 csched_lock: 1 → 2 ns"))
+  }
+
+  @Test("what was 0 and is not has changed, unless rounds of both are alike; a factor would say nothing") func zero() {
+    let none = report(ours: [[0], [0], [0]], peer: rounds(20)), some = report(ours: [[5], [4], [6]], peer: rounds(20))
+    let comparison = Comparison(from: none, to: some)
+    #expect(comparison.steps == ["WORSE   K1 csched_lock: 0 → 5 ns: a lock"])
+    #expect(!comparison.text.contains("Nothing of ours"))
+    #expect(Comparison(from: some, to: none).steps == ["better  K1 csched_lock: 5 → 0 ns: a lock"])
+    let mixed = Comparison(from: none, to: report(ours: [[0], [4], [6]], peer: rounds(20)))
+    #expect(mixed.steps == [] && mixed.text.contains("Not judged"))
+    #expect(Comparison(from: none, to: none).steps == [])
   }
 
   @Test("a comparison says the same each time") func repeats() {
