@@ -9,11 +9,36 @@ struct Aligned<T>(T);
 static PARKING_LOT: Aligned<parking_lot::Mutex<()>> = Aligned(parking_lot::const_mutex(()));
 static STANDARD: Aligned<std::sync::Mutex<()>> = Aligned(std::sync::Mutex::new(()));
 
+/// Sections without work, whose waits nobody looks at.
 #[inline(always)]
-unsafe fn lock_loop<G>(task: *mut Task, lock: impl Fn() -> G, unlock: impl Fn(G)) {
-    let task = &mut *task;
+unsafe fn empty_sections<G>(task: &Task, lock: &impl Fn() -> G, unlock: &impl Fn(G)) -> i64 {
     let over = task.over as *const AtomicI32;
-    let (count, looks, inside, outside) = (task.count, task.looks, task.inside, task.outside);
+    let count = task.count as i64;
+    let guarded = &*(task.guarded as *const AtomicI64);
+    let section = || {
+        let guard = lock();
+        guarded.store(guarded.load(Relaxed) + 1, Relaxed);
+        unlock(guard);
+    };
+    let mut done = 0;
+    if over.is_null() {
+        while done < count {
+            section();
+            done += 1;
+        }
+    } else {
+        while (*over).load(Relaxed) == 0 {
+            section();
+            done += 1;
+        }
+    }
+    done
+}
+
+#[inline(always)]
+unsafe fn working_sections<G>(task: &mut Task, lock: &impl Fn() -> G, unlock: &impl Fn(G)) -> i64 {
+    let over = task.over as *const AtomicI32;
+    let (count, looks, inside, outside) = (task.count as i64, task.looks, task.inside, task.outside);
     let guarded = &*(task.guarded as *const AtomicI64);
     let mut done = 0;
     while if over.is_null() { done < count } else { (*over).load(Relaxed) == 0 } {
@@ -39,7 +64,15 @@ unsafe fn lock_loop<G>(task: *mut Task, lock: impl Fn() -> G, unlock: impl Fn(G)
         }
         done += 1;
     }
-    task.done = done;
+    done
+}
+
+#[inline(always)]
+unsafe fn lock_loop<G>(task: *mut Task, lock: impl Fn() -> G, unlock: impl Fn(G)) {
+    let task = &mut *task;
+    let works = task.looks != 0 || task.inside > 0 || task.outside > 0;
+    let done = if works { working_sections(task, &lock, &unlock) } else { empty_sections(task, &lock, &unlock) };
+    task.done = done as _;
 }
 
 unsafe extern "C" fn use_parking_lot(task: *mut Task) {
