@@ -14,6 +14,17 @@ private let oneQueue = DispatchQueue(label: "one"), otherQueue = DispatchQueue(l
   if left == 0 { done.signal() } else { to.async { hop(left - 1, to, from, done) } }
 }
 
+private actor Station {
+  private var touches = 0
+
+  @inline(never) func touch() { touches += 1 }  // something to do, or there would be no hop
+
+  /// There and back, so many hops in all.
+  func hop(_ count: Int, to other: Station) async { for _ in 0..<(count / 2) { await other.touch() } }
+}
+
+private let oneActor = Station(), otherActor = Station()
+
 /// Times a chain to its end.
 private func chain(_ start: @escaping @Sendable (Int, DispatchSemaphore) -> Void) -> @Sendable (Int) -> Double {
   { count in
@@ -31,6 +42,14 @@ let serialRows = [
     [
       .ours("SerialScheduler", chain { hop($0, one, other, $1) }),
       .dispatch("serial async", chain { hop($0, oneQueue, otherQueue, $1) }),
+      .peer(
+        "Swift actors (switch in place)",
+        chain { count, done in
+          Task.detached {
+            await oneActor.hop(count, to: otherActor)
+            done.signal()
+          }
+        }),
     ], targets: [.peer("serial async", 0.2)]),
   Row(
     "P3h", "the same in C",
