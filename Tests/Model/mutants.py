@@ -23,6 +23,15 @@ CHECKS = {
     "loop_fd.c: csched_fds_wake_: load_acquire becomes load_relaxed": "poller: opened while a wake",
     "pool_keeper.c: release_tick: fence_full becomes fence_compiler": "pool: a job ends its thread|pool keeper",
     "a number that is taken again counts as ended": "lock: let go by a thread whose",
+    "parking.c: csched_sleeper_wait_: load_acquire 2 becomes load_relaxed": "lock: a signal at the deadline",
+    "planted: a hand-off is told though another was quicker": "mixed lock",
+    "planted: lower priorities wait for ever": "pool: one of a high",
+    "planted: a pool may free itself before a second joiner": "pool end: stopped from inside",
+    "planted: a consumer parks with a list of its own": "serial",
+    "planted: a slot keeps its first wake": "timer|mixed timer", "planted: a cascade opens a slot one tick late": "timer|mixed timer",
+    "planted: a close to drop in a close to run is not heard": "mixed loop: closed", "planted: a sync enters a suspended queue": "mixed serial",
+    "planted: a resume forgets the mark of those left": "mixed serial", "planted: a wait that is over is still one": "mixed serial",
+    "planted: an inner run takes the outer one's stop": "mixed loop", "planted: run_once leaves a stop pending": "mixed loop",
     # These take one departure at one certain step: all of the time for the one check.
     "a timer that comes in cancelled hides its wake": "timer: beside a husk",
     "timer: a late one passes by those that wait": "loop: equal deadlines that come late, beside",
@@ -47,7 +56,6 @@ EQUIVALENT = {
     # To the checker, for which the making of a lock in static memory, which is nothing, is before all that the lock orders. On a machine
     # the making could come after another thread's hold of it.
     "clock.c: start: store_release becomes store_relaxed": "what was made is carried by the lock of the queue, once that is made",
-    "clock.c: is_next: load_acquire becomes load_relaxed": "the same",
     # The same: what a timer comes to wait in may be made in the middle of the submission (a pool's keeper, the clocks).
     "timer.c: csched_timers_init_: store_release becomes store_relaxed": "what was made is carried by the lock of the timers, once that is made",
     "timer.c: withdraw: load_acquire becomes load_relaxed": "the same",

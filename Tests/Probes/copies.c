@@ -20,7 +20,7 @@ typedef struct copy {
   int (*submit_at)(csched_thread *, csched_timer *, csched_time);
   int (*create_loop)(csched_loop **);
   bool (*enter)(void);
-  void (*leave)(void);
+  void (*leave)(csched_scope *);
   bool (*lock_until)(csched_lock *, csched_time);
   csched_time (*now)(void);
   csched_thread *thread;
@@ -51,7 +51,8 @@ static void *use(void *argument) {
   csched_loop *loop;
   if (copy->create_loop(&loop) != 0) return NULL;
   copy->enter();
-  copy->leave();
+  csched_scope scope = {NULL};
+  copy->leave(&scope);
   copy->lock_until(&copy->lock, 0);
   csched_fetch_add_relaxed(&copy->runs, 1u);
   while (csched_load_acquire(&ends) == 0) usleep(1000);
@@ -64,7 +65,7 @@ static bool load(copy *copy, const char *path) {
   if (copy->handle == NULL || !find(copy, "csched_thread_start", &copy->start) ||
       !find(copy, "csched_thread_submit", &copy->submit) || !find(copy, "csched_thread_submit_at", &copy->submit_at) ||
       !find(copy, "csched_loop_create", &copy->create_loop) || !find(copy, "csched_trampoline_enter", &copy->enter) ||
-      !find(copy, "csched_trampoline_leave", &copy->leave) ||
+      !find(copy, "csched_trampoline_leave_", &copy->leave) ||
       !find(copy, "csched_lock_lock_until", &copy->lock_until) || !find(copy, "csched_now", &copy->now) ||
       copy->start(&copy->thread, NULL) != 0)
     return false;

@@ -193,11 +193,11 @@ void deep() {
 }
 
 void own_target() {
-  static const csched_target_type type = {[](csched_target *target, csched_job *job) {
-                                            csched_target_perform(target, job);
-                                            return 0;
-                                          },
-                                          nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+  csched_target_type type = {};
+  type.deliver = [](csched_target *target, csched_job *job) {
+    csched_target_perform(target, job);
+    return 0;
+  };
   csched_target target = {&type, nullptr, nullptr};
   Job thrower(refuse), next;
   CHECK(thrown_by([&] { csched_target_submit(&target, &thrower); }) == 42);

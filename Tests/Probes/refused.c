@@ -97,10 +97,12 @@ static csched_time processor_time(void) {
          (csched_time)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
+static int told;
 static void take(csched_fd_source *source, unsigned events) {
   char byte;
   (void)events;
-  if (read(source->fd, &byte, 1) == 1) ++*(int *)source->context;
+  if (read(source->fd, &byte, 1) == 1) told++;
+  else csched_loop_remove_fd(source->context, source); // who cannot read is told for ever
 }
 
 static void *submit_late(void *loop) {
@@ -112,13 +114,13 @@ static void *submit_late(void *loop) {
 }
 
 static int use_loop(bool is_sound) {
-  int ends[2], told = 0;
+  int ends[2];
   csched_loop *loop;
   csched_fd_source source;
   csched_timer timer;
   pthread_t submitter;
   if (csched_loop_create(&loop) != 0 || pipe(ends) != 0) return AN_ERROR;
-  csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, take, &told);
+  csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, take, loop);
   if (csched_loop_add_fd(loop, &source) != 0) return AN_ERROR;
   bool is_written = write(ends[1], "x", 1) == 1;
   csched_timer_init(&timer, &type, NULL);

@@ -159,6 +159,17 @@ static void signalled(void) {
   model_spawn(signal_sleeper, NULL);
   model_spawn(wait_for_signal, NULL);
 }
+static void wait_for_signal_in_time(void *unused) { // whose signal may come when the time is over
+  (void)unused;
+  uint32_t signal = csched_sleeper_wait_(&sleeper, csched_time_after(csched_now(), 10000));
+  model_assert(signal == 0 || (signal == 3 && model_read(&guarded) == 42));
+}
+static void signalled_in_time(void) {
+  reset();
+  sleeper = (csched_sleeper){0};
+  model_spawn(signal_sleeper, NULL);
+  model_spawn(wait_for_signal_in_time, NULL);
+}
 
 // MARK: life
 
@@ -332,6 +343,7 @@ const model_check lock_checks[] = {
     {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},              // L3, B3
     {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                    // B1, B2
     {"lock: a signal carries what the waker did", signalled, NULL},                            // B3, L7
+    {"lock: a signal at the deadline carries it too", signalled_in_time, NULL},                // B3, L7
     {"lock: freed by the last of its users", freed_by_last, NULL},                             // L8
     {"lock: kept by a thread that has ended", kept_by_ended, stopped_for_ended},               // L10
     {"lock: kept by a thread that ends later", kept_late_by_ended, stopped_for_ended},         // L10

@@ -267,22 +267,62 @@ static void batch(void) {
   model_spawn(batch_that_meets, NULL);
 }
 
-// A worker that comes from another job takes both at once, and runs the first; the second is for whoever goes to sleep just then.
+// Both workers come from another job. One may take both of a batch at once, and run the first; the second is for the other, who may just
+// be going to sleep.
+enum { PAIRED = 8 };
+static csched_job in_pairs[PAIRED];
+static void meet_in_pairs(csched_job *job) {
+  csched_fetch_add_relaxed(&ran, 1u);
+  count_and_wake(&met);
+  wait_for(&met, (uint32_t)((job - in_pairs) / 2 + 1) * 2);
+}
+static const csched_job_type paired = {meet_in_pairs, note_drop, NULL};
 static void batch_for_a_busy_one(void *unused) {
   (void)unused;
   make(2, 2);
-  csched_job *pair[] = {&jobs[1], &jobs[2]};
-  jobs[1].type = jobs[2].type = &meeting;
-  submit((void *)0);
-  model_write(&given[1], 1);
-  model_write(&given[2], 1);
-  model_assert(csched_pool_submit_batch(pool, CSCHED_PRIORITY_LOW, pair, 2) == 0);
-  wait_for(&met, 2);
+  for (int i = 0; i < PAIRED; i++) csched_job_init(&in_pairs[i], &paired, NULL);
+  for (int i = 0; i < PAIRED; i += 2) {
+    csched_job *pair[] = {&in_pairs[i], &in_pairs[i + 1]};
+    model_assert(csched_pool_submit_batch(pool, CSCHED_PRIORITY_HIGH, pair, 2) == 0);
+    wait_for(&met, (uint32_t)i + 2);
+  }
   end(CSCHED_STOP_RUN);
+}
+static void both_ran(void) {
+  model_assert(ran == PAIRED && dropped == 0);
+  csched_pool_destroy(pool);
 }
 static void batch_after_one(void) {
   reset();
   model_spawn(batch_for_a_busy_one, NULL);
+}
+
+// One of a high priority comes again and again. Those below it wait for a while only.
+enum { PATIENT = 40 };
+static csched_job urgent;
+static void come_again(csched_job *job) {
+  model_assert(++begun < PATIENT);
+  if (count(&met) < 1) csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, job);
+}
+static const csched_job_type again = {come_again, note_drop, NULL};
+static void low_beside_high(void *unused) {
+  (void)unused;
+  make(1, 1);
+  jobs[0].type = &telling;
+  model_write(&given[0], 1);
+  csched_job_init(&urgent, &again, NULL);
+  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_LOW, &jobs[0]) == 0);
+  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, &urgent) == 0);
+  wait_for(&met, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void passed_over(void) {
+  reset();
+  model_spawn(low_beside_high, NULL);
+}
+static void one_has_run(void) {
+  model_assert(ran == 1 && dropped == 0);
+  csched_pool_destroy(pool);
 }
 
 // MARK: blocking
@@ -415,8 +455,10 @@ static void stop_against_idle(void) {
   reset();
   model_spawn(stopped_idle, NULL);
 }
+static uint32_t stopper;
 static void stop_inside(csched_job *job) {
   note(job);
+  csched_store_relaxed(&stopper, csched_os_thread_id_());
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   model_assert(csched_pool_join(pool) == EDEADLK);
 }
@@ -424,6 +466,7 @@ static const csched_job_type stopping = {stop_inside, note_drop, NULL};
 static void join(void *unused) {
   (void)unused;
   model_assert(csched_pool_join(pool) == 0);
+  model_assert(csched_os_thread_has_ended_(csched_load_relaxed(&stopper))); // whoever joined it
   csched_fetch_add_relaxed(&met, 1u);
 }
 static void stopped_by_its_own(void *unused) {
@@ -720,7 +763,7 @@ static void stop_beside_late(void *unused) {
   begin_carried(1);
   csched_timer_init(&carried[0], &waits_on_worker, NULL);
   model_spawn(submit_pair_only, NULL);
-  csched_nap_(80000);
+  csched_nap_(70000);
   end(CSCHED_STOP_RUN);
 }
 static void late_beside_stop(void) { prepare_carried(stop_beside_late, NULL); }
@@ -966,14 +1009,15 @@ const model_check pool_checks[] = {
     {"pool carry: stopped to run: the keeper drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, CR1
     {"pool carry: stopped to drop: the keeper drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, CR1
     {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                     // D1, D3
-    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                          // D2, D3, F1, C2
-    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                          // F2, D1, D2
-    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, all_three_ran}, // F1, C1
-    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},         // X2
-    {"pool end: a submission after stop is refused", refused, one_ran},                             // X1
-    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},               // X1
-    {"pool end: a first timer against stop", timer_refused, one_dropped},                           // X1, K4
-    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},      // X2
-    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                              // X1, K4
+    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                             // D2, D3, F1, C2
+    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                             // F2, D1, D2
+    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},         // F1, C1
+    {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run}, // C1
+    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},            // X2
+    {"pool end: a submission after stop is refused", refused, one_ran},                                // X1
+    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},                  // X1
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                              // X1, K4
+    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},         // X2
+    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                 // X1, K4
     {NULL, NULL, NULL},
 };
