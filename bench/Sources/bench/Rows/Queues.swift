@@ -165,35 +165,29 @@ private let oneProducer: [Row] = [
   Row("M1r-pinned", apartText, pinned(untilRun), targets: [.peer("serial async", 0.25)]),
 ]
 
-private let someProducers: [Row] = [1, 2, 4].flatMap { (count: Int) -> [Row] in
+private func producers(_ count: Int) -> [Row] {
   let who = count == 1 ? "1 producer" : "\(count) producers"
+  let bare = Row(
+    "M2c-\(count)", "\(who), 1 consumer that is awake, bare queue, in C; each job", bareQueue(Int32(count)),
+    targets: [.best(1)])
+  let sleeping = Row(
+    "M4-\(count)", "\(who), 1 consumer that sleeps when there is nothing, in C; each job",
+    sleepingQueue(Int32(count)), targets: [.best(1)])
+  let closures = Row(
+    "M2-\(count)", "\(who), 1 consumer, in Swift; each closure run", all(slices: 1, least: aMillion, many(count)),
+    targets: [.peer("serial async", 0.35)])
+  if count > 1 { return [bare, sleeping, closures] }
   return [
-    Row(
-      "M2c-\(count)", "\(who), 1 consumer that is awake, bare queue, in C; each job", bareQueue(Int32(count)),
-      targets: [.best(1)]),
-    Row(
-      "M4-\(count)", "\(who), 1 consumer that sleeps when there is nothing, in C; each job",
-      sleepingQueue(Int32(count)),
-      targets: [.best(1)]),
-    Row(
-      "M2-\(count)", "\(who), 1 consumer, in Swift; each closure run",
-      all(slices: 1, least: aMillion) { many(count)($0, $1) }, targets: [.peer("serial async", 0.35)]),
+    bare, Row("M2c-1-pinned", apartText, bareQueue(1, CBENCH_APART), targets: [.best(1)]),
+    sleeping, Row("M4-1-pinned", apartText, sleepingQueue(1, CBENCH_APART), targets: [.best(1)]),
+    closures, Row("M2-1-pinned", apartText, pinned(many(1)), targets: [.peer("serial async", 0.35)]),
   ]
 }
 
 let queueRows: [Row] =
-  oneProducer + someProducers + [
-    Row(
-      "M2c-1-pinned", "1 producer, 1 consumer that is awake, each on a processor of its own, in C",
-      bareQueue(1, CBENCH_APART), targets: [.best(1)]),
-    Row(
-      "M4-1-pinned", "1 producer, 1 consumer that sleeps, each on a processor of its own, in C",
-      sleepingQueue(1, CBENCH_APART), targets: [.best(1)]),
-    Row(
-      "M2-1-pinned", "1 producer, 1 consumer, each on a processor of its own, in Swift", pinned(many(1)),
-      targets: [.peer("serial async", 0.35)]),
+  oneProducer + [1, 2, 4].flatMap(producers) + [
     Row(
       "M3", "4 producers: futex calls for a thousand closures, counted in an untimed process", unit: "calls",
       takers.filter { $0.role != .peer }.map { Contender($0.name, $0.role, futexes($0.submit)) },
-      targets: [.promise(1, "<1")]),
+      targets: [.promise(1, "<1")])
   ]
