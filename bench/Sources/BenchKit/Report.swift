@@ -19,8 +19,8 @@ public struct Report: Codable, Sendable {
       self.processes = processes.map { $0.map { $0.map(\.rounded6) } }
       let rounds = self.processes.flatMap { $0.map(BenchKit.median) }
       median = BenchKit.median(rounds).rounded6
-      min = rounds.min() ?? .nan
-      max = rounds.max() ?? .nan
+      min = (rounds.min() ?? .nan).rounded6
+      max = (rounds.max() ?? .nan).rounded6
       percentile99 = percentile(self.processes.flatMap { $0.flatMap { $0 } }, 0.99)
     }
   }

@@ -19,6 +19,13 @@ func report(ours: [[Double]], peer: [[Double]], targets: [Target] = [], referenc
     #expect(ours.median == 4 && ours.min == 2 && ours.max == 6 && ours.percentile99 == 100)
   }
 
+  @Test("a median is within its spread also where all are alike to the sixth figure", arguments: [1.00001, 1.00002])
+  func rounding(_ least: Double) throws {
+    let made = report(ours: [[least, least + 0.00001]], peer: [[1]])
+    let ours = try #require(made.rows[0].ours)
+    #expect(ours.min <= ours.median && ours.median <= ours.max)
+  }
+
   @Test("targets are met, nearly met or missed; a reference is neither") func judged() {
     let made = report(
       ours: [[10], [10], [10]], peer: [[9], [9], [9]],
