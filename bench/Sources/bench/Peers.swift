@@ -113,3 +113,16 @@ func crew(_ threads: Int, _ placement: cbench_placement = CBENCH_FREE, _ body: @
       }, Unmanaged.passUnretained(box).toOpaque())
   }
 }
+
+// MARK: counts
+
+/// How many allocations one operation of `body` makes, of all threads; the second time, when everything is there that stays.
+func allocations(_ count: Int, _ body: @escaping @Sendable (Int) -> Double) -> Measure {
+  .aside(rounds: 3, counted: true) {
+    _ = body(count)
+    let before = cbench_counted_allocations()
+    guard before >= 0 else { return [] }
+    _ = body(count)
+    return [Double(cbench_counted_allocations() - before) / Double(count)]
+  }
+}

@@ -78,17 +78,6 @@ private func cancelledItems(_ count: Int) -> Double {
   return took * Double(count) / Double((count + 4_095) / 4_096 * 4_096)
 }
 
-/// How many allocations one operation of `body` makes, of all threads; the second time, when everything is there that stays.
-private func allocations(_ count: Int, _ body: @escaping @Sendable (Int) -> Double) -> Measure {
-  .aside(rounds: 3, counted: true) {
-    _ = body(count)
-    let before = cbench_counted_allocations()
-    guard before >= 0 else { return [] }
-    _ = body(count)
-    return [Double(cbench_counted_allocations() - before) / Double(count)]
-  }
-}
-
 let disposableRows = [
   Row(
     "D1a", "a disposable of a closure: create, dispose",

@@ -49,6 +49,12 @@ let trampolineRows = [
     targets: [.scaled(20), .peer("serial async from itself", 0.1)],
     references: ["RxSwift 6.10 1231 ns on another machine"]),
   Row(
+    "T1-allocations", "the same: allocations of each, counted in an untimed process", unit: "allocations",
+    [
+      Contender("CurrentThreadScheduler", .ours, allocations(40_960, nested)),
+      Contender("serial async from itself", .dispatch, allocations(40_960, dispatchNested)),
+    ], targets: [.promise(0.05, "0: ≤0.05")]),
+  Row(
     "T1o", "trampoline, an outermost action, in Swift",
     [
       .ours("CurrentThreadScheduler") { n in time { for _ in 0..<n { scheduler.schedule {} } } },
