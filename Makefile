@@ -55,3 +55,8 @@ format: ## formats all sources
 
 clean: ## removes what was built
 	rm -rf .build .build-* bench/out
+
+.PHONY: soak
+MINUTES ?= 10
+soak: ## everything at once for ten minutes, with figures; MINUTES=60
+	@Tools/soak $(MINUTES)

@@ -27,11 +27,12 @@ let package = Package(
     .target(name: "SchedulerCombine", dependencies: ["Scheduler", openCombine]),
 
     .target(name: "CTestSupport", dependencies: ["CScheduler"], path: "Tests/Support/CTestSupport"),
+    .target(name: "CTests", dependencies: ["CScheduler", "CTestSupport"], path: "Tests/CTests"),
     .target(name: "CTestAllocations", path: "Tests/Support/CTestAllocations"),
     .target(name: "TestSupport", dependencies: ["CTestSupport", "Scheduler"], path: "Tests/Support/TestSupport"),
-    .testTarget(name: "CSchedulerTests", dependencies: ["CScheduler", "TestSupport", "CTestAllocations"]),
+    .testTarget(name: "CSchedulerTests", dependencies: ["CScheduler", "CTests", "TestSupport", "CTestAllocations"]),
     .testTarget(
-      name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations", "CTestSupport"]),
+      name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations", "CTestSupport", "CTests"]),
     .testTarget(name: "SchedulerCombineTests", dependencies: ["SchedulerCombine", "TestSupport", openCombine]),
   ],
   swiftLanguageModes: [.v6],

@@ -1,5 +1,6 @@
 import CScheduler
 import CTestSupport
+import CTests
 import TestSupport
 import Testing
 
@@ -27,6 +28,14 @@ extension CoreTests {
       #expect(csched_time_after(.max - 1, .max) == .max)
       #expect(csched_time_after(.max, 1) == .max)
       #expect(csched_time_after(0, .max) == UInt64(Int64.max))
+    }
+  }
+
+  @Suite struct FailureTests {
+    @Test("a failure names the file, the line and the function in C, the first one's") func names() {
+      var line: Int32 = 0
+      let text = failure(of: ctest_fails(&line))
+      #expect(text?.hasSuffix("Tests/CTests/kernel.c:\(line): ctest_fails: 1 + 1 is 2, not 3") == true, "\(text ?? "")")
     }
   }
 }

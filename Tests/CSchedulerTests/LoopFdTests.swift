@@ -1,5 +1,5 @@
 import CScheduler
-import CTestSupport
+import CTests
 import Dispatch
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import CScheduler
-import CTestSupport
+import CTests
 import TestSupport
 import Testing
 

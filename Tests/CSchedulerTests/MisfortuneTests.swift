@@ -1,5 +1,5 @@
 import CTestAllocations
-import CTestSupport
+import CTests
 import TestSupport
 import Testing
 

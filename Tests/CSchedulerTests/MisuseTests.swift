@@ -1,4 +1,4 @@
-import CTestSupport
+import CTests
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import CTestAllocations
 import CTestSupport
+import CTests
 import TestSupport
 import Testing
 

@@ -28,6 +28,7 @@ typedef struct item { // a job or, for the first TIMERS, a timer
   csched_timer timer;
   bool waits, is_timed, is_in_order;
   csched_time deadline, leeway;
+  csched_time due_by; // the deadline, or the next nanosecond if the batch of the present one may not take it
   uint64_t order;
 } item;
 
@@ -49,6 +50,7 @@ static unsigned depth;
 static bool is_stop_pending, is_detached;
 static int closing; // 0, or 1 + the policy
 static bool is_close_known;
+static csched_time ran_at; // when a run ended last
 
 static csched_fd_source *own(source *source) { return &source->own[source->which]; }
 static int number(const source *source) { return (int)(source - sources); }
@@ -112,7 +114,8 @@ static bool is_source_ready(const source *source) {
 }
 
 static bool must_come(const item *item) {
-  return item->waits && (!item->is_timed || fuzz_add(item->deadline, item->leeway) <= fuzz_now);
+  if (!item->waits || !item->is_timed) return item->waits;
+  return item->due_by <= fuzz_now && fuzz_add(item->deadline, item->leeway) <= fuzz_now;
 }
 
 // Whether something is to be done by a run of all that is ready.
@@ -284,6 +287,8 @@ static void submit(item *item, bool is_timed) {
   item->deadline = is_timed ? fuzz_moment(fuzz_now) : 0;
   item->leeway = is_timed && fuzz_below(3) == 0 ? fuzz_span() : 0;
   item->is_in_order = item->deadline > fuzz_now || !is_timed;
+  bool may_wait = is_timed && item->deadline <= fuzz_now && (depth > 0 || ran_at == fuzz_now);
+  item->due_by = may_wait ? fuzz_now + 1 : item->deadline;
   if (item->deadline <= fuzz_now) item->leeway = 0; // for the model: it must come now
   item->waits = true;
   TRACE("submit %d at %llu + %llu", (int)(item - items), (unsigned long long)item->deadline,
@@ -305,6 +310,7 @@ static void run_ready(size_t most) {
   size_t ran = csched_loop_run_ready(loop, most);
   depth--;
   TRACE("%zu ran", ran);
+  ran_at = fuzz_now;
   if (depth == 0 && closing != 0) is_close_known = true;
   if (ran == most) return;
   for (int i = 0; i < ITEMS; i++) REQUIRE(!must_come(&items[i]), "item %d is left", i);
@@ -316,6 +322,7 @@ static void run_until(csched_time deadline) {
   depth++;
   csched_run_result result = csched_loop_run_until(loop, deadline);
   depth--;
+  ran_at = fuzz_now;
   csched_run_result wanted = closing != 0      ? CSCHED_RUN_CLOSED
                              : is_stop_pending ? CSCHED_RUN_STOPPED
                                                : CSCHED_RUN_TIMED_OUT;
@@ -406,7 +413,7 @@ static void begin(void) {
   depth = 0;
   is_stop_pending = is_detached = is_close_known = false;
   closing = 0;
-  last_order = 0;
+  last_order = ran_at = 0;
   armed = CSCHED_FOREVER;
   memset(items, 0, sizeof items);
   for (int i = 0; i < ITEMS; i++) csched_timer_init(&items[i].timer, &type, NULL);

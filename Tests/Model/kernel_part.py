@@ -7,8 +7,8 @@ import mutants
 import source
 
 FLAGS = ["-std=c11", "-O1", "-g", "-pthread", "-w"]
-TESTS = ["Tests/Standalone/main.c", "Tests/Support/CTestSupport/*.c"]
-HEADERS = ["Sources/CScheduler/include", "Sources/CScheduler/core", "Tests/Support/CTestSupport/include"]
+TESTS = ["Tests/Standalone/main.c", "Tests/CTests/*.c", "Tests/Support/CTestSupport/*.c"]
+HEADERS = ["Sources/CScheduler/include", "Sources/CScheduler/core", "Tests/CTests/include", "Tests/Support/CTestSupport/include"]
 
 
 class KernelPart:

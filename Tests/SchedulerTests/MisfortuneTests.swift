@@ -1,4 +1,4 @@
-import CTestSupport
+import CTests
 import Scheduler
 import TestSupport
 import Testing

@@ -9,7 +9,7 @@
 //
 // Kernels that end the process (ctest_die_*) are left to CSchedulerTests.
 
-#include <CTestSupport.h>
+#include <CTests.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -90,9 +90,11 @@ int csched_poller_wake_(const csched_poller *poller) {
   return error;
 }
 
+// An alarm that is not armed may have expired, and been told: it must not be told of again.
 void csched_poller_check_(const csched_poller *poller) {
   int saved = errno;
-  if (!set_own(poller, EPOLL_CTL_MOD, poller->alarm, EPOLLIN | EPOLLET, ALARM)) refuse(poller, "epoll_ctl", errno);
+  uint32_t events = poller->armed != CSCHED_FOREVER ? EPOLLIN | EPOLLET : EPOLLET;
+  if (!set_own(poller, EPOLL_CTL_MOD, poller->alarm, events, ALARM)) refuse(poller, "epoll_ctl", errno);
   errno = saved;
 }
 

@@ -30,8 +30,9 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    if csched_trampoline_enter() {
+    if Self.isScheduleRequired {
       let returned = core.run {
+        _ = csched_trampoline_enter()
         defer { csched_trampoline_leave() }
         return action(state)
       }
@@ -44,8 +45,9 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    if csched_trampoline_enter() {
+    if Self.isScheduleRequired {
       core.run {
+        _ = csched_trampoline_enter()
         defer { csched_trampoline_leave() }
         action()
       }

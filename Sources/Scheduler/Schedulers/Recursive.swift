@@ -151,16 +151,18 @@ private final class Recursion: Cancelable {
   /// Takes the turn, and then those that would have run inside it.
   fileprivate func take(_ turn: consuming @escaping Turn) {
     let thread = csched_swift_thread_()
+    // Nobody else holds it: what it captures ends with it, inside. (In an array, because the compiler, of Swift 6.3, releases a consumed
+    // closure once too often when another closure has used it.)
+    var due = [consume turn]
     let isOutermost = turns.withLock {
       if let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
-        $0.inside[here].next.append(turn)
+        $0.inside[here].next += due
         return false
       }
       $0.inside.append(Inside(thread: thread))
       return true
     }
     guard isOutermost else { return }
-    var due = [consume turn]  // nobody else holds it: what it captures ends with it, inside
     while !due.isEmpty {
       for turn in due {
         guard let body = turns.withLock({ $0.body }) else { break }  // disposed

@@ -38,6 +38,8 @@ extension SchedulerType {
   }
 
   /// By the delay from now, so that equal moments may come to differ. A scheduler with timers of its own is exact.
+  // Disfavoured, so that one which is, too, comes before it: see VirtualTimeScheduler.
+  @_disfavoredOverload
   @discardableResult
   public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(after: max(.zero, now.duration(to: moment)), action)

@@ -19,9 +19,14 @@ bool item_is_among_timers(const item *item) {
   return !place_is_queue(item->place) || item->deadline > fuzz_now; // what is due may have come to its queue
 }
 
+csched_time item_latest(const item *item) {
+  csched_time latest = fuzz_add(item->deadline, item->leeway);
+  return latest < item->due_by ? item->due_by : latest;
+}
+
 bool item_can_go_on(const item *item) {
   if (!is_pending(item)) return false;
-  if (item->is_timed && !item->was_late && item->deadline > fuzz_now) return false;
+  if (item->is_timed && item->due_by > fuzz_now) return false;
   return !place_is_queue(item->place) || (!place_is_suspended(item->place) && !place_is_held(item->place));
 }
 
@@ -117,6 +122,16 @@ void items_begin(void) {
 
 // MARK: submitting
 
+// A batch takes those that were there when it began; one that comes late, and may come while a batch of this nanosecond is under way
+// or after it, may have to wait for a later one.
+static void set_deadline(item *item, csched_time deadline) {
+  const loop *loop = loop_of(item);
+  item->deadline = item->due_by = deadline;
+  item->was_late = deadline <= fuzz_now;
+  item->is_in_order = !item->was_late;
+  if (item->was_late && (loop->runs > 0 || loop->ran_at == fuzz_now)) item->due_by = fuzz_now + 1;
+}
+
 static int submit_now(item *item, int at) {
   csched_job *job = &item->timer.job;
   if (fuzz_below(4) == 0) return csched_target_submit(places[at].target, job);
@@ -151,10 +166,8 @@ void item_submit(item *item, int at, bool is_timed) {
   uint64_t order = item->order = ++last_order;
   item->submitted++;
   item->is_timed = is_timed;
-  item->deadline = is_timed ? fuzz_moment(fuzz_now) : 0;
+  set_deadline(item, is_timed ? fuzz_moment(fuzz_now) : 0);
   item->leeway = is_timed && fuzz_below(3) == 0 ? fuzz_span() : 0;
-  item->was_late = is_timed && item->deadline <= fuzz_now;
-  item->is_in_order = is_timed && !item->was_late;
   if (place_is_queue(at)) loop_of(item)->is_quiet = false;
   if (is_timed)
     TRACE("submit %d to %d at %llu + %llu", item_number(item), at, (unsigned long long)item->deadline,
@@ -174,10 +187,9 @@ void item_rearm(item *item, int at) {
   TRACE("rearm %d in loop %d to %llu: %d", item_number(item), at, (unsigned long long)deadline, is_moved);
   REQUIRE(is_moved ? is_here : !is_sure, "rearm of %d in loop %d says %d", item_number(item), at, is_moved);
   if (!is_moved) return;
-  item->deadline = deadline;
+  if (place_is_queue(item->place)) loop_of(item)->is_quiet = false; // it may have come to its queue
+  set_deadline(item, deadline);
   item->order = ++last_order;
-  item->was_late = false;                  // it waits among the timers, now for sure;
-  item->is_in_order = deadline > fuzz_now; // but one whose time has come may have to wait for the next batch
 }
 
 // MARK: cancelling

@@ -30,6 +30,8 @@ typedef struct item {
   bool is_in_order; ///< which was to come then, so that it keeps its place among the timers;
   bool was_late;    ///< which had come: it may wait as a timer, or as a job
   csched_time deadline, leeway;
+  csched_time
+      due_by; ///< when it must be ready: the deadline, or the next nanosecond if the batch at the present one may not take it
   unsigned submitted, ran, dropped, released;
 } item;
 
@@ -46,6 +48,8 @@ void item_check(const item *item);
 void item_check_end(const item *item);
 /// Returns: whether it surely waits among a loop's timers.
 bool item_is_among_timers(const item *item);
+/// Returns: the latest moment at which its loop must wake for it.
+csched_time item_latest(const item *item);
 /// Returns: whether a run of its loop would come past it now, for sure.
 bool item_can_go_on(const item *item);
 
@@ -72,6 +76,7 @@ typedef struct loop {
   unsigned runs;        ///< of it that are on the stack
   bool is_stop_pending; ///< csched_loop_stop, not taken yet
   int closing;          ///< 0, or 1 + the policy
+  csched_time ran_at;   ///< when a run of it ended last
   bool is_quiet;        ///< all that could run has, and nothing has been done to its queues since
 } loop;
 

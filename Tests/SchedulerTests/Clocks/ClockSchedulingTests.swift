@@ -3,67 +3,109 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite(.serialized, .nothingIsLeft) struct ClockSchedulingTests {
-  static var targets: [SchedulerUnderTest] { SchedulerUnderTest.queued.filter { !$0.isVirtual } }
-  static var serial: [SchedulerUnderTest] { targets.filter(\.isSerial) }
+/// A way to name a moment by a clock, and to schedule an action for it.
+private struct ClockMoment: Sendable {
+  typealias Action = @Sendable () -> Void
+  let schedule: @Sendable (_ delay: Duration, _ action: @escaping Action) -> any Disposable
+  let isReached: @Sendable (_ delay: Duration) -> Bool
 
-  private func make(_ test: SchedulerUnderTest) throws -> SchedulerTarget {
-    try #require(test.make() as? SchedulerTarget)
-  }
+  /// For a moment that has passed long since, and for one that never comes.
+  let schedulePassed, scheduleNever: @Sendable (_ action: @escaping Action) -> any Disposable
 
-  @Test("an action for a moment of the wall clock or the boot clock runs there, never early", arguments: targets)
-  func runs(_ test: SchedulerUnderTest) throws {
-    let scheduler = try make(test), log = Log<Bool>()
-    let wall = WallTime.now.advanced(by: .milliseconds(5)), boot = BootTime.now.advanced(by: .milliseconds(5))
-    scheduler.schedule(at: wall) { log.add(WallTime.now >= wall && Schedulers.current === scheduler) }
-    scheduler.schedule(at: boot) { log.add(BootTime.now >= boot && Schedulers.current === scheduler) }
-    scheduler.schedule(at: boot, leeway: .milliseconds(1)) { log.add(BootTime.now >= boot) }
-    #expect(eventually { log.entries.count == 3 })
-    #expect(log.entries == [true, true, true])
-  }
-
-  @Test("equal moments of a clock keep the order of submission", arguments: serial)
-  func equal(_ test: SchedulerUnderTest) throws {
-    let scheduler = try make(test), log = Log<Int>(), moment = WallTime.now.advanced(by: .milliseconds(10))
-    for n in 0..<200 { scheduler.schedule(at: moment) { log.add(n) } }
-    #expect(eventually { log.entries.count == 200 })
-    #expect(log.entries == Array(0..<200))
-  }
-
-  @Test("what has passed runs at once, what never comes waits to be disposed", arguments: targets)
-  func ends(_ test: SchedulerUnderTest) throws {
-    let scheduler = try make(test), ran = Counter(), never = Counter()
-    scheduler.schedule(at: WallTime(secondsSince1970: -1)) { ran.increment() }
-    scheduler.schedule(at: WallTime(secondsSince1970: 0)) { ran.increment() }
-    scheduler.schedule(at: BootTime(nanoseconds: 0), leeway: .seconds(-1)) { ran.increment() }
-    let waiting = [
-      scheduler.schedule(at: .never) { never.increment() },
-      scheduler.schedule(at: WallTime(secondsSince1970: .nan)) { never.increment() },
-      scheduler.schedule(at: BootTime(nanoseconds: .max), leeway: .seconds(Int64.max)) { never.increment() },
+  /// The ways that `scheduler` has, each counting from now.
+  static func all(of scheduler: any SchedulerType) -> [ClockMoment] {
+    let start = scheduler.now
+    var found = [
+      ClockMoment(
+        schedule: { scheduler.schedule(at: start.advanced(by: $0), $1) },
+        isReached: { scheduler.now >= start.advanced(by: $0) },
+        schedulePassed: { scheduler.schedule(at: MonotonicTime(nanoseconds: 0), $0) },
+        scheduleNever: { scheduler.schedule(at: MonotonicTime(nanoseconds: .max), $0) })
     ]
-    #expect(eventually { ran.value == 3 })
+    guard let target = scheduler as? SchedulerTarget else { return found }
+    let wall = WallTime.now, boot = BootTime.now
+    found += [
+      ClockMoment(
+        schedule: { target.schedule(at: wall.advanced(by: $0), $1) },
+        isReached: { WallTime.now >= wall.advanced(by: $0) },
+        schedulePassed: { target.schedule(at: WallTime(secondsSince1970: -1), $0) },
+        scheduleNever: { target.schedule(at: .never, $0) }),
+      ClockMoment(
+        schedule: { target.schedule(at: wall.advanced(by: $0), leeway: .milliseconds(1), $1) },
+        isReached: { WallTime.now >= wall.advanced(by: $0) },
+        schedulePassed: { target.schedule(at: WallTime(secondsSince1970: 0), $0) },
+        scheduleNever: { target.schedule(at: WallTime(secondsSince1970: .nan), $0) }),
+      ClockMoment(
+        schedule: { target.schedule(at: boot.advanced(by: $0), $1) },
+        isReached: { BootTime.now >= boot.advanced(by: $0) },
+        schedulePassed: { target.schedule(at: BootTime(nanoseconds: 0), leeway: .seconds(-1), $0) },
+        scheduleNever: { target.schedule(at: BootTime(nanoseconds: .max), leeway: .seconds(Int64.max), $0) }),
+      ClockMoment(
+        schedule: { target.schedule(at: boot.advanced(by: $0), leeway: .milliseconds(1), $1) },
+        isReached: { BootTime.now >= boot.advanced(by: $0) },
+        schedulePassed: { target.schedule(at: BootTime(nanoseconds: 0), $0) },
+        scheduleNever: { target.schedule(at: BootTime(nanoseconds: .max), $0) }),
+    ]
+    return found
+  }
+}
+
+/// Moments of the wall clock and the boot clock, where a scheduler takes those: it is a ``SchedulerTarget`` then, which has a place to run
+/// work. The others, virtual time among them, have moments of one clock, their own, for which the same holds.
+@Suite(.serialized, .nothingIsLeft) struct ClockSchedulingTests {
+  @Test(
+    "an action for a moment of the wall clock or the boot clock runs there, never early",
+    arguments: SchedulerUnderTest.queued)
+  func runs(_ test: SchedulerUnderTest) throws {
+    let (scheduler, current) = try test.makeBoth(), log = Log<Bool>(), moments = ClockMoment.all(of: scheduler)
+    for moment in moments {
+      _ = moment.schedule(.milliseconds(5)) {
+        log.add(moment.isReached(.milliseconds(5)) && Schedulers.current === current)
+      }
+    }
+    #expect(eventually { log.entries.count == moments.count })
+    #expect(log.entries.allSatisfy { $0 })
+    #expect((moments.count == 5) == (scheduler is SchedulerTarget))
+  }
+
+  @Test("equal moments of a clock keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
+  func equal(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make()
+    for moment in ClockMoment.all(of: scheduler) {
+      let log = Log<Int>()
+      for n in 0..<200 { _ = moment.schedule(.milliseconds(10)) { log.add(n) } }
+      #expect(eventually { log.entries.count == 200 })
+      #expect(log.entries == Array(0..<200))
+    }
+  }
+
+  @Test("what has passed runs at once, what never comes waits to be disposed", arguments: SchedulerUnderTest.queued)
+  func ends(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), ran = Counter(), never = Counter(), moments = ClockMoment.all(of: scheduler)
+    for moment in moments { _ = moment.schedulePassed { ran.increment() } }
+    let waiting = moments.map { $0.scheduleNever { never.increment() } }
+    #expect(eventually { ran.value == moments.count })
     waiting.forEach { $0.dispose() }
     #expect(never.value == 0)
   }
 
   @Test(
-    "once dispose has returned, an action of another clock never begins, and its captures are gone", arguments: targets)
+    "once dispose has returned, an action of another clock never begins, and its captures are gone",
+    arguments: SchedulerUnderTest.queued)
   func disposed(_ test: SchedulerUnderTest) throws {
-    let scheduler = try make(test), ends = Counter(), ran = Counter()
-    func submit(_ schedule: (@escaping @Sendable () -> Void) -> any Disposable) -> any Disposable {
+    let scheduler = try test.make(), ends = Counter(), ran = Counter(), moments = ClockMoment.all(of: scheduler)
+    let tokens = moments.map { moment in
       let witness = Witness(ends)
-      return schedule {
+      return moment.schedule(.seconds(3_600)) {
         witness.touch()
         ran.increment()
       }
     }
-    let hour = Duration.seconds(3_600)
-    let wall = submit { scheduler.schedule(at: WallTime.now.advanced(by: hour), $0) }
-    let boot = submit { scheduler.schedule(at: BootTime.now.advanced(by: hour), $0) }
-    wall.dispose()
-    #expect(ends.value == 1)
-    boot.dispose()
-    #expect(ends.value == 2 && ran.value == 0)
+    for (n, token) in tokens.enumerated() {
+      token.dispose()
+      #expect(ends.value == n + 1)
+    }
+    #expect(ran.value == 0)
   }
 
   @Test("a scheduler that is let go runs what it has for another clock, and then ends") func letGo() throws {

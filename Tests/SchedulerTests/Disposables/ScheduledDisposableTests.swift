@@ -6,10 +6,10 @@ import Testing
 struct ScheduledDisposableTests {
   @Test("the inner one is disposed on the scheduler, once", arguments: SchedulerUnderTest.all)
   func there(scheduler: SchedulerUnderTest) throws {
-    let scheduler = try scheduler.make()
+    let (scheduler, current) = try scheduler.makeBoth()
     let runs = DisposalCounter()
     let inner = Disposables.create {
-      #expect(Schedulers.current === scheduler)
+      #expect(Schedulers.current === current)
       runs.dispose()
     }
     let token = ScheduledDisposable(scheduler: scheduler, disposable: inner)

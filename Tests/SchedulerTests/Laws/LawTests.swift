@@ -27,10 +27,7 @@ import Testing
     }
   }
 
-  // Virtual time keeps it for moments of its own (VirtualOrderTests); a monotonic one is a delay there, and the clock moves meanwhile.
-  @Test(
-    "equal deadlines keep the order of submission",
-    arguments: SchedulerUnderTest.queuedAndSerial.filter { !$0.isVirtual })
+  @Test("equal deadlines keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
   func equalDeadlines(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), log = Log<Int>(), moment = MonotonicTime.now.advanced(by: .milliseconds(20))
     for n in 0..<200 { scheduler.schedule(at: moment) { log.add(n) } }
@@ -143,8 +140,8 @@ import Testing
 
   @Test("current is set, by identity, in every kind of action", arguments: SchedulerUnderTest.all)
   func current(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), seen = Log<Bool>(), done = Gate()
-    let note: @Sendable () -> Void = { seen.add(Schedulers.current === scheduler) }
+    let (scheduler, current) = try test.makeBoth(), seen = Log<Bool>(), done = Gate()
+    let note: @Sendable () -> Void = { seen.add(Schedulers.current === current) }
     scheduler.schedule {
       note()
       scheduler.schedule(note)  // nested
@@ -166,9 +163,9 @@ import Testing
 
   @Test("current is set in periodic actions", arguments: SchedulerUnderTest.queued)
   func currentInPeriodic(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), seen = Log<Bool>()
+    let (scheduler, current) = try test.makeBoth(), seen = Log<Bool>()
     let token = scheduler.schedule(after: .zero, repeating: .milliseconds(1)) {
-      seen.add(Schedulers.current === scheduler)
+      seen.add(Schedulers.current === current)
     }
     #expect(eventually { seen.entries.count >= 3 })
     token.dispose()
@@ -223,7 +220,9 @@ import Testing
     #expect(turns.value == count)
   }
 
-  @Test("other work gets its turn between the turns of a recursion", arguments: SchedulerUnderTest.queuedAndSerial)
+  @Test(
+    "other work gets its turn between the turns of a recursion",
+    arguments: SchedulerUnderTest.queuedAndSerial.filter(\.isQueuedInside))
   func interleaving(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), turns = Counter()
     let endless = scheduler.scheduleRecursive { again in

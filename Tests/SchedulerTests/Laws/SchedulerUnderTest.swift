@@ -3,66 +3,203 @@ import Foundation
 import Scheduler
 import Testing
 
-/// One scheduler for the laws, and what may be asked of it.
+/// One scheduler for the laws, and what may be asked of it. A law runs over ``all`` of them, unless it says what it needs.
+///
+/// There are two lists: the test process has all kinds, and those of the main loop on a thread that takes the main one's place. The process
+/// that ``MainProcessTests`` starts has those that run on the main thread itself.
 struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
+  /// A scheduler, and which one is current in its actions.
+  typealias Made = (scheduler: any SchedulerType & AnyObject, current: any AnyObject & Sendable)
+
   let name: String
   /// Actions run one at a time, in order.
   var isSerial = true
   /// Actions wait in a queue: they do not run inside `schedule`.
   var isQueued = true
-  /// It has a clock of its own.
+  /// They wait there too when an action of the same scheduler schedules them.
+  var isQueuedInside = true
+  /// A delayed action has its caller wait.
+  var delaysItsCaller = false
+  /// It has a clock of its own, which a thread moves; and a period of zero has one tick, because such a tick moves no time.
   var isVirtual = false
-  let make: @Sendable () throws -> any SchedulerType & AnyObject
+  /// Actions run on the main thread, or on the one that has its place.
+  var isMain = false
+  let makeBoth: @Sendable () throws -> Made
 
   var testDescription: String { name }
 
-  static let all: [SchedulerUnderTest] = [
-    SchedulerUnderTest(name: "ImmediateScheduler", isQueued: false) { ImmediateScheduler.instance },
-    SchedulerUnderTest(name: "ThreadScheduler") { try ThreadScheduler(name: "law") },
-    SchedulerUnderTest(name: "SerialScheduler") { SerialScheduler(name: "law") },
-    SchedulerUnderTest(name: "SerialScheduler, background") { SerialScheduler(name: "law", priority: .background) },
-    SchedulerUnderTest(name: "SerialScheduler on a thread") {
-      SerialScheduler(target: try ThreadScheduler(name: "law"))
-    },
-    SchedulerUnderTest(name: "SerialScheduler on a SerialScheduler") {
-      SerialScheduler(target: SerialScheduler(name: "below"))
-    },
-    SchedulerUnderTest(name: "ConcurrentScheduler", isSerial: false) { ConcurrentScheduler(name: "law") },
-    SchedulerUnderTest(name: "CustomScheduler on a Dispatch queue") {
-      let queue = DispatchQueue(label: "law")
-      return CustomScheduler { work in queue.async(execute: work) }
-    },
-    SchedulerUnderTest(name: "SerialScheduler on a concurrent CustomScheduler") {
-      SerialScheduler(target: CustomScheduler { work in DispatchQueue.global().async(execute: work) })
-    },
-    SchedulerUnderTest(name: "MainScheduler.instance") {
-      ctest_host_main_loop()
-      return MainScheduler.instance
-    },
-    SchedulerUnderTest(name: "MainScheduler.asyncInstance") {
-      ctest_host_main_loop()
-      return MainScheduler.asyncInstance
-    },
-    SchedulerUnderTest(name: "SerialScheduler on MainScheduler") {
-      ctest_host_main_loop()
-      return SerialScheduler(target: MainScheduler.instance)
-    },
-    SchedulerUnderTest(name: "VirtualTimeScheduler, its clock moved by a thread", isVirtual: true) {
-      // A recursion without an end is one drive.
-      let scheduler = TestScheduler(initialClock: .now, turnLimit: .max)
-      Thread.detachNewThread { [weak scheduler] in
-        while let here = scheduler {
-          here.advance(to: .now)
-          usleep(200)
-        }
-      }
-      return scheduler
-    },
-  ]
+  func make() throws -> any SchedulerType & AnyObject { try makeBoth().scheduler }
+
+  /// The shortest period that repeats.
+  var shortestPeriod: Duration { isVirtual ? .microseconds(10) : .zero }
+
+  /// Lets `span` of the scheduler's time pass in one of its actions.
+  func pass(_ span: Duration, on scheduler: any SchedulerType) {
+    switch scheduler {
+    case let scheduler as TestScheduler: scheduler.sleep(by: span)
+    case let scheduler as HistoricalScheduler: scheduler.sleep(by: span)
+    case let scheduler as AnyScheduler: pass(span, on: scheduler.base)
+    default: usleep(UInt32(span / .microseconds(1)))
+    }
+  }
+}
+
+// MARK: the kinds
+
+extension SchedulerUnderTest {
+  static let all = isMainProcess ? onMain : usual
 
   static var queued: [SchedulerUnderTest] { all.filter(\.isQueued) }
   static var serial: [SchedulerUnderTest] { all.filter(\.isSerial) }
   static var queuedAndSerial: [SchedulerUnderTest] { all.filter { $0.isQueued && $0.isSerial } }
+
+  private static let usual: [SchedulerUnderTest] =
+    [
+      SchedulerUnderTest(name: "ImmediateScheduler", isQueued: false, delaysItsCaller: true) {
+        (ImmediateScheduler.instance, ImmediateScheduler.instance)
+      },
+      SchedulerUnderTest(name: "CurrentThreadScheduler", isQueued: false, delaysItsCaller: true) {
+        (Trampoline(), CurrentThreadScheduler.instance)
+      },
+      thread,
+      SchedulerUnderTest("SerialScheduler") { SerialScheduler(name: "law") },
+      SchedulerUnderTest("SerialScheduler, background") { SerialScheduler(name: "law", priority: .background) },
+      SchedulerUnderTest("SerialScheduler on a thread") { SerialScheduler(target: try ThreadScheduler(name: "law")) },
+      SchedulerUnderTest("SerialScheduler on a SerialScheduler") {
+        SerialScheduler(target: SerialScheduler(name: "below"))
+      },
+      concurrent,
+      SchedulerUnderTest("CustomScheduler on a Dispatch queue") {
+        let queue = DispatchQueue(label: "law")
+        return CustomScheduler { work in queue.async(execute: work) }
+      },
+      SchedulerUnderTest("CustomScheduler on a thread") {
+        let thread = try ThreadScheduler(name: "own")
+        return CustomScheduler { work in thread.schedule(work) }
+      },
+      // Its delayed actions run on another thread, beside those of its callers.
+      SchedulerUnderTest("CustomScheduler, inline", isSerial: false, isQueued: false) {
+        CustomScheduler { work in work() }
+      },
+      SchedulerUnderTest("SerialScheduler on an inline CustomScheduler", isQueued: false) {
+        SerialScheduler(target: CustomScheduler { work in work() })
+      },
+      SchedulerUnderTest("SerialScheduler on a concurrent CustomScheduler") {
+        SerialScheduler(target: CustomScheduler { work in DispatchQueue.global().async(execute: work) })
+      },
+      SchedulerUnderTest(name: "SubscriptionScheduler", isQueuedInside: false) {
+        let scheduler = SubscriptionScheduler(), current = Log<any AnyObject & Sendable>()
+        scheduler.schedule { if let found = Schedulers.current { current.add(found) } }
+        _ = eventually { !current.entries.isEmpty }
+        return (scheduler, try #require(current.entries.first { $0 is SerialScheduler }))
+      },
+      virtual,
+      SchedulerUnderTest("HistoricalScheduler, its clock moved by a thread", isVirtual: true) {
+        let origin = HistoricalDate.epoch.advanced(by: MonotonicTime(nanoseconds: 0).duration(to: .now))
+        return moved(
+          HistoricalScheduler(
+            initialClock: origin, converter: InstantConverter(origin: .epoch, end: .distantFuture), turnLimit: .max))
+      },
+    ] + onMain
+    + [thread, concurrent].flatMap { base in
+      [
+        base.wrapped("AnyScheduler") { AnyScheduler($0) }, base.wrapped("WrappingScheduler") { $0.wrapping { $0() } },
+        base.wrapped("RecordingScheduler", by: record),
+      ]
+    } + [virtual.wrapped("AnyScheduler") { AnyScheduler($0) }]
+
+  private static let thread = SchedulerUnderTest("ThreadScheduler") { try ThreadScheduler(name: "law") }
+  private static let concurrent = SchedulerUnderTest("ConcurrentScheduler", isSerial: false) {
+    ConcurrentScheduler(name: "law")
+  }
+  // A recursion without an end is one drive.
+  private static let virtual = SchedulerUnderTest("VirtualTimeScheduler, its clock moved by a thread", isVirtual: true)
+  { moved(TestScheduler(initialClock: .now, turnLimit: .max)) }
+
+  private static let onMain: [SchedulerUnderTest] = [
+    SchedulerUnderTest("MainScheduler.instance", isMain: true) { main },
+    SchedulerUnderTest("MainScheduler.asyncInstance", isMain: true) {
+      _ = main
+      return MainScheduler.asyncInstance
+    },
+    SchedulerUnderTest("SerialScheduler on MainScheduler", isMain: true) { SerialScheduler(target: main) },
+    SchedulerUnderTest("MainScheduler.asyncInstance", isMain: true) {
+      _ = main
+      return MainScheduler.asyncInstance
+    }.wrapped("AnyScheduler") { AnyScheduler($0) },
+  ]
+
+  // MARK: how they are made
+
+  private init(
+    _ name: String, isSerial: Bool = true, isQueued: Bool = true, isVirtual: Bool = false, isMain: Bool = false,
+    make: @escaping @Sendable () throws -> any SchedulerType & AnyObject
+  ) {
+    self.init(name: name, isSerial: isSerial, isQueued: isQueued, isVirtual: isVirtual, isMain: isMain) {
+      let scheduler = try make()
+      return (scheduler, scheduler)
+    }
+  }
+
+  /// The same, handed through `wrap`; what is current stays.
+  private func wrapped(
+    _ kind: String, by wrap: @escaping @Sendable (any SchedulerType) -> any SchedulerType & AnyObject
+  ) -> SchedulerUnderTest {
+    SchedulerUnderTest(
+      name: "\(kind) of \(name)", isSerial: isSerial, isQueued: isQueued, isQueuedInside: isQueuedInside,
+      isVirtual: isVirtual, isMain: isMain
+    ) { [makeBoth] in
+      let made = try makeBoth()
+      return (wrap(made.scheduler), made.current)
+    }
+  }
+
+  @Sendable private static func record(_ base: any SchedulerType) -> any SchedulerType & AnyObject {
+    func open(_ base: some SchedulerType) -> any SchedulerType & AnyObject { RecordingScheduler(base) }
+    return open(base)
+  }
+
+  /// Has a thread move the clock of `scheduler` to the present, again and again, for as long as the scheduler is there.
+  private static func moved<Converter>(
+    _ scheduler: VirtualTimeScheduler<Converter>
+  ) -> VirtualTimeScheduler<Converter> {
+    Thread.detachNewThread { [weak scheduler] in
+      while let here = scheduler {
+        here.advance(to: here.converter.convertToVirtualTime(.now))
+        usleep(200)
+      }
+    }
+    return scheduler
+  }
+
+  /// The process in which the main thread runs the main loop.
+  static let isMainProcess = ctest_is_main_process()
+
+  private static var main: MainScheduler {
+    if !isMainProcess { ctest_host_main_loop() }
+    return MainScheduler.instance
+  }
+}
+
+/// The current thread's scheduler with time: a delayed action has its thread sleep before.
+private final class Trampoline: SchedulerType {
+  func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { CurrentThreadScheduler.instance.schedule(state, action: action) }
+
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    CurrentThreadScheduler.instance.schedule(action)
+  }
+
+  func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable {
+    let end = MonotonicTime.now.advanced(by: delay)
+    while case let left = MonotonicTime.now.duration(to: end), left > .zero {
+      usleep(UInt32(min(left / .microseconds(1) + 1, 1e5)))
+    }
+    return schedule(state, action: action)
+  }
 }
 
 extension SchedulerType {

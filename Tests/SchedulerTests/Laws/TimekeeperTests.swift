@@ -6,25 +6,12 @@ import Testing
 
 /// The threads that keep the time, the pool's and that of the wall and boot clocks, call nothing of the user's: they would be held up.
 @Suite(.nothingIsLeft) struct TimekeeperTests {
-  static let places: [SchedulerUnderTest] =
-    SchedulerUnderTest.queued.filter { !$0.isVirtual } + [
-      SchedulerUnderTest(name: "CustomScheduler, inline") { CustomScheduler { work in work() } },
-      SchedulerUnderTest(name: "SerialScheduler on an inline CustomScheduler") {
-        SerialScheduler(target: CustomScheduler { work in work() })
-      },
-      SchedulerUnderTest(name: "CustomScheduler on a thread") {
-        let thread = try ThreadScheduler(name: "own")
-        return CustomScheduler { work in thread.schedule(work) }
-      },
-    ]
+  static var places: [SchedulerUnderTest] { SchedulerUnderTest.all.filter { !$0.delaysItsCaller } }
 
-  private func make(_ test: SchedulerUnderTest) throws -> SchedulerTarget {
-    try #require(test.make() as? SchedulerTarget)
-  }
-
+  /// Over virtual time, too, whose actions nothing but the clock's mover may touch; it has no other clock than its own.
   @Test("neither actions nor what they capture are touched by a thread that keeps the time", arguments: places)
   func untouched(_ test: SchedulerUnderTest) throws {
-    let scheduler = try make(test), threads = Log<String>(), ends = Counter()
+    let scheduler = try test.make(), threads = Log<String>(), ends = Counter()
     func action() -> @Sendable () -> Void {
       let witness = ThreadWitness(threads, ends)
       return { witness.touch() }
@@ -34,17 +21,23 @@ import Testing
       let delay = Duration.microseconds(100 * n)
       tokens += [
         scheduler.schedule(after: delay, action()),
-        scheduler.schedule(at: WallTime.now.advanced(by: delay), action()),
-        scheduler.schedule(at: BootTime.now.advanced(by: delay), action()),
+        scheduler.schedule(at: .now.advanced(by: delay), action()),
         scheduler.schedule(after: delay, repeating: .milliseconds(1), action()),
         scheduler.schedule(after: .seconds(3_600), action()),
+        scheduler.schedule(action()),
       ]
+      if let target = scheduler as? SchedulerTarget {
+        tokens += [
+          target.schedule(at: WallTime.now.advanced(by: delay), action()),
+          target.schedule(at: BootTime.now.advanced(by: delay), action()),
+        ]
+      }
     }
     usleep(1_000)
     for (n, token) in tokens.enumerated() where n % 10 < 5 { token.dispose() }  // before, while and after they run
     usleep(5_000)
     for token in tokens { token.dispose() }
-    #expect(eventually { ends.value == 100 })
+    #expect(eventually { ends.value == tokens.count })
     #expect(threads.entries.filter(isTimekeeper) == [])
   }
 

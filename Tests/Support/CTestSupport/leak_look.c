@@ -3,8 +3,11 @@
 // The sanitizer looks once. A thread of Dispatch's or of Swift's that is just ending is in none of its lists any more, but its
 // thread-local memory is not given back yet: that looked like a leak, by chance, of what is freed a moment later (48 bytes of a trampoline;
 // 38 kB of the Swift runtime's). What is lost stays lost: so a leak is what is found by each of several looks.
-#include "kernel.h"
+#define _GNU_SOURCE
+#include <CTestSupport.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { LOOKS = 10 };
@@ -14,7 +17,7 @@ __attribute__((weak)) int __lsan_do_recoverable_leak_check(void);
 static void look(void) {
   for (int i = 0; i < LOOKS; i++) {
     if (__lsan_do_recoverable_leak_check() == 0) return;
-    nap(100 * MS);
+    usleep(100000);
   }
   fputs("leaks: found by each of the looks\n", stderr);
   _exit(23);

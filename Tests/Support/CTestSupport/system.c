@@ -1,6 +1,12 @@
-#include "kernel.h"
+#define _GNU_SOURCE
+#include <CTestSupport.h>
 
 #include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>

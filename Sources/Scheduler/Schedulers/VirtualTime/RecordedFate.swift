@@ -51,20 +51,30 @@ final class RecordedAction: Sendable {
 final class RecordedDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let fate: RecordedFate
-  private let inner: SerialDisposable
+  private let disposed = Protected(false)
+  // Held beyond the disposal, so that each of those who dispose and wait finds what to wait for. It is taken by deinit alone.
+  nonisolated(unsafe) private var inner: (any Disposable)?
 
   init(_ disposable: any Disposable, _ fate: RecordedFate) {
     self.fate = fate
-    inner = SerialDisposable()
-    inner.disposable = disposable
+    inner = disposable
   }
 
-  var isDisposed: Bool { inner.isDisposed || fate.isOver }
+  deinit {
+    if disposed.read() { return }  // a walk that is about to dispose it may be releasing this
+    DisposalWalk.release { walk in
+      if let inner = inner.take() { walk.push(inner) }
+    }
+  }
+
+  var isDisposed: Bool { disposed.read() || fate.isOver }
 
   func dispose() { DisposalWalk.dispose(self) }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard fate.claimDisposal() else { return inner.detachChildren(into: &walk) }
+    guard let inner else { return }
+    disposed.write(true)
+    guard fate.claimDisposal() else { return walk.push(inner) }
     walk.push(inner, AnonymousDisposable { [fate] in fate.write(.disposed) })
   }
 }

@@ -93,4 +93,12 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     recorded(delay) { recorded in base.schedule(after: delay) { recorded.run(action) } }
   }
+
+  /// Its events bear the delay until then, zero where that has passed; the action is handed on with the moment itself.
+  @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    recorded(max(.zero, now.duration(to: moment))) { recorded in
+      base.schedule(at: moment) { recorded.run(action) }
+    }
+  }
 }

@@ -126,6 +126,15 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
     submit(.once(action), at: time)
   }
 
+  /// Schedules `action` for the virtual time of `moment`, as the converter says, or for now where that is in the past. Equal moments keep
+  /// the order of submission, whoever moves the clock meanwhile.
+  // Disfavoured, so that a moment is virtual time where that is monotonic time, too.
+  @_disfavoredOverload
+  @discardableResult
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    submit(.once(action), at: converter.convertToVirtualTime(moment))
+  }
+
   // MARK: again and again
 
   /// Schedules `action` for `startAfter` from now and then once a `period`, until it is disposed. It is given `state` at first and

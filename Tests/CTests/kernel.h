@@ -1,9 +1,9 @@
 // What the kernels share: checks, a watchdog, crews of threads, jobs that keep count, and journals of an order.
-// Depends on: CTestSupport.h.
+// Depends on: CTests.h.
 #pragma once
 
 #define _GNU_SOURCE
-#include <CTestSupport.h>
+#include <CTests.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,9 +15,16 @@
 
 // MARK: checks
 
+/// Where a check stands.
+typedef struct check_place {
+  const char *file, *function;
+  int line;
+} check_place;
+#define HERE ((check_place){__FILE__, __func__, __LINE__})
+
 void kernel_begin(void);
-void kernel_fail(const char *function, int line, const char *text);
-void kernel_check_equal(const char *function, int line, const char *text, int64_t found, int64_t wanted);
+void kernel_fail(check_place here, const char *text);
+void kernel_check_equal(check_place here, const char *text, int64_t found, int64_t wanted);
 ctest_failure kernel_result(void);
 
 typedef struct watchdog {
@@ -37,8 +44,8 @@ void watchdog_end(watchdog *dog);
   __attribute__((cleanup(watchdog_end))) watchdog dog;                                                                 \
   watchdog_begin(&dog, __func__, 120)
 
-#define CHECK(condition)         ((condition) ? (void)0 : kernel_fail(__func__, __LINE__, #condition))
-#define CHECK_EQUAL(found, want) kernel_check_equal(__func__, __LINE__, #found, (int64_t)(found), (int64_t)(want))
+#define CHECK(condition)         ((condition) ? (void)0 : kernel_fail(HERE, #condition))
+#define CHECK_EQUAL(found, want) kernel_check_equal(HERE, #found, (int64_t)(found), (int64_t)(want))
 /// Waits up to ten seconds for what another thread will bring about.
 #define CHECK_SOON(condition)                                                                                          \
   do {                                                                                                                 \
@@ -87,8 +94,8 @@ extern const csched_job_type probe_type;
 void probe_init(probe *probe, void (*body)(struct probe *), void *context);
 static inline csched_job *job_of(probe *probe) { return &probe->timer.job; }
 /// Checks that the probe was run (or else dropped) so many times, and released once.
-void probe_check_(const char *function, int line, probe *probe, int runs, int drops);
-#define CHECK_PROBE(probe, runs, drops) probe_check_(__func__, __LINE__, probe, runs, drops)
+void probe_check_(check_place here, probe *probe, int runs, int drops);
+#define CHECK_PROBE(probe, runs, drops) probe_check_(HERE, probe, runs, drops)
 
 /// A job that keeps a thread busy until it is opened.
 typedef struct gate {
@@ -109,6 +116,6 @@ typedef struct journal {
   int ids[64];
 } journal;
 void journal_add(journal *journal, int id);
-void journal_check_(const char *function, int line, const journal *journal, const char *wanted);
-#define CHECK_JOURNAL(journal, wanted) journal_check_(__func__, __LINE__, journal, wanted)
+void journal_check_(check_place here, const journal *journal, const char *wanted);
+#define CHECK_JOURNAL(journal, wanted) journal_check_(HERE, journal, wanted)
 void note(probe *probe); ///< a body: adds the probe's id to the journal that is its context

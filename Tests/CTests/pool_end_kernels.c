@@ -137,7 +137,7 @@ ctest_failure ctest_pool_named(const char *name, const char *shown) {
   probe_init(&probe, read_name, found);
   post(pool, CSCHED_PRIORITY_DEFAULT, &probe);
   end_pool(pool, CSCHED_STOP_RUN);
-  if (strcmp(found, shown != NULL ? shown : inherited) != 0) kernel_fail(__func__, __LINE__, found);
+  if (strcmp(found, shown != NULL ? shown : inherited) != 0) kernel_fail(HERE, found);
   return kernel_result();
 }
 
@@ -171,7 +171,7 @@ static void run_fib(csched_job *job) {
 }
 static void never_dropped(csched_job *job) {
   (void)job;
-  kernel_fail(__func__, __LINE__, "a forked job was dropped");
+  kernel_fail(HERE, "a forked job was dropped");
 }
 static const csched_job_type fib_type = {run_fib, never_dropped, NULL};
 

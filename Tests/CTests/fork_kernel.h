@@ -6,9 +6,9 @@
 
 /// Does: forks; the child calls `body(context)`, with an alarm against hangs, and ends. Checks that it ends by itself with `status`, or,
 /// where `says` is not NULL, is stopped with a message that contains that.
-void child_check_(const char *function, int line, void (*body)(void *), void *context, int status, const char *says);
-#define CHECK_CHILD(body, context)             child_check_(__func__, __LINE__, body, context, 0, NULL)
-#define CHECK_CHILD_STOPS(body, context, says) child_check_(__func__, __LINE__, body, context, 0, says)
+void child_check_(check_place here, void (*body)(void *), void *context, int status, const char *says);
+#define CHECK_CHILD(body, context)             child_check_(HERE, body, context, 0, NULL)
+#define CHECK_CHILD_STOPS(body, context, says) child_check_(HERE, body, context, 0, says)
 
 /// Does: ends the calling process, a child, with what its checks have found.
 void child_end(void) CSCHED_NORETURN;

@@ -42,12 +42,12 @@ static int check_creation(const char *what, int (*create)(void), void (*destroy)
     int error = create();
     bool was_enough = fail_at(0); // it did not come so far
     if (was_enough) {
-      if (error != 0) kernel_fail(__func__, __LINE__, what);
+      if (error != 0) kernel_fail(HERE, what);
       destroy();
       return number - 1;
     }
-    if (error != ENOMEM && error != EAGAIN) kernel_check_equal(__func__, __LINE__, what, error, ENOMEM);
-    kernel_check_equal(__func__, __LINE__, what, count_left(), left);
+    if (error != ENOMEM && error != EAGAIN) kernel_check_equal(HERE, what, error, ENOMEM);
+    kernel_check_equal(HERE, what, count_left(), left);
   }
   return 0;
 }

@@ -29,7 +29,7 @@ static CSCHED_NORETURN void be_child(int said, void (*body)(void *), void *conte
   child_end();
 }
 
-void child_check_(const char *function, int line, void (*body)(void *), void *context, int status, const char *says) {
+void child_check_(check_place here, void (*body)(void *), void *context, int status, const char *says) {
   int ends[2], ended = 0;
   char said[1024], found[1400];
   size_t length = 0;
@@ -49,13 +49,13 @@ void child_check_(const char *function, int line, void (*body)(void *), void *co
   if (is_right) return;
   snprintf(found, sizeof found, "the child %s %d, and says: %s", WIFSIGNALED(ended) ? "dies of signal" : "ends with",
            WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended), said);
-  kernel_fail(function, line, found);
+  kernel_fail(here, found);
 }
 
 ctest_failure ctest_fork_calls(void (*body)(void *), void *context, const char *says) {
   kernel_begin();
-  child_check_(__func__, __LINE__, body, context, 0, says);
+  child_check_(HERE, body, context, 0, says);
   return kernel_result();
 }
 
-void ctest_fork_fail(const char *text) { kernel_fail(__func__, __LINE__, text); }
+void ctest_fork_fail(const char *text) { kernel_fail(HERE, text); }

@@ -34,7 +34,7 @@ static void check_goes_on(const char *what, void (*wait)(void *), void *context,
   end(context);
   pthread_join(thread, &result);
   if (was_early || !atomic_load(&waiter.returned) || atomic_load(&waiter.survived) || result != PTHREAD_CANCELED)
-    kernel_fail(__func__, __LINE__, what);
+    kernel_fail(HERE, what);
 }
 
 static csched_lock lock;

@@ -122,7 +122,7 @@ ctest_failure ctest_loop_fair(bool in_host) {
       if (most <= 4 * BATCH + 3 * FLOOD) continue;
       char text[100];
       snprintf(text, sizeof text, "kind %d waited for %d pieces of kind %d", waits, most, floods);
-      kernel_fail(__func__, __LINE__, text);
+      kernel_fail(HERE, text);
     }
   return kernel_result();
 }

@@ -35,7 +35,7 @@ ctest_failure ctest_thread_named(const char *name, const char *shown) {
   probe_init(&probe, read_name, found);
   CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
   stop_and_join(thread, CSCHED_STOP_RUN);
-  if (strcmp(found, shown != NULL ? shown : inherited) != 0) kernel_fail(__func__, __LINE__, found);
+  if (strcmp(found, shown != NULL ? shown : inherited) != 0) kernel_fail(HERE, found);
   return kernel_result();
 }
 

@@ -12,18 +12,18 @@ void kernel_begin(void) {
   pthread_mutex_unlock(&failure_mutex);
 }
 
-void kernel_fail(const char *function, int line, const char *text) {
+void kernel_fail(check_place here, const char *text) {
   pthread_mutex_lock(&failure_mutex); // the first one tells most
-  if (!has_failed) snprintf(failure, sizeof failure, "%s:%d: %s", function, line, text);
+  if (!has_failed) snprintf(failure, sizeof failure, "%s:%d: %s: %s", here.file, here.line, here.function, text);
   has_failed = true;
   pthread_mutex_unlock(&failure_mutex);
 }
 
-void kernel_check_equal(const char *function, int line, const char *text, int64_t found, int64_t wanted) {
+void kernel_check_equal(check_place here, const char *text, int64_t found, int64_t wanted) {
   if (found == wanted) return;
   char message[256];
   snprintf(message, sizeof message, "%s is %lld, not %lld", text, (long long)found, (long long)wanted);
-  kernel_fail(function, line, message);
+  kernel_fail(here, message);
 }
 
 ctest_failure kernel_result(void) {
@@ -31,6 +31,14 @@ ctest_failure kernel_result(void) {
   ctest_failure result = has_failed ? failure : NULL;
   pthread_mutex_unlock(&failure_mutex);
   return result;
+}
+
+ctest_failure ctest_fails(int *line) {
+  KERNEL();
+  *line = __LINE__ + 1;
+  CHECK_EQUAL(1 + 1, 3);
+  CHECK(*line == 0); // the first one tells most
+  return kernel_result();
 }
 
 // MARK: watchdog
@@ -156,10 +164,10 @@ void probe_init(probe *probe, void (*body)(struct probe *), void *context) {
   probe->context = context;
 }
 
-void probe_check_(const char *function, int line, probe *probe, int runs, int drops) {
-  kernel_check_equal(function, line, "runs", atomic_load(&probe->runs), runs);
-  kernel_check_equal(function, line, "drops", atomic_load(&probe->drops), drops);
-  kernel_check_equal(function, line, "releases", atomic_load(&probe->releases), 1);
+void probe_check_(check_place here, probe *probe, int runs, int drops) {
+  kernel_check_equal(here, "runs", atomic_load(&probe->runs), runs);
+  kernel_check_equal(here, "drops", atomic_load(&probe->drops), drops);
+  kernel_check_equal(here, "releases", atomic_load(&probe->releases), 1);
 }
 
 static void stand_at_gate(probe *probe) {
@@ -208,14 +216,14 @@ void journal_add(journal *journal, int id) {
   if (at < (int)(sizeof journal->ids / sizeof journal->ids[0])) journal->ids[at] = id;
 }
 
-void journal_check_(const char *function, int line, const journal *journal, const char *wanted) {
+void journal_check_(check_place here, const journal *journal, const char *wanted) {
   char found[256] = "", message[600];
   size_t length = 0;
   for (int i = 0; i < atomic_load(&journal->count) && length < sizeof found - 16; i++)
     length += (size_t)snprintf(found + length, sizeof found - length, i == 0 ? "%d" : ",%d", journal->ids[i]);
   if (strcmp(found, wanted) == 0) return;
   snprintf(message, sizeof message, "the order is %s, not %s", found, wanted);
-  kernel_fail(function, line, message);
+  kernel_fail(here, message);
 }
 
 void note(probe *probe) { journal_add(probe->context, probe->id); }

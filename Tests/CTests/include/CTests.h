@@ -1,0 +1,355 @@
+// The tests of the C core, each a function here: a kernel, which CSchedulerTests and Standalone/main.c call.
+// Depends on: CTestSupport.
+// (300 lines and more: it is one list.)
+//
+// A kernel returns NULL when all that it checked held, else what did not: the file and line, the function, and the text, which lives until
+// the next kernel. Kernels run one at a time: their failures are collected in one place. A kernel that hangs is ended by a watchdog, with its
+// name.
+#ifndef CTESTS_H
+#define CTESTS_H
+
+#include <CTestSupport.h>
+
+CSCHED_BEGIN_DECLS
+
+/// Whether a kernel has a watchdog. Valgrind's DRD keeps the history since the oldest thread last synchronized: a watchdog
+/// sleeps all the time, and would make it slow. Change it between kernels only.
+extern bool ctest_has_watchdog;
+
+/// Fails, and writes the line that it names: for a test of what a failure says.
+ctest_failure ctest_fails(int *line);
+
+// MARK: lock
+
+ctest_failure ctest_lock_excludes(int threads, int rounds, int outside);
+ctest_failure ctest_lock_excludes_on_one_processor(int threads, int rounds);
+ctest_failure ctest_lock_trylock(int threads, int rounds);
+ctest_failure ctest_lock_loses_no_wake(int waiters, int rounds, bool timed, bool shared_bucket, uint64_t seed);
+ctest_failure ctest_lock_relay(int threads, int turns);
+ctest_failure ctest_lock_shared_buckets(int threads, int locks, int rounds, uint64_t seed);
+ctest_failure ctest_lock_freed_after_unlock(int threads, int rounds, bool slow);
+ctest_failure ctest_lock_handed_over(int bargers, int hold_us, int outside_us, int turns, int limit_ms);
+ctest_failure ctest_lock_handed_over_on_one_processor(int bargers, int hold_us, int turns, int limit_ms);
+ctest_failure ctest_lock_timed(void);
+ctest_failure ctest_lock_timed_storm(int threads, int rounds, uint64_t seed);
+ctest_failure ctest_lock_zero_is_unlocked(void);
+ctest_failure ctest_lock_interrupted(int signals);
+void ctest_die_relock(void);
+void ctest_die_relock_timed(void);
+void ctest_die_unlock_by_stranger(void);
+void ctest_die_unlock_of_unlocked(void);
+void ctest_die_assert_owner(void);
+void ctest_die_assert_not_owner(void);
+
+// MARK: misfortunes: forks
+
+ctest_failure ctest_fork_keeps_owner(void);
+ctest_failure ctest_fork_lock_of_another(void);
+ctest_failure ctest_fork_own_loop(bool has_source);
+ctest_failure ctest_fork_main_loop(void);
+ctest_failure ctest_fork_made_anew(void);
+ctest_failure ctest_fork_clocks(void);
+ctest_failure ctest_fork_on_the_way(void);
+ctest_failure ctest_fork_sleepers(void);
+ctest_failure ctest_fork_storm(int forks);
+ctest_failure ctest_fork_thread_is_left(void);
+ctest_failure ctest_fork_pool_is_left(void);
+ctest_failure ctest_fork_queue_is_left(bool is_busy);
+ctest_failure ctest_fork_job_is_left(void);
+ctest_failure ctest_fork_gives_up(void);
+ctest_failure ctest_fork_worker_returns(bool on_queue);
+ctest_failure ctest_fork_thread_goes_on(void);
+
+/// Calls `body(context)` in a child, which must end by itself, or, where `says` is not NULL, be stopped with a message that contains it.
+ctest_failure ctest_fork_calls(void (*body)(void *context), void *context, const char *says);
+/// Lets the child fail.
+void ctest_fork_fail(const char *text);
+
+// MARK: misfortunes: a thread's end
+
+ctest_failure ctest_end_waited_for(int rounds);
+ctest_failure ctest_end_nested(void);
+ctest_failure ctest_end_on_trampoline(void);
+ctest_failure ctest_end_on_loop(void);
+ctest_failure ctest_end_in_fork(void);
+ctest_failure ctest_end_queue_goes_on(int rounds);
+ctest_failure ctest_end_forked(int rounds);
+ctest_failure ctest_job_many_levels(void);
+
+// MARK: what is left by longjmp
+
+ctest_failure ctest_unwind_loop(void);
+ctest_failure ctest_unwind_nested_run(void);
+ctest_failure ctest_unwind_many_levels(void);
+ctest_failure ctest_unwind_waited_for(void);
+ctest_failure ctest_unwind_sync(void);
+ctest_failure ctest_unwind_queue_on_loop(void);
+ctest_failure ctest_unwind_and_end(void);
+ctest_failure ctest_unwind_without_memory(bool (*fail_allocation)(int64_t number));
+ctest_failure ctest_fiber_trampoline(bool is_fiber_higher);
+ctest_failure ctest_fiber_current(bool is_fiber_higher);
+
+// MARK: misfortunes: cancellation, signals, no memory
+
+ctest_failure ctest_cancel_in_waits(void);
+ctest_failure ctest_cancel_in_jobs(void);
+ctest_failure ctest_signal_storm(int rounds);
+typedef bool ctest_fail_allocation_at(int64_t number); ///< as ctest_fail_allocation
+typedef int64_t ctest_count_left(void);
+ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count_left *left);
+ctest_failure ctest_memory_no_threads(void);
+ctest_failure ctest_memory_pool_comes_back(void);
+/// Keeps the process, which is not root's any more then, from starting threads, or lets it again. Returns whether that was done.
+bool ctest_forbid_threads(bool forbids);
+
+// MARK: misfortunes: the surroundings
+
+ctest_failure ctest_env_owner_ended(void);
+ctest_failure ctest_env_owner_is_slow(void);
+ctest_failure ctest_env_processors(void);
+ctest_failure ctest_env_least_stack(void);
+ctest_failure ctest_env_stray_descriptors(void);
+ctest_failure ctest_env_fork_when_full(void);
+ctest_failure ctest_env_submits_in_handler(bool on_poller);
+ctest_failure ctest_env_locks_in_handler(void);
+ctest_failure ctest_env_signal_masks(void);
+ctest_failure ctest_env_root_given_up(void); ///< where the process is root's
+
+// MARK: job
+
+ctest_failure ctest_job_exactly_once(int cancellers, int rounds, uint64_t seed);
+ctest_failure ctest_job_cancel_drops_first(void);
+ctest_failure ctest_job_release_follows_drop(int rounds);
+ctest_failure ctest_job_cancel_and_wait(int rounds);
+ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds);
+ctest_failure ctest_job_resubmits_itself(int times);
+ctest_failure ctest_job_cancel_of_idle(void);
+ctest_failure ctest_job_freed_after_wait(int rounds);
+ctest_failure ctest_job_freed_by_whoever_is_woken(void);
+ctest_failure ctest_job_freed_by_the_last_waiter(int rounds);
+ctest_failure ctest_job_freed_when_idle(int rounds);
+ctest_failure ctest_job_used_again_when_idle(int times);
+ctest_failure ctest_job_wait_among_runs(int waits);
+void ctest_die_job_initialised_in_run(void);
+void ctest_die_job_initialised_in_queue(void);
+void ctest_die_submit_twice(void);
+
+// MARK: mpsc
+
+ctest_failure ctest_mpsc_order(int producers, int jobs);
+ctest_failure ctest_mpsc_one_wake_for_a_park(int producers, int rounds, uint64_t seed);
+ctest_failure ctest_mpsc_poke_is_seen(int rounds, uint64_t seed);
+ctest_failure ctest_mpsc_close_races_push(int producers, int rounds, uint64_t seed);
+ctest_failure ctest_mpsc_states(void);
+
+// MARK: trampoline
+
+ctest_failure ctest_trampoline_order(void);
+ctest_failure ctest_trampoline_cancelled(void);
+ctest_failure ctest_trampoline_chain(int64_t hops);
+ctest_failure ctest_trampoline_two_threads(int rounds);
+ctest_failure ctest_trampoline_thread_exit(bool inside_action);
+ctest_failure ctest_trampoline_nested(void);
+ctest_failure ctest_trampoline_aside(void);
+ctest_failure ctest_trampoline_three_deep(void);
+ctest_failure ctest_trampoline_push_outside(void);
+ctest_failure ctest_trampoline_unwound(int first_depth, int then_depth);
+ctest_failure ctest_trampoline_enter_leave(void);
+void ctest_die_pop_without_push(void);
+
+// MARK: loop
+
+ctest_failure ctest_loop_order(int submitters, int jobs);
+ctest_failure ctest_loop_wakes(int rounds, uint64_t seed);
+ctest_failure ctest_loop_idle(int milliseconds);
+ctest_failure ctest_loop_stop_before_run(void);
+ctest_failure ctest_loop_stop_innermost(void);
+ctest_failure ctest_loop_activations(void);
+ctest_failure ctest_loop_activation_stop_races(int rounds, uint64_t seed);
+ctest_failure ctest_loop_run_until(void);
+ctest_failure ctest_loop_run_once(void);
+ctest_failure ctest_loop_run_once_with_stop_pending(void);
+ctest_failure ctest_loop_run_ready(void);
+ctest_failure ctest_loop_current_is_set(void);
+ctest_failure ctest_loop_close(csched_stop_policy policy);
+ctest_failure ctest_loop_close_then(csched_stop_policy policy, bool once);
+ctest_failure ctest_loop_close_races_submit(int submitters, int rounds, csched_stop_policy policy, bool escalate,
+                                            uint64_t seed);
+ctest_failure ctest_loop_destroy_drops(void);
+ctest_failure ctest_loop_fair(bool in_host);
+ctest_failure ctest_loop_batches(void);
+ctest_failure ctest_loop_closed_with_many_due(void);
+/// `place`: as ctest_clock_order.
+ctest_failure ctest_timer_late_keep_their_place(int place, int rounds);
+ctest_failure ctest_timer_late_inside(void);
+ctest_failure ctest_loop_destroyed_elsewhere(void);
+void ctest_die_run_on_other_thread(void);
+void ctest_die_loop_destroy(int where); ///< 0 in its own job, 1 a thread's, 2 the main one, 3 on another thread
+/// 0 csched_pool_target, 1 _submit, 2 _submit_at, 3 _submit_batch
+void ctest_die_priority(int where, int value);
+/// 0 csched_loop_close, 1 csched_thread_stop, 2 csched_pool_stop, 3 csched_shutdown
+void ctest_die_policy(int where, int value);
+
+// MARK: descriptors of a loop
+
+ctest_failure ctest_fd_ready(void);
+ctest_failure ctest_fd_level_and_edge(void);
+ctest_failure ctest_fd_removed(void);
+ctest_failure ctest_fd_number_used_again(void);
+ctest_failure ctest_fd_copy_is_nobodys(void);
+ctest_failure ctest_fd_errors(void);
+ctest_failure ctest_fd_nested(void);
+ctest_failure ctest_fd_many(int count, uint64_t seed);
+ctest_failure ctest_fd_thread_exits_inside(void);
+ctest_failure ctest_fd_fair(int milliseconds);
+ctest_failure ctest_fd_idle(int milliseconds);
+ctest_failure ctest_fd_wakes(int rounds, uint64_t seed);
+ctest_failure ctest_fd_timers(int timers, uint64_t seed);
+void ctest_die_add_fd_on_other_thread(void);
+
+// MARK: a loop in a host
+
+ctest_failure ctest_host_readable(void);
+ctest_failure ctest_host_of_sources(void);
+ctest_failure ctest_host_misses_nothing(int submitters, int jobs, uint64_t seed);
+ctest_failure ctest_host_timers(int timers, uint64_t seed);
+ctest_failure ctest_host_idle(int milliseconds);
+ctest_failure ctest_host_without_descriptors(void);
+ctest_failure ctest_loop_free(void);
+ctest_failure ctest_loop_free_husks(void);
+ctest_failure ctest_loop_run_through(void);
+ctest_failure ctest_loop_taken_over(void);
+
+// MARK: timers of a loop
+
+ctest_failure ctest_timer_order(int timers, bool busy, uint64_t seed);
+ctest_failure ctest_timer_equal_deadlines(void);
+ctest_failure ctest_timer_overdue_keeps_its_place(void);
+ctest_failure ctest_timer_cancel_outside(void);
+ctest_failure ctest_timer_cancel_on_its_way(void);
+ctest_failure ctest_timer_cancel_inside(void);
+ctest_failure ctest_timer_cancel_races(int rounds, uint64_t seed);
+ctest_failure ctest_timer_rearmed_and_cancelled(int rounds);
+ctest_failure ctest_timer_earlier_wakes(void);
+ctest_failure ctest_timer_moved(void);
+ctest_failure ctest_timer_debounced(int moves);
+ctest_failure ctest_timer_move_races(int rounds, uint64_t seed);
+ctest_failure ctest_timer_changes_loops(int rounds);
+ctest_failure ctest_timer_leeway_wakes(int timers, int seconds, uint64_t seed);
+ctest_failure ctest_timer_leeway_rides_along(void);
+ctest_failure ctest_timer_freed_after_wait(int rounds, uint64_t seed);
+ctest_failure ctest_timer_outlives_its_loop(void);
+
+// MARK: timers by themselves
+
+ctest_failure ctest_wheel_agrees(int64_t operations, uint64_t seed);
+ctest_failure ctest_wheel_equal_deadlines(void);
+ctest_failure ctest_wheel_ends_of_time(void);
+ctest_failure ctest_wheel_costs(int count, uint64_t seed);
+ctest_failure ctest_wheel_gaps(void);
+ctest_failure ctest_wheel_wakes(int count, int leeway_ms, bool mixed, uint64_t seed);
+
+ctest_failure ctest_wheel_set_back(int64_t operations, uint64_t seed);
+
+// MARK: timers of other clocks
+
+/// Whether a kernel may end the thread of these clocks, because nothing else of the process uses it. Change it between kernels only.
+extern bool ctest_is_alone;
+/// `place`: 0 on a thread, 1 on a serial queue of it, 2 on one of a pool.
+ctest_failure ctest_clock_order(csched_clock clock, int timers, int place, uint64_t seed);
+ctest_failure ctest_clock_late_keep_their_place(int rounds);
+ctest_failure ctest_clock_cancel(void);
+ctest_failure ctest_clock_cancel_races(int rounds, uint64_t seed);
+ctest_failure ctest_clock_edges(void);
+ctest_failure ctest_clock_refused(void);
+ctest_failure ctest_clock_last_owner(int rounds);
+ctest_failure ctest_clock_idle(int milliseconds); ///< when alone
+void ctest_exit_clock_alone(int milliseconds);
+void ctest_exit_clock_without_descriptors(void);
+/// Sets the system's clock by seconds, for a fifth of one. Exits with 77 where that is not permitted.
+void ctest_exit_clock_set(void);
+void ctest_die_no_such_clock(void);
+void ctest_die_timer_of_no_such_clock(void);
+
+// MARK: targets of one's own
+
+ctest_failure ctest_carry_on_no_timekeeper(int rounds, uint64_t seed);
+ctest_failure ctest_carry_keeps_order(csched_clock clock, int rounds);
+ctest_failure ctest_carry_is_not_held_up(csched_clock clock, int workers);
+ctest_failure ctest_carry_cancel_races(csched_clock clock, int rounds, uint64_t seed);
+
+// MARK: thread
+
+ctest_failure ctest_thread_ready(int rounds);
+ctest_failure ctest_thread_named(const char *name, const char *shown);
+ctest_failure ctest_thread_ends(void);
+ctest_failure ctest_thread_stop_races(int stoppers, int rounds);
+ctest_failure ctest_thread_restarts(int times);
+ctest_failure ctest_thread_destroyed_unjoined(int times);
+ctest_failure ctest_thread_joined_by_many(int joiners);
+ctest_failure ctest_thread_joined_again(int joiners);
+ctest_failure ctest_thread_join_itself(void);
+ctest_failure ctest_thread_destroys_itself(int times);
+ctest_failure ctest_thread_exits_inside(void);
+ctest_failure ctest_thread_absurd_stacks(void);
+ctest_failure ctest_thread_interrupted(int signals);
+ctest_failure ctest_thread_loop_stop_ends_nothing(void);
+
+// MARK: shutdown
+
+ctest_failure ctest_threads_counted(void);
+ctest_failure ctest_counts_add_up(int threads, int rounds);
+ctest_failure ctest_shutdown(csched_stop_policy policy);
+ctest_failure ctest_shutdown_clocks(void);
+void ctest_die_shutdown(int where); ///< 0 on the trampoline, 1 on a thread, 2 on a pool
+
+// MARK: serial
+
+ctest_failure ctest_serial_order(int submitters, int jobs);
+ctest_failure ctest_serial_timers(int count);
+ctest_failure ctest_serial_fair(int jobs);
+ctest_failure ctest_serial_suspend(int rounds);
+ctest_failure ctest_serial_suspend_races(int jobs);
+ctest_failure ctest_serial_sync_inline(void);
+ctest_failure ctest_serial_entered(void);
+ctest_failure ctest_serial_sync_excludes(int threads, int rounds);
+ctest_failure ctest_serial_sync_deadlocks(void);
+ctest_failure ctest_waits_threads(int count, int rounds);
+ctest_failure ctest_waits_through_queues(int rounds);
+ctest_failure ctest_waits_loop(bool is_main_loop);
+ctest_failure ctest_waits_stopped(csched_stop_policy policy);
+ctest_failure ctest_serial_base_gone(int jobs);
+ctest_failure ctest_serial_let_go(int rounds);
+void ctest_die_resume(void);
+// MARK: pool
+
+ctest_failure ctest_pool_once(int submitters, int jobs, int workers);
+ctest_failure ctest_pool_wakes(int rounds, uint64_t seed);
+ctest_failure ctest_pool_on_one_processor(void);
+ctest_failure ctest_pool_batch(int batches);
+ctest_failure ctest_pool_priorities(void);
+ctest_failure ctest_pool_aging(void);
+ctest_failure ctest_pool_nice(void);
+ctest_failure ctest_pool_timers(int count, uint64_t seed);
+ctest_failure ctest_pool_blocking_hint(int rounds);
+ctest_failure ctest_pool_stall(int workers, int rounds, int limit_ms);
+ctest_failure ctest_pool_cap(void);
+ctest_failure ctest_pool_idle(int milliseconds);
+ctest_failure ctest_pool_idle_exit(void);
+ctest_failure ctest_pool_idle_exit_races(int rounds, uint64_t seed);
+ctest_failure ctest_pool_ends(void);
+ctest_failure ctest_pool_stop_races(int rounds, csched_stop_policy policy);
+ctest_failure ctest_pool_exits_inside(int rounds);
+ctest_failure ctest_pool_named(const char *name, const char *shown);
+ctest_failure ctest_pool_absurd_stacks(void);
+ctest_failure ctest_pool_fib(int n, int jobs, int workers);
+ctest_failure ctest_pool_fib_on_one_processor(void);
+ctest_failure ctest_pool_wait_sleeps(void);
+ctest_failure ctest_pool_fork_many(void);
+ctest_failure ctest_pool_fork_beside_queued(int rounds);
+void ctest_die_pool_destroyed_inside(void);
+void ctest_exit_pool_without_threads(void);
+
+CSCHED_END_DECLS
+
+#endif

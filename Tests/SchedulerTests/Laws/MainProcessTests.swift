@@ -1,0 +1,38 @@
+import CTestSupport
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+/// The laws on the process's main thread, which belongs to the test runner here: so in a process whose runner leaves it to us.
+@Suite(.nothingIsLeft) struct MainProcessTests {
+  @Test(
+    "a scheduler of the main loop runs on one thread, in a process of its own the main one",
+    arguments: SchedulerUnderTest.all.filter(\.isMain))
+  func thread(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), seen = Log<Bool>()
+    for delay in [Duration.zero, .milliseconds(1)] {
+      scheduler.schedule(after: delay) { seen.add(Thread.isMainThread) }
+    }
+    #expect(eventually { seen.entries.count == 2 })
+    #expect(seen.entries.allSatisfy { $0 == SchedulerUnderTest.isMainProcess })
+  }
+
+  /// Those are the tests whose first argument is a `SchedulerUnderTest` without a label.
+  @Test("the laws hold on the main thread, in a process of its own", .enabled(if: !SchedulerUnderTest.isMainProcess))
+  func laws() async throws {
+    let process = Process(), output = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = ["--testing-library", "swift-testing", "--filter", #"^SchedulerTests\..*/\w+\(_:"#]
+    process.environment = ProcessInfo.processInfo.environment.merging(["SCHEDULER_TEST_MAIN": "1"]) { $1 }
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    let notable = text.split(separator: "\n").filter { !$0.contains(" started") && !$0.contains(" passed after") }
+    #expect(process.terminationStatus == 0, "\(notable.suffix(50).joined(separator: "\n"))")
+    let ran = text.firstMatch(of: #/Test run with (\d+) tests?/#).flatMap { Int($0.1) }
+    #expect((ran ?? 0) >= 42, "\(text.suffix(500))")
+  }
+}
