@@ -7,7 +7,7 @@ BENCH_ARGS ?=
 BUDGET ?= 3m
 TRAITS := --traits Combine
 
-.PHONY: help test check unit layers proofs lint check-model probes sanitize bench format clean
+.PHONY: help test check unit layers proofs lint check-model probes sanitize bench bench-peers bench-test format clean
 
 help: ## says what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /'
@@ -32,10 +32,23 @@ layers proofs lint probes: ## one gate alone
 sanitize: ## one sanitizer alone: KIND=thread
 	@Tools/gates check --only $(or $(KIND),thread)
 
-bench: ## runs the benchmark against Dispatch and the other peers; BENCH_ARGS="--quick --filter K1"
+# The text goes through the environment as it was written: no shell reads its | and $.
+unexport BENCH_ARGS
+bench: export BENCH_WORDS := $(value BENCH_ARGS)
+bench: ## runs the benchmark against Dispatch and the other peers; BENCH_ARGS="--quick --filter K1|K2"
 	@Tools/setup bench
-	@swift build -c release --package-path bench --scratch-path .build-bench --product bench
-	@swift run -c release --skip-build --package-path bench --scratch-path .build-bench bench $(BENCH_ARGS)
+	@Tools/bench --words "$$BENCH_WORDS"
+
+bench-peers: ## installs the libraries and languages that the benchmark compares with where they are there
+	@Tools/setup bench-peers
+
+bench-test: ## the benchmark's own tests: calibration, targets, comparison; the program; what its renderer refuses
+	@Tools/readme-table --self-test
+	@Tools/setup bench
+	@swift build -c release --build-tests --package-path bench --scratch-path .build-bench
+	@swift test -c release --skip-build --disable-xctest --package-path bench --scratch-path .build-bench
+	@Tools/bench --list > /dev/null
+	@bench/Tests/program
 
 format: ## formats all sources
 	@Tools/format

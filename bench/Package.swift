@@ -4,28 +4,35 @@ import PackageDescription
 let package = Package(
   name: "bench",
   platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "bench", targets: ["bench"]),
+    // Preloaded where calls are counted, so that no process that takes the time has a counter in it.
+    .library(name: "BenchCounts", type: .dynamic, targets: ["CCounts"]),
+  ],
   dependencies: [
-    .package(name: "Scheduler", path: ".."),
+    // By a link to the folder above: SwiftPM knows a package by its folder's name, and a clone may be called anything, also "bench".
+    .package(path: "Scheduler"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.1.0"),
     .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
   ],
   targets: [
-    // The kernels in C: the limits of the machine, and what is compared in C.
+    // The kernels in C: the limits of the machine, and the harness of what is compared in C.
     .target(name: "CBench", dependencies: [.product(name: "CScheduler", package: "Scheduler")]),
+    .target(name: "CCounts"),
+    // How a row is measured, judged, written down and compared; knows no scheduler.
+    .target(name: "BenchKit", dependencies: [.product(name: "TextTable", package: "TextTable")]),
     .executableTarget(
       name: "bench",
       dependencies: [
-        "CBench",
+        "BenchKit", "CBench",
         .product(name: "Scheduler", package: "Scheduler"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-        .product(name: "TextTable", package: "TextTable"),
       ]),
+    .testTarget(name: "BenchKitTests", dependencies: ["BenchKit"]),
   ],
   swiftLanguageModes: [.v6]
 )

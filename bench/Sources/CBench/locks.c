@@ -1,87 +1,143 @@
+// Threads that contend for a lock: ours, the C library's, and two plain ones.
 #define _GNU_SOURCE
-#include "CBench.h"
+#include "kit.h"
+#include "lock_loop.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// MARK: contenders
 
 static struct {
   _Alignas(64) csched_lock ours;
   _Alignas(64) pthread_mutex_t normal;
   _Alignas(64) pthread_mutex_t adaptive;
+  _Alignas(64) atomic_bool spin;
   _Alignas(64) long guarded;
 } shared = {.normal = PTHREAD_MUTEX_INITIALIZER, .adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
 
-typedef struct task {
-  long count;
-  int inside, outside;
-  pthread_barrier_t *start; // NULL: at once
-  csched_time began;
-} task;
+static void lock_ours(void *lock) { csched_lock_lock(lock); }
+static void unlock_ours(void *lock) { csched_lock_unlock(lock); }
+static void use_ours(peer_task *task) { lock_loop(task, lock_ours, unlock_ours, &shared.ours); }
 
-static task begin(void *context) {
-  task *task = context;
-  if (task->start != NULL) pthread_barrier_wait(task->start);
-  task->began = csched_now();
-  return *task;
+static void lock_mutex(void *mutex) { pthread_mutex_lock(mutex); }
+static void unlock_mutex(void *mutex) { pthread_mutex_unlock(mutex); }
+static void use_normal(peer_task *task) { lock_loop(task, lock_mutex, unlock_mutex, &shared.normal); }
+static void use_adaptive(peer_task *task) { lock_loop(task, lock_mutex, unlock_mutex, &shared.adaptive); }
+
+static void lock_spin(void *lock) {
+  while (atomic_exchange_explicit((atomic_bool *)lock, true, memory_order_acquire))
+    while (atomic_load_explicit((atomic_bool *)lock, memory_order_relaxed)) CSCHED_CPU_RELAX();
 }
+static void unlock_spin(void *lock) { atomic_store_explicit((atomic_bool *)lock, false, memory_order_release); }
+static void use_spin(peer_task *task) { lock_loop(task, lock_spin, unlock_spin, &shared.spin); }
 
-// One loop for each kind of lock, so that ours is inlined as it is in a user's program.
-static void *use_ours(void *context) {
-  task task = begin(context);
-  for (long i = 0; i < task.count; i++) {
-    csched_lock_lock(&shared.ours);
-    shared.guarded++;
-    cbench_work(task.inside);
-    csched_lock_unlock(&shared.ours);
-    cbench_work(task.outside);
+// A lock in order of arrival: each thread takes a number, and sleeps on a word of its own until the lock is handed to that number.
+enum { PLACES = 256, LOOKS = 100 }; // at most so many threads
+
+static struct {
+  _Alignas(64) atomic_uint next;
+  unsigned turn; // the owner's
+  struct {
+    _Alignas(64) atomic_uint turn;
+    atomic_bool sleeps;
+  } place[PLACES];
+} fifo;
+
+static void lock_fifo(void *unused) {
+  (void)unused;
+  unsigned mine = atomic_fetch_add(&fifo.next, 1), seen;
+  atomic_uint *turn = &fifo.place[mine % PLACES].turn;
+  for (int i = 0; i < LOOKS && atomic_load_explicit(turn, memory_order_acquire) != mine; i++) CSCHED_CPU_RELAX();
+  while ((seen = atomic_load(turn)) != mine) {
+    atomic_store(&fifo.place[mine % PLACES].sleeps, true);
+    if ((seen = atomic_load(turn)) == mine) break;
+    syscall(SYS_futex, turn, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
   }
-  return NULL;
+  atomic_store_explicit(&fifo.place[mine % PLACES].sleeps, false, memory_order_relaxed);
+  fifo.turn = mine;
 }
 
-static void use_mutex(pthread_mutex_t *mutex, task task) {
-  for (long i = 0; i < task.count; i++) {
-    pthread_mutex_lock(mutex);
-    shared.guarded++;
-    cbench_work(task.inside);
-    pthread_mutex_unlock(mutex);
-    cbench_work(task.outside);
-  }
+static void unlock_fifo(void *unused) {
+  (void)unused;
+  unsigned next = fifo.turn + 1;
+  atomic_uint *turn = &fifo.place[next % PLACES].turn;
+  atomic_store(turn, next);
+  if (atomic_load(&fifo.place[next % PLACES].sleeps)) syscall(SYS_futex, turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+static void use_fifo(peer_task *task) { lock_loop(task, lock_fifo, unlock_fifo, NULL); }
+
+const peer_lock ours_locks[] = {{"csched_lock", use_ours}, {0}};
+const peer_lock plain_locks[] = {
+    {"pthread", use_normal}, {"adaptive", use_adaptive}, {"FIFO hand-off", use_fifo}, {"spin lock", use_spin}, {0}};
+
+// MARK: the harness
+
+static const peer_lock *lock_at(int index) { return contender(CBENCH_LOCKS, index); }
+
+static peer_task a_task(long count, int inside, int outside) {
+  return (peer_task){.count = count,
+                     .inside = inside,
+                     .outside = outside,
+                     .work = cbench_work,
+                     .now = csched_now,
+                     .guarded = &shared.guarded};
 }
 
-static void *use_normal(void *context) {
-  use_mutex(&shared.normal, begin(context));
-  return NULL;
-}
-
-static void *use_adaptive(void *context) {
-  use_mutex(&shared.adaptive, begin(context));
-  return NULL;
-}
-
-static void *(*const use[])(void *) = {use_ours, use_normal, use_adaptive};
-
-double cbench_lock_alone(cbench_lock lock, long count) {
+double cbench_lock_alone(int lock, long count) {
+  peer_task task = a_task(count, 0, 0);
   csched_time start = csched_now();
-  use[lock](&(task){.count = count});
-  return (double)(csched_now() - start);
+  lock_at(lock)->loop(&task);
+  return since(start);
 }
 
-double cbench_lock_contended(cbench_lock lock, int threads, long count, int inside, int outside) {
+typedef struct contest {
+  const peer_lock *lock;
+  peer_task tasks[64];
+  int threads, over;
+  double seconds;
+  csched_time began, ended;
+} contest;
+
+// The last one keeps the time: all others go on until it says stop, so that no thread is alone at the end because the others have finished.
+static void take_part(void *context, cbench_crew *crew, int index) {
+  contest *contest = context;
+  csched_time began = cbench_crew_start(crew, index);
+  if (index < contest->threads) {
+    contest->lock->loop(&contest->tasks[index]);
+    return;
+  }
+  contest->began = began;
+  usleep((useconds_t)(contest->seconds * 1e6));
+  contest->ended = csched_now();
+  __atomic_store_n(&contest->over, 1, __ATOMIC_RELAXED);
+}
+
+cbench_waits cbench_lock_contended(int lock, int threads, cbench_placement placement, double seconds, int inside,
+                                   int outside, bool looks) {
   cbench_work(1); // calibrates
-  pthread_t ids[64];
-  pthread_barrier_t start;
-  pthread_barrier_init(&start, NULL, (unsigned)threads);
-  task tasks[64];
-  long each = count / threads + 1;
+  contest *contest = touched(sizeof *contest);
+  contest->lock = lock_at(lock);
+  contest->threads = threads;
+  contest->seconds = seconds;
   for (int i = 0; i < threads; i++) {
-    tasks[i] = (task){.count = each, .inside = inside, .outside = outside, .start = &start};
-    pthread_create(&ids[i], NULL, use[lock], &tasks[i]);
+    contest->tasks[i] = a_task(0, inside, outside);
+    contest->tasks[i].over = &contest->over;
+    contest->tasks[i].looks = looks;
   }
-  csched_time began = CSCHED_FOREVER;
+  cbench_crew_run(threads + 1, placement, take_part, contest);
+  cbench_waits waits = {0};
+  long done = 0;
   for (int i = 0; i < threads; i++) {
-    pthread_join(ids[i], NULL);
-    if (tasks[i].began < began) began = tasks[i].began;
+    peer_task *task = &contest->tasks[i];
+    done += task->done;
+    if ((double)task->longest > waits.longest) waits.longest = (double)task->longest;
+    if ((double)task->passed > waits.passed) waits.passed = (double)task->passed;
   }
-  double took = (double)(csched_now() - began);
-  pthread_barrier_destroy(&start);
-  return took * (double)count / (double)(each * threads);
+  waits.section = (double)(contest->ended - contest->began) / (double)(done > 0 ? done : 1);
+  free(contest);
+  return waits;
 }

@@ -1,27 +1,41 @@
-// The kernels in C. Each returns nanoseconds for the whole of its work.
+// The kernels in C. Each returns nanoseconds for the whole of its work, unless it says otherwise.
 #ifndef CBENCH_H
 #define CBENCH_H
 
+#include <CBenchPeer.h>
 #include <CScheduler/CScheduler.h>
 
-// Limits of the machine.
-double cbench_cas_store(long count);               // L0: one compare-and-exchange and one plain release store
-double cbench_cas_cas(long count);                 // L0s: the symmetric pair
-double cbench_line_transfer(long count);           // L1: one way, between two pinned threads; as seen on a round trip
-double cbench_shared_add(int threads, long count); // L2: fetch_add on one line, `count` in all
-double cbench_futex_round_trip(long count);        // L3
-double cbench_epoll_round_trip(long count);        // L4: an eventfd each way, on one processor
-double cbench_list(long count);                    // L6: into a list of a million at random, and out again
-double cbench_indirect_call(long count);           // L7
-double cbench_malloc_free(long count);             // L7
-double cbench_hot_cas(long count);                 // a bare compare-and-exchange on a hot line
+static inline csched_time cbench_now(void) { return csched_now(); }
 
-/// L5: how late each of `count` absolute sleeps of `span` ends, with a slack of 1 ns.
-void cbench_sleep_lateness(long count, csched_time span, csched_time *late);
-double cbench_threads(int threads, long n); // L8: each computes fib(n)
+// MARK: threads
 
-/// Keeps the calling thread, and those that it makes, on one processor, where that is allowed.
-void cbench_pin(int processor);
+/// Where two threads are: as the system likes, each on a processor of its own, or both on one.
+typedef enum cbench_placement { CBENCH_FREE, CBENCH_APART, CBENCH_TOGETHER } cbench_placement;
+
+typedef struct cbench_crew cbench_crew;
+
+/// Does: runs `body(context, crew, index)` on so many threads, index 0 up. Each calls cbench_crew_start once, when it is ready.
+/// Returns: the nanoseconds from when all had until the last one's cbench_crew_end, or its return.
+double cbench_crew_run(int threads, cbench_placement placement, void (*body)(void *, cbench_crew *, int),
+                       void *context);
+csched_time cbench_crew_start(cbench_crew *crew, int index);
+void cbench_crew_end(cbench_crew *crew, int index);
+void cbench_crew_meet(cbench_crew *crew); // waits until all are there
+
+/// Keeps the calling thread on the processor number `index` of those that the process has, where that is allowed; -1: on any again.
+void cbench_pin(int index);
+
+/// Has the library waited once on a thread with all processors: what it finds out about the machine then is the process's, not a pinned
+/// thread's. To be called before the first cbench_pin; not in a process that is to have one thread.
+void cbench_warm(void);
+
+int cbench_processors(void);
+
+/// Works for about that many nanoseconds.
+void cbench_work(int nanoseconds);
+
+/// Has the C library keep freed memory: or a sample would pay for page faults because the one before it gave memory back.
+void cbench_keep_memory(void);
 
 /// The next of a sequence that looks random (xorshift64*).
 static inline uint64_t cbench_random(uint64_t *state) {
@@ -31,53 +45,115 @@ static inline uint64_t cbench_random(uint64_t *state) {
   return *state * 2685821657736338717u >> 16;
 }
 
-// Locks.
-typedef enum cbench_lock { CBENCH_OURS, CBENCH_PTHREAD, CBENCH_ADAPTIVE } cbench_lock;
-double cbench_lock_alone(cbench_lock lock, long count);
+// MARK: limits of the machine
 
-/// `count` sections in all, by `threads` threads: `inside` nanoseconds of work in each, `outside` between two.
-double cbench_lock_contended(cbench_lock lock, int threads, long count, int inside, int outside);
+double cbench_cas_store(long count);     // L0: one compare-and-exchange and one plain release store
+double cbench_cas_cas(long count);       // L0s: the symmetric pair
+double cbench_line_transfer(long count); // L1: one way, between two pinned threads; as seen on a round trip
+double cbench_shared_add(int threads, cbench_placement, long count); // L2: fetch_add on one line, `count` in all
+double cbench_futex_round_trip(cbench_placement, long count);        // L3
+double cbench_epoll_round_trip(long count);                          // L4: an eventfd each way, on one processor
+double cbench_list(long count);          // L6: into a list of a million at random, and out again
+double cbench_indirect_call(long count); // L7
+double cbench_malloc_free(long count);   // L7
+double cbench_hot_cas(long count);       // a bare compare-and-exchange on a hot line
 
-/// Works for about that many nanoseconds.
-void cbench_work(int nanoseconds);
+/// L5: how late each of `count` absolute sleeps of `span` ends, with a slack of 1 ns.
+void cbench_sleep_lateness(long count, csched_time span, csched_time *late);
+double cbench_threads(int threads, long n); // L8: each computes fib(n)
 
-// The trampoline.
+// MARK: contenders, by kind and number
+
+typedef enum cbench_kind {
+  CBENCH_LOCKS,
+  CBENCH_QUEUES,
+  CBENCH_SLEEPING_QUEUES, ///< whose consumer sleeps when there is nothing
+  CBENCH_POOLS,
+  CBENCH_TIMERS,
+  CBENCH_TRIPS,
+  CBENCH_HOSTED_TRIPS,
+  CBENCH_KINDS,
+} cbench_kind;
+
+/// Does: adds what the system's libraries have, where they are installed. Returns: NULL, or the name of what is missing, number `index`.
+void cbench_load_system(void);
+const char *cbench_missing(int index);
+
+/// Does: adds what the library at `path` has. Returns: NULL, or why it has not.
+const char *cbench_load(const char *path);
+
+int cbench_count(cbench_kind kind);
+const char *cbench_name(cbench_kind kind, int index);
+
+/// Returns: whether somebody stands before the C library's malloc or syscall, as a counter or another allocator does.
+bool cbench_is_interposed(void);
+
+// MARK: locks
+
+double cbench_lock_alone(int lock, long count);
+
+typedef struct cbench_waits {
+  double section; ///< nanoseconds from one to the next
+  double longest; ///< nanoseconds of the longest wait; looked for only when asked to, because that takes time
+  double passed;  ///< the most sections of others during a wait; the same
+} cbench_waits;
+
+/// Threads that contend for a lock for so long: `inside` nanoseconds of work in each section, `outside` between two.
+cbench_waits cbench_lock_contended(int lock, int threads, cbench_placement, double seconds, int inside, int outside,
+                                   bool looks);
+
+// MARK: queues
+
 double cbench_trampoline_nested(long count);
 double cbench_trampoline_chain(long count);
 
-// Run queues: ours, and an exchange-linked one.
-typedef enum cbench_queue { CBENCH_TREIBER, CBENCH_EXCHANGE } cbench_queue;
-double cbench_queue_push(cbench_queue queue, long count);
-double cbench_queue_many(cbench_queue queue, int producers, long count);
+double cbench_queue_push(int queue, long count);                                               // the pops are not timed
+double cbench_queue_many(cbench_kind, int queue, int producers, cbench_placement, long count); // until all are taken
 
-// Timers: `waiting` of them are pending, for good; one number for each process.
-double cbench_timer(long waiting, long count); // one more goes in, and out
-double cbench_timer_replaced(long waiting,
-                             long count); // one of the pending, at random, goes out, and in for another time
+/// Submissions to a thread that is busy with something else, until they are done, or until all have run.
+double cbench_submit_ours(bool until_run, long count);
+double cbench_submit_dispatch(bool until_run, long count);
 
-// The pool. `batch` 1: one by one.
-double cbench_pool_submit(long batch, long count);
+/// `count` round trips, each into `took`; `gap` microseconds of sleep before each, 0: none.
+void cbench_trips(cbench_kind, int trip, cbench_placement, int gap, long count, uint64_t *took);
+
+// MARK: timers: `pending` of them wait, for good; one number and one contender for each process
+
+long cbench_timers_most(int timers);
+bool cbench_timers_can_replace(int timers);
+double cbench_timers_newest(int timers, long pending, long count);
+double cbench_timers_replaced(int timers, long pending, long count);
+
+// MARK: the pool and what stands on it
+
+bool cbench_pool_can_run(int pool);
+bool cbench_pool_can_fork(int pool);
+double cbench_pool_run(int pool, long count);
+double cbench_pool_fib(int pool, int n, int leaf); // with warm workers
+double cbench_pool_batch(long batch, long count);  // ours
 
 enum { CBENCH_FIB_LEAF = 14, CBENCH_SUM_LEAF = 512 }; // about a microsecond each
 long cbench_fib(long n);
-long cbench_fib_forked(long n);
 long cbench_sum(long from, long to);
 long cbench_sum_forked(long to);
 
 double cbench_serial_sync(long count);
+double cbench_serial_chain(long count);
+double cbench_dispatch_sync(long count);
+double cbench_dispatch_chain(long count);
+double cbench_dispatch_nested(long count); // a serial queue that its own work submits to
+double cbench_dispatch_self_chain(long count);
 
-// Two loops, each driven by a host that waits for its descriptor.
-double cbench_hosted_round_trip(long count);
+// MARK: counts, in a process where BenchCounts is preloaded; -1 elsewhere
 
-// Other libraries' loops, if they are installed: a timer's insertion and cancellation on its loop's own thread, with so many pending in
-// this process; a round trip between two loops.
-bool cbench_has_uv(void);
-double cbench_uv_timer(long waiting, long count);
-double cbench_uv_round_trip(long count);
-bool cbench_has_glib(void);
-double cbench_glib_timer(long waiting, long count);
+long cbench_counted_allocations(void);
+long cbench_counted_futexes(void);
 
-// How often the process has called the kernel's futex, through the C library.
-long cbench_futex_calls(void);
+// MARK: memory
+
+/// So many jobs or timers wait, for good: memory of the caller's included.
+void cbench_wait_jobs(long count);
+void cbench_dispatch_wait_jobs(long count);
+void cbench_wait_timers(int timers, long count);
 
 #endif

@@ -1,3 +1,4 @@
+import BenchKit
 import Foundation
 import Scheduler
 
@@ -21,7 +22,7 @@ private func activity(of name: String) -> (sleeps: Int, ticks: Int) {
 
 /// What eight idle threads do in a second.
 private func idle(_ figure: @escaping @Sendable ((sleeps: Int, ticks: Int)) -> Double) -> Measure {
-  .figure {
+  .figures(rounds: 3) {
     let schedulers = (0..<8).compactMap { _ in try? ThreadScheduler(name: "idle") }
     for scheduler in schedulers { scheduler.schedule {} }
     usleep(50_000)
@@ -30,21 +31,17 @@ private func idle(_ figure: @escaping @Sendable ((sleeps: Int, ticks: Int)) -> D
     let after = activity(of: "idle")
     for scheduler in schedulers { scheduler.stop() }
     for scheduler in schedulers { scheduler.join() }
-    return figure((after.sleeps - before.sleeps, after.ticks - before.ticks))
+    return [figure((after.sleeps - before.sleeps, after.ticks - before.ticks))]
   }
 }
 
 let idleRows = [
   Row(
-    id: "H4", work: "wakeups of eight idle threads", unit: "a second",
-    contenders: [Contender(name: "ThreadScheduler", role: .ours, measure: idle { Double($0.sleeps) })],
-    targets: [.fixed(0, "0")]),
+    "H4", "wakeups of eight idle threads", unit: "a second",
+    [Contender("ThreadScheduler", .ours, idle { Double($0.sleeps) })], targets: [.promise(0, "0")]),
   Row(
-    id: "H4c", work: "processor time of eight idle threads", unit: "%",
-    contenders: [
-      Contender(
-        name: "ThreadScheduler", role: .ours,
-        measure: idle { Double($0.ticks) * 100 / Double(sysconf(Int32(_SC_CLK_TCK))) })
-    ],
-    targets: [.fixed(0.1, "≤0.1 %")]),
+    "H4c", "processor time of eight idle threads", unit: "%",
+    [
+      Contender("ThreadScheduler", .ours, idle { Double($0.ticks) * 100 / Double(sysconf(Int32(_SC_CLK_TCK))) })
+    ], targets: [.promise(0.1, "≤0.1 %")]),
 ]

@@ -1,3 +1,4 @@
+import BenchKit
 import CBench
 import Dispatch
 import Foundation
@@ -13,71 +14,58 @@ private let nioPool: NIOThreadPool = {
   return pool
 }()
 
-/// Times `count` empty jobs, from the first submission until the last one has begun.
-private func empty(_ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> @Sendable (Int) -> Double
-{
-  { count in
-    let last = DispatchSemaphore(value: 0)
+// MARK: empty jobs
+
+private let left = Atomic(0), last = DispatchSemaphore(value: 0)
+
+/// Times `count` closures that only count themselves and capture nothing, from the first submission until all have run.
+private func untilAllRan(_ submit: @escaping Submit) -> Measure {
+  .operations(slices: 1, least: Scale.isQuick ? 100_000 : 1_000_000) { count in
+    left.store(count, ordering: .relaxed)
     return time {
-      for _ in 1..<max(2, count) { submit {} }
-      submit { last.signal() }
+      for _ in 0..<count {
+        submit { if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { last.signal() } }
+      }
       last.wait()
     }
   }
 }
 
-// MARK: fork and join
+/// Foundation's takes some microseconds for each: a fiftieth of the million says as much.
+private let operations = OperationQueue()
 
-private func fib(_ n: Int) -> Int {
-  if n <= CBENCH_FIB_LEAF { return cbench_fib(n) }
-  return inTwo({ fib(n - 1) }, { fib(n - 2) })
-}
-
-private func sum(_ from: Int, _ to: Int) -> Int {
-  if to - from <= CBENCH_SUM_LEAF { return cbench_sum(from, to) }
-  let middle = from + (to - from) / 2
-  return inTwo({ sum(from, middle) }, { sum(middle, to) })
-}
-
-private func inTwo(_ first: @Sendable () -> Int, _ second: @Sendable () -> Int) -> Int {
-  withUnsafeTemporaryAllocation(of: Int.self, capacity: 2) { results in
-    nonisolated(unsafe) let results = results
-    DispatchQueue.concurrentPerform(iterations: 2) { results[$0] = $0 == 0 ? first() : second() }
-    return results[0] &+ results[1]
+private func operationsUntilAllRan(_ count: Int) -> Measure {
+  .figures(rounds: 12) {
+    left.store(count, ordering: .relaxed)
+    let took = time {
+      for _ in 0..<count {
+        operations.addOperation {
+          if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { last.signal() }
+        }
+      }
+      last.wait()
+    }
+    return [took / Double(count)]
   }
 }
 
-/// How many times faster `body` is than `plain`, which computes the same on one thread.
-private func speedUp(_ plain: @escaping @Sendable () -> Int, _ body: @escaping @Sendable () -> Int) -> Measure {
-  .figure(rounds: 12) {
-    var expected = 0, found = 0
-    let alone = time { expected = plain() }, together = time { found = body() }
-    precondition(found == expected, "computed wrongly")
-    return alone / together
-  }
-}
+private let aMillion = 1_000_000
 
-private func forked(
-  _ id: String, _ work: String, _ plain: @escaping @Sendable () -> Int, _ ours: @escaping @Sendable () -> Int,
-  _ dispatch: @escaping @Sendable () -> Int
-) -> Row {
-  Row(
-    id: id, work: work, unit: "×",
-    contenders: [
-      Contender(name: "csched_pool_fork", role: .ours, measure: speedUp(plain, ours)),
-      Contender(name: "concurrentPerform", role: .dispatch, measure: speedUp(plain, dispatch)),
-    ],
-    targets: [
-      .atLeast(0.9, of: .limit("L8"), "L8"),
-      .atLeast(2, of: .peer("concurrentPerform"), "concurrentPerform"),
-    ])
+private func inC() -> [Contender] {
+  contenders(CBENCH_POOLS, where: cbench_pool_can_run) { pool in
+    .operations(slices: 1, least: aMillion) { cbench_pool_run(pool, $0) }
+  }
+    + Peers.helpers.map { helper in
+      Contender(
+        helper.name, .peer, .asked(rounds: 12, helper, request: "pool \(aMillion)", operations: Double(aMillion)))
+    }
 }
 
 // MARK: blocked
 
 /// Milliseconds until a job runs that was submitted when each processor's worker is blocked; 2000 at the most.
-private func blocked(rounds: Int, _ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> Measure {
-  .figure(rounds: rounds) {
+private func blocked(rounds: Int, _ submit: @escaping Submit) -> Measure {
+  .figures(rounds: rounds) {
     let count = ProcessInfo.processInfo.activeProcessorCount
     let began = DispatchSemaphore(value: 0), gate = DispatchSemaphore(value: 0), ended = DispatchSemaphore(value: 0)
     for _ in 0..<count {
@@ -88,44 +76,38 @@ private func blocked(rounds: Int, _ submit: @escaping @Sendable (@escaping @Send
       }
     }
     for _ in 0..<count { began.wait() }
-    let start = MonotonicTime.now.nanoseconds, next = DispatchSemaphore(value: 0)
+    let start = cbench_now(), next = DispatchSemaphore(value: 0)
     submit { next.signal() }
     let isLate = next.wait(timeout: .now() + 2) == .timedOut
-    let took = isLate ? 2e9 : Double(MonotonicTime.now.nanoseconds - start)
+    let took = isLate ? 2e9 : Double(cbench_now() - start)
     for _ in 0..<count { gate.signal() }
     for _ in 0..<count { ended.wait() }
     if isLate { next.wait() }
-    return took / 1e6
+    return [took / 1e6]
   }
 }
 
 let poolRows = [
   Row(
-    id: "P1c", work: "empty jobs to the pool, in C; each",
-    contenders: [.ours("csched_pool_submit") { cbench_pool_submit(1, $0) }],
+    "P1c", "a million empty jobs to the pool from outside, until all have run, in C; each", inC(),
+    targets: [.limit("L7", 3), .best(1)]),
+  Row(
+    "P1b", "the same in batches of 256",
+    [Contender("csched_pool", .ours, .operations(slices: 1, least: aMillion) { cbench_pool_batch(256, $0) })],
     targets: [.limit("L7", 3)]),
   Row(
-    id: "P1b", work: "the same in batches of 256",
-    contenders: [.ours("csched_pool_submit_batch") { cbench_pool_submit(256, $0) }],
-    targets: [.limit("L7", 3)]),
+    "P1", "a million closures to the pool from outside, until all have run, in Swift; each",
+    [
+      Contender("ConcurrentScheduler", .ours, untilAllRan { workers.schedule($0) }),
+      Contender("global async", .dispatch, untilAllRan { global.async(execute: $0) }),
+      Contender("NIOThreadPool", .peer, untilAllRan { work in nioPool.submit { _ in work() } }),
+      Contender("Task.detached", .peer, untilAllRan { work in Task.detached { work() } }),
+      Contender("OperationQueue", .peer, operationsUntilAllRan(aMillion / 50)),
+    ], targets: [.scaled(45), .peer("global async", 0.3)]),
   Row(
-    id: "P1", work: "empty closures to the pool, in Swift; each",
-    contenders: [
-      .ours("ConcurrentScheduler", empty { workers.schedule($0) }),
-      .dispatch("global async", empty { global.async(execute: $0) }),
-      .peer("NIOThreadPool", empty { work in nioPool.submit { _ in work() } }),
-    ], targets: [.limit("L7", 3), .peer("global async", 0.25)]),
-  forked(
-    "P2f", "fork and join: speed-up of fib(32), leaves of 1 µs", { cbench_fib(32) }, { cbench_fib_forked(32) },
-    { fib(32) }),
-  forked(
-    "P2s", "fork and join: speed-up of a sum over 4 M, leaves of 1 µs", { cbench_sum(0, 1 << 22) },
-    { cbench_sum_forked(1 << 22) },
-    { sum(0, 1 << 22) }),
-  Row(
-    id: "P4", work: "until the next job runs when every worker is blocked; at most 2000", unit: "ms",
-    contenders: [
-      Contender(name: "ConcurrentScheduler", role: .ours, measure: blocked(rounds: 12) { workers.schedule($0) }),
-      Contender(name: "global async", role: .dispatch, measure: blocked(rounds: 2) { global.async(execute: $0) }),
-    ], targets: [.fixed(10, "≤10 ms")]),
+    "P4", "until the next job runs when every worker is blocked; at most 2000", unit: "ms",
+    [
+      Contender("ConcurrentScheduler", .ours, blocked(rounds: 12) { workers.schedule($0) }),
+      Contender("global async", .dispatch, blocked(rounds: 3) { global.async(execute: $0) }),
+    ], targets: [.promise(10, "≤10 ms")]),
 ]

@@ -1,3 +1,4 @@
+import BenchKit
 import CBench
 import Dispatch
 import Foundation
@@ -10,16 +11,40 @@ let nioLoop = nioGroup.next()
 let thread = try! ThreadScheduler(name: "bench")
 let serial = DispatchQueue(label: "bench")
 
+typealias Work = @Sendable () -> Void
+typealias Submit = @Sendable (@escaping Work) -> Void
+
+/// Ours, Dispatch and NIO, as they take a closure.
+private let takers: [(name: String, role: Contender.Role, submit: Submit)] = [
+  ("ThreadScheduler", .ours, { thread.schedule($0) }),
+  ("serial async", .dispatch, { serial.async(execute: $0) }),
+  ("NIO execute", .peer, { nioLoop.execute($0) }),
+]
+
+private func all(slices: Int = 10, least: Int = 1, _ body: @escaping @Sendable (Int, @escaping Submit) -> Double)
+  -> [Contender]
+{
+  takers.map { name, role, submit in
+    Contender(name, role, .operations(slices: slices, least: least) { body($0, submit) })
+  }
+}
+
+// MARK: one producer
+
+final class Captured: Sendable {}
+
+@inline(never) func use(_ object: Captured, _ number: Int) {}
+
 /// Times `count` submissions while the consumer is busy with something else; their execution is not timed.
-private func submissions(_ count: Int, _ submit: (@escaping @Sendable () -> Void) -> Void) -> Double {
+private func submissions(_ count: Int, _ submit: Submit, _ some: (Int) -> Void) -> Double {
   // Some thousands at a time, so that what is measured is a queue and not the growth of the heap.
   var took = 0.0, left = count
   while left > 0 {
-    let some = min(left, 4_096)
-    left -= some
+    let most = min(left, 4_096)
+    left -= most
     let busy = DispatchSemaphore(value: 0), done = DispatchSemaphore(value: 0)
     submit { busy.wait() }
-    took += time { for _ in 0..<some { submit {} } }
+    took += time { some(most) }
     submit { done.signal() }
     busy.signal()
     done.wait()
@@ -27,62 +52,142 @@ private func submissions(_ count: Int, _ submit: (@escaping @Sendable () -> Void
   return took
 }
 
-/// Times four threads that submit `count` in all, until all have run.
-private func fourProducers(_ count: Int, _ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void)
-  -> Double
-{
+private let captured = Captured()
+
+/// Times submissions until all have run.
+private func untilRun(_ count: Int, _ submit: Submit) -> Double {
   let done = DispatchSemaphore(value: 0)
   return time {
-    for _ in 0..<4 {
-      Thread.detachNewThread {
-        for _ in 0..<(count / 4) { submit {} }
+    for _ in 1..<max(2, count) { submit {} }
+    submit { done.signal() }
+    done.wait()
+  }
+}
+
+// MARK: some producers
+
+/// Times so many threads, which are there and begin together, until what they have submitted has run. Index 0 waits for that.
+private func many(_ producers: Int) -> @Sendable (Int, @escaping Submit) -> Double {
+  { count, submit in
+    let done = DispatchSemaphore(value: 0), each = count / producers + 1
+    let took = crew(producers + 1) { member in
+      member.start()
+      if member.index == 0 {
+        for _ in 0..<producers { done.wait() }
+      } else {
+        for _ in 1..<each { submit {} }
         submit { done.signal() }
       }
+      member.end()
     }
-    for _ in 0..<4 { done.wait() }
+    return took * Double(count) / Double(each * producers)
   }
 }
 
 /// How many calls of the kernel's futex a thousand closures cost, from four threads that never pause.
-private func futexes(_ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> Measure {
-  .figure(rounds: 12) {
-    let before = cbench_futex_calls(), count = 200_000
-    _ = fourProducers(count, submit)
-    return Double(cbench_futex_calls() - before) / Double(count) * 1_000
+private func futexes(_ submit: @escaping Submit) -> Measure {
+  .aside(rounds: 12, counted: true) {
+    let count = 200_000, run = many(4)
+    _ = run(count, submit)
+    let before = cbench_counted_futexes()
+    guard before >= 0 else { return [] }
+    _ = run(count, submit)
+    return [Double(cbench_counted_futexes() - before) / Double(count) * 1_000]
   }
 }
 
-let queueRows = [
+/// At least so many jobs for each sample; in C twice as many, so that each of four producers lasts longer than a turn on the processor.
+private let aMillion = 1_000_000
+
+private func bareQueue(_ producers: Int32, _ placement: cbench_placement = CBENCH_FREE) -> [Contender] {
+  contenders(CBENCH_QUEUES) { queue in
+    .operations(slices: 1, least: 2 * aMillion) { cbench_queue_many(CBENCH_QUEUES, queue, producers, placement, $0) }
+  }
+}
+
+private func sleepingQueue(_ producers: Int32, _ placement: cbench_placement = CBENCH_FREE) -> [Contender] {
+  contenders(CBENCH_SLEEPING_QUEUES) { queue in
+    .operations(slices: 1, least: aMillion) {
+      cbench_queue_many(CBENCH_SLEEPING_QUEUES, queue, producers, placement, $0)
+    }
+  }
+}
+
+/// A sample of a million jobs from a caller on one processor to a consumer on another, in a process of their own; each job.
+private func pinned(_ body: @escaping @Sendable (Int) -> Double) -> Measure {
+  apart({ _ = body(1_000) }) {
+    _ = body(aMillion)  // its memory is there
+    return [body(aMillion) / Double(aMillion)]
+  }
+}
+
+private func pinned(_ body: @escaping @Sendable (Int, @escaping Submit) -> Double) -> [Contender] {
+  takers.map { name, role, submit in Contender(name, role, pinned { body($0, submit) }) }
+}
+
+private let oneProducer: [Row] = [
   Row(
-    id: "M1c", work: "push on a run queue, consumer awake, in C",
-    contenders: [
-      .ours("csched_mpsc") { cbench_queue_push(CBENCH_TREIBER, $0) },
-      .peer("exchange-linked queue") { cbench_queue_push(CBENCH_EXCHANGE, $0) },
-    ], targets: [.limit("CAS", 1.3)]),
+    "M1c", "push on a bare run queue, consumer awake, in C",
+    contenders(CBENCH_QUEUES) { queue in .operations(slices: 10, least: 1_024) { cbench_queue_push(queue, $0) } },
+    targets: [.limit("CAS", 1.3)]),
   Row(
-    id: "M1", work: "submit a closure to a busy thread, in Swift",
-    contenders: [
-      .ours("ThreadScheduler") { n in submissions(n) { thread.schedule($0) } },
-      .dispatch("serial async") { n in submissions(n) { serial.async(execute: $0) } },
-      .peer("NIO execute") { n in submissions(n) { nioLoop.execute($0) } },
-    ], targets: [.limit("L7", 3), .peer("serial async", 0.1)]),
+    "M1t", "submit a job to a busy thread, in C",
+    [
+      .ours("csched_thread_submit") { cbench_submit_ours(false, $0) },
+      .dispatch("dispatch_async_f") { cbench_submit_dispatch(false, $0) },
+    ], targets: [.peer("dispatch_async_f", 0.3)]),
   Row(
-    id: "M2c", work: "4 producers, 1 consumer, in C; each job",
-    contenders: [
-      .ours("csched_mpsc") { cbench_queue_many(CBENCH_TREIBER, 4, $0) },
-      .peer("exchange-linked queue") { cbench_queue_many(CBENCH_EXCHANGE, 4, $0) },
-    ], targets: [.limit("L2", 2), .best(1)]),
+    "M1tr", "the same, until all have run",
+    [
+      Contender(
+        "csched_thread_submit", .ours, .operations(slices: 1, least: aMillion) { cbench_submit_ours(true, $0) }),
+      Contender(
+        "dispatch_async_f", .dispatch, .operations(slices: 1, least: aMillion) { cbench_submit_dispatch(true, $0) }),
+    ], targets: [.peer("dispatch_async_f", 0.3)]),
   Row(
-    id: "M2", work: "4 producers, 1 consumer, in Swift; each closure run",
-    contenders: [
-      .ours("ThreadScheduler") { n in fourProducers(n) { thread.schedule($0) } },
-      .dispatch("serial async") { n in fourProducers(n) { serial.async(execute: $0) } },
-      .peer("NIO execute") { n in fourProducers(n) { nioLoop.execute($0) } },
-    ], targets: [.peer("serial async", 0.2)]),
+    "M1tr-pinned", apartText,
+    [
+      Contender("csched_thread_submit", .ours, pinned { cbench_submit_ours(true, $0) }),
+      Contender("dispatch_async_f", .dispatch, pinned { cbench_submit_dispatch(true, $0) }),
+    ], targets: [.peer("dispatch_async_f", 0.3)]),
   Row(
-    id: "M3", work: "the same: futex calls for a thousand closures", unit: "calls",
-    contenders: [
-      Contender(name: "ThreadScheduler", role: .ours, measure: futexes { thread.schedule($0) }),
-      Contender(name: "serial async", role: .dispatch, measure: futexes { serial.async(execute: $0) }),
-    ], targets: [.fixed(1, "<1")]),
+    "M1", "submit a closure to a busy thread, in Swift: no captures",
+    all { count, submit in submissions(count, submit) { for _ in 0..<$0 { submit {} } } },
+    targets: [.scaled(12), .peer("serial async", 0.2)]),
+  Row(
+    "M1v", "the same with two captures",
+    all { count, submit in
+      submissions(count, submit) { for i in 0..<$0 { submit { [captured] in use(captured, i) } } }
+    }, targets: [.scaled(30), .peer("serial async", 0.35)]),
+  Row(
+    "M1r", "the same, no captures, until all have run", all(slices: 1, least: aMillion, untilRun),
+    targets: [.scaled(30), .peer("serial async", 0.25)]),
+  Row("M1r-pinned", apartText, pinned(untilRun), targets: [.peer("serial async", 0.25)]),
 ]
+
+private func producers(_ count: Int) -> [Row] {
+  let who = count == 1 ? "1 producer" : "\(count) producers"
+  let bare = Row(
+    "M2c-\(count)", "\(who), 1 consumer that is awake, bare queue, in C; each job", bareQueue(Int32(count)),
+    targets: [.best(1)])
+  let sleeping = Row(
+    "M4-\(count)", "\(who), 1 consumer that sleeps when there is nothing, in C; each job",
+    sleepingQueue(Int32(count)), targets: [.best(1)])
+  let closures = Row(
+    "M2-\(count)", "\(who), 1 consumer, in Swift; each closure run", all(slices: 1, least: aMillion, many(count)),
+    targets: [.peer("serial async", 0.35)])
+  if count > 1 { return [bare, sleeping, closures] }
+  return [
+    bare, Row("M2c-1-pinned", apartText, bareQueue(1, CBENCH_APART), targets: [.best(1)]),
+    sleeping, Row("M4-1-pinned", apartText, sleepingQueue(1, CBENCH_APART), targets: [.best(1)]),
+    closures, Row("M2-1-pinned", apartText, pinned(many(1)), targets: [.peer("serial async", 0.35)]),
+  ]
+}
+
+let queueRows: [Row] =
+  oneProducer + [1, 2, 4].flatMap(producers) + [
+    Row(
+      "M3", "4 producers: futex calls for a thousand closures, counted in an untimed process", unit: "calls",
+      takers.filter { $0.role != .peer }.map { Contender($0.name, $0.role, futexes($0.submit)) },
+      targets: [.promise(1, "<1")])
+  ]

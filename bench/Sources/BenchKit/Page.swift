@@ -1,13 +1,13 @@
 import Foundation
 
 /// One page with a bar chart for each row; it needs nothing from elsewhere.
-struct HTMLReport {
-  let machine: Machine
-  let rounds: Int
-  let rows: [RowResult]
+public struct Page {
+  let report: Report
 
-  var text: String {
-    let limits = TableReport(rows: rows).limits
+  public init(_ report: Report) { self.report = report }
+
+  public var text: String {
+    let machine = report.machine
     return """
       <!doctype html>
       <html lang="en">
@@ -17,48 +17,49 @@ struct HTMLReport {
       <style>\(style)</style>
       <h1>Scheduler: benchmark</h1>
       <p>\(escape(machine.processor)), \(machine.processors) processors · \(escape(machine.system)), Linux \(escape(machine.kernel)) ·
-      Swift \(machine.swift) · \(escape(machine.date)) · <code>\(escape(machine.command))</code>, \(rounds) rounds</p>
-      <p>Bars are medians, lines from the least to the most. Shorter is better. Everything in a chart was measured in turn, in the
-      same run: compare the bars, not the nanoseconds. A difference under 15 % is none.</p>
+      Swift \(machine.swift) · \(escape(machine.date)) · <code>\(escape(machine.command))</code>,
+      \(report.rounds) rounds in each of \(report.runs) process(es)</p>
+      <p>Bars are medians, lines from the least to the most of the rounds. Shorter is better, but for speed-ups (×). Everything in a chart was
+      measured in turn, in the same run: compare the bars, not the nanoseconds. A difference under 15 % is none.</p>
       <section>
       <h2>The limits of the machine</h2>
-      <dl>\(rows.filter(\.isLimit).map(limit).joined(separator: "\n"))</dl>
+      <dl>\(report.rows.filter(\.isLimit).map(limit).joined(separator: "\n"))</dl>
       </section>
-      \(rows.filter { !$0.isLimit }.map { section($0, limits) }.joined(separator: "\n"))
+      \(report.rows.filter { !$0.isLimit }.map(section).joined(separator: "\n"))
+      <p>\(report.notes.map { "Left out: " + escape($0) }.joined(separator: "<br>"))</p>
       </html>
       """
   }
 
-  private func limit(_ row: RowResult) -> String {
-    "<dt><small>\(escape(row.row.id))</small> \(escape(row.row.work))</dt><dd>\(row.ours?.median.short ?? "–") \(row.row.unit)</dd>"
+  private func limit(_ row: Report.Row) -> String {
+    "<dt><small>\(escape(row.id))</small> \(escape(row.work))</dt><dd>\(row.ours?.median.short ?? "–") \(row.unit)</dd>"
   }
 
-  private func section(_ row: RowResult, _ limits: [String: Double]) -> String {
+  private func section(_ row: Report.Row) -> String {
     // A bar that is very much longer than ours is cut off, or ours could not be seen.
-    let longest = row.results.map(\.most).filter(\.isFinite).max() ?? 1
-    let bound = min(longest, max((row.ours?.median ?? longest) * 12, 1e-9))
-    let targets = row.row.targets.map { target -> String in
-      let verdict = target.verdict(row, limits: limits)
-      return "<li class=\"\(verdict.map { "\($0)" } ?? "")\">\(verdict?.rawValue ?? "?") \(escape(target.text))</li>"
+    let longest = row.contenders.map(\.max).max() ?? 1
+    let bound = max(min(longest, max((row.ours?.median ?? longest) * 12, 1e-9)), 1e-9)
+    let targets = row.targets.map { target in
+      "<li class=\"\(target.verdict?.rawValue ?? "")\">\(target.verdict?.mark ?? "?") \(escape(target.text))</li>"
     }
+    let references = row.references.map { "<li>reference: \(escape($0))</li>" }
     return """
       <section>
-      <h2><small>\(escape(row.row.id))</small> \(escape(row.row.work))</h2>
-      \(row.results.map { bar($0, unit: row.row.unit, bound: max(bound, 1e-9)) }.joined(separator: "\n"))
-      <ul>\(targets.joined())</ul>
+      <h2><small>\(escape(row.id))</small> \(escape(row.work))</h2>
+      \(row.contenders.map { bar($0, unit: row.unit, bound: bound) }.joined(separator: "\n"))
+      <ul>\((targets + references).joined())</ul>
       </section>
       """
   }
 
-  private func bar(_ result: Result, unit: String, bound: Double) -> String {
+  private func bar(_ result: Report.Contender, unit: String, bound: Double) -> String {
     func percent(_ value: Double) -> String { String(format: "%.2f%%", max(0, min(1, value / bound)) * 100) }
-    let high = result.percentile99.map { ", p99 \($0.short)" } ?? ""
     return """
-      <div class="bar \(result.contender.role)\(result.median > bound ? " cut" : "")"><span>\(escape(result.contender.name))</span>
-      <svg role="img" aria-label="\(escape(result.contender.name)): \(result.median.short) \(unit)">
+      <div class="bar \(result.role)\(result.median > bound ? " cut" : "")"><span>\(escape(result.name))</span>
+      <svg role="img" aria-label="\(escape(result.name)): \(result.median.short) \(unit)">
       <rect width="\(percent(result.median))" height="100%" rx="2"/>
-      <line x1="\(percent(result.least))" x2="\(percent(result.most))" y1="50%" y2="50%"/></svg>
-      <b>\(result.median.short) \(unit)\(high)</b></div>
+      <line x1="\(percent(result.min))" x2="\(percent(result.max))" y1="50%" y2="50%"/></svg>
+      <b>\(result.median.short) \(unit), p99 \(result.percentile99.short)</b></div>
       """
   }
 
