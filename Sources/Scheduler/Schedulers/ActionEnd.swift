@@ -62,9 +62,10 @@ struct ActionEnd: ~Copyable {
     // It may be over, or another thread be dropping it, or be about to.
     guard csched_job_cancel(job) == CSCHED_CANCEL_RUNNING else { return wait() }
     csched_pool_blocking_begin()
-    csched_job_cancel_and_wait(job)
+    let found = csched_job_cancel_and_wait(job)
     csched_pool_blocking_end()
-    wait()  // AE1: a run that ended its thread is over with the release, which comes after the core's wait
+    // AE1: it has ended in between; one that ended its thread is over with the release, which may be yet to come
+    if found != CSCHED_CANCEL_RUNNING { wait() }
   }
 
   /// Waits until it is over, unless this thread is inside. Requires that the job is not running, or that its run ends by ``end()``.

@@ -137,8 +137,8 @@ MUTANTS = [
     ("end of an action: a thread that is inside waits for itself", "ActionEnd", "while !isOver, inside.load(ordering: .relaxed) != csched_swift_thread_() {", "while !isOver {"),
     ("end of an action: nobody is inside", "ActionEnd", "inside.store(csched_swift_thread_(), ordering: .relaxed)", ""),
     ("end of an action: who waits does not look at a drop", "ActionEnd", "else { return wait() }", "else { return }"),
-    ("end of an action: who waits does not wait for the run", "ActionEnd", "csched_job_cancel_and_wait(job)", ""),
-    ("end of an action: who waits does not look at an end in between", "ActionEnd", "csched_pool_blocking_end() wait()", "csched_pool_blocking_end()"),
+    ("end of an action: who waits does not wait for the run", "ActionEnd", "let found = csched_job_cancel_and_wait(job)", "let found = CSCHED_CANCEL_RUNNING"),
+    ("end of an action: who waits does not look at an end in between", "ActionEnd", "if found != CSCHED_CANCEL_RUNNING { wait() }", ""),
     ("end of an action: it is never over", "ActionEnd", "word.exchange(Self.over, ordering: .releasing)", "word.load(ordering: .relaxed)"),
     ("periodic action: what is over keeps the scheduler", "PeriodicAction", "func letGo() { core.letGo()", "func letGo() {"),
     # VirtualAction.swift
