@@ -5,9 +5,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BENCH_ARGS ?=
 BUDGET ?= 3m
+MINUTES ?= 10
 TRAITS := --traits Combine
 
-.PHONY: help test check unit layers proofs lint check-model probes sanitize bench bench-peers bench-test format clean
+.PHONY: help test check unit layers proofs lint check-model probes sanitize bench bench-peers bench-test soak format clean
 
 help: ## says what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /'
@@ -26,8 +27,12 @@ check-model: ## model checks and mutants of the C core and the Swift module; BUD
 	@$(if $(ONLY),,Tools/promela)
 	@Tools/model $(BUDGET) $(if $(ONLY),--only '$(ONLY)')
 
-layers proofs lint probes: ## one gate alone
+layers proofs lint: ## one gate alone
 	@Tools/gates check --only $@
+
+probes: ## uses the package as others would
+	@Tools/setup test
+	@Tools/probes
 
 sanitize: ## one sanitizer alone: KIND=thread
 	@Tools/gates check --only $(or $(KIND),thread)
@@ -56,7 +61,5 @@ format: ## formats all sources
 clean: ## removes what was built
 	rm -rf .build .build-* bench/out
 
-.PHONY: soak
-MINUTES ?= 10
 soak: ## everything at once for ten minutes, with figures; MINUTES=60
 	@Tools/soak $(MINUTES)

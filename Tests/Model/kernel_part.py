@@ -8,7 +8,7 @@ import source
 
 FLAGS = ["-std=c11", "-O1", "-g", "-pthread", "-w"]
 TESTS = ["Tests/Standalone/main.c", "Tests/CTests/*.c", "Tests/Support/CTestSupport/*.c"]
-HEADERS = ["Sources/CScheduler/include", "Sources/CScheduler/core", "Tests/CTests/include", "Tests/CTests/include", "Tests/Support/CTestSupport/include"]
+HEADERS = ["Sources/CScheduler/include", "Sources/CScheduler/core", "Sources/CScheduler/platform", "Tests/CTests/include", "Tests/CTests/include", "Tests/Support/CTestSupport/include"]
 
 
 class KernelPart:

@@ -164,6 +164,7 @@ MUTANTS = [
      "if (CSCHED_UNLIKELY(csched_load_relaxed(&job->state) != RUNNING)) panic_in_use(job);",
      ""),
     ("a queue comes to a job that is idle", "core/job.c", "", "if (CSCHED_UNLIKELY(found != CANCELLED)) panic_in_use(job);", ""),
+    ("a cancelled job is not passed on", "core/job.c", "csched_job_perform_", "pass_husk(job, found);", ""),
     ("a cancelled husk is not released", "core/job.c", "csched_job_end_cancel_", "end(job);", "csched_store_release(&job->state, (uint32_t)IDLE);"),
     # levels.c
     ("a job that is left has not ended", "core/levels.c", "", "if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job);", ""),
@@ -519,9 +520,16 @@ MUTANTS = [
 KERNELS = {
     "wakes that have come are not looked at": "fd_",
     "planted: stale events go by the number alone": "fd_",
+    "the wait for a timer does not look whether its run was left": "unwind_timer", "a loop that is being destroyed may be destroyed": "loop_destroyed",
+    "a nice value above the highest is believed": "env_root",
 }
 BY_KERNELS = [
     ("wakes that have come are not looked at", "core/loop_fd.c", "", "if (is_open(fds)) collect(fds, false);", ""),
+    ("the wait for a timer does not look whether its run was left", "core/timer.c", "csched_timer_cancel_and_wait",
+     "csched_level_look_(CSCHED_CALLER_FRAME());", ""),
+    ("a loop that is being destroyed may be destroyed", "core/loop.c", "csched_loop_free_",
+     'loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";', ""),
+    ("a nice value above the highest is believed", "platform/linux.c", "csched_os_thread_set_nice_", "if (nice > MOST) nice = MOST;", "(void)MOST;"),
     ("planted: stale events go by the number alone", "core/loop_fd.c", "E3",
      "if (source == NULL || source->serial != events[i].tag >> 32) {", "if (source == NULL) {"),
 ]

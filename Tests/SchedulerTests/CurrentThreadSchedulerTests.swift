@@ -1,3 +1,4 @@
+import CTestSupport
 import Foundation
 import Scheduler
 import TestSupport
@@ -225,5 +226,5 @@ private let stackBase = FirstValue()
 /// is given up first.
 private func endThread(_ owned: consuming some AnyObject) {
   _ = consume owned
-  Thread.exit()
+  ctest_end_thread()
 }

@@ -142,3 +142,5 @@ void ctest_on_one_processor(void (*body)(void *), void *context) {
   body(context);
   sched_setaffinity(0, sizeof usable, &usable);
 }
+
+void ctest_end_thread(void) { pthread_exit(NULL); }

@@ -49,6 +49,10 @@ int64_t ctest_thread_processor_time(uint32_t thread);
 int64_t ctest_thread_run_delay(uint32_t thread);
 /// Resident memory of the process, in bytes.
 int64_t ctest_resident_bytes(void);
+/// Ends the calling thread, from the middle of whatever it is doing. In C, whose compiler tells AddressSanitizer that what is marked on the
+/// stack is left.
+void ctest_end_thread(void) CSCHED_NORETURN;
+
 /// Calls `body` with the calling thread (and those that it starts) on one processor, and restores what was.
 void ctest_on_one_processor(void (*body)(void *), void *context);
 
