@@ -16,7 +16,9 @@ static void cancel_all(int index, void *context) {
   bool follows = index % 4 != 3; // close behind the submitter, so that it meets the run; else anywhere
   for (int i = 0; i < BATCH; i++) {
     int at = follows ? i : (int)chance_below(&seed, BATCH);
-    while (follows && atomic_load_explicit(&test->submitted, memory_order_acquire) <= at) CSCHED_CPU_RELAX();
+    for (int looks = 0; follows && atomic_load_explicit(&test->submitted, memory_order_acquire) <= at; looks++)
+      if (looks < 1000) CSCHED_CPU_RELAX();
+      else nap(50 * US); // where threads take turns, it does not come while this one looks
     csched_job *job = job_of(&test->probes[at]);
     csched_cancel_result result = index % 3 == 2 ? csched_job_cancel_and_wait(job) : csched_job_cancel(job);
     if (result == CSCHED_CANCEL_DROPPED) atomic_fetch_add(&test->won, 1);

@@ -65,12 +65,25 @@ static void live_as_pool(life *life) {
   csched_pool_destroy(pool);
 }
 
+static void wait_until_free(life *life) {
+  for (int i = 0; i < JOBS; i++)
+    while (!soak_job_is_free(&life->jobs[i])) soak_nap(50 * US);
+}
+
+// Jobs may be in a queue whose handle is given up. Timers must have been released: a cancelled one may be on its way there.
 static void live_as_queue(life *life) {
   csched_serial *queue;
+  bool has_timers = soak_below(life->seed, 2), is_suspended = soak_below(life->seed, 2);
   CHECK(csched_serial_create(&queue, csched_pool_target(life->churn->pool, CSCHED_PRIORITY_DEFAULT)) == 0, "no memory");
-  submit_all(life, csched_serial_target(queue));
-  if (soak_below(life->seed, 2)) csched_serial_suspend(queue);
-  for (int i = 0; i < JOBS; i++) csched_timer_cancel(&life->jobs[i].timer); // none may be pending on it as a timer
+  if (has_timers) submit_all(life, csched_serial_target(queue));
+  else
+    for (int i = 0; i < JOBS; i++) soak_submit(&life->jobs[i], csched_serial_target(queue));
+  if (is_suspended) csched_serial_suspend(queue);
+  if (has_timers) {
+    for (int i = 0; i < JOBS; i++) csched_timer_cancel(&life->jobs[i].timer);
+    if (is_suspended) csched_serial_resume(queue);
+    wait_until_free(life);
+  }
   csched_serial_destroy(queue);
 }
 
@@ -88,8 +101,7 @@ static void live(life *life) {
   static void (*const lives[])(struct life *) = {live_as_loop,  live_as_loop,  live_as_queue,  live_as_queue,
                                                  live_as_queue, live_by_clock, live_as_thread, live_as_pool};
   lives[soak_below(life->seed, sizeof lives / sizeof lives[0])](life);
-  for (int i = 0; i < JOBS; i++)
-    while (!soak_job_is_free(&life->jobs[i])) soak_nap(50 * US);
+  wait_until_free(life);
 }
 
 static void live_again_and_again(int index, void *context) {

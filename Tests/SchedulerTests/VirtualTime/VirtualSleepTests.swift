@@ -15,6 +15,8 @@ private actor InLine {
 
   private let line = Line()
 
+  func comeBy() {}
+
   nonisolated var unownedExecutor: UnownedSerialExecutor { line.asUnownedSerialExecutor() }
 
   func sleep(for seconds: Int, on scheduler: TestScheduler, writingTo log: Log<Int>) async throws {
@@ -55,6 +57,7 @@ private actor InLine {
       Task { [scheduler] in try await sleepers.sleep(for: second, on: scheduler, writingTo: log) }
     }
     await scheduler.awaitSleepers(count: 5)
+    await sleepers.comeBy()  // the last one, too, has left the actor
     scheduler.advance(by: .seconds(5))
     for task in tasks { try await task.value }
     #expect(log.entries == [1, 2, 3, 4, 5])

@@ -25,8 +25,9 @@ int csched_serial_create(csched_serial **serial, csched_target *base);
 /// submitted; of those calls, any, and they must not use the queue.
 void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
-/// Does: gives up the handle. What has been submitted still runs; a suspended queue is resumed for it. Requires: no timer is
-/// pending on it, no thread is in a call on the handle, and none makes one later; jobs of the queue included. Thread: any.
+/// Does: gives up the handle. What has been submitted still runs; a suspended queue is resumed for it. Requires: each timer that was
+/// submitted to it has been released, a cancelled one too, which may have been on its way (csched_job_is_idle tells); no thread is in a call
+/// on the handle, and none makes one later; jobs of the queue included. Thread: any.
 void csched_serial_destroy(csched_serial *serial);
 
 /// Returns: the queue as a target: what can be submitted to, and stood on. Valid as long as the queue. Thread: any.
