@@ -4,6 +4,11 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+// Weak: musl declares them, and has none. Tools/cross leaves these tests out there.
+extern __typeof__(getcontext) getcontext __attribute__((weak));
+extern __typeof__(makecontext) makecontext __attribute__((weak));
+extern __typeof__(swapcontext) swapcontext __attribute__((weak));
+
 // A thread whose own stack lies between those of two fibers. Addresses on two stacks say nothing about who has called whom.
 
 enum { STACK = 256 * 1024 };

@@ -45,6 +45,7 @@ CHECKS = {
     "carry: the keeper drops what is refused": "clock: what a target", "carry: the clocks' thread delivers to a target of the user's": "clock: a target",
     "carry: the keeper drops what waits at its end": "pool carry: stopped",
     "carry: those behind are put back at the end": "pool carry: three", "carry: who ends a pool leaves what is carried": "pool carry: a late",
+    "delivery.c: csched_delivery_must_follow_: load_acquire becomes load_relaxed": "clock: a target of the user's is told by a worker",
     "delivery.c: csched_delivery_carried_: fetch_add_release becomes fetch_add_relaxed": "pool carry: the second late",
     "pool: a start that fails forgets to signal": "pool: the system has no second thread",
 }
