@@ -102,7 +102,12 @@ extension CoreTests {
       #expect(failure(of: ctest_cancel_in_waits()) == nil)
     }
 
-    @Test("a job whose thread is cancelled inside of it has ended, and what waits is dropped") func inJobs() {
+    // The frames of a cancelled thread are not left in the usual way: AddressSanitizer takes what they have marked on the stack for what
+    // is there, in whatever is called next.
+    @Test(
+      "a job whose thread is cancelled inside of it has ended, and what waits is dropped",
+      .enabled(if: ctest_sanitizer() != CTEST_ADDRESS_SANITIZER))
+    func inJobs() {
       #expect(failure(of: ctest_cancel_in_jobs()) == nil)
     }
   }

@@ -148,14 +148,7 @@ static void probe_drop(csched_job *job) {
   atomic_store(&probe->is_dropping, 0);
 }
 
-// A thread that is cancelled goes on below frames that it has not left in the usual way. AddressSanitizer is told to forget them.
-extern void __asan_handle_no_return(void) __attribute__((weak));
-static void forget_frames(void) {
-  if (__asan_handle_no_return != NULL) __asan_handle_no_return();
-}
-
 static void probe_release(csched_job *job) {
-  forget_frames();
   probe *probe = (struct probe *)job;
   CHECK_EQUAL(atomic_load(&probe->is_dropping), 0);                       // release follows the end of drop
   CHECK(atomic_load(&probe->runs) > 0 || atomic_load(&probe->drops) > 0); // and never comes alone
