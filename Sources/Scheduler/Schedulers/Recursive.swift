@@ -52,7 +52,7 @@ private func turn<State: Sendable>(_ state: State, of life: RecursionLife) -> Re
 private final class RecursionLife: Sendable {
   let recursion: Recursion
   init(_ recursion: Recursion) { self.recursion = recursion }
-  deinit { recursion.finish() }
+  deinit { recursion.dispose() }
 }
 
 /// A turn that has been scheduled: the scheduler's closure alone holds it, so it ends unbegun if that is dropped.
@@ -158,7 +158,6 @@ private final class Recursion: Cancelable {
   /// Takes the turn in `due`, and then those that would have run inside it. Nobody else holds it: what it captures ends with it, inside.
   fileprivate func take(_ due: inout [Turn]) {
     let thread = csched_swift_thread_()
-    // In an array, because the compiler, of Swift 6.3, releases a consumed closure once too often when another closure has used it.
     let isOutermost = turns.withLock {
       if let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
         $0.inside[here].next += due
@@ -217,7 +216,4 @@ private final class Recursion: Cancelable {
       return ends.mark
     }
   }
-
-  /// Becomes over: nobody can ask for another turn.
-  fileprivate func finish() { dispose() }
 }

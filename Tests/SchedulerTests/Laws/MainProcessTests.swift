@@ -20,18 +20,15 @@ import Testing
 
   /// Those are the tests whose first argument is a `SchedulerUnderTest` without a label.
   @Test("the laws hold on the main thread, in a process of its own", .enabled(if: !SchedulerUnderTest.isMainProcess))
-  func laws() async throws {
-    let process = Process(), output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = ["--testing-library", "swift-testing", "--filter", #"^SchedulerTests\..*/\w+\(_:"#]
-    process.environment = ProcessInfo.processInfo.environment.merging(["SCHEDULER_TEST_MAIN": "1"]) { $1 }
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
+  func laws() throws {
+    // By popen: Foundation's Process loses 32 bytes, which AddressSanitizer finds.
+    let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+    let tests = #"--testing-library swift-testing --filter '^SchedulerTests\..*/\w+\(_:'"#
+    let output = try #require(popen("SCHEDULER_TEST_MAIN=1 exec '\(program)' \(tests) 2>&1", "r"))
+    let text = String(decoding: FileHandle(fileDescriptor: fileno(output)).readDataToEndOfFile(), as: UTF8.self)
+    let status = pclose(output)
     let notable = text.split(separator: "\n").filter { !$0.contains(" started") && !$0.contains(" passed after") }
-    #expect(process.terminationStatus == 0, "\(notable.suffix(50).joined(separator: "\n"))")
+    #expect(status == 0, "\(notable.suffix(50).joined(separator: "\n"))")
     let ran = text.firstMatch(of: #/Test run with (\d+) tests?/#).flatMap { Int($0.1) }
     #expect((ran ?? 0) >= 42, "\(text.suffix(500))")
   }

@@ -34,8 +34,8 @@ typedef struct csched_job csched_job;
 /// what it ran on goes on. An exception sees to that on its way through C++. After a longjmp, or where the exception passes through C
 /// only, the thread does by its next call of csched_target_*, csched_serial_*, csched_trampoline_*, csched_loop_current, _run* or
 /// _destroy, csched_job_cancel_and_wait, csched_timer_cancel_and_wait or csched_job_is_idle from the function that goes on there, or from
-/// one of its callers; that must be on the thread's own stack, not on a fiber's. `drop` and `release` must not be left, nor must a signal handler leave a
-/// function of ours.
+/// one of its callers; that must be on the thread's own stack, not on a fiber's. `drop` and `release` must not be left, nor must a signal
+/// handler leave a function of ours.
 typedef struct csched_job_type {
   void (*run)(csched_job *job);
   void (*drop)(csched_job *job);

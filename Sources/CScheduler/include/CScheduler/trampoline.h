@@ -31,6 +31,7 @@ extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_
 bool csched_trampoline_is_open_(void);
 bool csched_trampoline_queue_(csched_job *job); ///< returns: false, and does nothing, when the trampoline was left
 void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope);
+void csched_trampoline_leave_(csched_scope *scope);
 
 /// Returns: whether no trampoline is active on this thread, so that the next job would run at once. Thread: any.
 CSCHED_INLINE bool csched_trampoline_is_required(void) {
@@ -55,7 +56,6 @@ CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
 bool csched_trampoline_enter(void);
 
 /// Does: runs what was submitted since csched_trampoline_enter, and closes the trampoline. Thread: the one that entered.
-void csched_trampoline_leave_(csched_scope *scope);
 CSCHED_INLINE void csched_trampoline_leave(void) {
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   scope.level = NULL; // if nothing is to be run
