@@ -1,4 +1,4 @@
-// Serial queues, first a crowd of them and then by the thousand, on a pool and on one another: created, used in each of their ways,
+// Serial queues, first many and then by the thousand, on a pool and on one another: created, used in each of their ways,
 // destroyed with work in them.
 
 #include "soak.h"
@@ -67,10 +67,10 @@ static void live(int count, csched_pool *pool, uint64_t *seed, soak_figures *fig
   figures->count += (uint64_t)count;
 }
 
-void soak_queues(const soak_turn *turn, soak_figures *figures) {
+void soak_queues(const soak_slice *slice, soak_figures *figures) {
   csched_pool *pool;
   CHECK(csched_pool_create(&pool, &(csched_pool_options){.name = "soak"}) == 0, "no pool");
-  live((int)turn->crowd, pool, turn->seed, figures);
-  while (!soak_is_over(turn->end)) live(BATCH, pool, turn->seed, figures);
+  live((int)slice->goal, pool, slice->seed, figures);
+  while (!soak_is_over(slice->end)) live(BATCH, pool, slice->seed, figures);
   csched_pool_destroy(pool);
 }

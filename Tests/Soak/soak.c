@@ -147,9 +147,9 @@ static void run_round(int round, csched_time span, double minutes, uint64_t *see
   for (int i = 0; i < PHASES; i++) {
     csched_time began = csched_now();
     share += phases[i].share;
-    soak_turn turn = {start + span * (unsigned)(round - 1) + span * (unsigned)share / 100, goal_of(&phases[i], minutes),
-                      seed};
-    phases[i].run(&turn, &figures[i]);
+    soak_slice slice = {start + span * (unsigned)(round - 1) + span * (unsigned)share / 100,
+                        goal_of(&phases[i], minutes), seed};
+    phases[i].run(&slice, &figures[i]);
     soak_settle(&figures[i].tally);
     figures[i].time += csched_now() - began;
   }

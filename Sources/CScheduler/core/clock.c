@@ -7,7 +7,7 @@
 //
 // Obligations
 //   CL1  Never early, by its own clock: what is due is told by a look at that clock after the alarm, which may have been set back by then.
-//   CL2  Nobody oversleeps: whoever makes the wake of a queue earlier sets its alarm afterwards, and so does the thread after each look at
+//   CL2  No missed wake: whoever makes the wake of a queue earlier sets its alarm afterwards, and so does the thread after each look at
 //       the queue; it is set under a lock, to what the wake is then. So the last one to set it has seen all that was added before.
 //   CL3  Nothing wakes for nothing: an alarm is set to the wake of its queue, to none while nothing waits. A clock that is set wakes nobody
 //       unless that makes something due. (A timer that is cancelled may leave the alarm where it was: one wake too many.)
@@ -224,7 +224,7 @@ void csched_clocks_end_(void) {
 }
 
 size_t csched_clocks_threads_(void) {
-  return csched_clock_carrier_threads_() + (csched_load_relaxed(&shared) != NULL); // hint
+  return csched_clock_carrier_threads_() + (csched_load_relaxed(&shared) != NULL); // a count
 }
 
 // MARK: submitting

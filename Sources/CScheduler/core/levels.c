@@ -74,7 +74,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
   if (phase != CSCHED_FORK_IN_CHILD || levels == mine || levels->top == NULL) return;
   csched_level *each = *levels->top != &csched_level_lost_ ? *levels->top : levels->last;
   for (; each->outer != NULL; each = each->outer)
-    if (each->job != NULL) csched_job_leave_behind_(each->job);
+    if (each->job != NULL) csched_job_orphan_(each->job);
   levels->top = NULL; // that memory is used again
 }
 

@@ -21,7 +21,7 @@
 //       not: ECANCELED.
 //   S8  A thread that leaves a job, or a sync, in another way than by its return (it ends, or there is an exception, or a longjmp) lets go
 //       of the queue: it goes on with the next job.
-//   S9  In a child of fork, a queue that stands on what is left behind stops whoever uses it; another one goes on.
+//   S9  In a child of fork, a queue whose base is orphaned stops whoever uses it; another one goes on.
 // Orderings
 //   hold: acquire and release, so that a resume sees what the holder did · owners: the same, the last one sees all
 // Assumes: the drain job lets go in its `release`, because only then may it be submitted again (job.h).
@@ -186,9 +186,9 @@ void csched_serial_suspend(csched_serial *serial) {
 }
 
 void csched_serial_resume(csched_serial *serial) {
-  uint32_t hold = csched_load_relaxed(&serial->hold), after; // hint
+  uint32_t hold = csched_load_relaxed(&serial->hold), after; // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_left_)) return; // S9: nothing begins here
+    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // S9: nothing begins here
     if (hold < SUSPENSION)
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
@@ -311,10 +311,10 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   csched_serial *serial = (csched_serial *)((char *)watch - offsetof(csched_serial, forks));
   if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL;
-  if (csched_target_is_left_(serial->base)) {
+  if (csched_target_is_orphaned_(serial->base)) {
     csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
     csched_mpsc_close(&serial->inbox);
-    serial->target.type = &csched_target_left_;
+    serial->target.type = &csched_target_orphaned_;
   } else if (is_forsaken(serial)) {
     take_part(serial); // once more, perhaps: it is then never freed
     csched_job_init(&serial->drain, &drain_type, serial);
@@ -347,7 +347,7 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
 csched_target *csched_serial_target(csched_serial *serial) { return &serial->target; }
 
 void csched_serial_destroy(csched_serial *serial) {
-  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_left_))
+  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))
     return;                           // S9: whoever holds it is not here to let go
   csched_level_leave_(&serial->held); // S8: for a longjmp that has not been noticed
   while (is_suspended(serial)) csched_serial_resume(serial);

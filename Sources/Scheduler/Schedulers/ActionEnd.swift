@@ -53,7 +53,7 @@ struct ActionEnd: ~Copyable {
   /// The job has been released: whatever it was, it has ended.
   @inline(__always)
   func endIfForgotten() {
-    // hint: whoever has ended it did so before the release
+    // racy read: whoever has ended it did so before the release
     if word.load(ordering: .relaxed) & Self.over == 0 { end() }
   }
 

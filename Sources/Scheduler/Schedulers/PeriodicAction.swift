@@ -64,7 +64,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     if !disposed.load(ordering: .relaxed) {  // Z1: a disposal that this comes after has happened before
       ending.within { if let place { place.run(work.call) } else { work.call() } }
     }
-    // hint: the job's state decides who may touch `work`
+    // racy read: the job's state decides who may touch `work`
     guard !disposed.load(ordering: .relaxed), let next = next(begunAt: begun) else {
       self.work = consume work
       drop()
@@ -77,7 +77,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     defer { held.release() }
     guard submit() else { return }  // refused, and dropped
     atomicMemoryFence(ordering: .sequentiallyConsistent)  // Z1: pairs with dispose's
-    if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }  // hint: the fence orders it
+    if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }  // Z1: ordered by the fence
   }
 
   private func next(begunAt begun: csched_time) -> csched_time? {

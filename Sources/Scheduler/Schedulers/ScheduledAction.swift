@@ -94,7 +94,7 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
 
   @inline(__always)
   func withLinks<Result>(_ body: (inout ActionLinks<ScheduledAction>, Bool) -> Result) -> Result {
-    lock.withLock { body(&links, disposed.load(ordering: .relaxed)) }  // hint: under the lock the lock orders it
+    lock.withLock { body(&links, disposed.load(ordering: .relaxed)) }  // ordered by the lock
   }
 
   func letGo() {

@@ -1,7 +1,7 @@
 /*
 The lock of core/lock.c and include/CScheduler/lock.h, with the buckets of core/parking.c.
 
-Modelled: the owner word; the hint word (SLEEPERS, and AWAKE as the number of a lock + 1); one bucket, its queue in
+Modelled: the owner word; the waiter flag (SLEEPERS, and AWAKE as the number of a lock + 1); one bucket, its queue in
   order and each sleeper's own word to sleep on; a store buffer for each thread, which holds the unlock's `owner = 0`
   (and what the lock guards) until it drains by itself, by the thread's own read-modify-write, or by another's heavy
   fence, which drains one thread after the other; giving up at a deadline; the hand-off; the end of the lock's and the
@@ -44,8 +44,8 @@ DEEP twice-timed: -DTHREADS=3 -DROUNDS=2 -DTIMED=1
 #define YOURS_AWAKE 4
 
 byte owner[LOCKS];
-bool sleepers; /* the hint's bit */
-byte awake;    /* the rest of the hint: 0, or the awake waiter's lock + 1 */
+bool sleepers; /* a bit of the waiter flag */
+byte awake;    /* the rest of it: 0, or the awake waiter's lock + 1 */
 
 byte queue[N]; /* the bucket's, oldest first */
 byte queue_length;
@@ -232,7 +232,7 @@ inline first(l, who) {
   }
 }
 
-/* The hint. */
+/* The waiter flag. */
 
 inline become_awake(l, result) {
   d_step {

@@ -4,7 +4,7 @@ The serial queue of core/serial.c, on a base with two workers.
 Modelled: the inbox with its mark PARKED and its closed bit; the drain job, from its submission to its release; the hold
   word; letting go of the queue, in all its steps; the parts in `owners`; sync, inline and in line; a base that refuses:
   when the drain job is submitted, or, what it has already, when its turn comes; the end of the handle.
-Abstracted: a push, pop, poke, park and close are one step each (queue.pml), a compare-and-exchange loop is its last,
+Abstracted: a push, pop, notify, park and close are one step each (queue.pml), a compare-and-exchange loop is its last,
   successful round; the drain job is the base's only one, its state that of job.c without cancelling; the futex of a
   sync in line. For the orders there is no store buffer, but happens-before, of one thing: the consumer's half of the
   queue and what its jobs write. `known` has who knows of all that was done to it: the threads, and the words that carry
@@ -385,7 +385,7 @@ proctype syncer() {
   byte job, me = SYNCER;
   bool found, refused;
 
-  d_step { /* S1: the poke */
+  d_step { /* S1: the notify */
     assert(!freed);
     found = parked;
     releases(HEAD);

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A way to name a moment by a clock, and to schedule an action for it.
-private struct ClockMoment: Sendable {
+private struct ClockInstant: Sendable {
   typealias Action = @Sendable () -> Void
   let schedule: @Sendable (_ delay: Duration, _ action: @escaping Action) -> any Disposable
   let isReached: @Sendable (_ delay: Duration) -> Bool
@@ -13,10 +13,10 @@ private struct ClockMoment: Sendable {
   let schedulePassed, scheduleNever: @Sendable (_ action: @escaping Action) -> any Disposable
 
   /// The ways that `scheduler` has, each counting from now.
-  static func all(of scheduler: any SchedulerType) -> [ClockMoment] {
+  static func all(of scheduler: any SchedulerType) -> [ClockInstant] {
     let start = scheduler.now
     var found = [
-      ClockMoment(
+      ClockInstant(
         schedule: { scheduler.schedule(at: start.advanced(by: $0), $1) },
         isReached: { scheduler.now >= start.advanced(by: $0) },
         schedulePassed: { scheduler.schedule(at: MonotonicTime(nanoseconds: 0), $0) },
@@ -25,22 +25,22 @@ private struct ClockMoment: Sendable {
     guard let target = scheduler as? SchedulerTarget else { return found }
     let wall = WallTime.now, boot = BootTime.now
     found += [
-      ClockMoment(
+      ClockInstant(
         schedule: { target.schedule(at: wall.advanced(by: $0), $1) },
         isReached: { WallTime.now >= wall.advanced(by: $0) },
         schedulePassed: { target.schedule(at: WallTime(secondsSince1970: -1), $0) },
         scheduleNever: { target.schedule(at: .never, $0) }),
-      ClockMoment(
+      ClockInstant(
         schedule: { target.schedule(at: wall.advanced(by: $0), leeway: .milliseconds(1), $1) },
         isReached: { WallTime.now >= wall.advanced(by: $0) },
         schedulePassed: { target.schedule(at: WallTime(secondsSince1970: 0), $0) },
         scheduleNever: { target.schedule(at: WallTime(secondsSince1970: .nan), $0) }),
-      ClockMoment(
+      ClockInstant(
         schedule: { target.schedule(at: boot.advanced(by: $0), $1) },
         isReached: { BootTime.now >= boot.advanced(by: $0) },
         schedulePassed: { target.schedule(at: BootTime(nanoseconds: 0), leeway: .seconds(-1), $0) },
         scheduleNever: { target.schedule(at: BootTime(nanoseconds: .max), leeway: .seconds(Int64.max), $0) }),
-      ClockMoment(
+      ClockInstant(
         schedule: { target.schedule(at: boot.advanced(by: $0), leeway: .milliseconds(1), $1) },
         isReached: { BootTime.now >= boot.advanced(by: $0) },
         schedulePassed: { target.schedule(at: BootTime(nanoseconds: 0), $0) },
@@ -57,7 +57,7 @@ private struct ClockMoment: Sendable {
     "an action for a moment of the wall clock or the boot clock runs there, never early",
     arguments: SchedulerUnderTest.queued)
   func runs(_ test: SchedulerUnderTest) throws {
-    let (scheduler, current) = try test.makeBoth(), log = Log<Bool>(), moments = ClockMoment.all(of: scheduler)
+    let (scheduler, current) = try test.makeBoth(), log = Log<Bool>(), moments = ClockInstant.all(of: scheduler)
     for moment in moments {
       _ = moment.schedule(.milliseconds(5)) {
         log.add(moment.isReached(.milliseconds(5)) && Schedulers.current === current)
@@ -71,7 +71,7 @@ private struct ClockMoment: Sendable {
   @Test("equal moments of a clock keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
   func equal(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make()
-    for moment in ClockMoment.all(of: scheduler) {
+    for moment in ClockInstant.all(of: scheduler) {
       let log = Log<Int>()
       for n in 0..<200 { _ = moment.schedule(.milliseconds(10)) { log.add(n) } }
       #expect(eventually { log.entries.count == 200 })
@@ -81,7 +81,7 @@ private struct ClockMoment: Sendable {
 
   @Test("what has passed runs at once, what never comes waits to be disposed", arguments: SchedulerUnderTest.queued)
   func ends(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), ran = Counter(), never = Counter(), moments = ClockMoment.all(of: scheduler)
+    let scheduler = try test.make(), ran = Counter(), never = Counter(), moments = ClockInstant.all(of: scheduler)
     for moment in moments { _ = moment.schedulePassed { ran.increment() } }
     let waiting = moments.map { $0.scheduleNever { never.increment() } }
     #expect(eventually { ran.value == moments.count })
@@ -93,7 +93,7 @@ private struct ClockMoment: Sendable {
     "once dispose has returned, an action of another clock never begins, and its captures are gone",
     arguments: SchedulerUnderTest.queued)
   func disposed(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), ends = Counter(), ran = Counter(), moments = ClockMoment.all(of: scheduler)
+    let scheduler = try test.make(), ends = Counter(), ran = Counter(), moments = ClockInstant.all(of: scheduler)
     let tokens = moments.map { moment in
       let witness = Witness(ends)
       return moment.schedule(.seconds(3_600)) {

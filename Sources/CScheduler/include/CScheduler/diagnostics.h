@@ -10,7 +10,7 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Returns: how many threads of ours there are: keep-alive threads, workers of pools, their keepers. One that was joined is not among
+/// Returns: how many threads of ours there are: keep-alive threads, workers of pools, their monitor threads. One that was joined is not among
 /// them; one that was let go of is until it has done with its work. Thread: any.
 size_t csched_live_threads(void);
 

@@ -10,7 +10,7 @@
 //
 // When its thread ends inside of a run (pthread_exit, cancellation), the job has ended, and the loop is closed: what is outstanding is
 // dropped. A run that a job leaves by an exception of C++, or by longjmp, is over (job.h says how, and when that is noticed): the loop can
-// be run again, or destroyed; if the thread ends before, it is closed. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is left behind.
+// be run again, or destroyed; if the thread ends before, it is closed. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is orphaned.
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 

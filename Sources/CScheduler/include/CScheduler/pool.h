@@ -6,7 +6,7 @@
 //
 // A job that ends its thread (pthread_exit, cancellation) has ended, and another worker takes the place; it must not leave a fork of its
 // own behind. An exception of C++ that leaves a job ends the process (std::terminate), as in thread.h; nor may a forked job be left by
-// one, or by longjmp, because it may run in the middle of another. In a child of fork the pool is left behind: to submit to it or join
+// one, or by longjmp, because it may run in the middle of another. In a child of fork the pool is orphaned: to submit to it or join
 // it stops the process with a message; to stop or destroy it does nothing. A job that forked must end the child: by _exit, or by exec.
 #ifndef CSCHED_POOL_H
 #define CSCHED_POOL_H
