@@ -178,7 +178,7 @@ typedef struct dropping {
 
 static void note_nice(probe *probe) { probe->id = getpriority(PRIO_PROCESS, ctest_thread_id()); }
 
-// A thread that a job starts has no part in the job's nice value.
+// A thread that a job starts does not inherit the job's nice value.
 static void note_nice_beside(probe *probe) {
   csched_thread *thread = start_thread("beside");
   struct probe beside;

@@ -221,7 +221,7 @@ typedef struct equals {
 
 static void note_equal(probe *probe) { journal_add(&((equals *)probe->context)->journal, probe->id); }
 
-// One thread submits for one moment that is just coming: some wait, some are on their way, some come late. They keep their order.
+// One thread submits for one instant that is just coming: some wait, some are on their way, some come late. They keep their order.
 ctest_failure ctest_timer_late_keep_their_place(int place, int rounds) {
   KERNEL();
   csched_thread *thread = start_thread("timers");

@@ -22,7 +22,7 @@ static void be_alone(queue *queue) {
 static void run(soak_job *job) { be_alone(job->context); }
 static void sync_body(void *context) { be_alone(context); }
 
-static bool is_base(int i) { return i % 4 == 2; } // the next one, if there is one, stands on it
+static bool is_base(int i) { return i % 4 == 2; } // of the next one, if there is one
 
 static void use(queue *queue, bool is_base, uint64_t *seed) {
   uint64_t how = soak_below(seed, 16);
@@ -54,7 +54,7 @@ static queue *begin(int count, csched_pool *pool, soak_figures *figures) {
 static void destroy(queue *queues, int count, soak_tally *tally) {
   for (int i = 0; i < count; i++)
     if (!is_base(i)) csched_serial_destroy(queues[i].serial);
-  soak_settle(tally); // a base must outlive what stands on it, and what that has
+  soak_settle(tally); // a base must outlive the queues on it, and what they have
   for (int i = 0; i < count; i++)
     if (is_base(i)) csched_serial_destroy(queues[i].serial);
   free(queues);

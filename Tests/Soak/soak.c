@@ -141,7 +141,7 @@ static uint64_t goal_of(const soak_phase *phase, double minutes) {
   return (uint64_t)((double)phase->goal * (minutes < 10 ? minutes / 10 : 1));
 }
 
-// Each phase ends at a moment that is known before the first begins.
+// Each phase ends at an instant that is known before the first begins.
 static void run_round(int round, csched_time span, double minutes, uint64_t *seed) {
   int share = 0;
   for (int i = 0; i < PHASES; i++) {

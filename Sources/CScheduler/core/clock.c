@@ -1,7 +1,7 @@
 // States
 //   shared     NULL, or what waits: two queues of timers, each in the time of its own clock and with an alarm on that, and a thread that
 //              sleeps until one of the alarms rings. The memory is static: who cancels a timer that waited here may come late
-//   alarm      of a queue: set to the moment at which it is to be looked at; the system keeps it to its clock, however that is set
+//   alarm      of a queue: set to the instant at which it is to be looked at; the system keeps it to its clock, however that is set
 //   is_telling of a queue: 1 while the thread takes timers out and delivers them
 //   is_ending  1: the thread is to end
 //
@@ -14,7 +14,7 @@
 //   CL4  One thread, started by the first who needs it; who cannot start it leaves nothing behind, and drops the job.
 //   CL5  The thread delivers with no lock held, and each timer leaves its queue by one hand (timer.c, W5): so it is run or dropped, once;
 //       also across a stop, which closes the queues, ends the thread, and drops what is left. The next submission starts anew.
-//   CL6  In order: of what is due, the earlier moment is delivered first, of equal ones what was submitted first. So what comes late is
+//   CL6  In order: of what is due, the earlier instant is delivered first, of equal ones what was submitted first. So what comes late is
 //       delivered by its submitter only while nothing before it waits, or is on its way. Both are looked at under the queue's lock:
 //       is_telling is 1 from before the lock under which a timer is taken out until another one, after its delivery.
 //   CL7  In a child of fork nothing waits: what waited is the parent's alone, and can be cancelled here. The next submission starts anew.
@@ -29,7 +29,7 @@
 //   kernel follows its clock by itself is timerfd_create(2).
 // Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another
 //   clock is cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order",
-//   "moments that have passed, and the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing",
+//   "instants that have passed, and the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing",
 //   "the wheel keeps to a clock that is set back",
 //   "after a shutdown the clocks start anew", "after fork other clocks are told anew".
 // Models: checks/clock.c. Not modelled: CL3, CL7.
@@ -113,7 +113,7 @@ static void thread_main(void *context) {
   }
 }
 
-// MARK: its beginning and end
+// MARK: start and stop
 
 static int start_thread(clocks *all) {
   csched_os_signals before;

@@ -1,4 +1,4 @@
-// 300 lines and more: the three ways in (queue, timers, stops) share the two ways to sleep, and are read together.
+// 300 lines and more: the three inputs (queue, timers, stops) share the two ways to sleep, and are read together.
 //
 // States
 //   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
@@ -14,7 +14,7 @@
 //       keeps the loop from it wakes the host; but a host that has promised another run needs neither.
 //   P2  The one whose push, notify or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
 //   P3  No kind starves another. A batch is up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of the queues
-//       that stand on the loop included; then the clock (and the poller) again. What is submitted during a batch for a moment that
+//       whose base the loop is included; then the clock (and the poller) again. What is submitted during a batch for a moment that
 //       the clock has passed waits for a later one, behind the timers that were there.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
@@ -100,7 +100,7 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
 };
 
-// MARK: whose
+// MARK: owning thread
 
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
@@ -319,7 +319,7 @@ static bool is_stopped(const csched_loop *loop, const csched_activation *activat
 
 // MARK: running
 
-// The next due timer of the loop's own; those of queues that stand on it are delivered there, and count as well.
+// The next due timer of the loop's own; those of queues on it are delivered there, and count as well.
 static csched_job *next_timer(csched_loop *loop) {
   while (loop->timers_left > 0) {
     loop->timers_left--;                             // P3
@@ -375,7 +375,7 @@ static csched_job *next_ready(csched_loop *loop) {
   }
 }
 
-// Runs or drops what is outstanding, as the policy says at each moment, then drops what is left of the timers.
+// Runs or drops what is outstanding, as the policy says at each instant, then drops what is left of the timers.
 void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
   csched_fds_close_(&loop->fds);
@@ -596,7 +596,7 @@ csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
   return &loop->fds;
 }
 
-// MARK: life
+// MARK: create and destroy
 
 static csched_loop *loop_of(csched_fork_watch *watch) {
   return (csched_loop *)((char *)watch - offsetof(csched_loop, forks));
@@ -688,7 +688,7 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
         (const void *)loop);
   if (csched_target_is_inside(&loop->target))
     csched_panic_(function,
-                  "called inside of a sync on a queue that stands on loop %p. Destroy the loop when that has returned.",
+                  "called inside of a sync on a queue whose base is loop %p. Destroy the loop when that has returned.",
                   (const void *)loop);
   if (thread != &here && thread != NULL)
     csched_panic_(function,

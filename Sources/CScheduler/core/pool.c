@@ -136,7 +136,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
   return 0;
 }
 
-// MARK: the end
+// MARK: stop, join, destroy
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_pool_stop");
@@ -206,7 +206,7 @@ void csched_pool_destroy(csched_pool *pool) {
   free(pool);
 }
 
-// MARK: the beginning
+// MARK: create
 
 static void init(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
   static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0};

@@ -5,7 +5,7 @@
 // Obligations
 //   CR1  Each timer that is carried is delivered once, or discarded when the pool drops, by a worker: until then it waits in the inbox of
 //       CSCHED_CARRIED, or behind the one before it, with the worker that delivers that, who puts it back at the front.
-//   CR2  One at a time for one target, and for all that stands on it: so these keep their order.
+//   CR2  One at a time for one target, and for all queues on it: so these keep their order.
 //   CR3  A delivery that blocks, which may be the work itself, holds up the timers of that target only.
 // Orderings: none of its own; `pick` carries what was taken out.
 // Assumes: a target of the user's stays valid until the timer's release (target.h).

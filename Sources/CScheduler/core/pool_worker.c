@@ -11,7 +11,7 @@
 //   C3  Each thread is let go of once: it detaches itself when it leaves an open pool; it is joined by the next one in its slot, or by
 //       the pool's join, when that is closing. A slot is taken by one thread at a time.
 //   C4  A worker whose job ends the thread (pthread_exit) is replaced; when the system has no thread to give, it goes on
-//       working at its end. Nothing that it was counted as is left behind. The job has ended (job.c, J7), and forked ones that it
+//       working at its end. It leaves all counts. The job has ended (job.c, J7), and forked ones that it
 //       ran for others are done.
 //   C5  A pool that was orphaned by fork stops whoever uses it. A worker that forked can run its job, but not return from it.
 //   C6  A nice value is raised only where that can be taken back at that moment, and by nobody once it could not. A worker that finds
@@ -19,7 +19,7 @@
 //       next starts a thread that takes its place.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
-// Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread leaves no fork behind (pool.h).
+// Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting is that of many schedulers of disks and processes.
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "every job runs once, whoever submits",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",

@@ -1,4 +1,4 @@
-// What all targets share: the way in, and which one is current. No atomics: what a thread is inside of belongs to it.
+// What all targets share: submission, and which one is current. No atomics: what a thread is inside of belongs to it.
 
 #include <CScheduler/target.h>
 

@@ -1,4 +1,4 @@
-// 300 lines and more: what takes a timer out, and what brings it in, turn on one lock and one place, and are read together.
+// 300 lines and more: what takes a timer out, and what brings it in, share one lock, and are read together.
 //
 // States
 //   owner      of a timer: where it waits; NULL: nowhere
@@ -128,7 +128,7 @@ static unsigned first_level(const csched_timers *timers) {
 
 // Opens the first slot, if it begins at `tick` or before: its timers sink. Returns: whether there was one. If not, `base` is
 // at `tick`.
-static bool turn(csched_timers *timers, uint64_t tick) {
+static bool open_slot(csched_timers *timers, uint64_t tick) {
   unsigned level = first_level(timers);
   unsigned index = level < CSCHED_WHEEL_LEVELS ? (unsigned)__builtin_ctzll(timers->occupied[level]) : 0;
   uint64_t begin = level < CSCHED_WHEEL_LEVELS ? slot_begin(timers, level, index) : UINT64_MAX;
@@ -221,7 +221,7 @@ static bool waits_in(const csched_timers *timers, const csched_timer *timer) {
   return csched_load_relaxed(&timer->owner) == timers; // W6: under their lock, nobody else makes it so or otherwise
 }
 
-// MARK: the private half
+// MARK: for loops
 
 void csched_timers_init_(csched_timers *timers) {
   timers->wake = timers->first = CSCHED_FOREVER;
@@ -276,7 +276,7 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
 csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   csched_lock_lock(&timers->lock);
   csched_timer *timer;
-  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && turn(timers, now >> TICK_BITS)) {} // W2
+  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && open_slot(timers, now >> TICK_BITS)) {} // W2
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
   if (timer != NULL && timer->deadline > now) timer = NULL; // W1
   if (timer != NULL) remove_locked(timers, timer);          // W5

@@ -198,7 +198,7 @@ static void in_child(void) {
 // At the start of the program, so that a program's own handlers come before ours, and in the child after them.
 __attribute__((constructor)) static void listen_to_forks(void) { pthread_atfork(before, in_parent, in_child); }
 
-// MARK: the end
+// MARK: panic
 
 static ssize_t write_some(const char *text, size_t size) {
   ssize_t written = write(STDERR_FILENO, text, size);

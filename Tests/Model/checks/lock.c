@@ -306,7 +306,7 @@ static void number_taken(void) {
 static void one_section(void) { all_left(1); }
 
 // One that is awake gives up while another sleeps: it takes the owner's wake with it, unless it looks again.
-static void lock_for_a_moment(void *unused) {
+static void lock_briefly(void *unused) {
   (void)unused;
   csched_time start = csched_now(), step = csched_now() - start;
   if (csched_lock_lock_until(&lock, start + 3 * step + step / 2)) {
@@ -320,7 +320,7 @@ static void given_up_awake(void) {
   reset();
   model_spawn(lock_once, NULL);
   model_spawn(lock_once, NULL);
-  model_spawn(lock_for_a_moment, NULL);
+  model_spawn(lock_briefly, NULL);
 }
 static void three_sections(void) { all_left(3); }
 

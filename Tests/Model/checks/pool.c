@@ -399,7 +399,7 @@ static void comes_back(void) {
   model_spawn(come_back, NULL);
 }
 
-// MARK: the end
+// MARK: stop and join
 
 static void stop_with(void *policy) {
   model_write(&last_words, 1);
@@ -647,7 +647,7 @@ static csched_target users[2];
 static csched_timer carried[4];
 static model_cell busy[2]; // of each target: it is called by one at a time
 static uint32_t order[4], ordered, dropped_carried;
-static csched_time moment;
+static csched_time instant;
 
 static bool is_allowed_here(void) { return !csched_pool_is_monitor_(pool); }
 static int deliver_by_user(csched_target *target, csched_job *job) {
@@ -680,9 +680,9 @@ static void release_carried(csched_job *job) {
 static const csched_job_type carried_type = {run_carried, drop_carried, release_carried};
 static void begin_carried(size_t workers) {
   make(workers, workers);
-  moment = csched_time_after(csched_now(), 50000);
+  instant = csched_time_after(csched_now(), 50000);
 }
-static void submit_carried(int i, int user) { csched_target_submit_at(&users[user], &carried[i], moment, 0); }
+static void submit_carried(int i, int user) { csched_target_submit_at(&users[user], &carried[i], instant, 0); }
 static void prepare_carried(void (*body)(void *), void *context) {
   reset();
   for (int i = 0; i < 2; i++) {
@@ -833,7 +833,7 @@ static void stop_with_all(void *policy) {
   model_assert(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)) == 0);
   submit_carried(0, 0);
   csched_target_submit_at(&users[1], &carried[1], CSCHED_FOREVER, 0);
-  csched_serial_submit_at(queue, &carried[2], moment, 0);
+  csched_serial_submit_at(queue, &carried[2], instant, 0);
   csched_nap_(40000);
   end(policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
 }

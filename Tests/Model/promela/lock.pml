@@ -434,7 +434,7 @@ inline lock_contended(l) {
 }
 
 inline unlock(l) {
-#ifdef MUTANT_HINT_BEFORE_OWNER
+#ifdef MUTANT_FLAG_BEFORE_OWNER
   has = (sleepers || awake != 0);
 #endif
   d_step {
@@ -445,7 +445,7 @@ inline unlock(l) {
 #ifdef NO_MEMBARRIER
   d_step { drain(me) } /* L2: light side, full where there is no membarrier */
 #endif
-#ifndef MUTANT_HINT_BEFORE_OWNER
+#ifndef MUTANT_FLAG_BEFORE_OWNER
   has = (sleepers || awake != 0); /* L2 */
 #endif
   if

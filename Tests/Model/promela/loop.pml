@@ -94,7 +94,7 @@ inline drain_clear() {
 inline announce(which) {
   d_step {
     parked = (head == PARKED);
-#ifdef MUTANT_POKE_ONLY_LOOKS
+#ifdef MUTANT_NOTIFY_ONLY_LOOKS
     if
     :: parked -> drain(which)
     :: else

@@ -18,7 +18,7 @@ Checks: Q1 Q3 Q4 Q5 Q6; Q2 in that a producer may stop before and after each ste
 
 RUN one: -DPRODUCERS=1 -DPUSHES=2
 RUN pushes: -DPRODUCERS=2 -DPUSHES=2 -DLAST_ONCE
-RUN again: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN -DNO_POKER
+RUN again: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN -DNO_NOTIFIER
 DEEP pushes-twice: -DPRODUCERS=2 -DPUSHES=2
 DEEP again-notified: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN
 DEEP three: -DPRODUCERS=2 -DPUSHES=3
@@ -156,14 +156,14 @@ proctype producer(byte p) {
 proctype notifier() {
   bool parked;
 
-#ifdef MUTANT_POKED_BEFORE_FLAG /* run: one */
+#ifdef MUTANT_NOTIFIED_BEFORE_FLAG /* run: one */
   skip;
 #else
   flag_buffered = true;
 #endif
   d_step { /* Q3, Q5 */
     parked = (head == PARKED);
-#ifdef MUTANT_POKE_ONLY_LOOKS /* run: one */
+#ifdef MUTANT_NOTIFY_ONLY_LOOKS /* run: one */
     if
     :: parked -> drain_flag()
     :: else
@@ -180,7 +180,7 @@ proctype notifier() {
   :: parked -> wake_consumer()
   :: else
   fi;
-#ifdef MUTANT_POKED_BEFORE_FLAG
+#ifdef MUTANT_NOTIFIED_BEFORE_FLAG
   flag = true;
 #endif
   finished++
@@ -355,7 +355,7 @@ init {
     fi;
     run memory();
     run consumer();
-#ifdef NO_POKER
+#ifdef NO_NOTIFIER
     seen_flag = true;
     finished = 1;
 #else

@@ -174,7 +174,7 @@ inline add(l) {
       unlock_buffered = true
     }
     if
-#ifdef MUTANT_HUSK_HIDES_ITS_WAKE /* run: move */
+#ifdef MUTANT_CANCELLED_HIDES_ITS_WAKE /* run: move */
     :: first && !cancelled -> announce(l)
 #else
     :: first ->

@@ -121,7 +121,7 @@ CSCHED_END_DECLS
 
 CSCHED_BEGIN_DECLS
 
-/// A moment on the monotonic clock, or a span of time, in nanoseconds. Arithmetic on it saturates: see csched_time_after.
+/// An instant on the monotonic clock, or a span of time, in nanoseconds. Arithmetic on it saturates: see csched_time_after.
 typedef uint64_t csched_time;
 
 /// The end of time: a deadline that never comes.

@@ -1,4 +1,4 @@
-// What of ours is alive: for tests that nothing is left, and for a program that looks at itself.
+// Leak accounting: how many threads and objects of ours are alive, for tests and for a program that looks at itself.
 // Depends on: base.h.
 //
 // Threads are counted always. Jobs are the caller's memory, and each ends in its `release`: a program in C counts them there. The

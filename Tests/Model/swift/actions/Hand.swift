@@ -45,7 +45,7 @@ final class HandCore: TargetCore, @unchecked Sendable {
 }
 
 /// A place that shows, by what it keeps, how long an action has been there.
-final class KeptPlace: TargetCore, @unchecked Sendable {
+final class KeptTag: TargetCore, @unchecked Sendable {
   // Unchecked: it never changes.
   private let kept: Capture
 
