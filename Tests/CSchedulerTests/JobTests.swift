@@ -7,7 +7,7 @@ extension CoreTests {
     @Test("a job is run or dropped exactly once", arguments: [Int32(1), 4, 16])
     func exactlyOnce(cancellers: Int32) {
       let seed = freshSeed("a job is run or dropped exactly once")
-      #expect(failure(of: ctest_job_exactly_once(cancellers, Scale.count(400), seed)) == nil)
+      #expect(failure(of: ctest_job_exactly_once(cancellers, 256, Scale.count(400), seed)) == nil)
     }
 
     @Test("cancel drops before it returns") func cancelDropsFirst() {
@@ -23,7 +23,7 @@ extension CoreTests {
     }
 
     @Test("cancel and wait returns when the job submits itself again") func cancelAndWaitOfResubmitted() {
-      #expect(failure(of: ctest_job_cancel_and_wait_of_resubmitted(Scale.count(50))) == nil)
+      #expect(failure(of: ctest_job_cancel_and_wait_of_resubmitted(Scale.count(50), 200)) == nil)
     }
 
     @Test("a job may submit itself again") func resubmits() {

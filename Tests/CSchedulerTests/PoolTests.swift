@@ -16,7 +16,7 @@ extension CoreTests {
     }
 
     @Test("one processor runs everything") func oneProcessor() {
-      #expect(failure(of: ctest_pool_on_one_processor()) == nil)
+      #expect(failure(of: ctest_pool_on_one_processor(2_000)) == nil)
       #expect(failure(of: ctest_pool_fib_on_one_processor()) == nil)
     }
 

@@ -20,7 +20,7 @@ extension CoreTests {
     }
 
     @Test("two threads have independent trampolines") func twoThreads() {
-      #expect(failure(of: ctest_trampoline_two_threads(Scale.count(10_000))) == nil)
+      #expect(failure(of: ctest_trampoline_two_threads(Scale.count(1_000))) == nil)
     }
 
     @Test("the key's destructor drops what is left", arguments: [true, false])

@@ -111,18 +111,19 @@ ctest_failure ctest_env_processors(void);
 ctest_failure ctest_env_least_stack(void);
 ctest_failure ctest_env_stray_descriptors(void);
 ctest_failure ctest_env_fork_when_full(void);
-ctest_failure ctest_env_submits_in_handler(bool on_poller);
+ctest_failure ctest_env_submits_in_handler(bool on_poller, int signals); ///< `signals`: at most 400
 ctest_failure ctest_env_locks_in_handler(void);
 ctest_failure ctest_env_signal_masks(void);
 ctest_failure ctest_env_root_given_up(void); ///< where the process is root's
 
 // MARK: job
 
-ctest_failure ctest_job_exactly_once(int cancellers, int rounds, uint64_t seed);
+ctest_failure ctest_job_exactly_once(int cancellers, int jobs, int rounds,
+                                     uint64_t seed); ///< `jobs`: at most 256 a round
 ctest_failure ctest_job_cancel_drops_first(void);
 ctest_failure ctest_job_release_follows_drop(int rounds);
 ctest_failure ctest_job_cancel_and_wait(int rounds);
-ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds);
+ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds, int looks);
 ctest_failure ctest_job_resubmits_itself(int times);
 ctest_failure ctest_job_cancel_of_idle(void);
 ctest_failure ctest_job_freed_after_wait(int rounds);
@@ -327,7 +328,7 @@ void ctest_die_resume(void);
 
 ctest_failure ctest_pool_once(int submitters, int jobs, int workers);
 ctest_failure ctest_pool_wakes(int rounds, uint64_t seed);
-ctest_failure ctest_pool_on_one_processor(void);
+ctest_failure ctest_pool_on_one_processor(int jobs);
 ctest_failure ctest_pool_batch(int batches);
 ctest_failure ctest_pool_priorities(void);
 ctest_failure ctest_pool_aging(void);
