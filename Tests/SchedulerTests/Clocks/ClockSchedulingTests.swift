@@ -50,8 +50,8 @@ private struct ClockInstant: Sendable {
   }
 }
 
-/// Instants of the wall clock and the boot clock, where a scheduler takes those: it is a ``SchedulerTarget`` then, which has a place to run
-/// work. The others, virtual time among them, have instants of one clock, their own, for which the same holds.
+/// Instants of the wall clock and the boot clock, where a scheduler takes those: it is a ``SchedulerTarget`` then. The
+/// others, virtual time among them, have instants of one clock, their own, for which the same holds.
 @Suite(.serialized, .nothingIsLeft) struct ClockSchedulingTests {
   @Test(
     "an action for an instant of the wall clock or the boot clock runs there, never early",

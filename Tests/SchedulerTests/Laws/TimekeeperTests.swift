@@ -6,10 +6,10 @@ import Testing
 
 /// The threads that keep the time, the pool's and that of the wall and boot clocks, call nothing of the user's: they would be held up.
 @Suite(.nothingIsLeft) struct TimekeeperTests {
-  static var places: [SchedulerUnderTest] { SchedulerUnderTest.all.filter { !$0.delaysItsCaller } }
+  static var schedulers: [SchedulerUnderTest] { SchedulerUnderTest.all.filter { !$0.delaysItsCaller } }
 
   /// Over virtual time, too, whose actions nothing but the clock's mover may touch; it has no other clock than its own.
-  @Test("neither actions nor what they capture are touched by a thread that keeps the time", arguments: places)
+  @Test("neither actions nor what they capture are touched by a thread that keeps the time", arguments: schedulers)
   func untouched(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), threads = Log<String>(), ends = Counter()
     func action() -> @Sendable () -> Void {

@@ -24,7 +24,7 @@ class TargetCore: @unchecked Sendable {
     misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
   }
 
-  /// Keeps a thread that the core belongs to from stopping, for a delayed action, until as many calls of ``letGo()``.
+  /// Keeps the core's thread, if it has one of its own, from stopping while a delayed action waits, until as many calls of ``letGo()``.
   ///
   /// A count of the core's, where there is anything to keep going. To retain the scheduler costs more: it is weakly referenced, and
   /// that makes its count a slow one (60 of 280 ns for a timer and its cancellation).

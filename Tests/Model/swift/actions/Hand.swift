@@ -44,7 +44,7 @@ final class HandCore: TargetCore, @unchecked Sendable {
   func discard() { if let job = take() { csched_target_discard(job) } }
 }
 
-/// A place that shows, by what it keeps, how long an action has been there.
+/// A tag that shows, by what it keeps, how long an action has been there.
 final class KeptTag: TargetCore, @unchecked Sendable {
   // Unchecked: it never changes.
   private let kept: Capture
