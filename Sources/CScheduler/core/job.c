@@ -25,7 +25,7 @@
 //       release follows, the innermost job's first. (The stack is gone by then, so what runs is written down elsewhere: levels.c.)
 //   J8  In a child of fork nobody waits for a job that runs in the parent: that stops the process.
 //   J9  Nothing of the job is read or written once it is IDLE. So whoever has seen that (csched_job_is_idle, the end of a wait) has the
-//       memory, unless there is a `release`, which is read before. What is done after goes by the address, which is a name then.
+//       memory, unless there is a `release`, which is read before. What is done afterwards uses the address as a name only.
 // Orderings
 //   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
 //   has acquired it from the queue · DROPPING→CANCELLED and →PASSED release, pair with the acquire of the other of the two,

@@ -10,8 +10,8 @@
 //
 // Obligations
 //   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
-//       thing pushes or notifies after adding it. So one of the two sees the other. To be left to a host is such a sleep, and what
-//       keeps the loop from it wakes the host; but a host that has promised another run needs neither.
+//       thing pushes or notifies after adding it. So one of the two sees the other. Leaving the loop to a host is such a sleep: what
+//       would end it wakes the host, unless the host has promised another run.
 //   P2  The one whose push, notify or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
 //   P3  No kind starves another. A batch is up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of the queues
 //       whose base the loop is included; then the clock (and the poller) again. What is submitted during a batch for a moment that
@@ -24,9 +24,9 @@
 //       over, and the loop can be run again. A thread that ends before that closes its loops: what they have is dropped.
 //   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
 //   P9  Equal deadlines keep the order of submission, though the first comes due here and the second comes late: one that comes late
-//       is a plain submission only as W9 says. `telling` is 1 from before the lock under which a timer is taken out for another
-//       target until after that under which none was: so nothing passes by one that is on its way there.
-//   P10  A run as far as a job pops none behind that, and one as far as none pops none: a host's queue can keep the order of what is
+//       is a plain submission only as W9 says. `telling` is set before the lock under which a timer is taken out for another
+//       target, and cleared after the lock under which none was found: so nothing passes one that is on its way there.
+//   P10  A run up to a given job pops none behind it; up to NULL it pops none. So a host's queue can keep the order of what is
 //       submitted to both.
 //   P11  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
 //       and what was due is in it.

@@ -11,7 +11,7 @@
 //   X3  join returns when no thread of the pool is left, and sees what the stopper did, also when it began to wait before; each thread
 //       is joined once, however many wait.
 //   X4  create leaves nothing behind when it fails.
-//   X5  In a child of fork nothing is taken, and nobody waits: that stops the process. To stop the pool, or destroy it, is nothing.
+//   X5  In a child of fork nothing is taken, and nobody waits: that stops the process. To stop or destroy it does nothing.
 // Orderings
 //   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under
 //   `pick`, which carries what was pushed to those who then look for work · over: release, pairs with join's acquire, carries what the

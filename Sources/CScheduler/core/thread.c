@@ -8,7 +8,7 @@
 //   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), what is outstanding is run or
 //       dropped, and a join returns.
 //   H4  A thread is joined or detached exactly once, however many wait.
-//   H5  In a child of fork nobody waits for a thread that lives in the parent: a join stops the process. To give up its handle is nothing.
+//   H5  In a child of fork nobody waits for a thread that lives in the parent: a join stops the process. To destroy its handle does nothing.
 // Orderings: phase: relaxed, its value is all · owners: acquire and release, the last one sees all.
 // Assumes: the loop (loop.c) for everything else.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.

@@ -26,9 +26,9 @@
 //   W8  A timer that is cancelled before it has come in does not stay until its deadline. Whoever adds it: owner, light fence, look at
 //       the job; against: the job's DROPPING, heavy fence, look at the owner. So one of the two takes it out at once. One that is
 //       moved has its owner all the time.
-//   W9  A timer that comes late either waits behind all that were there before it (`floor`), or need not wait here at all. With one
-//       deadline, never the first and then the second: it passes only while nothing waits here, or is on its way, that comes before
-//       it; and once it has passed, whatever comes with that deadline, or an earlier one, passes.
+//   W9  Equal deadlines keep their order when they come late. A late timer either waits behind all that were there before it (`floor`),
+//       or passes: it becomes a plain job at once. It passes only while nothing that comes before it waits here, or is on its way; once
+//       it has passed, every later one with that deadline, or an earlier one, passes.
 // Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number; a timer sinks 7 times at the most, in truth
 //   once or twice; gaps are crossed by the bitmaps.
 // Leeway: what is due is popped at each wake, and nothing wakes before the least deadline + leeway. That is the fewest wakes there

@@ -1,5 +1,5 @@
-// Who waits for whom. A thread that waits holds what does one thing at a time and has a job of it in the middle: serial queues, and
-// their bases; also the loops that belong to it, whether it runs them or not. Each of these bears the target that the thread waits for.
+// Who waits for whom. A thread that waits holds the serial queues of the jobs that it is inside of, and their bases; also the
+// loops that belong to it, whether it runs them or not. Each of these bears the target that the thread waits for.
 //
 // A wait for a target never ends if the target, or one of its bases, is held by the waiting thread itself, or by one that waits, over
 // however many others, for such a target. Of the threads that would close a circle the last one to come is refused: all are looked at,
