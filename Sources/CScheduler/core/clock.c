@@ -23,7 +23,7 @@
 // Orderings
 //   shared: release, pairs with submit's acquire, carries what was made · wake: relaxed, ordered by the alarm's lock · first, is_telling:
 //   relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
-// Assumes: timer.c keeps to any clock, also one that goes back (W1 to W4 do not need it to go on); the port's alarm rings for a moment that
+// Assumes: timer.c keeps to any clock, also one that goes back (W1 to W4 do not need it to go on); the port's alarm rings for an instant that
 //   comes by passing or by setting (platform_clocks.h), and a poller tells of each ring (platform.h).
 // Source: one thread for the wall's timers is what Dispatch's manager and Go's network poller are; that an absolute timer of the
 //   kernel follows its clock by itself is timerfd_create(2).

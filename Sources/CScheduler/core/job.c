@@ -7,7 +7,7 @@
 //   DROPPING   a canceller is inside `drop`; the job is still linked
 //   CANCELLED  `drop` has returned; the job is still linked: a cancelled entry
 //   PASSED     dequeued while `drop` runs: the canceller must release
-//   ORPHANED       in a child of fork: it was RUNNING on a thread that lives in the parent
+//   ORPHANED   in a child of fork: it was RUNNING on a thread that lives in the parent
 // submissions  of a job: how often it was submitted while somebody waited. A wait ends by that too, when the job runs again already
 // waiting      how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash
 //

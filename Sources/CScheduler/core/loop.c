@@ -14,7 +14,7 @@
 //       would end it wakes the host, unless the host has promised another run.
 //   P2  The one whose push, notify or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
 //   P3  No kind starves another. A batch is up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of the queues
-//       whose base the loop is included; then the clock (and the poller) again. What is submitted during a batch for a moment that
+//       whose base the loop is included; then the clock (and the poller) again. What is submitted during a batch for an instant that
 //       the clock has passed waits for a later one, behind the timers that were there.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
@@ -375,7 +375,7 @@ static csched_job *next_ready(csched_loop *loop) {
   }
 }
 
-// Runs or drops what is outstanding, as the policy says at each instant, then drops what is left of the timers.
+// Runs or drops what is outstanding, as the policy says when each comes up, then drops what is left of the timers.
 void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
   csched_fds_close_(&loop->fds);

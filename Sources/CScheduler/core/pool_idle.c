@@ -41,8 +41,7 @@ static size_t running(uint64_t counts) {
 }
 
 static uint64_t counts_of(const csched_pool *pool) {
-  return csched_load_relaxed(
-      &pool->counts); // F1: ordered by the fence before it; elsewhere a racy read, rechecked under a lock
+  return csched_load_relaxed(&pool->counts); // F1: ordered by the fence before it; elsewhere a racy read
 }
 
 static uint64_t change(csched_pool *pool, uint64_t by) {

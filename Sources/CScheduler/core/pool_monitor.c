@@ -130,9 +130,8 @@ void csched_pool_settle_(csched_pool_worker *worker) {
     worker->blocking_depth = 0;                                                   // a job that forgot to say the end
     if (csched_exchange_relaxed(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
-  } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) !=
-                             0)) {                              // racy read, rechecked by the next job
-    worker->is_surplus = csched_pool_is_surplus_(worker->pool); // one that was STALLED has gone on
+  } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // racy read, rechecked next time
+    worker->is_surplus = csched_pool_is_surplus_(worker->pool);                    // one that was STALLED has gone on
   }
 }
 

@@ -107,9 +107,8 @@ static void set_nice(csched_pool_worker *worker, int nice) { // C6
   if (CSCHED_LIKELY(worker->nice == nice)) return;
   if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
   bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
-  csched_store_relaxed(
-      &worker->is_stuck,
-      (uint32_t)(!is_set && nice < worker->nice)); // racy write: before it comes into `idle`, whose lock orders it
+  csched_store_relaxed(&worker->is_stuck,
+                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: before it comes into `idle`
   if (is_set) worker->nice = nice;
   else csched_store_relaxed(&pool->has_nice, 0u); // racy write: the same value by all
 }
