@@ -80,9 +80,9 @@ extension CoreTests {
       #expect(failure(of: ctest_mpsc_one_wake_for_a_park(producers, Scale.count(50_000), seed)) == nil)
     }
 
-    @Test("a poke is seen after a park") func poke() {
-      let seed = freshSeed("a poke is seen after a park")
-      #expect(failure(of: ctest_mpsc_poke_is_seen(Scale.count(200_000), seed)) == nil)
+    @Test("a notify is seen after a park") func notify() {
+      let seed = freshSeed("a notify is seen after a park")
+      #expect(failure(of: ctest_mpsc_notify_is_seen(Scale.count(200_000), seed)) == nil)
     }
 
     @Test("a push after close is refused") func closeRacesPush() {

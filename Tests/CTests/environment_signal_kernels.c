@@ -176,12 +176,12 @@ ctest_failure ctest_env_signal_masks(void) {
 typedef struct dropping {
   csched_pool *pool;
   bool in_job, keeps_time;
-  int keeper;
+  int monitor;
 } dropping;
 
 static void note_nice(probe *probe) { probe->id = getpriority(PRIO_PROCESS, ctest_thread_id()); }
 
-// A thread that a job starts has no part in the job's nice value.
+// A thread that a job starts does not inherit the job's nice value.
 static void note_nice_beside(probe *probe) {
   csched_thread *thread = start_thread("beside");
   struct probe beside;
@@ -209,7 +209,7 @@ static void give_up_root(probe *probe) {
     probe_init(&later, NULL, NULL);
     CHECK_EQUAL(csched_pool_submit_at(test->pool, CSCHED_PRIORITY_HIGH, &later.timer, csched_now() + 60000 * MS, 0), 0);
     CHECK_SOON(ctest_threads_named("drops-0") == 1);
-    test->keeper = ctest_nice_of_thread("drops-0");
+    test->monitor = ctest_nice_of_thread("drops-0");
   }
   if (setuid(65534) != 0) abort();
 }
@@ -236,7 +236,7 @@ static void drop_root(void *context) {
   }
   CHECK(!csched_pool_has_nice(test->pool));
   CHECK_EQUAL(csched_pool_thread_count(test->pool), 1);
-  if (test->keeps_time) CHECK_EQUAL(test->keeper, base);
+  if (test->keeps_time) CHECK_EQUAL(test->monitor, base);
   end_pool(test->pool, CSCHED_STOP_RUN);
 }
 

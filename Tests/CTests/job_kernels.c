@@ -66,7 +66,7 @@ ctest_failure ctest_job_cancel_drops_first(void) {
   CHECK(!csched_job_is_idle(job_of(&probe)));
   CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_DROPPED);
   CHECK_EQUAL(atomic_load(&probe.drops), 1);
-  CHECK_EQUAL(atomic_load(&probe.releases), 0); // the husk is in the queue still
+  CHECK_EQUAL(atomic_load(&probe.releases), 0); // the cancelled entry is in the queue still
   CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_FINISHED);
   CHECK_EQUAL(csched_job_cancel_and_wait(job_of(&probe)), CSCHED_CANCEL_FINISHED);
   gate_open(&gate);
@@ -87,7 +87,7 @@ static void open_when_dropping(int index, void *context) {
   atomic_int *is_dropping = ((void **)context)[1];
   (void)index;
   while (!atomic_load(is_dropping)) sched_yield();
-  gate_open(gate); // the queue comes past the husk while its drop goes on
+  gate_open(gate); // the queue takes the entry out while its drop goes on
 }
 
 ctest_failure ctest_job_release_follows_drop(int rounds) {

@@ -98,7 +98,7 @@ static void run_lock(void) {
   RUN(ctest_lock_zero_is_unlocked());
 }
 
-static void run_misfortunes(void) {
+static void run_failures(void) {
   RUN(ctest_end_waited_for(times(10)));
   RUN(ctest_end_nested());
   RUN(ctest_end_on_trampoline());
@@ -124,11 +124,11 @@ static void run_misfortunes(void) {
   RUN_UNLESS(all, why, ctest_fork_on_the_way());
   RUN_UNLESS(starting, no_thread, ctest_fork_sleepers());
   RUN_UNLESS(starting, no_thread, ctest_fork_storm(times(20)));
-  RUN_UNLESS(all, why, ctest_fork_thread_is_left());
-  RUN_UNLESS(all, why, ctest_fork_pool_is_left());
-  RUN_UNLESS(all, why, ctest_fork_queue_is_left(false));
-  RUN_UNLESS(all, why, ctest_fork_queue_is_left(true));
-  RUN_UNLESS(all, why, ctest_fork_job_is_left());
+  RUN_UNLESS(all, why, ctest_fork_thread_is_orphaned());
+  RUN_UNLESS(all, why, ctest_fork_pool_is_orphaned());
+  RUN_UNLESS(all, why, ctest_fork_queue_is_orphaned(false));
+  RUN_UNLESS(all, why, ctest_fork_queue_is_orphaned(true));
+  RUN_UNLESS(all, why, ctest_fork_job_is_orphaned());
   RUN_UNLESS(all, why, ctest_fork_gives_up());
   RUN_UNLESS(all, why, ctest_fork_worker_returns(false));
   RUN_UNLESS(all, why, ctest_fork_worker_returns(true));
@@ -177,7 +177,7 @@ static void run_mpsc(void) {
   RUN(ctest_mpsc_order(4, times(1000)));
   RUN(ctest_mpsc_one_wake_for_a_park(1, times(500), seed()));
   RUN(ctest_mpsc_one_wake_for_a_park(4, times(200), seed()));
-  RUN(ctest_mpsc_poke_is_seen(times(500), seed()));
+  RUN(ctest_mpsc_notify_is_seen(times(500), seed()));
   RUN(ctest_mpsc_close_races_push(3, times(20), seed()));
   RUN(ctest_mpsc_states());
 }
@@ -315,7 +315,7 @@ static void run_fd(void) {
   RUN(ctest_host_misses_nothing(3, times(100), seed()));
   RUN(ctest_host_timers(times(20), seed()));
   RUN(ctest_loop_free());
-  RUN(ctest_loop_free_husks());
+  RUN(ctest_loop_free_cancelled());
   RUN(ctest_loop_run_through());
   RUN(ctest_loop_taken_over());
 }
@@ -437,7 +437,7 @@ int main(int count, char **arguments) {
   if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
   run_lock();
   run_job();
-  run_misfortunes();
+  run_failures();
   run_environment();
   run_mpsc();
   run_trampoline();

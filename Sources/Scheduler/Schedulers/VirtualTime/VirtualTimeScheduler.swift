@@ -32,7 +32,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
 
   let queue: VirtualQueue<Converter>
   /// What the actions are inside of. They run in calls on this scheduler, so it outlives them.
-  let core = StandingCore()
+  let core = CurrentTag()
 
   /// What translates between virtual and real time.
   public let converter: Converter
@@ -47,7 +47,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
     self.converter = converter
     self.turnLimit = max(1, turnLimit)
     queue = VirtualQueue(clock: initialClock, converter: converter)
-    core.face(self)
+    core.publish(self)
   }
 
   deinit { queue.close() }
