@@ -56,6 +56,7 @@ static void base_end(base *self) {
     csched_serial_destroy(self->serial);
   }
   if (self->under != NULL) csched_serial_destroy(self->under);
+  for (int i = 0; i < 2; i++) wait_until_run(self->pair.threads[i]); // one may be in the middle of a wake of the other
   for (int i = 0; i < 2; i++) stop_and_join(self->pair.threads[i], CSCHED_STOP_RUN);
 }
 
