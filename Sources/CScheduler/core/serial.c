@@ -54,7 +54,8 @@ enum { STALLED = 1, SUSPENSION = 2 };
 
 struct csched_serial {
   csched_target target;
-  csched_target *base;
+  csched_target *base, *root;
+  bool (*turn)(csched_target *root, int change); // of its type
   csched_mpsc inbox;
   csched_job drain;
   csched_job held; // stands for a sync that runs inline, in case that it is left
@@ -129,15 +130,28 @@ static bool takes_another(unsigned *left) {
   return takes;
 }
 
+// In virtual time, where each job is a turn.
+static bool takes_turn(csched_serial *serial) {
+  return serial->turn == NULL || (!csched_mpsc_is_empty(&serial->inbox) && serial->turn(serial->root, 1));
+}
+
+static void give_turn_back(csched_serial *serial) {
+  if (serial->turn != NULL) serial->turn(serial->root, -1);
+}
+
 static void run_drain(csched_job *drain) {
   csched_serial *serial = drain->context;
   unsigned *left = csched_loop_jobs_left_();
   csched_job *job;
+  bool has_run = false;                                               // by the turn of the drain job itself
   for (int i = 0; i < TURN && (i == 0 || takes_another(left)); i++) { // S4
-    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
-    csched_job_perform_on_(job, &serial->target);
+    if (has_run && !takes_turn(serial)) break;
+    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) break;
+    if (csched_job_perform_on_(job, &serial->target)) has_run = true;
+    else if (has_run) give_turn_back(serial);
   }
-  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
+  if (!has_run) give_turn_back(serial);
+  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
 }
 
 static void drop_all(csched_job *drain) { // S6
@@ -234,6 +248,10 @@ static const csched_target_type serial_type = {.deliver = deliver,
                                                .has = has,
                                                .passes_on_ = true};
 
+csched_serial *csched_serial_of_(csched_target *target) {
+  return target->type == &serial_type ? (csched_serial *)target : NULL;
+}
+
 typedef struct sync_job {
   csched_job job;
   void (*body)(void *);
@@ -328,6 +346,8 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_serial *serial = malloc(sizeof *serial);
   if (serial == NULL) return ENOMEM;
   *serial = (csched_serial){.target = {.type = &serial_type}, .base = base, .owners = 1};
+  serial->root = csched_target_root_(base);
+  serial->turn = serial->root->type->turn_;
   csched_mpsc_init(&serial->inbox);
   csched_mpsc_park(&serial->inbox);
   csched_job_init(&serial->drain, &drain_type, serial);

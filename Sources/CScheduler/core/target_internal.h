@@ -30,6 +30,12 @@ bool csched_target_is_left_(const csched_target *target);
 /// Returns: the first of `target` and what it stands on that is not the library's, and whose functions are the user's; NULL: there is none.
 csched_target *csched_target_foreign_(csched_target *target);
 
+/// Returns: the serial queue that `target` is that of, or NULL.
+struct csched_serial *csched_serial_of_(csched_target *target);
+
+/// Returns: what `target` stands on in the end, which stands on nothing.
+csched_target *csched_target_root_(csched_target *target);
+
 /// The functions of the type, where it may have none.
 csched_target *csched_target_base_(const csched_target *target);
 bool csched_target_enter_inline_(csched_target *target);

@@ -36,6 +36,11 @@ typedef struct csched_target_type {
   /// Returns: whether `job`, which was submitted, has come here and waits. Asked in a child of fork, by the one thread that there is:
   /// another one may have been on its way with it. NULL: it has.
   bool (*has)(const csched_target *target, const csched_job *job);
+  /// Returns: the present time of the clock that the deadlines of `deliver_at` are of. NULL: that of what it stands on; of csched_now, where
+  /// it stands on nothing.
+  csched_time (*now)(const csched_target *target);
+  /// Private. Does: takes a turn for one more job of a queue that stands here, or gives one back (-1). Returns: whether there is one.
+  bool (*turn_)(csched_target *target, int change);
   bool passes_on_; ///< Private: `deliver` is the library's, and runs nothing.
 } csched_target_type;
 
@@ -55,7 +60,11 @@ CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Sw
 /// Requires: the job is idle. Thread: any.
 int csched_target_submit(csched_target *target, csched_job *job);
 
-/// Does: submits `timer`, to run at `deadline` (of csched_now) or up to `leeway` nanoseconds later, never before.
+/// Returns: the present time of the clock that deadlines of csched_target_submit_at are of: csched_now, but for a target whose time is
+/// virtual (virtual.h), or that stands on one. Thread: any.
+csched_time csched_target_now(const csched_target *target);
+
+/// Does: submits `timer`, to run at `deadline` (of csched_target_now) or up to `leeway` nanoseconds later, never before.
 /// Returns, thread: as csched_target_submit. Requires: as csched_target_submit; a target of your own stays valid until the timer's release.
 int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
 
