@@ -359,6 +359,9 @@ ctest_failure ctest_virtual_serial(void) {
   return kernel_result();
 }
 
+static long load_inside; // guarded by the queues
+static void run_sync(void *count) { ++*(long *)count; }
+
 static void leave_thread(probe *probe) {
   mark(probe);
   pthread_exit(NULL);
@@ -387,6 +390,28 @@ ctest_failure ctest_virtual_serial_in_its_place(void) {
   csched_virtual_run(timeline);
   CHECK_JOURNAL(&order, "6,0,1,2,3,4,7,8,5,11,9,10");
   csched_serial_destroy(queues[0]);
+  csched_virtual_destroy(timeline);
+  return kernel_result();
+}
+
+static void sync_or_drive(int index, void *count) {
+  for (int i = 0; i < *(int *)count; i++) {
+    if (index == 0) csched_virtual_advance(timeline, 1);
+    else CHECK_EQUAL(csched_serial_sync(queues[index % 2], run_sync, &load_inside), 0);
+  }
+}
+
+// Nobody else moves time when a sync finds the queue busy, or somebody at it.
+ctest_failure ctest_virtual_sync_races(int rounds) {
+  KERNEL();
+  begin(0, 0);
+  CHECK_EQUAL(csched_serial_create(&queues[0], line()), 0);
+  CHECK_EQUAL(csched_serial_create(&queues[1], csched_serial_target(queues[0])), 0);
+  load_inside = 0;
+  crew_run(4, sync_or_drive, &rounds);
+  CHECK_EQUAL(load_inside, 3 * rounds);
+  CHECK(csched_virtual_now(timeline) <= (csched_time)rounds); // one that widens is done later
+  csched_serial_destroy(queues[1]), csched_serial_destroy(queues[0]);
   csched_virtual_destroy(timeline);
   return kernel_result();
 }

@@ -59,6 +59,7 @@ struct csched_serial {
   csched_mpsc inbox;
   csched_job drain;
   csched_job held; // stands for a sync that runs inline, in case that it is left
+  bool has_part;   // the holder's: whoever has entered keeps the queue by a part of it
   uint32_t hold;
   uint32_t owners;
   void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
@@ -222,8 +223,11 @@ static bool enter(csched_target *target) {
 
 static void leave(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
+  bool has_part = serial->has_part;
+  serial->has_part = false;
   csched_target_leave_inline_(serial->base);
   let_go_inline(serial);
+  if (has_part) give_part_up(serial);
 }
 
 static void left(csched_job *held) { leave(held->context); } // S8
@@ -248,10 +252,6 @@ static const csched_target_type serial_type = {.deliver = deliver,
                                                .has = has,
                                                .passes_on_ = true};
 
-csched_serial *csched_serial_of_(csched_target *target) {
-  return target->type == &serial_type ? (csched_serial *)target : NULL;
-}
-
 typedef struct sync_job {
   csched_job job;
   void (*body)(void *);
@@ -272,12 +272,33 @@ static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; 
 static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
 static const csched_job_type sync_type = {run_sync, drop_sync, sync_ended};
 
+static CSCHED_NORETURN void panic_left(csched_job *unused) {
+  (void)unused;
+  csched_panic_("csched_serial_sync",
+                "what it ran in virtual time, because it waits for that, was left by an exception, "
+                "by longjmp or by the end of the thread. Let the job return.");
+}
+
+// In virtual time, which may be nobody's to move: what is due is done here. If that is left, the sync cannot be taken out of the queue.
+static void serve(csched_serial *serial) {
+  static const csched_job_type type = {.release = panic_left};
+  static csched_job guard = {.type = &type};
+  csched_level spare;
+  if (serial->root->type->serve_ == NULL) return;
+  csched_wait_end_(); // what runs here does not wait
+  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_level_here_()->target);
+  serial->root->type->serve_(serial->root);
+  csched_level_end_(level);
+  csched_wait_begin_(&serial->target);
+}
+
 static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context};
   csched_job_init(&sync.job, &sync_type, NULL);
   if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
   if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
   csched_serial_submit(serial, &sync.job);
+  serve(serial);
   while (csched_load_acquire(&sync.ended) == 0) // S1: pairs with the end's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
   csched_wait_end_();
@@ -307,6 +328,24 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
   csched_level_end_(scope->level);
   leave(&serial->target);
   return 0;
+}
+
+// The timer may be the last that keeps the queue.
+bool csched_serial_run_timer_(csched_timer *timer) {
+  csched_serial *serial = (csched_serial *)timer->target;
+  csched_target_inside inside;
+  bool is_queue = serial->target.type == &serial_type;
+  if (is_queue) take_part(serial);
+  bool is_inside = is_queue && csched_serial_try_enter(serial, &inside);
+  if (!is_inside) {
+    timer->target->type->deliver(timer->target, &timer->job);
+    if (is_queue) give_part_up(serial);
+    return false;
+  }
+  serial->has_part = true;
+  bool has_run = csched_job_perform_on_(&timer->job, &serial->target);
+  csched_serial_leave(serial, &inside);
+  return has_run;
 }
 
 // MARK: forks

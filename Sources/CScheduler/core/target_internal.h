@@ -30,8 +30,9 @@ bool csched_target_is_left_(const csched_target *target);
 /// Returns: the first of `target` and what it stands on that is not the library's, and whose functions are the user's; NULL: there is none.
 csched_target *csched_target_foreign_(csched_target *target);
 
-/// Returns: the serial queue that `target` is that of, or NULL.
-struct csched_serial *csched_serial_of_(csched_target *target);
+/// Does: runs `timer`, whose time has come, at once as a job of its target, if that is an idle serial queue; else delivers it.
+/// Returns: whether it has run.
+bool csched_serial_run_timer_(csched_timer *timer);
 
 /// Returns: what `target` stands on in the end, which stands on nothing.
 csched_target *csched_target_root_(csched_target *target);

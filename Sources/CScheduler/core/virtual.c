@@ -28,9 +28,8 @@
 //   "steps of virtual time count what runs", "virtual time against cancellation", "virtual time from many threads",
 //   "cancelled jobs in virtual time leave nothing behind", "the end of virtual time", "what leaves a job in virtual time ends the drive",
 //   "after fork virtual time goes on", "a virtual run without an end stops the process".
-// Models: checks/virtual.c.
+// Models: checks/virtual.c. Not modelled: VT7.
 
-#include <CScheduler/serial.h>
 #include <CScheduler/virtual.h>
 
 #include "../platform/platform.h"
@@ -271,15 +270,9 @@ static void set_lending(csched_virtual *timeline, bool is_lending) {
 
 // Runs a timer of a queue that stands here, in its place, if the queue is idle, or hands it on. Returns: whether it has run.
 static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
-  csched_target_inside inside;
-  csched_target *target = timer->target;
-  csched_serial *queue = csched_serial_of_(target);
   set_lending(timeline, true);
-  bool is_inside = queue != NULL && csched_serial_try_enter(queue, &inside);
+  bool has_run = csched_serial_run_timer_(timer);
   set_lending(timeline, false);
-  bool has_run = is_inside && csched_job_perform_on_(&timer->job, target);
-  if (is_inside) csched_serial_leave(queue, &inside);
-  else target->type->deliver(target, &timer->job);
   return has_run;
 }
 
@@ -369,6 +362,7 @@ static bool enter(csched_target *target) {
   remains kept = {.bin.take = keep};
   csched_lock_lock(&timeline->lock);
   if (timeline->is_lending && csched_target_is_inside(target)) { // by the one who drives
+    timeline->is_lending = false;
     timeline->is_lent = true;
     csched_lock_unlock(&timeline->lock);
     return true;
@@ -398,6 +392,13 @@ static void leave(csched_target *target) { // VT1
   if (!is_within) csched_virtual_panic_(timeline, "csched_serial_sync");
 }
 
+static void serve(csched_target *target) {
+  csched_virtual *timeline = (csched_virtual *)target;
+  csched_scope scope;
+  if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
+    csched_virtual_panic_(timeline, "csched_serial_sync");
+}
+
 static bool is_closed(const csched_target *target) { // VT5
   csched_virtual *timeline = (csched_virtual *)target;
   csched_lock_lock(&timeline->lock);
@@ -423,6 +424,7 @@ static const csched_target_type virtual_type = {.deliver = deliver,
                                                 .has = has,
                                                 .now = now,
                                                 .turn_ = turn,
+                                                .serve_ = serve,
                                                 .passes_on_ = true};
 
 csched_target *csched_virtual_target(csched_virtual *timeline) { return &timeline->target; }

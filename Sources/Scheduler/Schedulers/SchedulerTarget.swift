@@ -19,6 +19,8 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     (place ?? core).face(self)
   }
 
+  public var now: MonotonicTime { core.timeline?.now ?? .now }
+
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
@@ -32,22 +34,23 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   @discardableResult
   public final func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { submit(.disposing { action(state) }, at: delay.deadline) }
+  ) -> any Disposable { submit(.disposing { action(state) }, after: delay) }
 
   @discardableResult
   public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.plain(action), at: delay.deadline)
+    submit(.plain(action), after: delay)
   }
 
   /// Schedules `action` for `delay` from now, or up to `leeway` later, so that fewer wakeups serve more timers.
   @discardableResult
   public final func schedule(
     after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable { submit(.plain(action), at: delay.deadline, leeway: leeway) }
+  ) -> any Disposable { submit(.plain(action), after: delay, leeway: leeway) }
 
   @discardableResult
-  public final func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.plain(action), at: moment.nanoseconds)
+  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    guard let timeline = core.timeline else { return submit(.plain(action), at: moment.nanoseconds) }
+    return core.submit(.plain(action), at: timeline.moment(at: moment), inside: place)
   }
 
   /// Schedules `action` for `moment` on the wall clock, and follows each setting of that: set back, it waits longer; set past the
@@ -77,6 +80,13 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     _ timing: PeriodicTiming, action: @escaping @Sendable () -> Void
   ) -> any Disposable {
     core.submit(timing, inside: place, action)
+  }
+
+  private func submit(
+    _ body: consuming ScheduledAction.Body, after delay: Duration, leeway: Duration = .zero
+  ) -> any Disposable {
+    guard let timeline = core.timeline else { return submit(body, at: delay.deadline, leeway: leeway) }
+    return core.submit(body, at: timeline.moment(after: delay), inside: place)
   }
 
   private func submit(

@@ -41,7 +41,10 @@ typedef struct csched_target_type {
   csched_time (*now)(const csched_target *target);
   /// Private. Does: takes a turn for one more job of a queue that stands here, or gives one back (-1). Returns: whether there is one.
   bool (*turn_)(csched_target *target, int change);
-  bool passes_on_; ///< Private: `deliver` is the library's, and runs nothing.
+  void (*serve_)(
+      csched_target
+          *target); ///< Private. Does: what is due, which the caller is about to wait for. NULL: that comes by itself
+  bool passes_on_;  ///< Private: `deliver` is the library's, and runs nothing.
 } csched_target_type;
 
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.

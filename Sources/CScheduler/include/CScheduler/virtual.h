@@ -6,6 +6,8 @@
 // queues on it are what they are anywhere else: csched_target_submit_at's deadlines are ticks here, and its leeway is taken for none. Only
 // one of CSCHED_FOREVER makes a difference: csched_virtual_run does not go on for the sake of such a timer.
 //
+// A sync on a queue that stands here runs what is due, or has it run by whoever drives, if the queue has something to do.
+//
 // One thread at a time drives. A call of csched_virtual_advance, _advance_to, _run or _step while another one is under way, on another thread
 // or in a job, widens what that is to do, and returns at once. What is left by an exception of C++, longjmp or the end of its thread is
 // over, with all that was asked for. In a child of fork it goes on; a job that runs in the parent does not run there again.

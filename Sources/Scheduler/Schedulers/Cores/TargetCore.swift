@@ -9,13 +9,16 @@ class TargetCore: @unchecked Sendable {
   let target: UnsafeMutablePointer<csched_target>
   /// Whether it is the main loop, or stands on it, whose host is told of submissions.
   final let isOnMain: Bool
+  /// The virtual time that delays here are counted in; `nil`: they are counted by the monotonic clock.
+  final let timeline: Timeline?
   private let lock = InlineLock()
   @exclusivity(unchecked) private weak var face: (any ImmediateSchedulerType & AnyObject)?
 
   /// Makes the core of `target`, which holds it unretained.
-  init(_ target: UnsafeMutablePointer<csched_target>, isOnMain: Bool = false) {
+  init(_ target: UnsafeMutablePointer<csched_target>, isOnMain: Bool = false, timeline: Timeline? = nil) {
     self.target = target
     self.isOnMain = isOnMain
+    self.timeline = timeline
     target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
   }
 
@@ -81,6 +84,14 @@ class TargetCore: @unchecked Sendable {
     }
     if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
     return action
+  }
+
+  /// Submits an action for a moment of its virtual time.
+  final func submit(
+    _ body: consuming ScheduledAction.Body, at moment: Timeline.Moment, inside place: TargetCore?
+  ) -> ScheduledAction {
+    submit(
+      body.preceded(by: moment.arrive), at: moment.tick, on: CSCHED_CLOCK_MONOTONIC, leeway: .zero, inside: place)
   }
 
   final func submit(
