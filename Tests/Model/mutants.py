@@ -475,7 +475,6 @@ MUTANTS = [
     ("virtual: the clock moves back", "core/virtual.c", "", "if (time <= timeline->now) return;", ""),
     ("virtual: what was cancelled is released under the lock", "core/virtual.c", "VT4", "csched_bin *before = csched_job_discard_into_(&kept.bin);", "csched_bin *before = NULL;"),
     ("virtual: a cancelled job costs a step", "core/virtual.c", "", "!timeline->is_stopped && timeline->steps != CSCHED_FOREVER) timeline->steps++;", "false) timeline->steps++;"),
-    ("virtual: a cancelled job is not looked at", "core/virtual.c", "", "if (csched_job_is_husk_(job_at(link))) { keep(&kept->bin, job_at(link)); continue; }", ""),
     ("virtual: a run goes on for what repeats", "core/virtual.c", "", "leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0", "0"),
     ("virtual: what is closed takes another", "core/virtual.c", "", "if (!is_closed) append(timeline, link);", "append(timeline, link);"),
     ("virtual: a close leaves what is ready", "core/virtual.c", "", "job = timer != NULL ? &timer->job : job_at(take_ready(timeline));", "job = timer != NULL ? &timer->job : NULL;"),
@@ -528,7 +527,7 @@ MUTANTS = [
      "if (!pool->is_joined) csched_pool_join_workers_(pool);",
      "if (!pool->is_joined) {\n    pool->is_joined = true;\n    csched_lock_unlock(&pool->join_lock);\n    csched_pool_join_workers_(pool);\n    csched_lock_lock(&pool->join_lock);\n  }"),
     ("planted: a thread's handle is detached though joined", "core/thread.c", "H4", "if (!thread->is_joined) csched_os_thread_detach_", "csched_os_thread_detach_"),
-    ("planted: a wait that is over is still one", "core/serial.c", "", "csched_wait_end_();", ""),
+    ("planted: a wait that is over is still one", "core/serial.c", "wait_in_line", "csched_wait_end_();", ""),
     ("planted: an inner run takes the outer one's stop", "core/loop.c", "", "if (activation == NULL || csched_load_relaxed(&activation->stopped) == 0)", ""),
     ("planted: run_once leaves a stop pending", "core/loop.c", "csched_loop_run_once_", "csched_store_relaxed(&loop->stopping, 0u);", ""),
 ]

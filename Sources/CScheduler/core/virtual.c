@@ -189,32 +189,33 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
 
 // MARK: driving
 
-static bool is_run_wanted(csched_virtual *timeline, remains *kept) { // VT6
-  if (timeline->runs_all) return true;
-  if (!timeline->runs) return false;
-  while (timeline->first != NULL && csched_job_is_husk_(job_at(timeline->first)))
-    keep(&kept->bin, job_at(take_ready(timeline)));
-  return timeline->first != NULL || csched_timers_wake_(&timeline->timers) != CSCHED_FOREVER;
-}
-
-// As far as which tick the next may be.
-static csched_time reach(csched_virtual *timeline, bool is_any) {
-  csched_time reach = timeline->now;
-  if (timeline->first != NULL) return reach; // VT2
-  if (timeline->has_goal && timeline->goal > reach) reach = timeline->goal;
+// Returns: whether anything is to be run, and, in `reach`, as far as which tick. `by_run`: because a run goes on for what waits until then.
+static bool is_wanted(csched_virtual *timeline, remains *kept, csched_time *reach, bool *by_run) {
+  csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
+  bool is_any = timeline->steps > 0 || timeline->runs_all;
+  *by_run = false;
+  if (timeline->runs) { // VT6
+    while (timeline->first != NULL && csched_job_is_husk_(job_at(timeline->first)))
+      keep(&kept->bin, job_at(take_ready(timeline)));
+    csched_time wake = csched_timers_wake_(&timeline->timers);
+    *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
+    if (wake != CSCHED_FOREVER && wake > until) until = wake;
+  }
   // To look beyond all that waits would take the wheel there.
-  if (is_any && reach < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
-    reach = CSCHED_FOREVER - 1;
-  return reach;
+  if (is_any && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
+    until = CSCHED_FOREVER - 1;
+  *reach = timeline->first != NULL ? timeline->now : until; // VT2
+  return timeline->has_goal || is_any || *by_run;
 }
 
 // Takes out the next that was asked for. Returns: a link to it; NULL when there is none.
 static csched_job *next(csched_virtual *timeline, remains *kept) {
-  while (!timeline->is_closed) {
-    bool is_any = timeline->steps > 0 || is_run_wanted(timeline, kept);
-    if (!is_any && !timeline->has_goal) return NULL;
-    csched_timer *timer = csched_timers_pop_(&timeline->timers, reach(timeline, is_any));
+  csched_time reach;
+  bool by_run;
+  while (!timeline->is_closed && is_wanted(timeline, kept, &reach, &by_run)) {
+    csched_timer *timer = csched_timers_pop_(&timeline->timers, reach);
     csched_job *link = timer != NULL ? link_to_timer(timer) : take_ready(timeline);
+    if (link == NULL && by_run) continue; // what that was has been cancelled meanwhile
     if (link == NULL) return NULL;
     if (csched_job_is_husk_(job_at(link))) {
       keep(&kept->bin, job_at(link));

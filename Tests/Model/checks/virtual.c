@@ -159,6 +159,22 @@ static void once(void) {
   end();
 }
 
+static void submit_and_look(void *unused) {
+  (void)unused;
+  submit(line(), 0, 3);
+  submit(line(), 1, 2);
+}
+static void cancelled_on_its_way(void) {
+  reset();
+  model_spawn(submit_and_look, NULL);
+  model_spawn(cancel, NULL);
+}
+static void both_ended(void) {
+  csched_virtual_run(timeline);
+  model_assert(ran + dropped == 2 && released == 2);
+  end();
+}
+
 // A repetition, for which nobody goes on, and a timer that may be cancelled.
 static void repeat(csched_job *job) {
   run(job);
@@ -256,6 +272,7 @@ const model_check virtual_checks[] = {
     {"virtual: two that skip, and one that drives", skipped, is_at_five},                      // VT2 VT3
     {"virtual: a cancel that waits against a drive", cancelled, once},                         // VT1 VT4
     {"virtual: a step against cancels", stepped, one_step},                                    // VT4 VT8
+    {"virtual: a submission against its cancel", cancelled_on_its_way, both_ended},            // VT4
     {"virtual: a run against a cancel of what it goes on for", run_against_cancel, run_ended}, // VT6
     {"virtual: a close against submissions", closed, none_is_lost},                            // VT5 VT4
     {"virtual: a sync on a queue beside a drive", a_sync_beside_a_drive, driven_by_either},    // VT1

@@ -46,7 +46,13 @@ final class Sleeper: Sendable {
 
   init(in sleepers: Sleepers) { self.sleepers = sleepers }
 
-  func begin() { if phase.transition(to: .asleep, if: { $0 == .early }) { sleepers.change(by: 1) } }
+  func begin() {
+    let begins = phase.withLock { phase in
+      defer { if phase == .early { phase = .asleep } }
+      return phase == .early
+    }
+    if begins { sleepers.change(by: 1) }
+  }
 
   func wake() { if phase.exchange(.awake) == .asleep { sleepers.change(by: -1) } }
 }
