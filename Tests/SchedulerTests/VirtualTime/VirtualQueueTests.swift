@@ -117,7 +117,7 @@ import Testing
 
 /// That ticks are what converters say, and what is kept besides.
 @Suite(.nothingIsLeft) struct VirtualTickTests {
-  /// Times in thousandths of a nanosecond, compared backwards where they have one tick.
+  /// Times in thousandths of a nanosecond.
   private struct FineConverter: VirtualTimeConverter {
     func convertFromVirtualTime(_ virtualTime: Int) -> MonotonicTime {
       MonotonicTime(nanoseconds: UInt64((virtualTime + 999) / 1_000))
@@ -128,6 +128,39 @@ import Testing
     }
     func convertToVirtualTimeInterval(_ timeInterval: Duration) -> Int { Int(timeInterval / .nanoseconds(1) * 1_000) }
     func offsetVirtualTime(_ time: Int, offset: Int) -> Int { time + offset }
+  }
+
+  /// Times with a rank, by which they are compared where they are equal.
+  private struct RankedConverter: VirtualTimeConverter {
+    struct Time { var nanoseconds: UInt64, rank: Int }
+
+    func convertFromVirtualTime(_ virtualTime: Time) -> MonotonicTime {
+      MonotonicTime(nanoseconds: virtualTime.nanoseconds)
+    }
+    func convertToVirtualTime(_ time: MonotonicTime) -> Time { Time(nanoseconds: time.nanoseconds, rank: 0) }
+    func convertFromVirtualTimeInterval(_ virtualTimeInterval: UInt64) -> Duration { .nanoseconds(virtualTimeInterval) }
+    func convertToVirtualTimeInterval(_ timeInterval: Duration) -> UInt64 { UInt64(timeInterval / .nanoseconds(1)) }
+    func offsetVirtualTime(_ time: Time, offset: UInt64) -> Time {
+      Time(nanoseconds: time.nanoseconds + offset, rank: time.rank)
+    }
+    func compareVirtualTime(_ left: Time, _ right: Time) -> VirtualTimeComparison {
+      let (one, other) = ((left.nanoseconds, left.rank), (right.nanoseconds, right.rank))
+      return one < other ? .lessThan : one == other ? .equal : .greaterThan
+    }
+  }
+
+  @Test("a converter's own comparison does not order what has one tick, and time does not move back by it")
+  func comparedWithinATick() {
+    let scheduler = VirtualTimeScheduler(
+      initialClock: RankedConverter.Time(nanoseconds: 0, rank: 0), converter: RankedConverter())
+    let log = Log<String>()
+    for (nanoseconds, rank) in [(5, 3), (5, 1), (4, 9), (5, 2)] {
+      scheduler.schedule(at: .init(nanoseconds: UInt64(nanoseconds), rank: rank)) { [unowned scheduler] in
+        log.add("\(nanoseconds).\(rank) at \(scheduler.virtualTime.rank)")
+      }
+    }
+    scheduler.run()
+    #expect(log.entries == ["4.9 at 9", "5.3 at 3", "5.1 at 3", "5.2 at 3"])
   }
 
   @Test("within a tick the order is that of insertion, and time does not move back in it")

@@ -28,9 +28,7 @@ internal import CScheduler
 /// scheduler.advance(by: .seconds(3_599))  // nothing yet
 /// scheduler.advance(by: .seconds(1))      // prints
 /// ```
-public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerTarget, EndsByItself,
-  @unchecked Sendable
-{
+public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// A moment of virtual time.
   public typealias VirtualTime = Converter.VirtualTimeUnit
@@ -162,3 +160,5 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
 
 /// A scheduler that drops what waits when it is let go: what waits in it must not keep it.
 protocol EndsByItself: ImmediateSchedulerType, AnyObject {}
+
+extension VirtualTimeScheduler: EndsByItself {}
