@@ -9,7 +9,7 @@ extension CoreTests {
 
     @Test("no code of the user's runs on a thread that keeps the time") func noTimekeeper() {
       let seed = freshSeed("no code of the user's runs on a thread that keeps the time")
-      #expect(failure(of: ctest_carry_on_no_timekeeper(Scale.count(10), seed)) == nil)
+      #expect(failure(of: ctest_carry_on_no_timekeeper(Scale.count(2), seed)) == nil)
     }
 
     @Test("timers of a target of one's own keep their order", arguments: clocks) func order(clock: UInt32) {

@@ -31,7 +31,7 @@ extension CoreTests {
       #expect(failure(of: ctest_clock_cancel_races(Scale.count(1_000), seed)) == nil)
     }
 
-    @Test("moments that have passed, and the ends of time") func edges() {
+    @Test("instants that have passed, and the ends of time") func edges() {
       #expect(failure(of: ctest_clock_edges()) == nil)
     }
 

@@ -20,7 +20,7 @@ extension CoreTests {
       }
     }
 
-    @Test("a moment after another saturates, and a negative span counts as zero") func saturates() {
+    @Test("an instant after another saturates, and a negative span counts as zero") func saturates() {
       #expect(csched_time_after(5, 7) == 12)
       #expect(csched_time_after(5, 0) == 5)
       #expect(csched_time_after(5, -7) == 5)

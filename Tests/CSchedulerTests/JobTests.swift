@@ -7,7 +7,7 @@ extension CoreTests {
     @Test("a job is run or dropped exactly once", arguments: [Int32(1), 4, 16])
     func exactlyOnce(cancellers: Int32) {
       let seed = freshSeed("a job is run or dropped exactly once")
-      #expect(failure(of: ctest_job_exactly_once(cancellers, Scale.count(400), seed)) == nil)
+      #expect(failure(of: ctest_job_exactly_once(cancellers, 256, Scale.count(400), seed)) == nil)
     }
 
     @Test("cancel drops before it returns") func cancelDropsFirst() {
@@ -23,7 +23,7 @@ extension CoreTests {
     }
 
     @Test("cancel and wait returns when the job submits itself again") func cancelAndWaitOfResubmitted() {
-      #expect(failure(of: ctest_job_cancel_and_wait_of_resubmitted(Scale.count(50))) == nil)
+      #expect(failure(of: ctest_job_cancel_and_wait_of_resubmitted(Scale.count(50), 200)) == nil)
     }
 
     @Test("a job may submit itself again") func resubmits() {
@@ -80,9 +80,9 @@ extension CoreTests {
       #expect(failure(of: ctest_mpsc_one_wake_for_a_park(producers, Scale.count(50_000), seed)) == nil)
     }
 
-    @Test("a poke is seen after a park") func poke() {
-      let seed = freshSeed("a poke is seen after a park")
-      #expect(failure(of: ctest_mpsc_poke_is_seen(Scale.count(200_000), seed)) == nil)
+    @Test("a notify is seen after a park") func notify() {
+      let seed = freshSeed("a notify is seen after a park")
+      #expect(failure(of: ctest_mpsc_notify_is_seen(Scale.count(200_000), seed)) == nil)
     }
 
     @Test("a push after close is refused") func closeRacesPush() {

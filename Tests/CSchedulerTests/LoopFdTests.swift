@@ -101,8 +101,9 @@ extension CoreTests {
       #expect(failure(of: ctest_loop_free()) == nil)
     }
 
-    @Test("what was cancelled keeps nothing from running at once, and what is due keeps its place") func freeHusks() {
-      #expect(failure(of: ctest_loop_free_husks()) == nil)
+    @Test("what was cancelled keeps nothing from running at once, and what is due keeps its place") func freeCancelled()
+    {
+      #expect(failure(of: ctest_loop_free_cancelled()) == nil)
     }
 
     @Test("a run goes as far as a job, and no further") func runThrough() {

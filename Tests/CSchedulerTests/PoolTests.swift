@@ -16,7 +16,7 @@ extension CoreTests {
     }
 
     @Test("one processor runs everything") func oneProcessor() {
-      #expect(failure(of: ctest_pool_on_one_processor()) == nil)
+      #expect(failure(of: ctest_pool_on_one_processor(2_000)) == nil)
       #expect(failure(of: ctest_pool_fib_on_one_processor()) == nil)
     }
 
@@ -56,8 +56,8 @@ extension CoreTests {
   }
 
   @Suite struct PoolBlockingTests {
-    @Test("a worker that says that it blocks is replaced") func hint() {
-      #expect(failure(of: ctest_pool_blocking_hint(Scale.count(20))) == nil)
+    @Test("a worker that says that it blocks is replaced") func saysSo() {
+      #expect(failure(of: ctest_pool_says_it_blocks(Scale.count(20))) == nil)
     }
 
     @Test("blocked workers are found out without a word", arguments: [Int32(1), 2, 4])

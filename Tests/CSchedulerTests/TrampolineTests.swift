@@ -14,13 +14,13 @@ extension CoreTests {
     }
 
     @Test("a chain of ten million hops") func chain() {
-      let began = csched_now()
+      let before = ctest_thread_processor_time(ctest_thread_id())
       #expect(failure(of: ctest_trampoline_chain(Scale.count(10_000_000, least: 1_000_000))) == nil)
-      #expect(csched_now() - began < 30_000_000_000)
+      #expect(ctest_thread_processor_time(ctest_thread_id()) - before < 30_000_000_000)
     }
 
     @Test("two threads have independent trampolines") func twoThreads() {
-      #expect(failure(of: ctest_trampoline_two_threads(Scale.count(10_000))) == nil)
+      #expect(failure(of: ctest_trampoline_two_threads(Scale.count(1_000))) == nil)
     }
 
     @Test("the key's destructor drops what is left", arguments: [true, false])

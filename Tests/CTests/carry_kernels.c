@@ -27,8 +27,8 @@ static int deliver_own(csched_target *target, csched_job *job) {
   return 0;
 }
 static int deliver_own_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  csched_target *keeper = csched_pool_target(((own *)target)->pool, CSCHED_PRIORITY_HIGH);
-  return keeper->type->deliver_at(keeper, timer, deadline, leeway);
+  csched_target *base = csched_pool_target(((own *)target)->pool, CSCHED_PRIORITY_HIGH);
+  return base->type->deliver_at(base, timer, deadline, leeway);
 }
 static const csched_target_type own_type = {.deliver = deliver_own, .deliver_at = deliver_own_at};
 

@@ -84,7 +84,7 @@ ctest_failure ctest_clock_order(csched_clock clock, int timers, int place, uint6
   return kernel_result();
 }
 
-// One thread submits moments that are about to come, so that some are late and some are on their way: all keep their order.
+// One thread submits instants that are about to come, so that some are late and some are on their way: all keep their order.
 ctest_failure ctest_clock_late_keep_their_place(int rounds) {
   KERNEL();
   csched_thread *thread = start_thread("timers");
@@ -196,11 +196,11 @@ ctest_failure ctest_clock_edges(void) {
   CHECK(csched_clock_now(CSCHED_CLOCK_BOOT) >= csched_now() - 1000 * MS); // what counts suspension is ahead
   for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++) {
     csched_time now = csched_clock_now(clock);
-    const csched_time moments[] = {0, 1, now - 1, now, now + 1, CSCHED_FOREVER - 1, CSCHED_FOREVER};
+    const csched_time instants[] = {0, 1, now - 1, now, now + 1, CSCHED_FOREVER - 1, CSCHED_FOREVER};
     probe probes[7], leeway;
     for (int i = 0; i < 7; i++) {
       probe_init(&probes[i], NULL, NULL);
-      CHECK_EQUAL(csched_target_submit_at_clock(target, clock, &probes[i].timer, moments[i], i == 4 ? 5 : 0), 0);
+      CHECK_EQUAL(csched_target_submit_at_clock(target, clock, &probes[i].timer, instants[i], i == 4 ? 5 : 0), 0);
     }
     probe_init(&leeway, NULL, NULL); // it may come at any time, and wakes nobody
     CHECK_EQUAL(csched_target_submit_at_clock(target, clock, &leeway.timer, now + 3600000 * MS, CSCHED_FOREVER), 0);
@@ -273,7 +273,7 @@ static int note_thread(csched_target *target, csched_job *job) {
 }
 static const csched_target_type teller_type = {.deliver = note_thread};
 
-// Alone in its process: who else has a moment to wait for would wake the thread.
+// Alone in its process: who else has an instant to wait for would wake the thread.
 ctest_failure ctest_clock_idle(int milliseconds) {
   KERNEL();
   teller teller = {.target.type = &teller_type};
@@ -292,15 +292,15 @@ ctest_failure ctest_clock_idle(int milliseconds) {
   CHECK_EQUAL(csched_target_submit_at_clock(&teller.target, CSCHED_CLOCK_BOOT, &first.timer, now + 50 * MS, 0), 0);
   CHECK_SOON(atomic_load(&first.releases) == 1);
   CHECK_EQUAL(ctest_threads_named("csched-clock"), 1);
-  uint32_t keeper = ctest_thread_named_so("csched-clock"), carrier = atomic_load(&teller.thread);
-  CHECK(carrier != keeper);
+  uint32_t clocks = ctest_thread_named_so("csched-clock"), carrier = atomic_load(&teller.thread);
+  CHECK(carrier != clocks);
   csched_time hour = csched_clock_now(CSCHED_CLOCK_WALL) + 3600000 * MS;
   CHECK_EQUAL(csched_target_submit_at_clock(&teller.target, CSCHED_CLOCK_WALL, &far.timer, hour, 0), 0);
   CHECK_EQUAL(csched_target_submit_at_clock(&teller.target, CSCHED_CLOCK_WALL, &never.timer, CSCHED_FOREVER, 0), 0);
   nap(20 * MS);
-  int64_t before = ctest_thread_voluntary_switches(keeper) + ctest_thread_voluntary_switches(carrier);
+  int64_t before = ctest_thread_voluntary_switches(clocks) + ctest_thread_voluntary_switches(carrier);
   nap((csched_time)milliseconds * MS);
-  CHECK_EQUAL(ctest_thread_voluntary_switches(keeper) + ctest_thread_voluntary_switches(carrier), before);
+  CHECK_EQUAL(ctest_thread_voluntary_switches(clocks) + ctest_thread_voluntary_switches(carrier), before);
   end_clocks();
   CHECK_SOON(ctest_threads_named("csched-clock") == 0 && ctest_thread_voluntary_switches(carrier) == -1);
   CHECK_PROBE(&far, 0, 1);

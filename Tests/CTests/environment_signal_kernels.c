@@ -12,6 +12,7 @@ typedef struct handled {
   csched_loop *loop;
   csched_thread *thread;
   probe probes[FROM_HANDLER];
+  int signals;
   atomic_int next, is_over;
 } handled;
 static handled *handled_here;
@@ -20,7 +21,7 @@ static void submit_in_handler(int number) {
   (void)number;
   handled *all = handled_here;
   int i = atomic_fetch_add(&all->next, 1);
-  if (i >= FROM_HANDLER) return;
+  if (i >= all->signals) return;
   int saved = errno;
   errno = 4711;
   int error = i % 2 == 0 ? csched_loop_submit(all->loop, job_of(&all->probes[i]))
@@ -34,7 +35,7 @@ static pthread_t bothered[2];
 static void bother(int index, void *context) {
   (void)index;
   handled *all = context;
-  while (atomic_load(&all->next) < FROM_HANDLER) {
+  while (atomic_load(&all->next) < all->signals) {
     for (int i = 0; i < 2; i++) pthread_kill(bothered[i], SIGUSR1);
     nap(30 * US);
   }
@@ -54,10 +55,12 @@ static void unblock(int number, sigset_t *before) {
 }
 
 // The handlers interrupt the loop's thread, which submits to both as well, and the other one.
-ctest_failure ctest_env_submits_in_handler(bool on_poller) {
+ctest_failure ctest_env_submits_in_handler(bool on_poller, int signals) {
   KERNEL();
   static handled all;
   memset(&all, 0, sizeof all);
+  CHECK(signals <= FROM_HANDLER);
+  all.signals = signals;
   handled_here = &all;
   struct sigaction action = {.sa_handler = submit_in_handler, .sa_flags = SA_RESTART}, before;
   sigset_t mask;
@@ -66,7 +69,7 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller) {
   all.thread = start_thread("handled");
   CHECK_EQUAL(csched_loop_create(&all.loop), 0);
   if (on_poller) CHECK(csched_loop_fd(all.loop) >= 0);
-  for (int i = 0; i < FROM_HANDLER; i++) probe_init(&all.probes[i], NULL, NULL);
+  for (int i = 0; i < signals; i++) probe_init(&all.probes[i], NULL, NULL);
   atomic_int is_known = 0;
   probe learning, mine, theirs;
   probe_init(&learning, learn_thread, &is_known);
@@ -75,7 +78,7 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller) {
   bothered[0] = pthread_self();
   crew crew;
   crew_start(&crew, 1, bother, &all);
-  while (atomic_load(&all.next) < FROM_HANDLER) {
+  while (atomic_load(&all.next) < signals) {
     probe_init(&mine, NULL, NULL);
     probe_init(&theirs, NULL, NULL);
     CHECK_EQUAL(csched_loop_submit(all.loop, job_of(&mine)), 0);
@@ -87,7 +90,7 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller) {
   crew_join(&crew);
   csched_loop_run_until(all.loop, csched_now() + 20 * MS);
   wait_until_run(all.thread);
-  for (int i = 0; i < FROM_HANDLER; i++) CHECK_PROBE(&all.probes[i], 1, 0);
+  for (int i = 0; i < signals; i++) CHECK_PROBE(&all.probes[i], 1, 0);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   sigaction(SIGUSR1, &before, NULL);
   csched_loop_destroy(all.loop);
@@ -173,12 +176,12 @@ ctest_failure ctest_env_signal_masks(void) {
 typedef struct dropping {
   csched_pool *pool;
   bool in_job, keeps_time;
-  int keeper;
+  int monitor;
 } dropping;
 
 static void note_nice(probe *probe) { probe->id = getpriority(PRIO_PROCESS, ctest_thread_id()); }
 
-// A thread that a job starts has no part in the job's nice value.
+// A thread that a job starts does not inherit the job's nice value.
 static void note_nice_beside(probe *probe) {
   csched_thread *thread = start_thread("beside");
   struct probe beside;
@@ -206,7 +209,7 @@ static void give_up_root(probe *probe) {
     probe_init(&later, NULL, NULL);
     CHECK_EQUAL(csched_pool_submit_at(test->pool, CSCHED_PRIORITY_HIGH, &later.timer, csched_now() + 60000 * MS, 0), 0);
     CHECK_SOON(ctest_threads_named("drops-0") == 1);
-    test->keeper = ctest_nice_of_thread("drops-0");
+    test->monitor = ctest_nice_of_thread("drops-0");
   }
   if (setuid(65534) != 0) abort();
 }
@@ -233,7 +236,7 @@ static void drop_root(void *context) {
   }
   CHECK(!csched_pool_has_nice(test->pool));
   CHECK_EQUAL(csched_pool_thread_count(test->pool), 1);
-  if (test->keeps_time) CHECK_EQUAL(test->keeper, base);
+  if (test->keeps_time) CHECK_EQUAL(test->monitor, base);
   end_pool(test->pool, CSCHED_STOP_RUN);
 }
 

@@ -1,4 +1,4 @@
-// What the tests of misfortunes share: children that are forked, and what becomes of them.
+// What the tests of forks share: children that are forked, and what becomes of them.
 // Depends on: kernel.h.
 #pragma once
 

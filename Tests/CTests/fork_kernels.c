@@ -69,7 +69,7 @@ ctest_failure ctest_fork_lock_of_another(void) {
   probe_init(&holder, hold_for_ever, &lock);
   CHECK_EQUAL(csched_thread_submit(thread, job_of(&holder)), 0);
   CHECK_SOON(csched_load_relaxed(&lock.owner) != 0);
-  CHECK_CHILD_STOPS(lock_it, &lock, "left behind by fork");
+  CHECK_CHILD_STOPS(lock_it, &lock, "orphaned by fork");
   stop_and_join(thread, CSCHED_STOP_RUN);
   return kernel_result();
 }
@@ -372,12 +372,12 @@ static void hold_all_buckets(int index, void *context) {
   (void)index;
   for (size_t i = 0; i < CSCHED_BUCKETS_; i++) {
     buckets[i] = csched_bucket_lock_(i);
-    csched_fetch_or_relaxed(&csched_lock_hints_[i].word, (uintptr_t)1);
+    csched_fetch_or_relaxed(&csched_lock_waiter_flags_[i].word, (uintptr_t)1);
   }
   atomic_store(&parked->has_all, 1);
   nap(30 * MS);
   for (size_t i = 0; i < CSCHED_BUCKETS_; i++) {
-    csched_fetch_and_relaxed(&csched_lock_hints_[i].word, ~(uintptr_t)1);
+    csched_fetch_and_relaxed(&csched_lock_waiter_flags_[i].word, ~(uintptr_t)1);
     csched_bucket_unlock_(buckets[i]);
   }
 }

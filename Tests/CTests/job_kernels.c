@@ -6,6 +6,7 @@ enum { BATCH = 256 };
 
 typedef struct racing {
   probe *probes;
+  int jobs;
   uint64_t seed;
   atomic_int won, submitted;
 } racing;
@@ -14,8 +15,8 @@ static void cancel_all(int index, void *context) {
   racing *test = context;
   uint64_t seed = test->seed + (uint64_t)index;
   bool follows = index % 4 != 3; // close behind the submitter, so that it meets the run; else anywhere
-  for (int i = 0; i < BATCH; i++) {
-    int at = follows ? i : (int)chance_below(&seed, BATCH);
+  for (int i = 0; i < test->jobs; i++) {
+    int at = follows ? i : (int)chance_below(&seed, (uint64_t)test->jobs);
     for (int looks = 0; follows && atomic_load_explicit(&test->submitted, memory_order_acquire) <= at; looks++)
       if (looks < 1000) CSCHED_CPU_RELAX();
       else nap(50 * US); // where threads take turns, it does not come while this one looks
@@ -25,23 +26,24 @@ static void cancel_all(int index, void *context) {
   }
 }
 
-ctest_failure ctest_job_exactly_once(int cancellers, int rounds, uint64_t seed) {
+ctest_failure ctest_job_exactly_once(int cancellers, int jobs, int rounds, uint64_t seed) {
   KERNEL();
   csched_thread *thread = start_thread("jobs");
   probe probes[BATCH];
+  CHECK(jobs <= BATCH);
   for (int round = 0; round < rounds; round++) {
-    racing test = {.probes = probes, .seed = seed + (uint64_t)round * 64};
-    for (int i = 0; i < BATCH; i++) probe_init(&probes[i], NULL, NULL);
+    racing test = {.probes = probes, .jobs = jobs, .seed = seed + (uint64_t)round * 64};
+    for (int i = 0; i < jobs; i++) probe_init(&probes[i], NULL, NULL);
     crew crew;
     crew_start(&crew, cancellers, cancel_all, &test); // some come before the submission, and find nothing
-    for (int i = 0; i < BATCH; i++) {
+    for (int i = 0; i < jobs; i++) {
       CHECK_EQUAL(csched_thread_submit(thread, job_of(&probes[i])), 0);
       atomic_store_explicit(&test.submitted, i + 1, memory_order_release);
     }
     crew_join(&crew);
     wait_until_run(thread);
     int drops = 0;
-    for (int i = 0; i < BATCH; i++) {
+    for (int i = 0; i < jobs; i++) {
       drops += atomic_load(&probes[i].drops);
       CHECK_PROBE(&probes[i], 1 - atomic_load(&probes[i].drops), atomic_load(&probes[i].drops));
     }
@@ -64,7 +66,7 @@ ctest_failure ctest_job_cancel_drops_first(void) {
   CHECK(!csched_job_is_idle(job_of(&probe)));
   CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_DROPPED);
   CHECK_EQUAL(atomic_load(&probe.drops), 1);
-  CHECK_EQUAL(atomic_load(&probe.releases), 0); // the husk is in the queue still
+  CHECK_EQUAL(atomic_load(&probe.releases), 0); // the cancelled entry is in the queue still
   CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_FINISHED);
   CHECK_EQUAL(csched_job_cancel_and_wait(job_of(&probe)), CSCHED_CANCEL_FINISHED);
   gate_open(&gate);
@@ -85,7 +87,7 @@ static void open_when_dropping(int index, void *context) {
   atomic_int *is_dropping = ((void **)context)[1];
   (void)index;
   while (!atomic_load(is_dropping)) sched_yield();
-  gate_open(gate); // the queue comes past the husk while its drop goes on
+  gate_open(gate); // the queue takes the entry out while its drop goes on
 }
 
 ctest_failure ctest_job_release_follows_drop(int rounds) {
@@ -149,6 +151,7 @@ ctest_failure ctest_job_cancel_and_wait(int rounds) {
 typedef struct periodic {
   probe probe;
   csched_thread *thread;
+  int looks;
   atomic_int is_over, waits;
 } periodic;
 
@@ -161,7 +164,7 @@ static void run_again(probe *probe) {
 static void wait_repeatedly(int index, void *context) {
   periodic *periodic = context;
   (void)index;
-  for (int i = 0; i < 200; i++) {
+  for (int i = 0; i < periodic->looks; i++) {
     // Only waits: a job that is found queued would be dropped, and the test be over.
     if (csched_load_relaxed(&job_of(&periodic->probe)->state) != 2) {
       sched_yield();
@@ -172,11 +175,11 @@ static void wait_repeatedly(int index, void *context) {
   }
 }
 
-ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds) {
+ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds, int looks) {
   KERNEL();
   for (int i = 0; i < rounds; i++) {
     csched_thread *thread = start_thread("jobs");
-    periodic periodic = {.thread = thread};
+    periodic periodic = {.thread = thread, .looks = looks};
     probe_init(&periodic.probe, run_again, &periodic);
     CHECK_EQUAL(csched_thread_submit(thread, job_of(&periodic.probe)), 0);
     crew_run(2, wait_repeatedly, &periodic); // hangs if the wake is lost

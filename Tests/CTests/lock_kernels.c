@@ -87,7 +87,7 @@ ctest_failure ctest_lock_trylock(int threads, int rounds) {
 
 // MARK: buckets
 
-// Locks whose addresses share one hash, so that they share a bucket and a hint.
+// Locks whose addresses share one hash, so that they share a bucket and a waiter flag.
 enum { SLOT = 16, SLOTS = 256 * 1024 };
 static char arena[SLOTS * SLOT] __attribute__((aligned(4096)));
 
@@ -128,8 +128,8 @@ ctest_failure ctest_lock_shared_buckets(int threads, int locks, int rounds, uint
   int64_t sum = 0;
   for (int i = 0; i < locks; i++) sum += test.counts[i];
   CHECK_EQUAL(sum, (int64_t)threads * rounds);
-  CHECK_SOON(csched_load_relaxed(&csched_lock_hints_[0].word) == 0);
-  CHECK_SOON(csched_load_relaxed(&csched_lock_hints_[1].word) == 0);
+  CHECK_SOON(csched_load_relaxed(&csched_lock_waiter_flags_[0].word) == 0);
+  CHECK_SOON(csched_load_relaxed(&csched_lock_waiter_flags_[1].word) == 0);
   free(test.locks);
   free(test.counts);
   return kernel_result();
@@ -195,7 +195,7 @@ ctest_failure ctest_lock_loses_no_wake(int waiters, int rounds, bool timed, bool
         .lock = locks[i], .waiters = waiters, .rounds = rounds, .timed = timed, .seed = seed + 7 * (uint64_t)i};
   crew_run(shared_bucket ? 2 : 1, hold_one_of_two, tests);
   if (!timed) CHECK_EQUAL(tests[0].count, (int64_t)waiters * rounds);
-  CHECK_SOON(csched_load_relaxed(&csched_lock_hints_[csched_lock_hash_(locks[0])].word) == 0);
+  CHECK_SOON(csched_load_relaxed(&csched_lock_waiter_flags_[csched_lock_hash_(locks[0])].word) == 0);
   return kernel_result();
 }
 
@@ -261,7 +261,7 @@ ctest_failure ctest_lock_freed_after_unlock(int threads, int rounds, bool slow) 
       }
       csched_lock_lock(other);
       crew_start(&sleeper, 1, sleep_for, other);
-      CHECK_SOON((csched_load_relaxed(&csched_lock_hints_[hash].word) & 1) != 0);
+      CHECK_SOON((csched_load_relaxed(&csched_lock_waiter_flags_[hash].word) & 1) != 0);
     }
     crew_run(threads, let_go, &object);
     if (!slow) continue;

@@ -2,8 +2,8 @@
 
 #include <signal.h>
 
-static uintptr_t hint_of(const csched_lock *lock) {
-  return csched_load_relaxed(&csched_lock_hints_[csched_lock_hash_(lock)].word);
+static uintptr_t flag_of(const csched_lock *lock) {
+  return csched_load_relaxed(&csched_lock_waiter_flags_[csched_lock_hash_(lock)].word);
 }
 
 // MARK: timed
@@ -26,7 +26,7 @@ static void lock_timed(int index, void *context) {
 
 ctest_failure ctest_lock_timed(void) {
   KERNEL();
-  static timed test; // the hint of a stack address might be shared with somebody else's lock
+  static timed test; // the waiter flag of a stack address might be shared with somebody else's lock
   static const csched_time waits[] = {0, 50000, 1000000, 5000000, 20000000};
   test = (timed){0};
   csched_lock_lock(&test.lock);
@@ -36,7 +36,7 @@ ctest_failure ctest_lock_timed(void) {
     CHECK(!test.taken);
     CHECK(test.ended - test.began >= test.wait);
     CHECK_EQUAL(test.lock.owner, ctest_thread_id());
-    CHECK_SOON(hint_of(&test.lock) == 0);
+    CHECK_SOON(flag_of(&test.lock) == 0);
   }
   test.wait = 60000 * MS;
   crew crew;
@@ -50,7 +50,7 @@ ctest_failure ctest_lock_timed(void) {
   csched_lock_unlock(&test.lock);
   CHECK(csched_lock_lock_until(&test.lock, CSCHED_FOREVER));
   csched_lock_unlock(&test.lock);
-  CHECK_SOON(hint_of(&test.lock) == 0);
+  CHECK_SOON(flag_of(&test.lock) == 0);
   return kernel_result();
 }
 
@@ -86,7 +86,7 @@ ctest_failure ctest_lock_timed_storm(int threads, int rounds, uint64_t seed) {
   crew_run(threads, brave_storm, &test);
   CHECK_EQUAL(test.count, atomic_load(&test.taken));
   CHECK_EQUAL(test.lock.owner, 0);
-  CHECK_SOON(hint_of(&test.lock) == 0);
+  CHECK_SOON(flag_of(&test.lock) == 0);
   return kernel_result();
 }
 

@@ -129,65 +129,65 @@ ctest_failure ctest_loop_fair(bool in_host) {
 
 // MARK: a batch
 
-typedef struct crowd {
+typedef struct many {
   csched_loop *loop;
   csched_serial *queue;
   probe probes[100], other;
   int ran, at_other; // how many had run when the other one did
-} crowd;
+} many;
 
-static void count_one(probe *probe) { ((crowd *)probe->context)->ran++; }
+static void count_one(probe *probe) { ((many *)probe->context)->ran++; }
 static void count_and_call_other(probe *probe) { // which comes when the batch has begun
-  crowd *crowd = probe->context;
-  crowd->ran++;
-  CHECK_EQUAL(csched_loop_submit(crowd->loop, job_of(&crowd->other)), 0);
+  many *many = probe->context;
+  many->ran++;
+  CHECK_EQUAL(csched_loop_submit(many->loop, job_of(&many->other)), 0);
 }
 static void look_at_count(probe *probe) {
-  crowd *crowd = probe->context;
-  crowd->at_other = crowd->ran;
+  many *many = probe->context;
+  many->at_other = many->ran;
 }
 
-static void begin_crowd(crowd *crowd) {
-  *crowd = (struct crowd){.at_other = -1};
-  CHECK_EQUAL(csched_loop_create(&crowd->loop), 0);
-  CHECK_EQUAL(csched_serial_create(&crowd->queue, csched_loop_target(crowd->loop)), 0);
-  for (int i = 0; i < 100; i++) probe_init(&crowd->probes[i], count_one, crowd);
-  probe_init(&crowd->other, look_at_count, crowd);
+static void begin_many(many *many) {
+  *many = (struct many){.at_other = -1};
+  CHECK_EQUAL(csched_loop_create(&many->loop), 0);
+  CHECK_EQUAL(csched_serial_create(&many->queue, csched_loop_target(many->loop)), 0);
+  for (int i = 0; i < 100; i++) probe_init(&many->probes[i], count_one, many);
+  probe_init(&many->other, look_at_count, many);
 }
-static void end_crowd(crowd *crowd, int most) {
-  while (csched_loop_run_ready(crowd->loop, SIZE_MAX) > 0) {}
-  CHECK_EQUAL(crowd->ran, 100);
-  CHECK(crowd->at_other >= 0 && crowd->at_other <= most);
-  csched_loop_destroy(crowd->loop);
-  csched_serial_destroy(crowd->queue);
+static void end_many(many *many, int most) {
+  while (csched_loop_run_ready(many->loop, SIZE_MAX) > 0) {}
+  CHECK_EQUAL(many->ran, 100);
+  CHECK(many->at_other >= 0 && many->at_other <= most);
+  csched_loop_destroy(many->loop);
+  csched_serial_destroy(many->queue);
 }
 
 // A hundred that are ready, and one of another kind behind them.
 ctest_failure ctest_loop_batches(void) {
   KERNEL();
-  crowd crowd;
-  begin_crowd(&crowd); // timers, a job
+  many many;
+  begin_many(&many); // timers, a job
   csched_time due = csched_now() + MS;
-  crowd.probes[0].body = count_and_call_other;
-  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_loop_submit_at(crowd.loop, &crowd.probes[i].timer, due), 0);
+  many.probes[0].body = count_and_call_other;
+  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_loop_submit_at(many.loop, &many.probes[i].timer, due), 0);
   nap(2 * MS);
-  end_crowd(&crowd, BATCH);
-  begin_crowd(&crowd); // jobs, a timer
+  end_many(&many, BATCH);
+  begin_many(&many); // jobs, a timer
   due = csched_now() + MS;
-  CHECK_EQUAL(csched_loop_submit_at(crowd.loop, &crowd.other.timer, due), 0);
-  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_loop_submit(crowd.loop, job_of(&crowd.probes[i])), 0);
+  CHECK_EQUAL(csched_loop_submit_at(many.loop, &many.other.timer, due), 0);
+  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_loop_submit(many.loop, job_of(&many.probes[i])), 0);
   nap(2 * MS);
-  end_crowd(&crowd, BATCH);
-  begin_crowd(&crowd); // a queue's jobs, a job
-  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_serial_submit(crowd.queue, job_of(&crowd.probes[i])), 0);
-  CHECK_EQUAL(csched_loop_submit(crowd.loop, job_of(&crowd.other)), 0);
-  end_crowd(&crowd, BATCH);
-  begin_crowd(&crowd); // a queue's timers, a job
+  end_many(&many, BATCH);
+  begin_many(&many); // a queue's jobs, a job
+  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_serial_submit(many.queue, job_of(&many.probes[i])), 0);
+  CHECK_EQUAL(csched_loop_submit(many.loop, job_of(&many.other)), 0);
+  end_many(&many, BATCH);
+  begin_many(&many); // a queue's timers, a job
   due = csched_now() + MS;
-  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_serial_submit_at(crowd.queue, &crowd.probes[i].timer, due, 0), 0);
+  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_serial_submit_at(many.queue, &many.probes[i].timer, due, 0), 0);
   nap(2 * MS);
-  CHECK_EQUAL(csched_loop_submit(crowd.loop, job_of(&crowd.other)), 0);
-  end_crowd(&crowd, BATCH);
+  CHECK_EQUAL(csched_loop_submit(many.loop, job_of(&many.other)), 0);
+  end_many(&many, BATCH);
   return kernel_result();
 }
 
@@ -195,19 +195,19 @@ ctest_failure ctest_loop_batches(void) {
 ctest_failure ctest_loop_closed_with_many_due(void) {
   KERNEL();
   for (int on_queue = 0; on_queue < 2; on_queue++) {
-    crowd crowd;
-    begin_crowd(&crowd);
-    csched_target *target = on_queue ? csched_serial_target(crowd.queue) : csched_loop_target(crowd.loop);
+    many many;
+    begin_many(&many);
+    csched_target *target = on_queue ? csched_serial_target(many.queue) : csched_loop_target(many.loop);
     csched_time due = csched_now() + MS;
-    for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_target_submit_at(target, &crowd.probes[i].timer, due, 0), 0);
+    for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_target_submit_at(target, &many.probes[i].timer, due, 0), 0);
     nap(2 * MS);
-    csched_loop_close(crowd.loop, CSCHED_STOP_RUN);
-    CHECK_EQUAL(csched_loop_run(crowd.loop), CSCHED_RUN_CLOSED);
-    if (!on_queue) CHECK_EQUAL(crowd.ran, 100);
+    csched_loop_close(many.loop, CSCHED_STOP_RUN);
+    CHECK_EQUAL(csched_loop_run(many.loop), CSCHED_RUN_CLOSED);
+    if (!on_queue) CHECK_EQUAL(many.ran, 100);
     for (int i = 0; i < 100; i++)
-      CHECK_PROBE(&crowd.probes[i], atomic_load(&crowd.probes[i].runs), 1 - atomic_load(&crowd.probes[i].runs));
-    csched_loop_destroy(crowd.loop);
-    csched_serial_destroy(crowd.queue);
+      CHECK_PROBE(&many.probes[i], atomic_load(&many.probes[i].runs), 1 - atomic_load(&many.probes[i].runs));
+    csched_loop_destroy(many.loop);
+    csched_serial_destroy(many.queue);
   }
   return kernel_result();
 }
@@ -221,7 +221,7 @@ typedef struct equals {
 
 static void note_equal(probe *probe) { journal_add(&((equals *)probe->context)->journal, probe->id); }
 
-// One thread submits for one moment that is just coming: some wait, some are on their way, some come late. They keep their order.
+// One thread submits for one instant that is just coming: some wait, some are on their way, some come late. They keep their order.
 ctest_failure ctest_timer_late_keep_their_place(int place, int rounds) {
   KERNEL();
   csched_thread *thread = start_thread("timers");

@@ -78,7 +78,7 @@ ctest_failure ctest_loop_free(void) {
 }
 
 // What was cancelled is not waited for, and what is due comes before what is submitted after the look.
-ctest_failure ctest_loop_free_husks(void) {
+ctest_failure ctest_loop_free_cancelled(void) {
   KERNEL();
   csched_loop *loop = make_loop();
   journal journal = {0};

@@ -127,29 +127,29 @@ ctest_failure ctest_host_of_sources(void) {
 
 // MARK: submitters against a host
 
-typedef struct crowd {
+typedef struct many {
   csched_loop *loop;
   probe *probes;
   int jobs;
   uint64_t seed;
   atomic_int ran;
   int last[CREW_MOST];
-} crowd;
+} many;
 
 static void check_order(probe *probe) {
-  crowd *crowd = probe->context;
-  int submitter = probe->id / crowd->jobs, index = probe->id % crowd->jobs;
-  CHECK_EQUAL(index, crowd->last[submitter]);
-  crowd->last[submitter] = index + 1;
-  atomic_fetch_add(&crowd->ran, 1);
+  many *many = probe->context;
+  int submitter = probe->id / many->jobs, index = probe->id % many->jobs;
+  CHECK_EQUAL(index, many->last[submitter]);
+  many->last[submitter] = index + 1;
+  atomic_fetch_add(&many->ran, 1);
 }
 
 static void submit_all(int submitter, void *context) {
-  crowd *crowd = context;
-  uint64_t seed = crowd->seed + (uint64_t)submitter;
-  for (int i = 0; i < crowd->jobs; i++) {
-    probe *probe = &crowd->probes[submitter * crowd->jobs + i];
-    CHECK_EQUAL(csched_loop_submit(crowd->loop, job_of(probe)), 0);
+  many *many = context;
+  uint64_t seed = many->seed + (uint64_t)submitter;
+  for (int i = 0; i < many->jobs; i++) {
+    probe *probe = &many->probes[submitter * many->jobs + i];
+    CHECK_EQUAL(csched_loop_submit(many->loop, job_of(probe)), 0);
     if (chance_below(&seed, 8) == 0) burn(chance_below(&seed, 10 * US));
     if (chance_below(&seed, 4) == 0) // until it has run: the host falls asleep, and one wake lost is a hang
       while (atomic_load(&probe->releases) == 0) sched_yield();
@@ -158,25 +158,25 @@ static void submit_all(int submitter, void *context) {
 
 ctest_failure ctest_host_misses_nothing(int submitters, int jobs, uint64_t seed) {
   KERNEL();
-  crowd crowd = {.loop = make_loop(), .jobs = jobs, .seed = seed};
-  int total = submitters * jobs, fd = csched_loop_fd(crowd.loop);
-  crowd.probes = calloc((size_t)total, sizeof *crowd.probes);
+  many many = {.loop = make_loop(), .jobs = jobs, .seed = seed};
+  int total = submitters * jobs, fd = csched_loop_fd(many.loop);
+  many.probes = calloc((size_t)total, sizeof *many.probes);
   for (int i = 0; i < total; i++) {
-    probe_init(&crowd.probes[i], check_order, &crowd);
-    crowd.probes[i].id = i;
+    probe_init(&many.probes[i], check_order, &many);
+    many.probes[i].id = i;
   }
   crew crew;
-  crew_start(&crew, submitters, submit_all, &crowd);
-  while (atomic_load(&crowd.ran) < total) {
+  crew_start(&crew, submitters, submit_all, &many);
+  while (atomic_load(&many.ran) < total) {
     await_readable(fd);
-    csched_loop_run_ready(crowd.loop, chance_below(&seed, 2) == 0 ? SIZE_MAX : chance_below(&seed, 3));
+    csched_loop_run_ready(many.loop, chance_below(&seed, 2) == 0 ? SIZE_MAX : chance_below(&seed, 3));
   }
   crew_join(&crew);
-  csched_loop_run_ready(crowd.loop, 1);
+  csched_loop_run_ready(many.loop, 1);
   CHECK(!is_readable(fd));
-  csched_loop_destroy(crowd.loop);
-  for (int i = 0; i < total; i++) CHECK_PROBE(&crowd.probes[i], 1, 0);
-  free(crowd.probes);
+  csched_loop_destroy(many.loop);
+  for (int i = 0; i < total; i++) CHECK_PROBE(&many.probes[i], 1, 0);
+  free(many.probes);
   return kernel_result();
 }
 

@@ -58,7 +58,7 @@ ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count
   count_left = left;
   CHECK(check_creation("loop", create_loop, destroy_loop) >= 1);
   CHECK(check_creation("thread", start_it, end_it) >= 2);        // it and its loop: the system's thread begins without
-  CHECK(check_creation("pool", create_pool, destroy_pool) >= 3); // with its keeper, a thread
+  CHECK(check_creation("pool", create_pool, destroy_pool) >= 3); // with its monitor thread
   CHECK_SOON(ctest_threads_named("memory") == 0 && ctest_threads_named("memory-1") == 0);
   CHECK_EQUAL(create_pool(), 0);
   CHECK(check_creation("queue", create_queue, destroy_queue) >= 1);

@@ -87,7 +87,7 @@ ctest_failure ctest_mpsc_order(int producers, int jobs) {
 
 // MARK: park and wake
 
-static void push_and_poke(int index, void *context) {
+static void push_and_notify(int index, void *context) {
   pushing *test = context;
   uint64_t seed = test->seed + (uint64_t)index;
   for (int i = 0; i < test->jobs; i++) {
@@ -108,7 +108,7 @@ ctest_failure ctest_mpsc_one_wake_for_a_park(int producers, int jobs, uint64_t s
   crew crew;
   sem_init(&test.wake, 0, 0);
   csched_mpsc_init(&test.queue);
-  crew_start(&crew, producers, push_and_poke, &test);
+  crew_start(&crew, producers, push_and_notify, &test);
   while (tally.count < (int64_t)producers * jobs) {
     while (take_one(&test.queue, &tally)) {}
     if (tally.count == (int64_t)producers * jobs || !csched_mpsc_park(&test.queue)) continue;
@@ -118,7 +118,7 @@ ctest_failure ctest_mpsc_one_wake_for_a_park(int producers, int jobs, uint64_t s
       taken_back++;
       continue;
     }
-    bool is_woken = wait_for(&test.wake); // the push or poke that ended the park posts, and nobody else
+    bool is_woken = wait_for(&test.wake); // the push or notify that ended the park posts, and nobody else
     CHECK(is_woken);
     if (!is_woken) break;
     CHECK(!csched_mpsc_unpark(&test.queue));
@@ -140,17 +140,17 @@ ctest_failure ctest_mpsc_one_wake_for_a_park(int producers, int jobs, uint64_t s
   return kernel_result();
 }
 
-typedef struct poking {
+typedef struct notifying {
   csched_mpsc queue;
   sem_t wake;
   int rounds;
   uint64_t seed;
-  uint32_t written; // relaxed: only the poke and the park order it
+  uint32_t written; // relaxed: only the notify and the park order it
   atomic_int seen;
-} poking;
+} notifying;
 
-static void write_and_poke(int index, void *context) {
-  poking *test = context;
+static void write_and_notify(int index, void *context) {
+  notifying *test = context;
   uint64_t seed = test->seed + 1 + (uint64_t)index;
   for (int round = 1; round <= test->rounds; round++) {
     while (atomic_load(&test->seen) < round - 1) CSCHED_CPU_RELAX();
@@ -160,20 +160,20 @@ static void write_and_poke(int index, void *context) {
   }
 }
 
-ctest_failure ctest_mpsc_poke_is_seen(int rounds, uint64_t seed) {
+ctest_failure ctest_mpsc_notify_is_seen(int rounds, uint64_t seed) {
   KERNEL();
-  poking test = {.rounds = rounds, .seed = seed};
+  notifying test = {.rounds = rounds, .seed = seed};
   crew crew;
   sem_init(&test.wake, 0, 0);
   csched_mpsc_init(&test.queue);
-  crew_start(&crew, 1, write_and_poke, &test);
+  crew_start(&crew, 1, write_and_notify, &test);
   for (int round = 1; round <= rounds; round++) {
     for (uint64_t pauses = chance_below(&seed, 24); pauses > 0; pauses--) CSCHED_CPU_RELAX();
     while (csched_load_relaxed(&test.written) < (uint32_t)round) {
       if (!csched_mpsc_park(&test.queue)) continue;
       bool is_written = csched_load_relaxed(&test.written) >= (uint32_t)round;
       if (is_written && csched_mpsc_unpark(&test.queue)) break;
-      bool is_woken = wait_for(&test.wake); // not written when it looked, so the poke comes later and finds it parked
+      bool is_woken = wait_for(&test.wake); // not written when it looked, so the notify comes later and finds it parked
       CHECK(is_woken);
       if (!is_woken) abort();
     }

@@ -28,7 +28,7 @@ static void enter(probe *probe) {
 
 // All workers block; what is submitted then runs all the same. Returns how long the first took, in ns.
 static csched_time run_beside_blocked(csched_pool *pool, standing *test, int workers) {
-  probe blockers[8], next, crowd[64];
+  probe blockers[8], next, many[64];
   for (int i = 0; i < workers; i++) {
     probe_init(&blockers[i], block, test);
     post(pool, CSCHED_PRIORITY_DEFAULT, &blockers[i]);
@@ -43,14 +43,14 @@ static csched_time run_beside_blocked(csched_pool *pool, standing *test, int wor
   for (int i = 0; i < workers; i++) CHECK_SOON(atomic_load(&blockers[i].releases) == 1);
   nap(2 * MS);
   for (int i = 0; i < 64; i++) { // those that were blocked are back: no more run at a time than before
-    probe_init(&crowd[i], enter, test);
-    post(pool, CSCHED_PRIORITY_DEFAULT, &crowd[i]);
+    probe_init(&many[i], enter, test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &many[i]);
   }
-  for (int i = 0; i < 64; i++) CHECK_SOON(atomic_load(&crowd[i].releases) == 1);
+  for (int i = 0; i < 64; i++) CHECK_SOON(atomic_load(&many[i].releases) == 1);
   return took;
 }
 
-ctest_failure ctest_pool_blocking_hint(int rounds) {
+ctest_failure ctest_pool_says_it_blocks(int rounds) {
   KERNEL();
   csched_pool_blocking_begin(); // no worker: nothing happens
   csched_pool_blocking_end();
@@ -68,7 +68,7 @@ ctest_failure ctest_pool_blocking_hint(int rounds) {
   return kernel_result();
 }
 
-// Without the hint. The best of several rounds is within the limit: the others may have had no processor.
+// A worker that does not say so. The best of several rounds is within the limit: the others may have had no processor.
 ctest_failure ctest_pool_stall(int workers, int rounds, int limit_ms) {
   KERNEL();
   csched_time best = CSCHED_FOREVER;
@@ -116,7 +116,7 @@ static int64_t switches_of(const uint32_t *threads, int count) {
   return sum;
 }
 
-// Nobody wakes up: neither the workers nor the keeper, which a timer and a stall have started.
+// Nobody wakes up: neither the workers nor the monitor, which a timer and a stall have made busy.
 ctest_failure ctest_pool_idle(int milliseconds) {
   KERNEL();
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .idle_exit = CSCHED_FOREVER});

@@ -87,12 +87,20 @@ ctest_failure ctest_pool_wakes(int rounds, uint64_t seed) {
   return kernel_result();
 }
 
-static void run_all(void *result) { *(ctest_failure *)result = ctest_pool_once(3, 2000, 0); }
+typedef struct alone {
+  int jobs;
+  ctest_failure failure;
+} alone;
 
-ctest_failure ctest_pool_on_one_processor(void) {
-  ctest_failure result = NULL;
-  ctest_on_one_processor(run_all, &result);
-  return result;
+static void run_all(void *context) {
+  alone *alone = context;
+  alone->failure = ctest_pool_once(3, alone->jobs, 0);
+}
+
+ctest_failure ctest_pool_on_one_processor(int jobs) {
+  alone alone = {.jobs = jobs};
+  ctest_on_one_processor(run_all, &alone);
+  return alone.failure;
 }
 
 ctest_failure ctest_pool_batch(int batches) {

@@ -315,9 +315,9 @@ ctest_failure ctest_serial_sync_deadlocks(void) {
     CHECK_EQUAL(sync_result, EDEADLK); // on itself
     if (kind == ON_SERIAL) {
       CHECK_EQUAL(csched_serial_sync(base.serial, sync_again, base.under), 0);
-      CHECK_EQUAL(sync_result, EDEADLK); // on what it stands on
+      CHECK_EQUAL(sync_result, EDEADLK); // on its base
       CHECK_EQUAL(csched_serial_sync(base.under, sync_again, base.serial), 0);
-      CHECK_EQUAL(sync_result, EDEADLK); // on what stands on it
+      CHECK_EQUAL(sync_result, EDEADLK); // on a queue on it
     }
     if (kind == ON_LOOP) {
       probe job;
@@ -333,7 +333,7 @@ ctest_failure ctest_serial_sync_deadlocks(void) {
   return kernel_result();
 }
 
-// MARK: the end
+// MARK: destroy, and a base that ends
 
 ctest_failure ctest_serial_base_gone(int jobs) {
   KERNEL();

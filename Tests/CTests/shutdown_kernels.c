@@ -19,7 +19,7 @@ ctest_failure ctest_threads_counted(void) {
   CHECK_EQUAL(csched_live_threads() - before, 3);
   csched_pool *pool = NULL;
   csched_pool_create(&pool, &(csched_pool_options){.workers = 1});
-  CHECK_EQUAL(csched_live_threads() - before, 5); // a worker and the keeper
+  CHECK_EQUAL(csched_live_threads() - before, 5); // a worker and the monitor
   csched_pool_destroy(pool);
   CHECK_EQUAL(csched_live_threads() - before, 3);
   for (int i = 0; i < 2; i++) stop_and_join(threads[i], CSCHED_STOP_RUN);

@@ -255,7 +255,7 @@ ctest_failure ctest_end_queue_goes_on(int rounds) {
   csched_serial_resume(queue);
   CHECK_EQUAL(csched_thread_join(thread), 0);
   CHECK_PROBE(&ending, 1, 0);
-  CHECK_PROBE(&next, 0, 1); // what the queue stands on has ended
+  CHECK_PROBE(&next, 0, 1); // the queue's base has ended
   csched_serial_destroy(queue);
   csched_thread_destroy(thread);
   return kernel_result();

@@ -138,7 +138,7 @@ ctest_failure ctest_thread_loop_stop_ends_nothing(void) {
   return kernel_result();
 }
 
-// MARK: life
+// MARK: start, stop, join
 
 ctest_failure ctest_thread_restarts(int times) {
   KERNEL();

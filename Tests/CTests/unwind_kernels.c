@@ -347,7 +347,7 @@ ctest_failure ctest_unwind_queue_on_loop(void) {
   return kernel_result();
 }
 
-// MARK: the end of the thread
+// MARK: thread exit
 
 static void leave_and_end(int index, void *context) {
   queues *all = context;

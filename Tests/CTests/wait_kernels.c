@@ -181,7 +181,7 @@ static void destroy_two(csched_serial *queues[2]) {
 static atomic_int is_open;
 static void stand(probe *probe) {
   CHECK_SOON(atomic_load(&is_open));
-  sync_from_job(probe); // on the very queue, on another one, and on what stands on them
+  sync_from_job(probe); // on the very queue, on another one, and on queues on them
 }
 
 ctest_failure ctest_waits_stopped(csched_stop_policy policy) {

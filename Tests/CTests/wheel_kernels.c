@@ -61,7 +61,7 @@ static void check_wake(comparison *test, bool found_nothing) {
   csched_time wake = CSCHED_FOREVER, first = test->count > 0 ? test->sorted[0]->deadline : CSCHED_FOREVER;
   for (int i = 0; i < test->count && test->sorted[i]->deadline < wake; i++)
     if (latest(test->sorted[i]) < wake) wake = latest(test->sorted[i]);
-  CHECK(test->timers->wake <= wake);   // nobody oversleeps
+  CHECK(test->timers->wake <= wake);   // no missed wake
   CHECK(test->timers->first <= first); // nobody is overtaken
   if (!found_nothing) return;
   CHECK(test->timers->wake > test->now); // and nobody spins

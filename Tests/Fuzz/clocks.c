@@ -296,7 +296,7 @@ static void submit(item *item, csched_clock clock, bool on_queue) {
   item->state = WAITS;
   item->clock = clock;
   item->on_queue = on_queue;
-  item->deadline = fuzz_moment(now);
+  item->deadline = fuzz_instant(now);
   item->leeway = fuzz_below(3) == 0 ? fuzz_span() : 0;
   item->is_late = item->deadline <= now;
   item->due_by = item->is_late ? now + 1 : item->deadline;
@@ -329,7 +329,7 @@ static void cancel(item *item) {
 
 static void rearm(item *item) {
   if (item->clock == CSCHED_CLOCK_MONOTONIC || item->state != WAITS) return;
-  REQUIRE(!csched_loop_rearm(loop, &item->timer, fuzz_moment(fuzz_now)), "the loop rearms what waits elsewhere");
+  REQUIRE(!csched_loop_rearm(loop, &item->timer, fuzz_instant(fuzz_now)), "the loop rearms what waits elsewhere");
 }
 
 static void run_all(void) {
@@ -394,7 +394,7 @@ static void act(void) {
   case 6: rearm(item); break;
   case 7: fuzz_pass(fuzz_span() & (((csched_time)1 << 50) - 1)); break;
   case 8: suspend(fuzz_span() & (((csched_time)1 << 50) - 1)); break;
-  case 9: set_wall(fuzz_moment(csched_clock_now(CSCHED_CLOCK_WALL))); break;
+  case 9: set_wall(fuzz_instant(csched_clock_now(CSCHED_CLOCK_WALL))); break;
   case 10: thread_goes_on(); break;
   case 11: csched_loop_run_ready(loop, which % 20); break;
   case 12: run_all(); break;

@@ -70,7 +70,7 @@ csched_time fuzz_span(void) {
   }
 }
 
-csched_time fuzz_moment(csched_time now) {
+csched_time fuzz_instant(csched_time now) {
   unsigned kind = fuzz_byte();
   if (kind < 20) {
     csched_time span = fuzz_span();

@@ -38,7 +38,7 @@ extern csched_time fuzz_now;
 /// Returns: a span of any size, often at the edges of the wheel's slots; or CSCHED_FOREVER.
 csched_time fuzz_span(void);
 /// Returns: a deadline: before `now`, near the beginning of time, after `now`, or never.
-csched_time fuzz_moment(csched_time now);
+csched_time fuzz_instant(csched_time now);
 /// Returns: `start + span`, or CSCHED_FOREVER.
 static inline csched_time fuzz_add(csched_time start, csched_time span) {
   return start + span < start ? CSCHED_FOREVER : start + span;

@@ -284,7 +284,7 @@ static void submit(item *item, bool is_timed) {
   if (item->waits || !csched_job_is_idle(&item->timer.job)) return;
   item->is_timed = is_timed;
   item->order = ++last_order;
-  item->deadline = is_timed ? fuzz_moment(fuzz_now) : 0;
+  item->deadline = is_timed ? fuzz_instant(fuzz_now) : 0;
   item->leeway = is_timed && fuzz_below(3) == 0 ? fuzz_span() : 0;
   item->is_in_order = item->deadline > fuzz_now || !is_timed;
   bool may_wait = is_timed && item->deadline <= fuzz_now && (depth > 0 || ran_at == fuzz_now);

@@ -95,7 +95,7 @@ static void check_counts(const item *item) {
 static void add(item *item, int at, bool is_cancelled) {
   if (item->state != IDLE) return;
   if (fuzz_below(8) == 0) csched_timer_init(&item->timer, &type, NULL);
-  csched_time deadline = fuzz_moment(now), leeway = fuzz_below(3) == 0 ? fuzz_span() : 0;
+  csched_time deadline = fuzz_instant(now), leeway = fuzz_below(3) == 0 ? fuzz_span() : 0;
   csched_time before = wheels[at].timers.wake;
   TRACE("add %d to %d at %llu + %llu%s", number(item), at, (unsigned long long)deadline, (unsigned long long)leeway,
         is_cancelled ? ", cancelled" : "");
@@ -114,7 +114,7 @@ static void add(item *item, int at, bool is_cancelled) {
 }
 
 static void move(item *item, int at) {
-  csched_time deadline = fuzz_moment(now), before = wheels[at].timers.wake;
+  csched_time deadline = fuzz_instant(now), before = wheels[at].timers.wake;
   bool waits = is_in(item, at);
   TRACE("move %d in %d to %llu", number(item), at, (unsigned long long)deadline);
   csched_timer_added moved = csched_timers_move_(&wheels[at].timers, &item->timer, deadline);

@@ -1,4 +1,4 @@
-// 300 lines: one table of misfortunes, and a little of everything that they may hit.
+// 300 lines: one table of failures, and a little of everything that they may hit.
 // The system refuses a call, or a resource: in a process of its own for each row, the library does its work, answers with an error, or
 // stops with a message. It never hangs, spins, crashes, or is killed for a call that it did not need.
 #define _GNU_SOURCE

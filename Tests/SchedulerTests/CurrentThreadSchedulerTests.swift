@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test("a recursive action of ten million turns, in flat memory and constant stack")
+  @Test("a recursive action of ten million steps, in flat memory and constant stack")
   func longRecursion() async {
     await #expect(processExitsWith: .success) { recurse(on: CurrentThreadScheduler.instance) }
   }
@@ -156,30 +156,30 @@ import Testing
     await #expect(processExitsWith: .success) { recurse(on: ImmediateScheduler.instance) }
   }
 
-  @Test("a recursive action that is disposed from inside takes no further turn")
+  @Test("a recursive action that is disposed from inside takes no further step")
   func recursionDisposed() {
-    let turns = Counter(), token = SerialDisposable()
+    let steps = Counter(), token = SerialDisposable()
     scheduler.schedule { [scheduler] in
       token.disposable = scheduler.scheduleRecursive { again in
-        if turns.increment() == 10 { token.dispose() }
+        if steps.increment() == 10 { token.dispose() }
         again()
       }
     }
-    #expect(turns.value == 10)
+    #expect(steps.value == 10)
   }
 
-  @Test("other work gets its turn between those of a recursive action")
+  @Test("other work runs between the steps of a recursive action")
   func recursionInterleaves() {
     let log = Log<String>()
     scheduler.schedule { [scheduler] in
       scheduler.scheduleRecursive(1) { n, again in
-        log.add("turn \(n)")
+        log.add("step \(n)")
         if n == 1 { scheduler.schedule { log.add("other") } }
         if n < 3 { again(n + 1) }
       }
     }
-    #expect(log.entries.first == "turn 1")
-    #expect(log.entries.firstIndex(of: "other")! < log.entries.firstIndex(of: "turn 3")!)
+    #expect(log.entries.first == "step 1")
+    #expect(log.entries.firstIndex(of: "other")! < log.entries.firstIndex(of: "step 3")!)
   }
 }
 
@@ -192,11 +192,11 @@ private let hops = ProcessInfo.processInfo.environment["SCHEDULER_TEST_DEPTH"].f
 #endif
 
 private func recurse(on scheduler: some ImmediateSchedulerType) {
-  let before = residentKilobytes(), turns = Counter()
+  let before = residentKilobytes(), steps = Counter()
   scheduler.scheduleRecursive(1) { n, again in
-    if turns.increment() < hops { again(n + 1) }
+    if steps.increment() < hops { again(n + 1) }
   }
-  precondition(turns.value == hops, "a turn is missing")
+  precondition(steps.value == hops, "a step is missing")
   precondition(residentKilobytes() - before < 60_000, "the memory is not flat")
 }
 

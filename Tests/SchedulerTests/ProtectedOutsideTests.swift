@@ -41,19 +41,19 @@ private final class Box: @unchecked Sendable {  // Unchecked: the guard's lock g
   private(set) var low = 0, high = 0
   var pair: (Int, Int) {
     let first = low
-    takeMoment()
+    takeTime()
     return (first, high)
   }
   var words: (Int, Int, Int, Int) = (0, 0, 0, 0)
   func raise() {
     low += 1
-    takeMoment()
+    takeTime()
     high += 1
   }
 }
 
-/// Takes a moment, so that what is not kept apart meets.
-@inline(never) private func takeMoment() { _ = MonotonicTime.now }
+/// Takes an instant, so that what is not kept apart meets.
+@inline(never) private func takeTime() { _ = MonotonicTime.now }
 
 /// Looks into the guard each time it is asked for an element.
 private struct NosySequence: Sequence, IteratorProtocol {

@@ -10,19 +10,19 @@ import Testing
     deinit { gone.append(number) }
   }
 
-  @Test("a turn that would run inside of another one waits, and keeps what it holds until it is over")
+  @Test("a step that would run inside of another one waits, and keeps what it holds until it is over")
   func inside() {
-    let gone = Protected<[Int]>([]), turns = Protected<[Int]>([]), early = Protected<[Int]>([])
+    let gone = Protected<[Int]>([]), steps = Protected<[Int]>([]), early = Protected<[Int]>([])
     let scheduler = CustomScheduler(name: "at once") { $0() }
     for _ in 0..<100 {
       scheduler.scheduleRecursive(State(0, gone)) { state, again in
         let number = state.number, children = number < 7 ? [2 * number + 1, 2 * number + 2] : []
-        turns.append(number)
+        steps.append(number)
         for child in children { again(State(child, gone)) }
         early.append(contentsOf: gone.read().filter { [number, 2 * number + 1, 2 * number + 2].contains($0) })
       }
       #expect(early.read() == [])
-      #expect(turns.exchange([]) == Array(0...14))
+      #expect(steps.exchange([]) == Array(0...14))
       #expect(gone.exchange([]).sorted() == Array(0...14))
     }
   }

@@ -119,8 +119,8 @@ static void live_again_and_again(int index, void *context) {
   atomic_fetch_add(&churn->refused, life.refused);
 }
 
-void soak_churn(const soak_turn *turn, soak_figures *figures) {
-  churn churn = {.end = turn->end, .seed = soak_chance(turn->seed), .tally = &figures->tally};
+void soak_churn(const soak_slice *slice, soak_figures *figures) {
+  churn churn = {.end = slice->end, .seed = soak_chance(slice->seed), .tally = &figures->tally};
   CHECK(csched_pool_create(&churn.pool, NULL) == 0, "no pool");
   soak_on_threads(CREW, live_again_and_again, &churn);
   csched_pool_destroy(churn.pool);

@@ -70,7 +70,7 @@ static CSCHED_NORETURN void be_child(const busy *busy, uint64_t which) {
   alarm(ALARM); // a child that hangs is ended
   csched_lock_lock(&lock);
   csched_lock_unlock(&lock);
-  CHECK(csched_pool_is_left_behind(busy->pool) && csched_thread_is_left_behind(busy->thread), "not left behind");
+  CHECK(csched_pool_is_left_behind(busy->pool) && csched_thread_is_left_behind(busy->thread), "not orphaned");
   uses[which % 3](&tally, jobs);
   soak_settle(&tally);
   _exit(0);
@@ -124,8 +124,8 @@ static void work_or_fork(int index, void *context) {
   } while (forking->children < LEAST || !soak_is_over(forking->busy->end));
 }
 
-void soak_forks(const soak_turn *turn, soak_figures *figures) {
-  busy busy = {.end = turn->end, .tally = &figures->tally, .seed = soak_chance(turn->seed), .lock = CSCHED_LOCK_INIT};
+void soak_forks(const soak_slice *slice, soak_figures *figures) {
+  busy busy = {.end = slice->end, .tally = &figures->tally, .seed = soak_chance(slice->seed), .lock = CSCHED_LOCK_INIT};
   forking forking = {.busy = &busy};
   CHECK(csched_pool_create(&busy.pool, NULL) == 0, "no pool");
   CHECK(csched_thread_start(&busy.thread, NULL) == 0, "no thread");

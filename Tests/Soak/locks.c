@@ -41,8 +41,8 @@ static void contend(int index, void *context) {
   atomic_fetch_add(&contest->tried, tried);
 }
 
-void soak_locks(const soak_turn *turn, soak_figures *figures) {
-  contest contest = {.lock = CSCHED_LOCK_INIT, .end = turn->end, .seed = soak_chance(turn->seed)};
+void soak_locks(const soak_slice *slice, soak_figures *figures) {
+  contest contest = {.lock = CSCHED_LOCK_INIT, .end = slice->end, .seed = soak_chance(slice->seed)};
   soak_on_threads(THREADS, contend, &contest);
   CHECK(contest.sections == contest.taken, "%llu sections, and the lock was taken %llu times",
         (unsigned long long)contest.sections, (unsigned long long)contest.taken);

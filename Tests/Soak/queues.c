@@ -1,4 +1,4 @@
-// Serial queues, first a crowd of them and then by the thousand, on a pool and on one another: created, used in each of their ways,
+// Serial queues, first many and then by the thousand, on a pool and on one another: created, used in each of their ways,
 // destroyed with work in them.
 
 #include "soak.h"
@@ -22,7 +22,7 @@ static void be_alone(queue *queue) {
 static void run(soak_job *job) { be_alone(job->context); }
 static void sync_body(void *context) { be_alone(context); }
 
-static bool is_base(int i) { return i % 4 == 2; } // the next one, if there is one, stands on it
+static bool is_base(int i) { return i % 4 == 2; } // of the next one, if there is one
 
 static void use(queue *queue, bool is_base, uint64_t *seed) {
   uint64_t how = soak_below(seed, 16);
@@ -54,7 +54,7 @@ static queue *begin(int count, csched_pool *pool, soak_figures *figures) {
 static void destroy(queue *queues, int count, soak_tally *tally) {
   for (int i = 0; i < count; i++)
     if (!is_base(i)) csched_serial_destroy(queues[i].serial);
-  soak_settle(tally); // a base must outlive what stands on it, and what that has
+  soak_settle(tally); // a base must outlive the queues on it, and what they have
   for (int i = 0; i < count; i++)
     if (is_base(i)) csched_serial_destroy(queues[i].serial);
   free(queues);
@@ -67,10 +67,10 @@ static void live(int count, csched_pool *pool, uint64_t *seed, soak_figures *fig
   figures->count += (uint64_t)count;
 }
 
-void soak_queues(const soak_turn *turn, soak_figures *figures) {
+void soak_queues(const soak_slice *slice, soak_figures *figures) {
   csched_pool *pool;
   CHECK(csched_pool_create(&pool, &(csched_pool_options){.name = "soak"}) == 0, "no pool");
-  live((int)turn->crowd, pool, turn->seed, figures);
-  while (!soak_is_over(turn->end)) live(BATCH, pool, turn->seed, figures);
+  live((int)slice->goal, pool, slice->seed, figures);
+  while (!soak_is_over(slice->end)) live(BATCH, pool, slice->seed, figures);
   csched_pool_destroy(pool);
 }

@@ -141,15 +141,15 @@ static uint64_t goal_of(const soak_phase *phase, double minutes) {
   return (uint64_t)((double)phase->goal * (minutes < 10 ? minutes / 10 : 1));
 }
 
-// Each phase ends at a moment that is known before the first begins.
+// Each phase ends at an instant that is known before the first begins.
 static void run_round(int round, csched_time span, double minutes, uint64_t *seed) {
   int share = 0;
   for (int i = 0; i < PHASES; i++) {
     csched_time began = csched_now();
     share += phases[i].share;
-    soak_turn turn = {start + span * (unsigned)(round - 1) + span * (unsigned)share / 100, goal_of(&phases[i], minutes),
-                      seed};
-    phases[i].run(&turn, &figures[i]);
+    soak_slice slice = {start + span * (unsigned)(round - 1) + span * (unsigned)share / 100,
+                        goal_of(&phases[i], minutes), seed};
+    phases[i].run(&slice, &figures[i]);
     soak_settle(&figures[i].tally);
     figures[i].time += csched_now() - began;
   }

@@ -60,11 +60,11 @@ void soak_settle(soak_tally *tally);
 // MARK: phases
 
 /// What a phase is to do in one round.
-typedef struct soak_turn {
-  csched_time end; ///< until then; but the crowd is always dealt with
-  uint64_t crowd;  ///< how many there are at a time, at first; 0 where the phase has no goal
+typedef struct soak_slice {
+  csched_time end; ///< until then; but the goal is always met
+  uint64_t goal;   ///< how many there are at a time, at first; 0 where the phase has no goal
   uint64_t *seed;
-} soak_turn;
+} soak_slice;
 
 /// What a phase has done, in all its turns.
 typedef struct soak_figures {
@@ -78,17 +78,17 @@ typedef struct soak_phase {
   const char *name, *unit, *others_unit; ///< others_unit: NULL if there is none
   uint64_t goal;                         ///< in ten minutes or more, this many at a time; 0: none
   int share;                             ///< of the time, in percent
-  void (*run)(const soak_turn *turn, soak_figures *figures);
+  void (*run)(const soak_slice *slice, soak_figures *figures);
 } soak_phase;
 
-void soak_locks(const soak_turn *turn, soak_figures *figures);
-void soak_queues(const soak_turn *turn, soak_figures *figures);
-void soak_timers(const soak_turn *turn, soak_figures *figures);
-void soak_storms(const soak_turn *turn, soak_figures *figures);
-void soak_churn(const soak_turn *turn, soak_figures *figures);
-void soak_forks(const soak_turn *turn, soak_figures *figures);
+void soak_locks(const soak_slice *slice, soak_figures *figures);
+void soak_queues(const soak_slice *slice, soak_figures *figures);
+void soak_timers(const soak_slice *slice, soak_figures *figures);
+void soak_storms(const soak_slice *slice, soak_figures *figures);
+void soak_churn(const soak_slice *slice, soak_figures *figures);
+void soak_forks(const soak_slice *slice, soak_figures *figures);
 /// The storms again, while the process is stopped and goes on at random.
-void soak_stops(const soak_turn *turn, soak_figures *figures);
+void soak_stops(const soak_slice *slice, soak_figures *figures);
 
 /// Another process stops this one and lets it go on, at random, while `is_wanted`; it counts how often.
 typedef struct soak_stopper {

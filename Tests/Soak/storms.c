@@ -81,11 +81,11 @@ static void rage(int index, void *context) {
   atomic_fetch_add(&storm->cancels, cancels);
 }
 
-void soak_storms(const soak_turn *turn, soak_figures *figures) {
+void soak_storms(const soak_slice *slice, soak_figures *figures) {
   storm *storm = calloc(1, sizeof *storm);
   CHECK(storm != NULL, "no memory");
-  storm->end = turn->end;
-  storm->seed = soak_chance(turn->seed);
+  storm->end = slice->end;
+  storm->seed = soak_chance(slice->seed);
   storm->tally = &figures->tally;
   begin(storm);
   soak_on_threads(CREW, rage, storm);
@@ -95,10 +95,10 @@ void soak_storms(const soak_turn *turn, soak_figures *figures) {
   free(storm);
 }
 
-void soak_stops(const soak_turn *turn, soak_figures *figures) {
+void soak_stops(const soak_slice *slice, soak_figures *figures) {
   uint64_t before = soak_stopper_here->stops;
   atomic_store(&soak_stopper_here->is_wanted, true);
-  soak_storms(turn, figures);
+  soak_storms(slice, figures);
   while (soak_stopper_here->stops == before) soak_nap(1 * MS);
   atomic_store(&soak_stopper_here->is_wanted, false);
   figures->others += soak_stopper_here->stops - before;

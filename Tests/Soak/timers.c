@@ -1,4 +1,4 @@
-// Timers, first a crowd of them that all wait, then fewer at a time that come and go, on threads, a pool and a queue: most are cancelled or
+// Timers, first very many that all wait, then fewer at a time that come and go, on threads, a pool and a queue: most are cancelled or
 // moved before their time, as timeouts are.
 
 #include "soak.h"
@@ -52,7 +52,7 @@ static csched_time soon(uint64_t *seed) {
   return csched_now() + soak_below(seed, most);
 }
 
-// One of a crowd: a minute to an hour from now, so that all wait; few come in a moment, and a few never.
+// One of very many: a minute to an hour from now, so that all wait; few come in a moment, and a few never.
 static csched_time late(uint64_t *seed) {
   uint64_t how = soak_below(seed, 64);
   if (how == 0) return soon(seed);
@@ -79,7 +79,7 @@ static bool move(setting *setting, int i, uint64_t *seed) {
   return csched_thread_rearm(setting->threads[setting->places[i]], &job->timer, deadline);
 }
 
-static void crowd(int count, uint64_t *seed, soak_figures *figures) {
+static void fill(int count, uint64_t *seed, soak_figures *figures) {
   setting setting;
   begin(&setting, count, &figures->tally);
   for (int i = 0; i < count; i++) {
@@ -107,7 +107,7 @@ static void come_and_go(csched_time time_ends, uint64_t *seed, soak_figures *fig
   end(&setting, &figures->tally);
 }
 
-void soak_timers(const soak_turn *turn, soak_figures *figures) {
-  crowd((int)turn->crowd, turn->seed, figures);
-  come_and_go(turn->end, turn->seed, figures);
+void soak_timers(const soak_slice *slice, soak_figures *figures) {
+  fill((int)slice->goal, slice->seed, figures);
+  come_and_go(slice->end, slice->seed, figures);
 }

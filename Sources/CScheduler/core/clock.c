@@ -1,20 +1,20 @@
 // States
 //   shared     NULL, or what waits: two queues of timers, each in the time of its own clock and with an alarm on that, and a thread that
 //              sleeps until one of the alarms rings. The memory is static: who cancels a timer that waited here may come late
-//   alarm      of a queue: set to the moment at which it is to be looked at; the system keeps it to its clock, however that is set
+//   alarm      of a queue: set to the instant at which it is to be looked at; the system keeps it to its clock, however that is set
 //   is_telling of a queue: 1 while the thread takes timers out and delivers them
 //   is_ending  1: the thread is to end
 //
 // Obligations
 //   CL1  Never early, by its own clock: what is due is told by a look at that clock after the alarm, which may have been set back by then.
-//   CL2  Nobody oversleeps: whoever makes the wake of a queue earlier sets its alarm afterwards, and so does the thread after each look at
+//   CL2  No missed wake: whoever makes the wake of a queue earlier sets its alarm afterwards, and so does the thread after each look at
 //       the queue; it is set under a lock, to what the wake is then. So the last one to set it has seen all that was added before.
 //   CL3  Nothing wakes for nothing: an alarm is set to the wake of its queue, to none while nothing waits. A clock that is set wakes nobody
 //       unless that makes something due. (A timer that is cancelled may leave the alarm where it was: one wake too many.)
 //   CL4  One thread, started by the first who needs it; who cannot start it leaves nothing behind, and drops the job.
 //   CL5  The thread delivers with no lock held, and each timer leaves its queue by one hand (timer.c, W5): so it is run or dropped, once;
 //       also across a stop, which closes the queues, ends the thread, and drops what is left. The next submission starts anew.
-//   CL6  In order: of what is due, the earlier moment is delivered first, of equal ones what was submitted first. So what comes late is
+//   CL6  In order: of what is due, the earlier instant is delivered first, of equal ones what was submitted first. So what comes late is
 //       delivered by its submitter only while nothing before it waits, or is on its way. Both are looked at under the queue's lock:
 //       is_telling is 1 from before the lock under which a timer is taken out until another one, after its delivery.
 //   CL7  In a child of fork nothing waits: what waited is the parent's alone, and can be cancelled here. The next submission starts anew.
@@ -23,13 +23,13 @@
 // Orderings
 //   shared: release, pairs with submit's acquire, carries what was made · wake: relaxed, ordered by the alarm's lock · first, is_telling:
 //   relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
-// Assumes: timer.c keeps to any clock, also one that goes back (W1 to W4 do not need it to go on); the port's alarm rings for a moment that
+// Assumes: timer.c keeps to any clock, also one that goes back (W1 to W4 do not need it to go on); the port's alarm rings for an instant that
 //   comes by passing or by setting (platform_clocks.h), and a poller tells of each ring (platform.h).
 // Source: one thread for the wall's timers is what Dispatch's manager and Go's network poller are; that an absolute timer of the
 //   kernel follows its clock by itself is timerfd_create(2).
 // Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another
 //   clock is cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order",
-//   "moments that have passed, and the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing",
+//   "instants that have passed, and the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing",
 //   "the wheel keeps to a clock that is set back",
 //   "after a shutdown the clocks start anew", "after fork other clocks are told anew".
 // Models: checks/clock.c. Not modelled: CL3, CL7.
@@ -113,7 +113,7 @@ static void thread_main(void *context) {
   }
 }
 
-// MARK: its beginning and end
+// MARK: start and stop
 
 static int start_thread(clocks *all) {
   csched_os_signals before;
@@ -224,7 +224,7 @@ void csched_clocks_end_(void) {
 }
 
 size_t csched_clocks_threads_(void) {
-  return csched_clock_carrier_threads_() + (csched_load_relaxed(&shared) != NULL); // hint
+  return csched_clock_carrier_threads_() + (csched_load_relaxed(&shared) != NULL); // a count
 }
 
 // MARK: submitting

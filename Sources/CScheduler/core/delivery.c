@@ -10,7 +10,7 @@
 //   DV3  A thread that keeps the time calls nothing of the user's, who could hold it up. It delivers what the library alone passes on. What
 //       is for a target of the user's, or a queue on one, a courier delivers; what would be dropped or released meanwhile, a courier does.
 //   DV4  In order: whoever delivers one that comes late has seen the end of all deliveries that it must follow, or has it carried
-//       behind them. They are counted before the lock is let go of under which nobody finds them waiting any more (W9, CL6).
+//       behind them. Each is counted before the unlock after which its timer is not found waiting any more (W9, CL6).
 // Orderings
 //   on_its_way: relaxed when it rises, ordered by that lock; release when it falls, pairs with follows' acquire, carries the delivery
 //   word: relaxed at the beginning, ordered by the job's push and run; release at the end, pairs with settle's acquire

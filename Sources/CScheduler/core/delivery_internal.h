@@ -9,13 +9,13 @@
 /// Who delivers, and discards, in place of such a thread.
 typedef struct csched_courier {
   csched_bin bin;
-  /// Does: has another thread deliver `timer` to its target, behind all that was carried before for that target or what it stands on, and
+  /// Does: has another thread deliver `timer` to its target, behind all that was carried before for that target or one of its bases, and
   /// call csched_delivery_carried_ then.
   void (*carry)(struct csched_courier *courier, csched_timer *timer);
   uint32_t *on_its_way; ///< how many timers are being carried
 } csched_courier;
 
-/// Does: delivers `timer`, whose time has come, to its target; when that, or what it stands on, is of the user's making, `courier` does.
+/// Does: delivers `timer`, whose time has come, to its target; when that, or one of its bases, is of the user's making, `courier` does.
 /// What would be discarded meanwhile is the courier's, too. Thread: one that keeps the time.
 void csched_delivery_pass_on_(csched_courier *courier, csched_timer *timer);
 

@@ -108,7 +108,7 @@ void csched_pool_end_help_(csched_pool_worker *worker) {
 
 bool csched_pool_help_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // hint: looked at again before a sleep
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the look before a sleep
   csched_fork *fork = NULL;
   csched_pool_worker *from = worker;
   for (uint32_t i = 0; i < used && fork == NULL; i++)

@@ -4,10 +4,10 @@
 //   IDLE       not submitted, or at its end
 //   QUEUED     submitted, waits for its turn
 //   RUNNING    `run` has begun
-//   DROPPING   a canceller is inside `drop`; the husk is still linked
-//   CANCELLED  it has been; the husk is still linked
-//   PASSED     a canceller is inside `drop`, and the queue has come past the husk: the release is the canceller's
-//   LEFT       in a child of fork: it was RUNNING on a thread that lives in the parent
+//   DROPPING   a canceller is inside `drop`; the job is still linked
+//   CANCELLED  `drop` has returned; the job is still linked: a cancelled entry
+//   PASSED     dequeued while `drop` runs: the canceller must release
+//   ORPHANED   in a child of fork: it was RUNNING on a thread that lives in the parent
 // submissions  of a job: how often it was submitted while somebody waited. A wait ends by that too, when the job runs again already
 // waiting      how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash
 //
@@ -25,7 +25,7 @@
 //       release follows, the innermost job's first. (The stack is gone by then, so what runs is written down elsewhere: levels.c.)
 //   J8  In a child of fork nobody waits for a job that runs in the parent: that stops the process.
 //   J9  Nothing of the job is read or written once it is IDLE. So whoever has seen that (csched_job_is_idle, the end of a wait) has the
-//       memory, unless there is a `release`, which is read before. What is done after goes by the address, which is a name then.
+//       memory, unless there is a `release`, which is read before. What is done afterwards uses the address as a name only.
 // Orderings
 //   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
 //   has acquired it from the queue · DROPPING→CANCELLED and →PASSED release, pair with the acquire of the other of the two,
@@ -52,7 +52,7 @@
 
 #include <string.h>
 
-enum { IDLE = 0, QUEUED = 1, RUNNING = 2, CANCELLED = 3, DROPPING = 4, PASSED = 5, LEFT = 6 };
+enum { IDLE = 0, QUEUED = 1, RUNNING = 2, CANCELLED = 3, DROPPING = 4, PASSED = 5, ORPHANED = 6 };
 enum { WAITERS = 256 };
 
 // Returns: the level at which `job` runs on this thread, NULL when it does not.
@@ -116,7 +116,7 @@ static void wait_for_end(csched_job *job) {
 // MARK: submitting and running
 
 static const char *name_of(uint32_t state) {
-  if (state == LEFT) return "running in the parent of this fork";
+  if (state == ORPHANED) return "running in the parent of this fork";
   if (state == RUNNING) return "running on another thread";
   return state >= CANCELLED ? "cancelled, but not yet released" : "pending already";
 }
@@ -140,7 +140,7 @@ static CSCHED_NOINLINE void wake_for_another(csched_job *job) {
 }
 
 void csched_job_submitted_(csched_job *job, const char *function) {
-  uint32_t state = csched_load_relaxed(&job->state);                        // hint: finds misuse
+  uint32_t state = csched_load_relaxed(&job->state);                        // racy read: finds misuse
   if (CSCHED_UNLIKELY(state != IDLE) && (state != RUNNING || !forget(job))) // J4
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
                   name_of(state));
@@ -159,12 +159,12 @@ static inline void end(csched_job *job) {
 }
 
 static void end_run(csched_job *job) {
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->state) != RUNNING)) panic_in_use(job); // hint: finds misuse
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->state) != RUNNING)) panic_in_use(job); // racy read: finds misuse
   end(job);
 }
 
 // The queue has come to a job that was cancelled.
-static void pass_husk(csched_job *job, uint32_t found) {
+static void pass_cancelled(csched_job *job, uint32_t found) {
   if (found == DROPPING && csched_cas_release(&job->state, &found, (uint32_t)PASSED))
     return; // J3: pairs with cancel's acquire
   if (CSCHED_UNLIKELY(found != CANCELLED)) panic_in_use(job);
@@ -188,9 +188,9 @@ static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *
   end_at(level, job);
 }
 
-static CSCHED_NOINLINE void pass_husk_on(csched_job *job, struct csched_target *target, uint32_t found) {
+static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_target *target, uint32_t found) {
   csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
-  pass_husk(job, found);
+  pass_cancelled(job, found);
   csched_level_end_(level);
 }
 
@@ -203,7 +203,7 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint32_t found;
   if (!begin(job, &found)) {
-    pass_husk_on(job, target, found);
+    pass_cancelled_on(job, target, found);
     return false;
   }
   if (CSCHED_UNLIKELY(level == NULL)) {
@@ -229,7 +229,7 @@ CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint32_t found;
   if (!begin(job, &found)) {
-    pass_husk(job, found);
+    pass_cancelled(job, found);
     return;
   }
   if (CSCHED_UNLIKELY(level == NULL)) {
@@ -261,7 +261,7 @@ void csched_job_discard_(csched_job *job) {
     return;
   }
   if (!csched_cas_relaxed(&job->state, &found, (uint32_t)CANCELLED)) { // J1: unlinking it has acquired it
-    pass_husk(job, found);
+    pass_cancelled(job, found);
     return;
   }
   job->type->drop(job);
@@ -275,9 +275,9 @@ void csched_job_left_(csched_job *job) { // J7
   else if (csched_load_relaxed(&job->state) == RUNNING) end(job); // J7: else it has been initialised anew
 }
 
-void csched_job_leave_behind_(csched_job *job) {       // J8
-  if (csched_load_relaxed(&job->state) == RUNNING)     // J8: no other thread is left
-    csched_store_relaxed(&job->state, (uint32_t)LEFT); // J8: the same
+void csched_job_orphan_(csched_job *job) {                 // J8
+  if (csched_load_relaxed(&job->state) == RUNNING)         // J8: no other thread is left
+    csched_store_relaxed(&job->state, (uint32_t)ORPHANED); // J8: the same
 }
 
 // MARK: cancelling
@@ -287,7 +287,7 @@ csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
   if (csched_cas_acquire(&job->state, &found, (uint32_t)DROPPING))
     return CSCHED_CANCEL_DROPPED;         // J1: pairs with submitted
   (void)csched_load_acquire(&job->state); // J5, J9: pairs with the end's release: the caller may be going to free it
-  return found == RUNNING || found == LEFT ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
+  return found == RUNNING || found == ORPHANED ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
 }
 
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
@@ -304,17 +304,16 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
   return result;
 }
 
-bool csched_job_is_husk_(const csched_job *job) {
+bool csched_job_is_cancelled_(const csched_job *job) {
   return csched_load_relaxed(&job->state) >= CANCELLED; // J1: it stays so until it is discarded
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {
-  if (csched_job_is_running_here_(job)) return; // J5
-  if (csched_load_relaxed(&job->state) == LEFT) // J8: nobody changes that
-    csched_panic_(
-        function,
-        "job %p was left behind by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
-        (void *)job);
+  if (csched_job_is_running_here_(job)) return;     // J5
+  if (csched_load_relaxed(&job->state) == ORPHANED) // J8: nobody changes that
+    csched_panic_(function,
+                  "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
+                  (void *)job);
   wait_for_end(job);
 }
 

@@ -35,7 +35,7 @@ void csched_job_wait_(csched_job *job, const char *function);
 bool csched_job_is_running_here_(const csched_job *job);
 
 /// Returns: whether `job` has been cancelled, or is being so. Requires: it is submitted, and the caller is to unlink it.
-bool csched_job_is_husk_(const csched_job *job);
+bool csched_job_is_cancelled_(const csched_job *job);
 
 /// Does: as csched_job_perform_, with `target` as the current one. Returns: whether it ran.
 bool csched_job_perform_on_(csched_job *job, struct csched_target *target);
@@ -44,4 +44,4 @@ bool csched_job_perform_on_(csched_job *job, struct csched_target *target);
 void csched_job_left_(csched_job *job);
 
 /// Does: marks a job that runs in the parent. Thread: the only one of a child of fork.
-void csched_job_leave_behind_(csched_job *job);
+void csched_job_orphan_(csched_job *job);

@@ -4,11 +4,11 @@
 // to step on. It grows by a block when it is full. For want of memory a level lies in the frame that begins it; `top` is then csched_level_lost_,
 // which sends everybody to the slow paths. Such a level is not ended when its thread ends, nor after a longjmp.
 //
-// Is a frame gone? When a call that stands above it comes: the stack grows downwards, and what a function calls is below it. That holds
+// A frame is gone when a call comes from above it: the stack grows downwards, and what a function calls is below it. That holds
 // on one stack only. A thread may be on another one for a while, a fiber's, a coroutine's or that of a signal handler, and two stacks
 // are not comparable: so a frame is gone only if both, it and the caller, are on the thread's own stack. Else it is there.
-//   caller     where the caller stood when it called (CSCHED_CALLER_FRAME): the same address whatever it calls
-//   frame      the lowest address of the frame (CSCHED_OWN_FRAME): what is called from there stands there, or lower
+//   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): the same address whatever it calls
+//   frame      the lowest address of the frame (CSCHED_OWN_FRAME): what is called from there is there, or lower
 // A call from deeper than the frame that is gone cannot be told from one inside it.
 
 #include "levels_internal.h"
@@ -74,7 +74,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
   if (phase != CSCHED_FORK_IN_CHILD || levels == mine || levels->top == NULL) return;
   csched_level *each = *levels->top != &csched_level_lost_ ? *levels->top : levels->last;
   for (; each->outer != NULL; each = each->outer)
-    if (each->job != NULL) csched_job_leave_behind_(each->job);
+    if (each->job != NULL) csched_job_orphan_(each->job);
   levels->top = NULL; // that memory is used again
 }
 
@@ -99,7 +99,7 @@ void csched_levels_free_(void) {
   csched_os_memory_give_(levels, sizeof *levels);
 }
 
-// Returns: whether this thread has memory now. The first level stands for none.
+// Returns: whether this thread has memory now. The first level is a placeholder.
 static bool make(void) {
   thread_levels *levels = csched_os_memory_take_(sizeof *levels);
   if (levels == NULL) return false;

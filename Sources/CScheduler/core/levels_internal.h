@@ -11,7 +11,7 @@
 
 #include <CScheduler/job.h>
 
-// Addresses on the stack, which grows downwards. Where the caller of the present function, which is never inlined, stood when it called:
+// Addresses on the stack, which grows downwards. The address of the present function's caller; that function is never inlined:
 #define CSCHED_CALLER_FRAME() ((uintptr_t)__builtin_dwarf_cfa())
 // The lowest address of the present frame:
 #define CSCHED_OWN_FRAME()                                                                                             \
@@ -25,7 +25,7 @@
   char room_[512];                                                                                                     \
   __asm__ __volatile__("" : : "r"(room_))
 
-/// The innermost level of this thread; one without an `outer` stands for none. Read it with csched_level_here_.
+/// The innermost level of this thread; one without an `outer` is a placeholder. Read it with csched_level_here_.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *csched_level_top_;
 extern CSCHED_HIDDEN csched_level csched_level_lost_; // it is that when the innermost one is to be looked for
 

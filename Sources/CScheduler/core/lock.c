@@ -1,7 +1,7 @@
 // States
 //   owner     0               unlocked
 //             n               locked by the system's thread n
-//   hint      0               nobody waits for a lock of this hash (the hints are a table, hashed by the lock's address)
+//   flag      0               nobody waits for a lock of this hash (the waiter flags are a table, hashed by the lock's address)
 //             SLEEPERS        somebody sleeps in a bucket of this hash (parking.h); set and cleared under the bucket's lock
 //             address         one waiter of the lock at that address is AWAKE: it spins, or was just woken, and will look
 //                             at the lock again. Lock addresses are even, so both fit into one word.
@@ -9,7 +9,7 @@
 // Obligations
 //   L1  Mutual exclusion: owner goes from 0 to a thread by compare-and-exchange only, and back by its owner's store only.
 //   L2  No lost wake: a thread sleeps only if the owner that it saw after its announcement will see the announcement.
-//       Announce (set SLEEPERS), heavy fence, look at the owner; against: store owner 0, light fence, look at the hint.
+//       Announce (set SLEEPERS), heavy fence, look at the owner; against: store owner 0, light fence, look at the flag.
 //   L3  Skip the wake: AWAKE is set only for a thread that is awake or being woken; and that thread, when it stops looking
 //       (it owns the lock, sleeps again, gives up), clears it and then does what L2 asks of it.
 //   L4  Skip the wake: an unlock that finds the lock owned again leaves the wake to that owner's unlock.
@@ -27,7 +27,7 @@
 //       owner, for one of these.
 //
 // Orderings
-//   owner: acquire, pairs with unlock's release, carries what the lock guards · hint: relaxed, ordered against the owner by
+//   owner: acquire, pairs with unlock's release, carries what the lock guards · flag: relaxed, ordered against the owner by
 //   the fences of L2 · hand-off: acquire by the giver, then the signal's release to the new owner
 // Assumes: whoever sees that a thread has ended sees what it did (L10). csched_fence_heavy_ orders like a full fence on every running thread of the process. Without membarrier no thread
 //   has a number for the inline paths, so that every unlock comes here, where the light fence is a full one.
@@ -36,7 +36,7 @@
 // Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the
 //   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
 //   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock", "a waiter that gives up passes its wake on",
-//   "after fork a lock keeps its owner", "after fork a lock of a thread left behind stops the process",
+//   "after fork a lock keeps its owner", "after fork a lock of an orphaned thread stops the process",
 //   "a fork beside threads that sleep for locks leaves locks that can be let go", "a lock whose owner has ended stops who waits for it".
 // Models: checks/lock.c; promela/lock.pml. Not modelled: L9.
 
@@ -45,7 +45,7 @@
 #include "lock_internal.h"
 #include "parking.h"
 
-enum { SLEEPERS = 1 };                                           // hint
+enum { SLEEPERS = 1 };                                           // of a waiter flag
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3, YOURS_AWAKE = 4 }; // signals to a sleeper
 
 static const csched_time SPIN_FOR = 25000; // ns; about one futex wake on a virtual machine: see DESIGN.md, "Lock"
@@ -53,40 +53,40 @@ static const csched_time HANDOFF_AFTER = 1000000;  // ns
 csched_time csched_lock_looks_after_ = 1000000000; // ns; a model changes it
 enum { FIRST_GAP = 4, LAST_GAP = 64 };             // pauses between two looks at the owner, doubling
 
-csched_lock_hint csched_lock_hints_[CSCHED_LOCK_HINTS_];
+csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
 
 static bool take(csched_lock *lock, uint32_t self) {
   uint32_t free = 0;
-  return csched_load_relaxed(&lock->owner) == 0 &&      // hint
+  return csched_load_relaxed(&lock->owner) == 0 &&      // racy read, rechecked by the cas
          csched_cas_acquire(&lock->owner, &free, self); // L1: acquire; pairs with unlock's release
 }
 
-CSCHED_STATIC_ASSERT((int)CSCHED_LOCK_HINTS_ == (int)CSCHED_BUCKETS_, "a bucket for each hint");
+CSCHED_STATIC_ASSERT((int)CSCHED_LOCK_WAITER_FLAGS_ == (int)CSCHED_BUCKETS_, "a bucket for each waiter flag");
 
-// MARK: the hint
+// MARK: the waiter flag
 
-static uintptr_t *hint_of(const csched_lock *lock) { return &csched_lock_hints_[csched_lock_hash_(lock)].word; }
+static uintptr_t *flag_of(const csched_lock *lock) { return &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word; }
 
 static void set_sleepers(csched_lock *lock, bool any) {
-  uintptr_t *hint = hint_of(lock), seen = csched_load_relaxed(hint);                                // hint
-  while (!csched_cas_relaxed(hint, &seen, (seen & ~(uintptr_t)SLEEPERS) | (any ? SLEEPERS : 0))) {} // L2
+  uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag); // racy read, rechecked by the cas
+  while (!csched_cas_relaxed(flag, &seen, (seen & ~(uintptr_t)SLEEPERS) | (any ? SLEEPERS : 0))) {} // L2
 }
 
 // One lock of a hash at a time can have an awake waiter; another lock's waiters then sleep at once, and its unlocks wake
 // more often than they need.
 static bool become_awake(csched_lock *lock) {
-  uintptr_t *hint = hint_of(lock), seen = csched_load_relaxed(hint); // hint
+  uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag); // racy read, rechecked by the cas
   while ((seen & ~(uintptr_t)SLEEPERS) == 0)
-    if (csched_cas_relaxed(hint, &seen, (uintptr_t)lock | seen)) return true; // L3
+    if (csched_cas_relaxed(flag, &seen, (uintptr_t)lock | seen)) return true; // L3
   return false;
 }
 
 static void stop_being_awake(csched_lock *lock) {
-  csched_fetch_and_relaxed(hint_of(lock), (uintptr_t)SLEEPERS); // L3
+  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)SLEEPERS); // L3
 }
 
 static bool someone_is_awake(const csched_lock *lock) {
-  return (csched_load_relaxed(hint_of(lock)) & ~(uintptr_t)SLEEPERS) == (uintptr_t)lock; // L3
+  return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)SLEEPERS) == (uintptr_t)lock; // L3
 }
 
 // MARK: waiting
@@ -163,7 +163,7 @@ static void require_owner_here(const csched_lock *lock) { // L9
   uint32_t owner = csched_load_relaxed(&lock->owner);     // L9: its value is all
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
   if (csched_load_relaxed(&lock->owner) != owner) return; // L9: it let go, and then ended
-  csched_lock_panic_left_(lock, owner);
+  csched_lock_panic_orphaned_(lock, owner);
 }
 
 static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadline) {
@@ -195,7 +195,7 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
 
 // Wakes the oldest sleeper, unless somebody is on its way already.
 void csched_lock_wake_slow_(csched_lock *lock) {
-  if ((csched_load_relaxed(hint_of(lock)) & SLEEPERS) == 0 || someone_is_awake(lock)) return; // L2, L3
+  if ((csched_load_relaxed(flag_of(lock)) & SLEEPERS) == 0 || someone_is_awake(lock)) return; // L2, L3
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_sleeper *sleeper = csched_bucket_first_locked_(bucket, lock);
   uint32_t signal = 0;
@@ -218,7 +218,7 @@ void csched_lock_wake_slow_(csched_lock *lock) {
 // MARK: misuse
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_not_owner(const csched_lock *lock, const char *function) {
-  csched_lock_panic_not_owner_(lock, csched_load_relaxed(&lock->owner), function); // hint
+  csched_lock_panic_not_owner_(lock, csched_load_relaxed(&lock->owner), function); // racy read: for the message
 }
 
 static bool is_owner(const csched_lock *lock) { return csched_load_relaxed(&lock->owner) == csched_lock_self_(); } // L6
@@ -259,7 +259,7 @@ void csched_lock_unlock_slow_(csched_lock *lock) {
   CSCHED_TSAN_WILL_UNLOCK(lock);
   csched_store_release(&lock->owner, 0u); // L1: release; pairs with the next owner's acquire; carries what is guarded
   csched_fence_light_();                  // L2: light side; pairs with the heavy fence before a sleep
-  if (csched_load_relaxed(hint_of(lock)) != 0) csched_lock_wake_slow_(lock); // L2
+  if (csched_load_relaxed(flag_of(lock)) != 0) csched_lock_wake_slow_(lock); // L2
   CSCHED_TSAN_UNLOCKED(lock);                                                // L8: a name; the lock may be gone
 }
 

@@ -16,5 +16,5 @@ bool csched_lock_is_in_child_(void);
 /// Does: stops the process with a message about `lock`, whose owner is `owner`.
 void csched_lock_panic_not_owner_(const csched_lock *lock, uint32_t owner, const char *function) CSCHED_NORETURN;
 void csched_lock_panic_owner_(const csched_lock *lock, const char *function, const char *advice) CSCHED_NORETURN;
-void csched_lock_panic_left_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;
+void csched_lock_panic_orphaned_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;
 void csched_lock_panic_ended_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;

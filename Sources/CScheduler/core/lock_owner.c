@@ -23,7 +23,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   forked.number = number;
   forked.id = csched_os_thread_id_();
   csched_buckets_forget_(); // no sleeper is left, nor whoever had a bucket
-  memset(csched_lock_hints_, 0, sizeof csched_lock_hints_);
+  memset(csched_lock_waiter_flags_, 0, sizeof csched_lock_waiter_flags_);
 }
 
 uint32_t csched_lock_self_(void) {
@@ -68,10 +68,10 @@ void csched_lock_panic_owner_(const csched_lock *lock, const char *function, con
                 (const void *)lock, me, name, advice);
 }
 
-void csched_lock_panic_left_(const csched_lock *lock, uint32_t owner) {
+void csched_lock_panic_orphaned_(const csched_lock *lock, uint32_t owner) {
   csched_panic_(
       "csched_lock_lock",
-      "lock %p belongs to thread %u, which was left behind by fork, in the parent, or has ended without unlocking "
+      "lock %p belongs to thread %u, which was orphaned by fork, in the parent, or has ended without unlocking "
       "it. Take what the child needs before fork, on the thread that forks.",
       (const void *)lock, owner);
 }

@@ -1,20 +1,20 @@
-// 300 lines and more: the three ways in (queue, timers, stops) share the two ways to sleep, and are read together.
+// 300 lines and more: the three inputs (queue, timers, stops) share the two ways to sleep, and are read together.
 //
 // States
 //   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
 //   wake       futex: 0 nothing, 1 the wake owed to this park (or a late one: the loop then looks once for nothing)
-//   closing    0 open, then 1 + the strictest policy asked for; it only grows; LEFT in a child of fork, when its thread is not there
+//   closing    0 open, then 1 + the strictest policy asked for; it only grows; ORPHANED by fork: its thread lives in the parent
 //   stopping   1 from csched_loop_stop until a run has ended by it
 //   timers     see timer.c; `wake` of them says until when the loop may sleep
 //   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
 //
 // Obligations
 //   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
-//       thing pushes or pokes after adding it. So one of the two sees the other. To be left to a host is such a sleep, and what
-//       keeps the loop from it wakes the host; but a host that has promised another run needs neither.
-//   P2  The one whose push, poke or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
+//       thing pushes or notifies after adding it. So one of the two sees the other. Leaving the loop to a host is such a sleep: what
+//       would end it wakes the host, unless the host has promised another run.
+//   P2  The one whose push, notify or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
 //   P3  No kind starves another. A batch is up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of the queues
-//       that stand on the loop included; then the clock (and the poller) again. What is submitted during a batch for a moment that
+//       whose base the loop is included; then the clock (and the poller) again. What is submitted during a batch for an instant that
 //       the clock has passed waits for a later one, behind the timers that were there.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
 //   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
@@ -24,15 +24,15 @@
 //       over, and the loop can be run again. A thread that ends before that closes its loops: what they have is dropped.
 //   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
 //   P9  Equal deadlines keep the order of submission, though the first comes due here and the second comes late: one that comes late
-//       is a plain submission only as W9 says. `telling` is 1 from before the lock under which a timer is taken out for another
-//       target until after that under which none was: so nothing passes by one that is on its way there.
-//   P10  A run as far as a job pops none behind that, and one as far as none pops none: a host's queue can keep the order of what is
+//       is a plain submission only as W9 says. `telling` is set before the lock under which a timer is taken out for another
+//       target, and cleared after the lock under which none was found: so nothing passes one that is on its way there.
+//   P10  A run up to a given job pops none behind it; up to NULL it pops none. So a host's queue can keep the order of what is
 //       submitted to both.
 //   P11  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
 //       and what was due is in it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
-//   parking by poke and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
+//   parking by notify (csched_mpsc_poke) and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
 // Assumes: whoever calls keeps the loop valid during the call.
 // Source: the batch with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
@@ -67,7 +67,7 @@
 
 enum { MOST = 16 };       // three phases of these, at 200 us each, are within 10 ms
 enum { MOST_DUE = 1024 }; // jobs for one call of a host; it is called again for the rest
-static const uint32_t LEFT = UINT32_MAX;
+static const uint32_t ORPHANED = UINT32_MAX;
 
 static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
 
@@ -100,7 +100,7 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
 };
 
-// MARK: whose
+// MARK: owning thread
 
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
@@ -112,21 +112,23 @@ void csched_loops_set_waits_for_(csched_target *target) {
 }
 
 bool csched_loop_is_on_thread(const csched_loop *loop) {
-  return csched_load_relaxed(&loop->thread) == &here; // hint: only its own thread finds itself here
+  return csched_load_relaxed(&loop->thread) == &here; // racy read: only its own thread finds itself here
 }
 
-static bool is_left(const csched_loop *loop) { return csched_load_relaxed(&loop->closing) == LEFT; } // P8
+static bool is_orphaned(const csched_loop *loop) { return csched_load_relaxed(&loop->closing) == ORPHANED; } // P8
 
-static void require_not_left(const csched_loop *loop, const char *function) {
-  if (CSCHED_UNLIKELY(is_left(loop))) csched_target_panic_left_(&loop->target, function);
+static void require_not_orphaned(const csched_loop *loop, const char *function) {
+  if (CSCHED_UNLIKELY(is_orphaned(loop))) csched_target_panic_orphaned_(&loop->target, function);
 }
 
-void csched_loop_require_not_left_(const csched_loop *loop, const char *function) { require_not_left(loop, function); }
+void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *function) {
+  require_not_orphaned(loop, function);
+}
 
-bool csched_loop_is_left_(const csched_loop *loop) { return is_left(loop); }
+bool csched_loop_is_orphaned_(const csched_loop *loop) { return is_orphaned(loop); }
 
 static CSCHED_NOINLINE CSCHED_NORETURN void panic_thread(const csched_loop *loop, const char *function) {
-  require_not_left(loop, function);
+  require_not_orphaned(loop, function);
   csched_panic_(function, "loop %p belongs to another thread. Call this on the thread that created it.",
                 (const void *)loop);
 }
@@ -136,9 +138,9 @@ static void require_thread(const csched_loop *loop, const char *function) {
 }
 
 static void take_away(csched_loop *loop) {                // under `binding`
-  if (csched_load_relaxed(&loop->thread) == NULL) return; // hint: under the lock the lock orders it
+  if (csched_load_relaxed(&loop->thread) == NULL) return; // ordered by the lock
   LIST_REMOVE(loop, link);
-  csched_store_relaxed(&loop->thread, NULL); // hint: before a new thread's word may have the same address
+  csched_store_relaxed(&loop->thread, NULL); // racy write: before a new thread's word may have the same address
 }
 
 // Takes the loops away, as far as one whose last run was left. Returns: that, for which it is called again after its close.
@@ -169,7 +171,7 @@ void csched_loop_bind_(csched_loop *loop) {
   csched_lock_lock(&binding);
   take_away(
       loop); // from a thread that is ending: its end may have told a host to go on elsewhere, before it comes here
-  csched_store_relaxed(&loop->thread, (const void *)&here); // hint: only its own thread finds itself here
+  csched_store_relaxed(&loop->thread, (const void *)&here); // racy write: only its own thread finds itself here
   LIST_INSERT_HEAD(&loops_here, loop, link);
   csched_lock_unlock(&binding);
 }
@@ -203,14 +205,14 @@ static int deliver_late(csched_loop *loop, csched_timer *timer) { // P9
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
-  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // hint: pass looks again
+  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // racy read, rechecked by pass
       csched_timers_pass_(&loop->timers, deadline))                                      // P9
     return deliver_late(loop, timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
   if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer); // P9
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);            // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  require_not_left(loop, "csched_loop_submit_at");
+  require_not_orphaned(loop, "csched_loop_submit_at");
   csched_job_discard_(&timer->job); // P6
   return ECANCELED;
 }
@@ -228,7 +230,7 @@ int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time de
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline) {
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
-  require_not_left(loop, "csched_loop_rearm");
+  require_not_orphaned(loop, "csched_loop_rearm");
   if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer); // P9
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1: as a submission
   return added != CSCHED_TIMER_REFUSED;
@@ -244,7 +246,7 @@ static int deliver(csched_target *target, csched_job *job) {
     wake(loop); // P2
     return 0;
   }
-  require_not_left(loop, "csched_loop_submit");
+  require_not_orphaned(loop, "csched_loop_submit");
   csched_job_discard_(job); // P6
   return ECANCELED;
 }
@@ -285,7 +287,7 @@ void csched_require_policy_(csched_stop_policy policy, const char *function) {
 
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_loop_close");
-  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // hint
+  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // racy read, rechecked by the cas
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
   csched_timers_close_(&loop->timers);                                         // P6
   if (csched_mpsc_close(&loop->inbox)) wake(loop);                             // P2, P6
@@ -317,7 +319,7 @@ static bool is_stopped(const csched_loop *loop, const csched_activation *activat
 
 // MARK: running
 
-// The next due timer of the loop's own; those of queues that stand on it are delivered there, and count as well.
+// The next due timer of the loop's own; those of queues on it are delivered there, and count as well.
 static csched_job *next_timer(csched_loop *loop) {
   while (loop->timers_left > 0) {
     loop->timers_left--;                             // P3
@@ -350,8 +352,8 @@ static csched_job *next_submitted(csched_loop *loop) {
 }
 
 static void begin_batch(csched_loop *loop) {                    // P3
-  csched_time first = csched_load_relaxed(&loop->timers.first); // hint: looked at again before a sleep
-  csched_time wake = csched_load_relaxed(&loop->timers.wake);   // hint: the same
+  csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by the look before a sleep
+  csched_time wake = csched_load_relaxed(&loop->timers.wake);   // the same racy read
   if (wake < first) first = wake;                               // both become exact by a look
   bool looks = loop->has_more_timers || first != CSCHED_FOREVER;
   if (looks || loop->fds.count > 0) loop->batch_time = csched_now();
@@ -373,7 +375,7 @@ static csched_job *next_ready(csched_loop *loop) {
   }
 }
 
-// Runs or drops what is outstanding, as the policy says at each moment, then drops what is left of the timers.
+// Runs or drops what is outstanding, as the policy says when each comes up, then drops what is left of the timers.
 void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
   csched_fds_close_(&loop->fds);
@@ -572,7 +574,7 @@ CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_jo
 
 // What is due goes to the inbox, so that what is submitted next comes after it.
 static void queue_due(csched_loop *loop) {
-  csched_time first = csched_load_relaxed(&loop->timers.first); // hint: pop looks again
+  csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by pop
   if (first == CSCHED_FOREVER) return;
   csched_time now = csched_now();
   if (first > now) return;
@@ -584,7 +586,7 @@ static void queue_due(csched_loop *loop) {
 bool csched_loop_is_free_(csched_loop *loop) { // P11
   if (!csched_loop_is_on_thread(loop) || csched_target_is_inside(&loop->target) || is_closing(loop)) return false;
   queue_due(loop);
-  for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_husk_(job);)
+  for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_cancelled_(job);)
     csched_job_discard_(csched_mpsc_pop(&loop->inbox));
   return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
 }
@@ -594,17 +596,17 @@ csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
   return &loop->fds;
 }
 
-// MARK: life
+// MARK: create and destroy
 
 static csched_loop *loop_of(csched_fork_watch *watch) {
   return (csched_loop *)((char *)watch - offsetof(csched_loop, forks));
 }
 
 // In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
-static void leave_behind(csched_loop *loop) { // P8
-  csched_store_relaxed(&loop->closing, LEFT); // P8: no other thread is left
+static void orphan(csched_loop *loop) {           // P8
+  csched_store_relaxed(&loop->closing, ORPHANED); // P8: no other thread is left
   csched_mpsc_close(&loop->inbox);
-  loop->target.type = &csched_target_left_;
+  loop->target.type = &csched_target_orphaned_;
 }
 
 static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // P8
@@ -614,10 +616,10 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase != CSCHED_FORK_IN_CHILD) return;
   binding = (csched_lock)CSCHED_LOCK_INIT;
   loop->target.waits_for = NULL;
-  bool is_left_behind =
-      !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // hint: the value
-  csched_timers_in_child_(&loop->timers, is_left_behind);
-  if (is_left_behind) leave_behind(loop);
+  bool was_others =
+      !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read: its value is all
+  csched_timers_in_child_(&loop->timers, was_others);
+  if (was_others) orphan(loop);
   else csched_fds_renew_(&loop->fds);
 }
 
@@ -677,7 +679,7 @@ int csched_loop_create(csched_loop **loop) {
 
 static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
   static const char *const function = "csched_loop_destroy";
-  const void *thread = csched_load_relaxed(&loop->thread); // hint: only its own thread finds itself here
+  const void *thread = csched_load_relaxed(&loop->thread); // racy read: only its own thread finds itself here
   if (loop->refusal != NULL) csched_panic_(function, "loop %p is %s", (const void *)loop, loop->refusal);
   if (thread == &here && loop->depth > 0)
     csched_panic_(
@@ -686,7 +688,7 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
         (const void *)loop);
   if (csched_target_is_inside(&loop->target))
     csched_panic_(function,
-                  "called inside of a sync on a queue that stands on loop %p. Destroy the loop when that has returned.",
+                  "called inside of a sync on a queue whose base is loop %p. Destroy the loop when that has returned.",
                   (const void *)loop);
   if (thread != &here && thread != NULL)
     csched_panic_(function,
@@ -697,13 +699,13 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
   csched_level_look_(CSCHED_CALLER_FRAME()); // P7
-  if (is_left(loop)) return;                 // P8: its memory may be half-way through a change
+  if (is_orphaned(loop)) return;             // P8: its memory may be half-way through a change
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
 void csched_loop_free_(csched_loop *loop) {
-  if (is_left(loop)) return; // P8
+  if (is_orphaned(loop)) return; // P8
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);

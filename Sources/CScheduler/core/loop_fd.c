@@ -9,7 +9,7 @@
 // Obligations
 //   E1  Whoever owes a wake gives it to what the loop sleeps on: is_open is written before the park that the waker has found.
 //       (A waker that comes late may meet a later park: a wake too many.) Whoever sees 1 may use the poller.
-//   E2  A sleep on the poller ends by a wake, by the alarm, which is set to the moment that the loop may sleep until, or by a
+//   E2  A sleep on the poller ends by a wake, by the alarm, which is set to the instant that the loop may sleep until, or by a
 //       source. A wake or alarm that has come stays until it is looked at, so none falls between the park and the sleep.
 //   E3  A handler is called for a source that is added, for what it still waits for: removing takes it out of the poller, the
 //       table and the queue, and what the system reports goes by the table and the serial number, never by an address.

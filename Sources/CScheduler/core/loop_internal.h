@@ -44,11 +44,11 @@ struct csched_fds *csched_loop_fds_(csched_loop *loop, const char *function);
 /// Does: notes of the calling thread's loops what the thread waits for: see waits.c.
 void csched_loops_set_waits_for_(csched_target *target);
 
-/// Returns: whether the loop was left behind by fork.
-bool csched_loop_is_left_(const csched_loop *loop);
+/// Returns: whether the loop was orphaned by fork.
+bool csched_loop_is_orphaned_(const csched_loop *loop);
 
 /// Does: stops the process if it was.
-void csched_loop_require_not_left_(const csched_loop *loop, const char *function);
+void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *function);
 
-/// Does: in a child of fork, makes a loop that was left behind anew, for no thread yet; what it had is the parent's.
+/// Does: in a child of fork, makes an orphaned loop anew, for no thread yet; what it had is the parent's.
 void csched_loop_renew_(csched_loop *loop);

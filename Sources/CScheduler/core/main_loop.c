@@ -18,7 +18,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
   known = 0;
   lock = (csched_lock)CSCHED_LOCK_INIT;
   is_hosted = false;
-  if (loop == NULL || !csched_loop_is_left_(loop)) return;
+  if (loop == NULL || !csched_loop_is_orphaned_(loop)) return;
   csched_loop_renew_(loop);
   is_bound = false;
 }

@@ -12,19 +12,19 @@
 //       nothing to see, and after it nothing is missing. (One that is stopped before the wake that it owes leaves a
 //       sleeping consumer asleep: the price of Q3.)
 //   Q3  Exactly one wake for each park that is not taken back: PARKED is left by one compare-and-exchange, whose winner owes
-//       the wake (push, poke, close) or needs none (unpark).
+//       the wake (push, notify, close) or needs none (unpark).
 //   Q4  Skip the wake: a push that does not find PARKED was seen by the consumer, or will be, before it sleeps: park succeeds
 //       only on NULL.
-//   Q5  What was written before a poke is seen after a park that the poke did not end: both are read-modify-writes of head.
+//   Q5  What was written before a notify (csched_mpsc_poke) is seen after a park that it did not end: both are read-modify-writes of head.
 //   Q6  Closed is for ever, and atomic with the push: a job is refused, or will be popped.
 // Orderings
-//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake comes after · poke and park: acquire and release, carry what the
-//   caller wrote before (Q5) · pop of `first`: plain, the consumer's own
+//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake comes after · notify
+//   and park: acquire and release, carry what the caller wrote before (Q5) · pop of `first`: plain, the consumer's own
 // Assumes: one consumer at a time; jobs are aligned to 2 at least.
 // Source: Treiber's stack, taken whole and reversed, as in many mailboxes; the mark of a parked
 //   consumer stands in the word that a push must read anyway. The exchange-linked queue (Vyukov) was measured and
 //   rejected: see DESIGN.md, "Run queue".
-// Checked by: "every job once, each producer in order", "exactly one wake for a park", "a poke is seen after a park",
+// Checked by: "every job once, each producer in order", "exactly one wake for a park", "a notify is seen after a park",
 //   "a push after close is refused", "each state answers as it should, and parked is empty".
 // Models: checks/queue.c; promela/queue.pml.
 
@@ -42,7 +42,7 @@ static bool has_closed_bit(const csched_job *head) { return ((uintptr_t)head & C
 static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)((uintptr_t)head & ~CLOSED_BIT); }
 
 csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest) {
-  csched_job *head = csched_load_relaxed(&queue->head); // hint
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
     if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6
     oldest->next = head == PARKED ? NULL : head;
@@ -57,7 +57,7 @@ csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
 
 // Takes all that was pushed and turns it round.
 static CSCHED_NOINLINE csched_job *take(csched_mpsc *queue) {
-  csched_job *head = csched_load_relaxed(&queue->head); // hint
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
     if (without_closed_bit(head) == NULL) return NULL;
   } while (!csched_cas_acquire(&queue->head, &head,
@@ -85,7 +85,7 @@ csched_job *csched_mpsc_peek(csched_mpsc *queue) {
 }
 
 bool csched_mpsc_has_news(const csched_mpsc *queue) {
-  csched_job *head = csched_load_relaxed(&queue->head); // hint
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by take
   return head != PARKED && without_closed_bit(head) != NULL;
 }
 
@@ -97,13 +97,13 @@ static bool is_in(const csched_job *list, const csched_job *job) {
 }
 
 bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job) {
-  csched_job *head = csched_load_relaxed(&queue->head); // hint: nobody pushes
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read: nobody pushes
   return is_in(queue->first, job) || (head != PARKED && is_in(without_closed_bit(head), job));
 }
 
 bool csched_mpsc_park(csched_mpsc *queue) {
   csched_job *head = NULL;
-  return queue->first == NULL && csched_cas_acq_rel(&queue->head, &head, PARKED); // Q3, Q4, Q5: pairs with poke
+  return queue->first == NULL && csched_cas_acq_rel(&queue->head, &head, PARKED); // Q3, Q4, Q5: pairs with notify
 }
 
 bool csched_mpsc_unpark(csched_mpsc *queue) {
@@ -112,13 +112,13 @@ bool csched_mpsc_unpark(csched_mpsc *queue) {
 }
 
 bool csched_mpsc_poke(csched_mpsc *queue) {
-  csched_job *head = csched_load_relaxed(&queue->head);                             // hint
+  csched_job *head = csched_load_relaxed(&queue->head);                             // racy read, rechecked by the cas
   while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {} // Q3, Q5: pairs with park
   return head == PARKED;
 }
 
 bool csched_mpsc_close(csched_mpsc *queue) {
-  csched_job *head = csched_load_relaxed(&queue->head), *closed; // hint
+  csched_job *head = csched_load_relaxed(&queue->head), *closed; // racy read, rechecked by the cas
   do {
     closed = (csched_job *)((uintptr_t)(head == PARKED ? NULL : head) | CLOSED_BIT);
   } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: pairs with take; carries what the closer wrote

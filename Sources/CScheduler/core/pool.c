@@ -1,17 +1,17 @@
 // States
-//   closing    0 open, then 1 + the strictest policy asked for; it only grows; LEFT in a child of fork
-//   ending     0; 1, one worker waits for the keeper's end; 2, the inboxes are closed
+//   closing    0 open, then 1 + the strictest policy asked for; it only grows; ORPHANED by fork
+//   ending     0; 1, one worker waits for the monitor's end; 2, the inboxes are closed
 //   over       futex: 0, then 1 when the last worker has left
 //
 // Obligations
-//   X1  After stop has returned, no submission is accepted; one that was accepted is run or dropped. The keeper may deliver until it
+//   X1  After stop has returned, no submission is accepted; one that was accepted is run or dropped. The monitor may deliver until it
 //       has ended, and the inboxes are closed after that; each push is then refused, or popped by a worker before the last leaves.
 //   X2  Somebody ends the pool: whoever stops it wakes all that sleep; one of the workers, when it has nothing to do, closes the
 //       inboxes and wakes all again. A worker leaves when they are closed and empty.
 //   X3  join returns when no thread of the pool is left, and sees what the stopper did, also when it began to wait before; each thread
 //       is joined once, however many wait.
 //   X4  create leaves nothing behind when it fails.
-//   X5  In a child of fork nothing is taken, and nobody waits: that stops the process. To stop the pool, or destroy it, is nothing.
+//   X5  In a child of fork nothing is taken, and nobody waits: that stops the process. To stop or destroy it does nothing.
 // Orderings
 //   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under
 //   `pick`, which carries what was pushed to those who then look for work · over: release, pairs with join's acquire, carries what the
@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t LEFT = UINT32_MAX;
+static const uint32_t ORPHANED = UINT32_MAX;
 enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
 
 // MARK: submitting
@@ -52,19 +52,19 @@ bool csched_pool_is_dropping_(const csched_pool *pool) {
   return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: the same
 }
 
-void csched_pool_close_left_(csched_pool *pool) {
-  csched_store_relaxed(&pool->closing, LEFT); // X5: no other thread is left
+void csched_pool_close_orphaned_(csched_pool *pool) {
+  csched_store_relaxed(&pool->closing, ORPHANED); // X5: no other thread is left
 }
 
 bool csched_pool_is_left_behind(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->closing) == LEFT; // X5: so from the child's beginning
+  return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: so from the child's beginning
 }
 
-// Returns: whether what comes now is refused: the keeper goes on delivering while it ends.
+// Returns: whether what comes now is refused: the monitor goes on delivering while it ends.
 static bool is_refusing(csched_pool *pool) {
   if (CSCHED_LIKELY(!csched_pool_is_closing_(pool))) return false;
-  csched_pool_require_not_left_(pool, "csched_pool_submit");
-  return !csched_pool_is_keeper_(pool);
+  csched_pool_require_not_orphaned_(pool, "csched_pool_submit");
+  return !csched_pool_is_monitor_(pool);
 }
 
 static int deliver(csched_target *target, csched_job *job) {
@@ -80,7 +80,7 @@ static int deliver(csched_target *target, csched_job *job) {
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_pool_class *class = (csched_pool_class *)target;
   if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) {
-    csched_pool_require_not_left_(class->pool, "csched_pool_submit_at");
+    csched_pool_require_not_orphaned_(class->pool, "csched_pool_submit_at");
     return refuse(&class->inbox, &timer->job);
   }
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
@@ -136,14 +136,14 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
   return 0;
 }
 
-// MARK: the end
+// MARK: stop, join, destroy
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_pool_stop");
   if (csched_pool_is_left_behind(pool)) return;                                      // it has no threads here
-  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // hint
+  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
   while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with all others' acquire
-  csched_pool_close_keeper_(pool, policy);
+  csched_pool_close_monitor_(pool, policy);
   csched_pool_wake_all_(pool); // X2
 }
 
@@ -159,7 +159,7 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
   if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: its value is all
-    csched_pool_join_keeper_(pool);                     // X1: whoever stops the pool closes it
+    csched_pool_join_monitor_(pool);                    // X1: whoever stops the pool closes it
     csched_lock_lock(&pool->pick);
     for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1
     csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: who reads it takes that, and sees what was pushed
@@ -178,11 +178,11 @@ void csched_pool_over_(csched_pool *pool) {
 
 static bool is_own_thread(csched_pool *pool) {
   csched_pool_worker *worker = csched_pool_current_();
-  return (worker != NULL && worker->pool == pool) || csched_pool_is_keeper_(pool);
+  return (worker != NULL && worker->pool == pool) || csched_pool_is_monitor_(pool);
 }
 
 int csched_pool_join(csched_pool *pool) {
-  csched_pool_require_not_left_(pool, "csched_pool_join");
+  csched_pool_require_not_orphaned_(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
   while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last one's release
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
@@ -201,12 +201,12 @@ void csched_pool_destroy(csched_pool *pool) {
                   (void *)pool);
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
-  csched_pool_free_keeper_(pool); // whose loop waits for a delivery that is being made, which may be one to this pool
+  csched_pool_free_monitor_(pool); // whose loop waits for a delivery that is being made, which may be one to this pool
   csched_os_unwatch_forks_(&pool->forks);
   free(pool);
 }
 
-// MARK: the beginning
+// MARK: create
 
 static void init(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
   static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0};
@@ -247,15 +247,15 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   if (pool == NULL) return ENOMEM;
   init(pool, options, workers, most);
   csched_pool_watch_forks_(pool);
-  int error = csched_pool_start_keeper_(pool);
+  int error = csched_pool_start_monitor_(pool);
   if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
     *result = pool;
     return 0;
   }
-  if (pool->keeper != NULL) { // X4
-    csched_pool_close_keeper_(pool, CSCHED_STOP_DROP);
-    csched_pool_join_keeper_(pool);
-    csched_pool_free_keeper_(pool);
+  if (pool->monitor != NULL) { // X4
+    csched_pool_close_monitor_(pool, CSCHED_STOP_DROP);
+    csched_pool_join_monitor_(pool);
+    csched_pool_free_monitor_(pool);
   }
   csched_os_unwatch_forks_(&pool->forks);
   free(pool); // X4
@@ -264,4 +264,6 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
 
 size_t csched_pool_worker_count(const csched_pool *pool) { return pool->workers; }
 
-bool csched_pool_has_nice(const csched_pool *pool) { return csched_load_relaxed(&pool->has_nice) != 0; } // hint
+bool csched_pool_has_nice(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->has_nice) != 0; // racy read: its value is all
+}

@@ -5,7 +5,7 @@
 // Obligations
 //   CR1  Each timer that is carried is delivered once, or discarded when the pool drops, by a worker: until then it waits in the inbox of
 //       CSCHED_CARRIED, or behind the one before it, with the worker that delivers that, who puts it back at the front.
-//   CR2  One at a time for one target, and for all that stands on it: so these keep their order.
+//   CR2  One at a time for one target, and for all queues on it: so these keep their order.
 //   CR3  A delivery that blocks, which may be the work itself, holds up the timers of that target only.
 // Orderings: none of its own; `pick` carries what was taken out.
 // Assumes: a target of the user's stays valid until the timer's release (target.h).
@@ -29,7 +29,7 @@ static bool add(csched_pool *pool, int class, csched_job *job) {
   return is_taken;
 }
 
-// The keeper ends before the inboxes are closed; whoever submits late is refused.
+// The monitor ends before the inboxes are closed; whoever submits late is refused.
 static void take_over(csched_courier *courier, csched_timer *timer) { // CR1
   if (add(pool_of(courier), CSCHED_CARRIED, &timer->job)) return;
   csched_delivery_carried_(courier);
@@ -51,7 +51,7 @@ csched_courier *csched_pool_courier_(csched_pool *pool) { return &pool->courier;
 bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker, csched_job *job) {
   csched_pool *pool = worker->pool;
   const csched_target *key = csched_target_foreign_(((csched_timer *)job)->target);
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // hint: whoever carries has raised it
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: whoever carries has raised it
   for (uint32_t i = 0; i < used; i++) {
     csched_pool_worker *each = &pool->slots[i];
     if (each->carries_for != key) continue;
@@ -68,7 +68,7 @@ bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker, csched_job *
 
 void csched_pool_carry_(csched_pool_worker *worker, csched_job *job) {
   csched_target *target = ((csched_timer *)job)->target;
-  if (csched_pool_is_dropping_(worker->pool) || csched_job_is_husk_(job)) csched_target_discard(job);
+  if (csched_pool_is_dropping_(worker->pool) || csched_job_is_cancelled_(job)) csched_target_discard(job);
   else target->type->deliver(target, job);
   csched_pool_end_carrying_(worker);
 }
@@ -81,7 +81,7 @@ void csched_pool_end_carrying_(csched_pool_worker *worker) {
   if (worker->carried != NULL) { // CR1: before all that came after them
     *worker->last_carried = class->inbox.first;
     class->inbox.first = worker->carried;
-    csched_store_relaxed(&class->more, 1u); // hint: this worker looks again
+    csched_store_relaxed(&class->more, 1u); // racy write: this worker looks again
   }
   worker->carries_for = NULL;
   csched_lock_unlock(&pool->pick);

@@ -6,8 +6,9 @@
 #include "panic.h"
 #include "target_internal.h"
 
-void csched_pool_require_not_left_(const csched_pool *pool, const char *function) {
-  if (CSCHED_UNLIKELY(csched_pool_is_left_behind(pool))) csched_target_panic_left_(&pool->classes[0].target, function);
+void csched_pool_require_not_orphaned_(const csched_pool *pool, const char *function) {
+  if (CSCHED_UNLIKELY(csched_pool_is_left_behind(pool)))
+    csched_target_panic_orphaned_(&pool->classes[0].target, function);
 }
 
 void csched_pool_panic_worker_(const csched_pool *pool) {
@@ -21,10 +22,10 @@ static void told(csched_fork_watch *watch, csched_fork_phase phase) {
   csched_pool *pool = (csched_pool *)((char *)watch - offsetof(csched_pool, forks));
   if (phase != CSCHED_FORK_IN_CHILD) return;
   csched_pool_leave_in_child_(pool);
-  csched_pool_close_left_(pool);
+  csched_pool_close_orphaned_(pool);
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_mpsc_close(&pool->classes[i].inbox);
-    pool->classes[i].target.type = &csched_target_left_;
+    pool->classes[i].target.type = &csched_target_orphaned_;
   }
 }
 

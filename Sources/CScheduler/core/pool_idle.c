@@ -1,26 +1,26 @@
 // States
-//   crowd      four counts: SEARCHING for work, or about to; IDLE, asleep or about to, in `idle`; THREADS that are workers, or
-//              about to start; BLOCKED ones, see pool_keeper.c. THREADS - IDLE - BLOCKED are running; `workers` of them are enough
+//   counts     of workers: SEARCHING for work, or about to; IDLE, asleep or about to, in `idle`; THREADS that are workers, or
+//              about to start; BLOCKED ones, see pool_monitor.c. THREADS - IDLE - BLOCKED are running; `workers` of them are enough
 //   idle       the idle workers, the latest first; changed together with IDLE, under its lock
 //   signal     futex of a worker: 0, or, when a waker has taken it out of `idle`, and has counted it as searching, WOKEN; or REPLACED,
 //              when the waker has started another thread in its place, which is what is counted
 //
 // Obligations
-//   F1  No lost wake. Whoever adds work: publish it, full fence, look at crowd, and wake one unless F2 or F3. Against: whoever
-//       leaves SEARCHING, or stops running (sleeps, blocks), changes crowd, full fence, then looks for work, and goes on or wakes
+//   F1  No lost wake. Whoever adds work: publish it, full fence, look at `counts`, and wake one unless F2 or F3. Against: whoever
+//       leaves SEARCHING, or stops running (sleeps, blocks), changes `counts`, full fence, then looks for work, and goes on or wakes
 //       one. So one of the two sees the other.
 //   F2  Skip the wake: somebody is searching. It will find the work; or it is the last to leave SEARCHING, and looks after that, for
 //       queued and for forked jobs, whichever of the two it has found. So there is one wake in flight at the most, and each that has
 //       found work passes the search on if there is more.
 //   F3  Skip the wake: enough are running, or there is nobody to wake and no thread to start. Each of them looks when it
-//       stops running. Those that block without a word are the keeper's (pool_keeper.c).
+//       stops running. Those that block without a word are the monitor's (pool_monitor.c).
 //   F4  One signal for each worker that is taken out of `idle`: by a waker, who then counts it as searching, or by itself.
 //   F5  A worker that sleeps has looked, after it came into `idle`, for work and for the end of the pool; who ends the pool writes
 //       that down, then wakes all that are in `idle`. Its lock orders the two.
 //   F6  One worker stays, asleep without a deadline; the others leave when they have been idle for long.
 //   F7  The last one that leaves says so. After that, nobody starts a thread.
 // Orderings
-//   crowd: relaxed, what depends on it is ordered by the fences, or by the lock · signal: relaxed, it carries nothing; work is
+//   counts: relaxed, ordered by the fences, or by the lock · signal: relaxed, it carries nothing; work is
 //   carried by the inbox and the deque
 // Assumes: the look for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends (fork_join.c).
 // Source: the spinning and the passing on of Go's scheduler (proc.go, "Worker thread parking/unparking"). Light and heavy fences
@@ -34,35 +34,36 @@
 
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
 
-static unsigned count_of(uint64_t crowd, uint64_t unit) { return (unsigned)(crowd / unit & 0xFFFF); }
+static unsigned count_of(uint64_t counts, uint64_t unit) { return (unsigned)(counts / unit & 0xFFFF); }
 
-static size_t running(uint64_t crowd) {
-  return count_of(crowd, THREADS) - count_of(crowd, IDLE) - count_of(crowd, BLOCKED);
+static size_t running(uint64_t counts) {
+  return count_of(counts, THREADS) - count_of(counts, IDLE) - count_of(counts, BLOCKED);
 }
 
-static uint64_t crowd_of(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->crowd); // F1: ordered by the fence before it; elsewhere a hint
+static uint64_t counts_of(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->counts); // F1: ordered by the fence before it; elsewhere a racy read
 }
 
 static uint64_t change(csched_pool *pool, uint64_t by) {
-  return csched_fetch_add_relaxed(&pool->crowd, by); // F1: ordered by the fence after it; or under the lock
+  return csched_fetch_add_relaxed(&pool->counts, by); // F1: ordered by the fence after it; or under the lock
 }
 
-size_t csched_pool_thread_count(const csched_pool *pool) { return count_of(crowd_of(pool), THREADS); }
+size_t csched_pool_thread_count(const csched_pool *pool) { return count_of(counts_of(pool), THREADS); }
 
-bool csched_pool_is_surplus_(const csched_pool *pool) { return running(crowd_of(pool)) > pool->workers; }
+bool csched_pool_is_surplus_(const csched_pool *pool) { return running(counts_of(pool)) > pool->workers; }
 
 int csched_pool_start_first_(csched_pool *pool) {
-  pool->crowd = THREADS + SEARCHING;
+  pool->counts = THREADS + SEARCHING;
   return csched_pool_start_worker_(pool, NULL);
 }
 
 // MARK: looking
 
-bool csched_pool_hint_(csched_pool *pool) {
+bool csched_pool_may_have_work_(csched_pool *pool) {
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[i];
-    if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_news(&class->inbox)) return true; // hint
+    if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_news(&class->inbox))
+      return true; // racy read, rechecked under `pick`
   }
   return csched_pool_is_forked_(pool);
 }
@@ -91,39 +92,39 @@ static csched_pool_worker *take_idle_locked(csched_pool *pool) {
   return worker;
 }
 
-static bool is_saturated(const csched_pool *pool, uint64_t crowd) {
-  return running(crowd) >= pool->workers ||
-         (count_of(crowd, IDLE) == 0 && count_of(crowd, THREADS) >= pool->most_threads);
+static bool is_saturated(const csched_pool *pool, uint64_t counts) {
+  return running(counts) >= pool->workers ||
+         (count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads);
 }
 
-static bool needs_no_wake(const csched_pool *pool, uint64_t crowd, bool beside_others) {
-  return (!beside_others && count_of(crowd, SEARCHING) > 0) || // F2
-         is_saturated(pool, crowd) ||                          // F3
-         count_of(crowd, THREADS) == 0;                        // F7
+static bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
+  return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2
+         is_saturated(pool, counts) ||                          // F3
+         count_of(counts, THREADS) == 0;                        // F7
 }
 
-static bool may_grow(const csched_pool *pool, uint64_t crowd) {
-  return count_of(crowd, SEARCHING) == 0 && count_of(crowd, THREADS) > 0 &&
-         (count_of(crowd, IDLE) > 0 || count_of(crowd, THREADS) < pool->most_threads);
+static bool may_grow(const csched_pool *pool, uint64_t counts) {
+  return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
+         (count_of(counts, IDLE) > 0 || count_of(counts, THREADS) < pool->most_threads);
 }
 
-bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, crowd_of(pool)); }
+bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(pool)); }
 
 bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
-  uint64_t crowd = crowd_of(pool), claim;
-  if (needs_no_wake(pool, crowd, beside_others)) {
-    if (CSCHED_UNLIKELY(may_grow(pool, crowd))) csched_pool_watch_(pool); // F3
+  uint64_t counts = counts_of(pool), claim;
+  if (needs_no_wake(pool, counts, beside_others)) {
+    if (CSCHED_UNLIKELY(may_grow(pool, counts))) csched_pool_watch_(pool); // F3
     return false;
   }
   csched_pool_worker *idle = NULL;
   csched_lock_lock(&pool->idle_lock);
   do {
-    if (needs_no_wake(pool, crowd, beside_others)) {
+    if (needs_no_wake(pool, counts, beside_others)) {
       csched_lock_unlock(&pool->idle_lock);
       return false;
     }
-    claim = count_of(crowd, IDLE) > 0 ? SEARCHING - IDLE : SEARCHING + THREADS;
-  } while (!csched_cas_relaxed(&pool->crowd, &crowd, crowd + claim)); // F2, F4: IDLE changes under the lock only
+    claim = count_of(counts, IDLE) > 0 ? SEARCHING - IDLE : SEARCHING + THREADS;
+  } while (!csched_cas_relaxed(&pool->counts, &counts, counts + claim)); // F2, F4: IDLE changes under the lock only
   if (claim == SEARCHING - IDLE) idle = take_idle_locked(pool);
   csched_lock_unlock(&pool->idle_lock);
   if (idle != NULL) {
@@ -135,7 +136,7 @@ bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
 }
 
 void csched_pool_announce_(csched_pool *pool, size_t count) {
-  csched_fence_full(); // F1: between the work and the look at crowd
+  csched_fence_full(); // F1: between the work and the look at `counts`
   if (!csched_pool_wake_(pool, false) || count == 1) return;
   for (size_t left = (count < pool->workers ? count : pool->workers) - 1; left > 0 && csched_pool_wake_(pool, true);)
     left--;
@@ -166,10 +167,10 @@ bool csched_pool_search_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   if (!worker->is_searching) change(pool, SEARCHING);
   worker->is_searching = true;
-  if (pool->spin_for == 0) return csched_pool_hint_(pool);
+  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool);
   csched_time end = csched_time_after(csched_now(), (int64_t)pool->spin_for);
   do {
-    if (csched_pool_hint_(pool)) return true;
+    if (csched_pool_may_have_work_(pool)) return true;
     for (int i = 0; i < 16; i++) CSCHED_CPU_RELAX();
   } while (!csched_pool_must_end_(pool) && csched_now() < end);
   return false;
@@ -181,9 +182,9 @@ bool csched_pool_search_(csched_pool_worker *worker) {
 static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->idle_lock);
-  uint64_t crowd = crowd_of(pool); // F6: one who searches may be a thread that is yet to start, and fails to
-  bool by_me =
-      worker->is_idle && (claim != -IDLE - THREADS || count_of(crowd, THREADS) > 1 + count_of(crowd, SEARCHING)); // F6
+  uint64_t counts = counts_of(pool); // F6: one who searches may be a thread that is yet to start, and fails to
+  bool by_me = worker->is_idle &&
+               (claim != -IDLE - THREADS || count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6
   if (by_me) {
     TAILQ_REMOVE(&pool->idle, worker, link);
     worker->is_idle = false;
@@ -194,7 +195,7 @@ static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
 }
 
 static bool must_go_on(csched_pool *pool) { // F5
-  return csched_pool_must_end_(pool) || (running(crowd_of(pool)) < pool->workers && csched_pool_has_work_(pool));
+  return csched_pool_must_end_(pool) || (running(counts_of(pool)) < pool->workers && csched_pool_has_work_(pool));
 }
 
 static csched_pool_slept be_idle(csched_pool_worker *worker) {
@@ -214,7 +215,7 @@ static csched_pool_slept be_idle(csched_pool_worker *worker) {
   while ((signalled = csched_load_relaxed(&worker->signal)) == 0) { // F4
     if (csched_futex_wait_(&worker->signal, 0, deadline) != CSCHED_FUTEX_TIMED_OUT) continue;
     if (stop_being_idle(worker, -IDLE - THREADS)) return CSCHED_SLEPT_LEFT; // F6
-    bool is_last = count_of(crowd_of(pool), THREADS) <= 1;
+    bool is_last = count_of(counts_of(pool), THREADS) <= 1;
     deadline = is_last ? CSCHED_FOREVER : csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   }
   return (csched_pool_slept)signalled; // taken by a waker
@@ -228,13 +229,13 @@ csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
   return slept;
 }
 
-static void leave_locked(csched_pool *pool, uint64_t parts) {
-  if (count_of(change(pool, -parts), THREADS) == 1 && csched_pool_is_closing_(pool)) csched_pool_over_(pool); // F7
+static void leave_locked(csched_pool *pool, uint64_t units) {
+  if (count_of(change(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool)) csched_pool_over_(pool); // F7
 }
 
-static void leave(csched_pool *pool, uint64_t parts) {
+static void leave(csched_pool *pool, uint64_t units) {
   csched_lock_lock(&pool->idle_lock); // F6: or two could leave that each take the other for the one who stays
-  leave_locked(pool, parts);
+  leave_locked(pool, units);
   csched_lock_unlock(&pool->idle_lock);
 }
 
@@ -251,7 +252,7 @@ void csched_pool_start_failed_(csched_pool *pool) {
   leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the taking
   csched_lock_unlock(&pool->idle_lock);
   if (worker != NULL) signal(worker); // F4
-  else csched_pool_watch_(pool);      // F3: the keeper tries again
+  else csched_pool_watch_(pool);      // F3: the monitor tries again
 }
 
 // MARK: blocking

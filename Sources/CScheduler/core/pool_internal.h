@@ -11,7 +11,7 @@
 #include "delivery_internal.h"
 #include "job_internal.h"
 
-// What comes after the priorities is the keeper's: timers to be delivered, and jobs to be discarded, by workers.
+// After the priorities come the monitor's inboxes: timers to be delivered, and jobs to be discarded, by workers.
 enum { CSCHED_PRIORITIES = 4, CSCHED_CARRIED = 4, CSCHED_BINNED = 5, CSCHED_CLASSES = 6 };
 enum { CSCHED_DEQUE_SLOTS = 64, CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
 
@@ -24,7 +24,7 @@ typedef struct csched_pool_class {
   csched_pool *pool;
   int nice;
   unsigned passed; ///< how often it was passed over; under `pick`
-  uint32_t more;   ///< hint: whether the consumer's half of the inbox has any
+  uint32_t more;   ///< whether the consumer's half of the inbox has any; read racily
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
 } csched_pool_class;
 
@@ -34,7 +34,7 @@ struct csched_pool_worker {
   uint32_t signal; ///< futex, see pool_idle.c
   bool is_idle;    ///< in `idle`, under its lock
   TAILQ_ENTRY(csched_pool_worker) link;
-  uint32_t standing; ///< see pool_keeper.c
+  uint32_t standing; ///< see pool_monitor.c
   uint32_t id;       ///< of its thread; 0 while that starts
   uint32_t is_stuck; ///< whether that could not come back from a higher nice value
   // Its own.
@@ -49,7 +49,7 @@ struct csched_pool_worker {
   // Its thread: see pool_worker.c; under `slots`.
   uint32_t life;
   csched_os_thread os, replaced;
-  // The keeper's.
+  // The monitor's.
   uint32_t id_seen;
   csched_time time_seen;
   // Forked jobs: see fork_join.c.
@@ -69,17 +69,17 @@ struct csched_pool {
   csched_time idle_exit, spin_for;
   int base_nice;
   bool had_nice;     ///< at the start
-  uint32_t has_nice; ///< hint: whether a worker may raise its value now, as far as is known
+  uint32_t has_nice; ///< whether a worker may raise its value now, as far as is known; read racily
   char name[CSCHED_POOL_NAME];
 
-  CSCHED_CACHE_ALIGNED uint64_t crowd;   ///< see pool_idle.c
+  CSCHED_CACHE_ALIGNED uint64_t counts;  ///< see pool_idle.c
   CSCHED_CACHE_ALIGNED csched_lock pick; ///< the consumer's side of the inboxes
   CSCHED_CACHE_ALIGNED csched_lock idle_lock;
   struct csched_worker_queue idle;
   csched_lock slots_lock, join_lock;
   bool is_joined;
-  // See pool_keeper.c.
-  csched_thread *keeper;
+  // See pool_monitor.c.
+  csched_thread *monitor;
   csched_courier courier; ///< see pool_carry.c
   uint32_t on_its_way;
   csched_timer tick;
@@ -100,8 +100,8 @@ typedef enum csched_pool_slept {
 void csched_pool_announce_(csched_pool *pool, size_t count);   ///< after work was added: wakes up to `count`
 bool csched_pool_wake_(csched_pool *pool, bool beside_others); ///< returns: whether it did
 void csched_pool_wake_all_(csched_pool *pool);
-bool csched_pool_hint_(csched_pool *pool);     ///< whether there seems to be work
-bool csched_pool_has_work_(csched_pool *pool); ///< whether there is, for sure after a fence
+bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to be work
+bool csched_pool_has_work_(csched_pool *pool);      ///< whether there is, for sure after a fence
 bool csched_pool_may_grow_(
     csched_pool *pool); ///< whether work waits for a worker that is counted as running, but may be blocked
 bool csched_pool_stop_search_(csched_pool_worker *worker); ///< returns: whether the caller has to look and wake another
@@ -127,7 +127,7 @@ bool csched_pool_leave_in_child_(
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
 
-// pool_carry.c: what workers do for the keeper.
+// pool_carry.c: what workers do for the monitor.
 void csched_pool_init_courier_(csched_pool *pool);
 bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker,
                                         csched_job *job); ///< returns: false when another will do it
@@ -140,24 +140,24 @@ bool csched_pool_end_(csched_pool_worker *worker); ///< does it; returns: whethe
 bool csched_pool_is_closing_(const csched_pool *pool);
 bool csched_pool_is_dropping_(const csched_pool *pool);
 void csched_pool_over_(csched_pool *pool);
-void csched_pool_close_left_(csched_pool *pool); ///< in a child of fork, for ever
+void csched_pool_close_orphaned_(csched_pool *pool); ///< in a child of fork, for ever
 
 // pool_fork.c: what becomes of a pool in a child of fork.
 void csched_pool_watch_forks_(csched_pool *pool);
-void csched_pool_require_not_left_(const csched_pool *pool, const char *function); ///< stops the process if it is
-void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN;           ///< a job has come back in a child
+void csched_pool_require_not_orphaned_(const csched_pool *pool, const char *function); ///< stops the process if it is
+void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a job has come back in a child
 
-// pool_keeper.c
-int csched_pool_start_keeper_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
+// pool_monitor.c
+int csched_pool_start_monitor_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
 void csched_pool_watch_(csched_pool *pool); ///< looks for blocked workers from now on
-void csched_pool_close_keeper_(csched_pool *pool, csched_stop_policy policy);
-void csched_pool_join_keeper_(csched_pool *pool);
-void csched_pool_free_keeper_(csched_pool *pool);                  ///< when it was joined
-bool csched_pool_is_keeper_(csched_pool *pool);                    ///< whether the calling thread is
+void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy);
+void csched_pool_join_monitor_(csched_pool *pool);
+void csched_pool_free_monitor_(csched_pool *pool);                 ///< when it was joined
+bool csched_pool_is_monitor_(csched_pool *pool);                   ///< whether the calling thread is
 void csched_pool_settle_(csched_pool_worker *worker);              ///< after a job: it is not stalled any more
 void csched_pool_stand_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep
-void csched_pool_stand_left_(csched_pool_worker *worker);          ///< in a child of fork: never to work again
+void csched_pool_orphan_worker_(csched_pool_worker *worker);       ///< in a child of fork: never to work again
 
 // fork_join.c
 bool csched_pool_is_forked_(csched_pool *pool);

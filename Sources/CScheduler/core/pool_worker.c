@@ -1,25 +1,25 @@
 // States
 //   life       of a slot: VACANT; LIVE, its thread runs; ENDED, its thread is still to be joined; under `slots_lock`
 //   passed     of a priority: how often a higher one was picked while it had work; under `pick`
-//   more, id   hints: whether the consumer's half of an inbox has any; a slot's thread, 0 while that starts
+//   more, id   read racily: whether the consumer's half of an inbox has any; a slot's thread, 0 while that starts
 //
 // Obligations
 //   C1  Each job is picked once, the oldest of its priority: the inboxes' consumer is whoever holds `pick`. The highest priority
-//       comes first, but one that is lower by n steps is passed over 8 << n times at the most. What workers do for the keeper comes
+//       comes first, but one that is lower by n steps is passed over 8 << n times at the most. What workers do for the monitor comes
 //       before all of them (pool_carry.c).
 //   C2  A thief that looks at all slots up to `slots_used` misses none that can have forked: it is raised before the thread starts.
 //   C3  Each thread is let go of once: it detaches itself when it leaves an open pool; it is joined by the next one in its slot, or by
 //       the pool's join, when that is closing. A slot is taken by one thread at a time.
 //   C4  A worker whose job ends the thread (pthread_exit) is replaced; when the system has no thread to give, it goes on
-//       working at its end. Nothing that it was counted as is left behind. The job has ended (job.c, J7), and forked ones that it
+//       working at its end. It leaves all counts. The job has ended (job.c, J7), and forked ones that it
 //       ran for others are done.
-//   C5  In a child of fork a pool is left behind: it stops whoever uses it. A worker that forked can run its job, but not return from it.
+//   C5  A pool that was orphaned by fork stops whoever uses it. A worker that forked can run its job, but not return from it.
 //   C6  A nice value is raised only where that can be taken back at that moment, and by nobody once it could not. A worker that finds
 //       that it cannot come back, because the process has given up the right meanwhile, works on while there is work; whoever wakes it
 //       next starts a thread that takes its place.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
-// Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread leaves no fork behind (pool.h).
+// Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting is that of many schedulers of disks and processes.
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "every job runs once, whoever submits",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",
@@ -45,7 +45,7 @@ csched_pool_worker *csched_pool_current_(void) { return current; }
 bool csched_pool_leave_in_child_(csched_pool *pool) {
   csched_pool_worker *worker = current;
   if (worker == NULL || worker->pool != pool) return false;
-  csched_pool_stand_left_(worker); // so that it is seen when its job returns
+  csched_pool_orphan_worker_(worker); // so that it is seen when its job returns
   current = NULL;
   return true;
 }
@@ -63,11 +63,11 @@ static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *cla
   csched_job *job;
   do job = csched_mpsc_pop(&class->inbox);
   while (is_carried && job != NULL && !csched_pool_begin_carrying_locked_(worker, job));
-  csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // hint
+  csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // racy write, rechecked under `pick`
   return job;
 }
 
-// The highest priority that has work, the keeper's first; a lower one that was passed over often enough comes before.
+// The highest priority that has work, the monitor's first; a lower one that was passed over often enough comes before.
 static csched_pool_class *choose_locked(csched_pool *pool) { // C1
   csched_pool_class *best = NULL;
   unsigned patience = PATIENCE;
@@ -83,8 +83,8 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // C1
 
 static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
-  if (!csched_pool_hint_(pool)) return NULL; // looked at again before a sleep
-  csched_lock_lock(&pool->pick);             // C1
+  if (!csched_pool_may_have_work_(pool)) return NULL; // rechecked before a sleep
+  csched_lock_lock(&pool->pick);                      // C1
   csched_pool_class *class;
   csched_job *job = NULL;
   while (job == NULL && (class = choose_locked(pool)) != NULL) job = pop_locked(worker, class);
@@ -105,12 +105,12 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
 static void set_nice(csched_pool_worker *worker, int nice) { // C6
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(worker->nice == nice)) return;
-  if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // hint
+  if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
   bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
   csched_store_relaxed(&worker->is_stuck,
-                       (uint32_t)(!is_set && nice < worker->nice)); // hint: under idle_lock, before it sleeps
+                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: before it comes into `idle`
   if (is_set) worker->nice = nice;
-  else csched_store_relaxed(&pool->has_nice, 0u); // hint
+  else csched_store_relaxed(&pool->has_nice, 0u); // racy write: the same value by all
 }
 
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
@@ -180,7 +180,7 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
 static void body(void *context) {
   csched_pool_worker *worker = context;
   current = worker;
-  csched_store_relaxed(&worker->id, csched_os_thread_id_()); // hint: the keeper looks only at those that have one
+  csched_store_relaxed(&worker->id, csched_os_thread_id_()); // racy write: the monitor leaves those without one alone
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
   if (name[0] != 0) csched_os_thread_set_name_(name);
@@ -211,7 +211,7 @@ static void at_end(void *context) {
   if (!worker->has_left) replace(worker);
   if (current == NULL) return;
   current = NULL;
-  csched_pool_stand_(worker, true); // the keeper leaves it alone from here on
+  csched_pool_stand_(worker, true); // the monitor leaves it alone from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);
   if (csched_pool_is_closing_(pool)) {
@@ -239,9 +239,9 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
-  csched_store_relaxed(&worker->is_stuck, 0u); // hint
+  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: nobody wakes it yet
   csched_pool_stand_(worker, false);
-  csched_store_relaxed(&worker->id, 0u);                                              // hint
+  csched_store_relaxed(&worker->id, 0u);                                              // racy write: the same
   uint32_t used = csched_load_relaxed(&pool->slots_used);                             // C2: under the lock
   if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // C2: before it can fork
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, thread_main, worker);
@@ -258,7 +258,7 @@ static void take_over(void *context) { // C6
   csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
   csched_os_thread_join_(replaced);
   csched_pool_stand_(worker, false);
-  csched_store_relaxed(&worker->is_stuck, 0u); // hint
+  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: nobody wakes it yet
   worker->is_searching = true;                 // as the one who was woken
   body(worker);
 }
@@ -268,7 +268,7 @@ static void take_over_main(void *context) { csched_os_finally_(take_over, at_end
 bool csched_pool_replace_(csched_pool_worker *worker) { // C6
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
-    return false; // hint: it was taken out under idle_lock
+    return false; // ordered by the lock of `idle`, under which it was taken out
   if (csched_os_thread_nice_() > pool->base_nice) return false;
   csched_lock_lock(&pool->slots_lock);
   worker->replaced = worker->os;

@@ -13,15 +13,15 @@
 //       left STALLED to a resume. Skip the submission: a push that does not find PARKED leaves it to the holder.
 //   S3  Suspension: after a suspend no job begins but one that the holder had passed the check for. The last resume and the
 //       holder's letting go meet in one word: exactly one of them goes on with the queue.
-//   S4  The drain job runs TURN jobs at the most, on a loop those that are left of its batch (loop.c, P3), then lines up behind the
+//   S4  The drain job runs BATCH jobs at the most, on a loop those that are left of its batch (loop.c, P3), then lines up behind the
 //       base's other work: no queue starves another.
 //   S5  The structure is freed by the last of its owners.
 //   S6  A base that refuses the drain job drops everything in the queue, and all that comes later.
-//   S7  A wait that could never end is not begun: EDEADLK (waits.c). What stands on something that takes no more is not entered, idle or
-//       not: ECANCELED.
+//   S7  A wait that could never end is not begun: EDEADLK (waits.c). A queue whose base takes no more is not entered, idle or not:
+//       ECANCELED.
 //   S8  A thread that leaves a job, or a sync, in another way than by its return (it ends, or there is an exception, or a longjmp) lets go
 //       of the queue: it goes on with the next job.
-//   S9  In a child of fork, a queue that stands on what is left behind stops whoever uses it; another one goes on.
+//   S9  In a child of fork, a queue whose base is orphaned stops whoever uses it; another one goes on.
 // Orderings
 //   hold: acquire and release, so that a resume sees what the holder did · owners: the same, the last one sees all
 // Assumes: the drain job lets go in its `release`, because only then may it be submitted again (job.h).
@@ -49,7 +49,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TURN = 64 };
+enum { BATCH = 64 };
 enum { STALLED = 1, SUSPENSION = 2 };
 
 struct csched_serial {
@@ -58,8 +58,8 @@ struct csched_serial {
   bool (*turn)(csched_target *root, int change); // of its type
   csched_mpsc inbox;
   csched_job drain;
-  csched_job held; // stands for a sync that runs inline, in case that it is left
-  bool has_part;   // the holder's: whoever has entered keeps the queue by a part of it
+  csched_job held;    // stands for a sync that runs inline, in case that it is left
+  bool has_reference; // the holder's: whoever has entered has a reference
   uint32_t hold;
   uint32_t owners;
   void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
@@ -73,13 +73,13 @@ static void give_up(csched_serial *serial) {                              // S5
   free(serial);
 }
 
-// The part of whoever holds the queue.
-static void take_part(csched_serial *serial) {
+// The reference of whoever holds the queue.
+static void take_reference(csched_serial *serial) {
   csched_fetch_add_relaxed(&serial->owners, 1u); // S5: by one who may use it
   if (serial->retain != NULL) serial->retain(serial->owner);
 }
 
-static void give_part_up(csched_serial *serial) {
+static void give_reference_up(csched_serial *serial) {
   void (*release)(void *) = serial->release;
   void *owner = serial->owner;
   give_up(serial);
@@ -113,13 +113,13 @@ static void let_go(csched_serial *serial) {
     submit_drain(serial);                  // S2
     return;
   }
-  give_part_up(serial);
+  give_reference_up(serial);
 }
 
-// The same for a caller who keeps the queue, and so has taken no part in it: two locked instructions for a sync instead of six.
+// The same for a caller who keeps the queue, and so has taken no reference to it: two locked instructions for a sync instead of six.
 static void let_go_inline(csched_serial *serial) {
   if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // S1
-  take_part(serial);
+  take_reference(serial);
   let_go(serial);
 }
 
@@ -131,7 +131,7 @@ static bool takes_another(unsigned *left) {
   return takes;
 }
 
-// In virtual time, where each job is a turn.
+// In virtual time, where each job is counted.
 static bool takes_turn(csched_serial *serial) {
   return serial->turn == NULL || (!csched_mpsc_is_empty(&serial->inbox) && serial->turn(serial->root, 1));
 }
@@ -144,8 +144,8 @@ static void run_drain(csched_job *drain) {
   csched_serial *serial = drain->context;
   unsigned *left = csched_loop_jobs_left_();
   csched_job *job;
-  bool has_run = false;                                               // by the turn of the drain job itself
-  for (int i = 0; i < TURN && (i == 0 || takes_another(left)); i++) { // S4
+  bool has_run = false;                                                // by the turn of the drain job itself
+  for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // S4
     if (has_run && !takes_turn(serial)) break;
     if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) break;
     if (csched_job_perform_on_(job, &serial->target)) has_run = true;
@@ -163,7 +163,7 @@ static void drop_all(csched_job *drain) { // S6
 
 static void drain_ended(csched_job *drain) {
   csched_serial *serial = drain->context;
-  if (csched_mpsc_is_closed(&serial->inbox)) give_part_up(serial); // S6: nobody has to go on with it
+  if (csched_mpsc_is_closed(&serial->inbox)) give_reference_up(serial); // S6: nobody has to go on with it
   else let_go(serial);
 }
 
@@ -176,7 +176,7 @@ static int deliver(csched_target *target, csched_job *job) {
   csched_push_result result = csched_mpsc_push(&serial->inbox, job);
   if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // S2
   if (result == CSCHED_PUSHED_WAKE) {
-    take_part(serial);
+    take_reference(serial);
     return submit_drain(serial);
   }
   csched_job_discard_(job); // S6
@@ -201,9 +201,9 @@ void csched_serial_suspend(csched_serial *serial) {
 }
 
 void csched_serial_resume(csched_serial *serial) {
-  uint32_t hold = csched_load_relaxed(&serial->hold), after; // hint
+  uint32_t hold = csched_load_relaxed(&serial->hold), after; // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_left_)) return; // S9: nothing begins here
+    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // S9: nothing begins here
     if (hold < SUSPENSION)
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
@@ -223,11 +223,11 @@ static bool enter(csched_target *target) {
 
 static void leave(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  bool has_part = serial->has_part;
-  serial->has_part = false;
+  bool has_reference = serial->has_reference;
+  serial->has_reference = false;
   csched_target_leave_inline_(serial->base);
   let_go_inline(serial);
-  if (has_part) give_part_up(serial);
+  if (has_reference) give_reference_up(serial);
 }
 
 static void left(csched_job *held) { leave(held->context); } // S8
@@ -335,14 +335,14 @@ bool csched_serial_run_timer_(csched_timer *timer) {
   csched_serial *serial = (csched_serial *)timer->target;
   csched_target_inside inside;
   bool is_queue = serial->target.type == &serial_type;
-  if (is_queue) take_part(serial);
+  if (is_queue) take_reference(serial);
   bool is_inside = is_queue && csched_serial_try_enter(serial, &inside);
   if (!is_inside) {
     timer->target->type->deliver(timer->target, &timer->job);
-    if (is_queue) give_part_up(serial);
+    if (is_queue) give_reference_up(serial);
     return false;
   }
-  serial->has_part = true;
+  serial->has_reference = true;
   bool has_run = csched_job_perform_on_(&timer->job, &serial->target);
   csched_serial_leave(serial, &inside);
   return has_run;
@@ -368,18 +368,18 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   csched_serial *serial = (csched_serial *)((char *)watch - offsetof(csched_serial, forks));
   if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL;
-  if (csched_target_is_left_(serial->base)) {
+  if (csched_target_is_orphaned_(serial->base)) {
     csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
     csched_mpsc_close(&serial->inbox);
-    serial->target.type = &csched_target_left_;
+    serial->target.type = &csched_target_orphaned_;
   } else if (is_forsaken(serial)) {
-    take_part(serial); // once more, perhaps: it is then never freed
+    take_reference(serial); // once more, perhaps: it is then never freed
     csched_job_init(&serial->drain, &drain_type, serial);
     submit_drain(serial);
   }
 }
 
-// MARK: life
+// MARK: create and destroy
 
 int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_serial *serial = malloc(sizeof *serial);
@@ -406,7 +406,7 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
 csched_target *csched_serial_target(csched_serial *serial) { return &serial->target; }
 
 void csched_serial_destroy(csched_serial *serial) {
-  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_left_))
+  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))
     return;                           // S9: whoever holds it is not here to let go
   csched_level_leave_(&serial->held); // S8: for a longjmp that has not been noticed
   while (is_suspended(serial)) csched_serial_resume(serial);

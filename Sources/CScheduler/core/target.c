@@ -1,4 +1,4 @@
-// What all targets share: the way in, and which one is current. No atomics: what a thread is inside of belongs to it.
+// What all targets share: submission, and which one is current. No atomics: what a thread is inside of belongs to it.
 
 #include <CScheduler/target.h>
 
@@ -81,30 +81,30 @@ void csched_target_leave_inline_(csched_target *target) {
   if (target->type->leave != NULL) target->type->leave(target);
 }
 
-// MARK: left behind by fork
+// MARK: orphaned by fork
 
-void csched_target_panic_left_(const csched_target *target, const char *function) {
+void csched_target_panic_orphaned_(const csched_target *target, const char *function) {
   csched_panic_(function,
-                "%p was left behind by fork: its threads live in the parent. Create it anew after fork, or exec there.",
+                "%p was orphaned by fork: its threads live in the parent. Create it anew after fork, or exec there.",
                 (const void *)target);
 }
 
-static int deliver_left(csched_target *target, csched_job *job) {
+static int deliver_orphaned(csched_target *target, csched_job *job) {
   (void)job;
-  csched_target_panic_left_(target, "csched_target_submit");
+  csched_target_panic_orphaned_(target, "csched_target_submit");
 }
 
-static int deliver_at_left(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+static int deliver_at_orphaned(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   (void)timer, (void)deadline, (void)leeway;
-  csched_target_panic_left_(target, "csched_target_submit_at");
+  csched_target_panic_orphaned_(target, "csched_target_submit_at");
 }
 
-const csched_target_type csched_target_left_ = {
-    .deliver = deliver_left, .deliver_at = deliver_at_left, .passes_on_ = true};
+const csched_target_type csched_target_orphaned_ = {
+    .deliver = deliver_orphaned, .deliver_at = deliver_at_orphaned, .passes_on_ = true};
 
-bool csched_target_is_left_(const csched_target *target) {
+bool csched_target_is_orphaned_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target))
-    if (target->type == &csched_target_left_) return true;
+    if (target->type == &csched_target_orphaned_) return true;
   return false;
 }
 

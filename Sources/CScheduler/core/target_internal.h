@@ -10,7 +10,7 @@ bool csched_target_is_held_here_(const csched_target *target);
 /// Returns: whether it does one thing at a time.
 bool csched_target_is_exclusive_(const csched_target *target);
 
-/// Returns: whether `target`, or what it stands on, says that it takes no more.
+/// Returns: whether `target`, or one of its bases, says that it takes no more.
 bool csched_target_is_closed_(const csched_target *target);
 
 /// Does: notes that this thread, with all that it holds, waits for `target`, until csched_wait_end_. Returns: false, and does nothing,
@@ -18,23 +18,23 @@ bool csched_target_is_closed_(const csched_target *target);
 bool csched_wait_begin_(csched_target *target);
 void csched_wait_end_(void);
 
-/// Does: stops the process, because `target` was left behind by fork.
-void csched_target_panic_left_(const csched_target *target, const char *function) CSCHED_NORETURN;
+/// Does: stops the process, because `target` was orphaned by fork.
+void csched_target_panic_orphaned_(const csched_target *target, const char *function) CSCHED_NORETURN;
 
-/// In a child of fork, the type of what is left behind.
-extern const csched_target_type csched_target_left_;
+/// In a child of fork, the type of what is orphaned.
+extern const csched_target_type csched_target_orphaned_;
 
-/// Returns: whether `target`, or what it stands on, is left behind.
-bool csched_target_is_left_(const csched_target *target);
+/// Returns: whether `target`, or one of its bases, is orphaned.
+bool csched_target_is_orphaned_(const csched_target *target);
 
-/// Returns: the first of `target` and what it stands on that is not the library's, and whose functions are the user's; NULL: there is none.
+/// Returns: the first of `target` and its bases that is not the library's, and whose functions are the user's; NULL: there is none.
 csched_target *csched_target_foreign_(csched_target *target);
 
 /// Does: runs `timer`, whose time has come, at once as a job of its target, if that is an idle serial queue; else delivers it.
 /// Returns: whether it has run.
 bool csched_serial_run_timer_(csched_timer *timer);
 
-/// Returns: what `target` stands on in the end, which stands on nothing.
+/// Returns: the last of `target`, its base, the base of that …
 csched_target *csched_target_root_(csched_target *target);
 
 /// The functions of the type, where it may have none.

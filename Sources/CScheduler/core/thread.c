@@ -8,7 +8,7 @@
 //   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), what is outstanding is run or
 //       dropped, and a join returns.
 //   H4  A thread is joined or detached exactly once, however many wait.
-//   H5  In a child of fork nobody waits for a thread that lives in the parent: a join stops the process. To give up its handle is nothing.
+//   H5  In a child of fork nobody waits for a thread that lives in the parent: a join stops the process. To destroy its handle does nothing.
 // Orderings: phase: relaxed, its value is all · owners: acquire and release, the last one sees all.
 // Assumes: the loop (loop.c) for everything else.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
@@ -106,7 +106,7 @@ csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->lo
 
 bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_is_on_thread(thread->loop); }
 
-bool csched_thread_is_left_behind(const csched_thread *thread) { return csched_loop_is_left_(thread->loop); }
+bool csched_thread_is_left_behind(const csched_thread *thread) { return csched_loop_is_orphaned_(thread->loop); }
 
 int csched_thread_submit(csched_thread *thread, csched_job *job) { return csched_loop_submit(thread->loop, job); }
 
@@ -130,8 +130,8 @@ void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
 
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;
-  csched_loop_require_not_left_(thread->loop, "csched_thread_join"); // H5
-  csched_lock_lock(&thread->join_lock);                              // H4
+  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // H5
+  csched_lock_lock(&thread->join_lock);                                  // H4
   if (!thread->is_joined) csched_os_thread_join_(thread->os);
   thread->is_joined = true;
   csched_lock_unlock(&thread->join_lock);
@@ -139,7 +139,7 @@ int csched_thread_join(csched_thread *thread) {
 }
 
 void csched_thread_destroy(csched_thread *thread) {
-  if (csched_loop_is_left_(thread->loop)) return; // H5: its memory may be half-way through a change
+  if (csched_loop_is_orphaned_(thread->loop)) return; // H5: its memory may be half-way through a change
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   if (!thread->is_joined) csched_os_thread_detach_(thread->os); // H4: nobody else uses the handle now
   give_up(thread);

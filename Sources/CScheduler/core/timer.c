@@ -1,4 +1,4 @@
-// 300 lines and more: what takes a timer out, and what brings it in, turn on one lock and one place, and are read together.
+// 300 lines and more: what takes a timer out, and what brings it in, share one lock, and are read together.
 //
 // States
 //   owner      of a timer: where it waits; NULL: nowhere
@@ -16,7 +16,7 @@
 //       those after it; so the first in the tree is the first of all, however long ago and to whatever level it was added.
 //   W3  Each occupied slot begins after `base`; the lower level comes first, then the lower slot. `base` moves to the beginning of
 //       the first occupied slot, whose timers then sink to lower levels or into `near`, or to a tick before that.
-//   W4  Nobody oversleeps: `wake` is never after what it stands for, and each time it becomes earlier the caller is told. It may be
+//   W4  No missed wake: `wake` is never after what it stands for, and each time it becomes earlier the caller is told. It may be
 //       before: a timer that leaves does not raise it, or leaving would take a search. A pop that finds nothing does.
 //   W5  Each timer leaves by one hand, under the lock: a pop's or a canceller's.
 //   W6  A timer may be submitted to another owner each time, also when the one before is gone. It comes to wait, and ceases to, under
@@ -26,16 +26,16 @@
 //   W8  A timer that is cancelled before it has come in does not stay until its deadline. Whoever adds it: owner, light fence, look at
 //       the job; against: the job's DROPPING, heavy fence, look at the owner. So one of the two takes it out at once. One that is
 //       moved has its owner all the time.
-//   W9  A timer that comes late either waits behind all that were there before it (`floor`), or need not wait here at all. With one
-//       deadline, never the first and then the second: it passes only while nothing waits here, or is on its way, that comes before
-//       it; and once it has passed, whatever comes with that deadline, or an earlier one, passes.
+//   W9  Equal deadlines keep their order when they come late. A late timer either waits behind all that were there before it (`floor`),
+//       or passes: it becomes a plain job at once. It passes only while nothing that comes before it waits here, or is on its way; once
+//       it has passed, every later one with that deadline, or an earlier one, passes.
 // Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number; a timer sinks 7 times at the most, in truth
 //   once or twice; gaps are crossed by the bitmaps.
 // Leeway: what is due is popped at each wake, and nothing wakes before the least deadline + leeway. That is the fewest wakes there
 //   can be: between two of them lies a whole [deadline, deadline + leeway], so timers with 10 ms of leeway wake no more than 100
 //   times a second. Aligning each wake to a power of two, as systems do to make processes meet, would cost 119 here (8.4 ms).
 // Orderings
-//   wake, first: relaxed, ordered by the loop's park and poke · owner: release, pairs with the canceller's acquire, carries the making
+//   wake, first: relaxed, ordered by the loop's park and notify · owner: release, pairs with the canceller's acquire, carries the making
 //   of what it names, which may be younger than the submission; NULL relaxed, ordered by the job's state
 // Assumes: the caller tells whoever sleeps when the wake has become earlier (loop.c, P1).
 // Source: hierarchical wheels are Varghese and Lauck's (1987); levels by the highest digit that differs, and bitmaps, are common in
@@ -73,7 +73,7 @@ static csched_time wake_of(const csched_timer *timer) {
 }
 
 static void set_wake(csched_timers *timers, csched_time wake) {
-  csched_store_relaxed(&timers->wake, wake); // W4: ordered by the caller's poke
+  csched_store_relaxed(&timers->wake, wake); // W4: ordered by the caller's notify
   timers->is_wake_low = false;
 }
 
@@ -130,7 +130,7 @@ static unsigned first_level(const csched_timers *timers) {
 
 // Opens the first slot, if it begins at `tick` or before: its timers sink. Returns: whether there was one. If not, `base` is
 // at `tick`.
-static bool turn(csched_timers *timers, uint64_t tick) {
+static bool open_slot(csched_timers *timers, uint64_t tick) {
   unsigned level = first_level(timers);
   unsigned index = level < CSCHED_WHEEL_LEVELS ? (unsigned)__builtin_ctzll(timers->occupied[level]) : 0;
   uint64_t begin = level < CSCHED_WHEEL_LEVELS ? slot_begin(timers, level, index) : UINT64_MAX;
@@ -190,7 +190,7 @@ static bool enter(csched_timers *timers, csched_timer *timer, csched_time deadli
   if (deadline == CSCHED_FOREVER) return false;
   timers->pending++;
   if (deadline < csched_load_relaxed(&timers->first)) // W4: under the lock
-    csched_store_relaxed(&timers->first, deadline);   // W4: ordered by the caller's poke
+    csched_store_relaxed(&timers->first, deadline);   // W4: ordered by the caller's notify
   csched_time wake = wake_of(timer);
   if (wake >= csched_load_relaxed(&timers->wake)) return false; // W4: under the lock
   set_wake(timers, wake);
@@ -223,7 +223,7 @@ static bool waits_in(const csched_timers *timers, const csched_timer *timer) {
   return csched_load_relaxed(&timer->owner) == timers; // W6: under their lock, nobody else makes it so or otherwise
 }
 
-// MARK: the private half
+// MARK: for loops
 
 void csched_timers_init_(csched_timers *timers) {
   timers->wake = timers->first = CSCHED_FOREVER;
@@ -233,20 +233,21 @@ void csched_timers_init_(csched_timers *timers) {
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
                                       csched_time leeway) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
-  bool is_husk = false;
+  bool is_cancelled = false;
   csched_lock_lock(&timers->lock);
   if (!timers->is_closed && deadline < timers->passed) {
     added = CSCHED_TIMER_LATE;                   // W9
   } else if (!timers->is_closed) {               // W7
     csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8
     timer->leeway = leeway;
-    added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED; // W4: told, husk or not
-    csched_fence_light_();                                                                  // W8: light side
-    is_husk = csched_job_is_husk_(&timer->job);
-    if (CSCHED_UNLIKELY(is_husk)) remove_locked(timers, timer); // W5
+    added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST
+                                           : CSCHED_TIMER_ADDED; // W4: told, also of a cancelled entry
+    csched_fence_light_();                                       // W8: light side
+    is_cancelled = csched_job_is_cancelled_(&timer->job);
+    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5
   }
   csched_lock_unlock(&timers->lock);
-  if (CSCHED_UNLIKELY(is_husk)) csched_job_discard_(&timer->job); // W8: which only releases
+  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: which only releases
   return added;
 }
 
@@ -277,7 +278,7 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
 csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   csched_lock_lock(&timers->lock);
   csched_timer *timer;
-  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && turn(timers, now >> TICK_BITS)) {} // W2
+  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && open_slot(timers, now >> TICK_BITS)) {} // W2
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
   if (timer != NULL && timer->deadline > now) timer = NULL; // W1
   if (timer != NULL) remove_locked(timers, timer);          // W5
@@ -315,9 +316,9 @@ void csched_timers_before_fork_(csched_timers *timers) { csched_lock_lock(&timer
 
 void csched_timers_in_parent_(csched_timers *timers) { csched_lock_unlock(&timers->lock); }
 
-void csched_timers_in_child_(csched_timers *timers, bool are_left_behind) {
+void csched_timers_in_child_(csched_timers *timers, bool are_orphaned) {
   timers->lock = (csched_lock)CSCHED_LOCK_INIT; // the unlock would look for sleepers, who are gone
-  if (!are_left_behind) return;
+  if (!are_orphaned) return;
   timers->is_closed = true;
   timers->first = timers->wake = CSCHED_FOREVER;
 }

@@ -4,8 +4,8 @@
 //   now          the clock
 //   timers       what waits for a later tick; also what is due, if nothing was ready when it came
 //   ready        a queue of what is due besides: plain jobs, and the timers that came behind them
-//   is_driving   a thread runs what is due, one at a time, or is inside of a sync on a queue that stands here
-//   is_lending   the one who drives is about to run a timer of a queue that stands here; is_lent: it is inside of that queue
+//   is_driving   a thread runs what is due, one at a time, or is inside of a sync on a queue on this base
+//   is_lending   the one who drives is about to run a timer of a queue on this base; is_lent: it is inside of that queue
 //   goal, steps, runs, runs_all   what was asked for and is not done yet
 //
 // Obligations
@@ -19,7 +19,7 @@
 //   VT5  After close nothing is taken; what was is run or dropped.
 //   VT6  A run ends: it goes on while something is ready, or waits without endless leeway (timer.c, W4: that is what `wake` says).
 //   VT7  What is ready and was cancelled is taken out when it may be half of all that is ready, so memory stays in proportion.
-//   VT8  A job that is taken out to be run, and found cancelled, costs no turn and no step.
+//   VT8  A job that is taken out to be run, and found cancelled, is not counted.
 // Orderings: the lock's. A timer is cancelled under the lock of `timers`, which is taken inside of the other.
 // Assumes: whoever calls keeps it valid during the call.
 // Source: a clock moved by hand is Rx's virtual time scheduler; that others widen what one thread does is our trampoline's idea.
@@ -84,7 +84,7 @@ static void discard(remains *kept) { // VT4
 
 // MARK: what is due
 
-// Of the jobs that are ready some are timers, whose target may be a queue that stands here.
+// Of the jobs that are ready some are timers, whose target may be a queue on this base.
 static csched_job *link_to_timer(csched_timer *timer) { return (csched_job *)((uintptr_t)&timer->job | 1); }
 static csched_job *job_at(csched_job *link) { return (csched_job *)((uintptr_t)link & ~(uintptr_t)1); }
 static csched_timer *timer_at(csched_job *link) {
@@ -95,7 +95,7 @@ static void take_out_cancelled(csched_virtual *timeline, remains *kept) { // VT7
   csched_job **link = &timeline->first;
   while (*link != NULL) {
     csched_job *job = job_at(*link);
-    if (!csched_job_is_husk_(job)) {
+    if (!csched_job_is_cancelled_(job)) {
       link = &job->next;
       continue;
     }
@@ -195,7 +195,7 @@ static bool is_wanted(csched_virtual *timeline, remains *kept, csched_time *reac
   bool is_any = timeline->steps > 0 || timeline->runs_all;
   *by_run = false;
   if (timeline->runs) { // VT6
-    while (timeline->first != NULL && csched_job_is_husk_(job_at(timeline->first)))
+    while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
       keep(&kept->bin, job_at(take_ready(timeline)));
     csched_time wake = csched_timers_wake_(&timeline->timers);
     *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
@@ -217,7 +217,7 @@ static csched_job *next(csched_virtual *timeline, remains *kept) {
     csched_job *link = timer != NULL ? link_to_timer(timer) : take_ready(timeline);
     if (link == NULL && by_run) continue; // what that was has been cancelled meanwhile
     if (link == NULL) return NULL;
-    if (csched_job_is_husk_(job_at(link))) {
+    if (csched_job_is_cancelled_(job_at(link))) {
       keep(&kept->bin, job_at(link));
       continue;
     }
@@ -240,7 +240,7 @@ static void end(csched_virtual *timeline) { // VT1
   timeline->is_driving = false;
 }
 
-// Counts a turn, or gives one back that was not needed, unless all was stopped meanwhile.
+// Counts a job, or takes that back that was not needed, unless all was stopped meanwhile.
 static bool count_turn(csched_virtual *timeline, int change) { // VT8
   bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
@@ -269,7 +269,7 @@ static void set_lending(csched_virtual *timeline, bool is_lending) {
   csched_lock_unlock(&timeline->lock);
 }
 
-// Runs a timer of a queue that stands here, in its place, if the queue is idle, or hands it on. Returns: whether it has run.
+// Runs a timer of a queue on this base, in its place, if the queue is idle, or hands it on. Returns: whether it has run.
 static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
   set_lending(timeline, true);
   bool has_run = csched_serial_run_timer_(timer);
@@ -357,7 +357,7 @@ void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
 
 // MARK: as a target
 
-// For a sync on an idle queue that stands here: the caller drives until it leaves.
+// For a sync on an idle queue on this base: the caller drives until it leaves.
 static bool enter(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
   remains kept = {.bin.take = keep};
@@ -441,7 +441,7 @@ size_t csched_virtual_pending(csched_virtual *timeline) {
   csched_lock_lock(&timeline->lock);
   size_t count = csched_timers_count_(&timeline->timers, true);
   for (csched_job *each = timeline->first; each != NULL; each = job_at(each)->next)
-    count += !csched_job_is_husk_(job_at(each));
+    count += !csched_job_is_cancelled_(job_at(each));
   csched_lock_unlock(&timeline->lock);
   return count;
 }

@@ -1,9 +1,9 @@
-// Who waits for whom. A thread that waits holds what does one thing at a time and has a job of it in the middle: serial queues, and what
-// these stand on; also the loops that belong to it, whether it runs them or not. Each of these bears the target that the thread waits for.
+// Who waits for whom. A thread that waits holds the serial queues of the jobs that it is inside of, and their bases; also the
+// loops that belong to it, whether it runs them or not. Each of these bears the target that the thread waits for.
 //
-// A wait for a target never ends if the target, or what it stands on, is held by the waiting thread itself, or by one that waits, over
+// A wait for a target never ends if the target, or one of its bases, is held by the waiting thread itself, or by one that waits, over
 // however many others, for such a target. Of the threads that would close a circle the last one to come is refused: all are looked at,
-// and written down, under one lock. One step leads to one target, because who holds a target holds all that it stands on.
+// and written down, under one lock. One step leads to one target, because who holds a target holds its bases.
 // No atomics: the lock is the order.
 // Models: checks/waits.c, checks/serial.c.
 
@@ -28,7 +28,7 @@ static void set_waits_for(csched_target *target) {
   csched_loops_set_waits_for_(target);
 }
 
-// Returns: what is waited for by the thread that holds `target`, or what that stands on; NULL when none does.
+// Returns: what is waited for by the thread that holds `target`, or one of its bases; NULL when none does.
 static csched_target *next(const csched_target *target) {
   while (target != NULL && target->waits_for == NULL) target = csched_target_base_(target);
   return target != NULL ? target->waits_for : NULL;

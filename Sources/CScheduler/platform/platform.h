@@ -176,7 +176,7 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *));
 void *csched_os_memory_take_(size_t size);
 void csched_os_memory_give_(void *memory, size_t size);
 
-/// The moments of a fork. In the child only the forking thread is left; there are three for it, and all are told of one before the
+/// The instants of a fork. In the child only the forking thread is left; there are three for it, and all are told of one before the
 /// first is told of the next. Nobody locks or unlocks in the first: other threads' sleepers are still written down.
 typedef enum csched_fork_phase {
   CSCHED_FORK_BEFORE,

@@ -9,7 +9,7 @@ enum { CSCHED_OS_BOOT = 1, CSCHED_OS_WALL = 2 };
 /// Returns: nanoseconds on that clock; 0 where it reads less.
 csched_time csched_os_clock_now_(int clock);
 
-/// What makes a descriptor readable at a moment of such a clock. `fd` can be waited for, with CSCHED_POLLER_EDGE; the rest is the port's.
+/// What makes a descriptor readable at an instant of such a clock. `fd` can be waited for, with CSCHED_POLLER_EDGE; the rest is the port's.
 typedef struct csched_alarm {
   int fd, changes, clock;
 } csched_alarm;

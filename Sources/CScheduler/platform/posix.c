@@ -18,11 +18,11 @@
 static uint32_t live; // threads
 static CSCHED_THREAD_LOCAL bool is_ours;
 
-size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // hint
+size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count
 
 static void count_end(void *unused) {
   (void)unused;
-  csched_fetch_add_relaxed(&live, UINT32_MAX); // hint
+  csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
 }
 
 static void *thread_main(void *argument) {
@@ -55,7 +55,7 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   thread->is_raised = csched_os_thread_is_raised_(&thread->nice);
   error = set_stack_size(&attributes, stack_size);
   pthread_t id;
-  csched_fetch_add_relaxed(&live, 1u); // hint
+  csched_fetch_add_relaxed(&live, 1u); // a count
   if (error == 0) error = pthread_create(&id, &attributes, thread_main, thread);
   if (error == EINVAL) error = ENOMEM; // a stack that fits into no address space
   if (error == 0) thread->handle = (uintptr_t)id;
@@ -186,7 +186,7 @@ static void in_parent(void) {
 }
 
 static void in_child(void) {
-  csched_store_relaxed(&live, is_ours ? 1u : 0u); // hint
+  csched_store_relaxed(&live, is_ours ? 1u : 0u); // a count
   tell(CSCHED_FORK_IN_CHILD_FIRST);
   tell(CSCHED_FORK_IN_CHILD);
   tell(CSCHED_FORK_IN_CHILD_LAST);
@@ -198,7 +198,7 @@ static void in_child(void) {
 // At the start of the program, so that a program's own handlers come before ours, and in the child after them.
 __attribute__((constructor)) static void listen_to_forks(void) { pthread_atfork(before, in_parent, in_child); }
 
-// MARK: the end
+// MARK: panic
 
 static ssize_t write_some(const char *text, size_t size) {
   ssize_t written = write(STDERR_FILENO, text, size);

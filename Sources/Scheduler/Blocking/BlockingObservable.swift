@@ -91,8 +91,8 @@ public struct BlockingObservable<Element: Sendable> {
   }
 }
 
-/// Whether work of `scheduler` cannot go on while the caller waits: it is a serial queue whose action is on this thread's stack, or stands
-/// on one.
+/// Whether work of `scheduler` cannot go on while the caller waits: it is a serial queue that has an action
+/// on this thread's stack, or whose target is one.
 private func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core
   while let serial = next as? SerialCore {

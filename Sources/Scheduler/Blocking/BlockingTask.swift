@@ -43,6 +43,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 /// - Parameters:
 ///   - timeout: how long to wait; `nil` is for ever. With zero and less it throws ``BlockingError/timeout`` at once.
 ///   - scheduler: what the operation needs in order to end, if you know it.
+///   - operation: the async function to call.
 public func blocking<Value: Sendable>(
   timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value

@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let stop = BooleanDisposable()
-/// worker.async { while !stop.isDisposed { turn() } }
+/// worker.async { while !stop.isDisposed { step() } }
 /// stop.dispose()
 /// ```
 public final class BooleanDisposable: Cancelable {

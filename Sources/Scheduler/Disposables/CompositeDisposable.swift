@@ -59,7 +59,7 @@ public final class CompositeDisposable: DisposalNode {
   @discardableResult
   public func insert(_ disposable: any Disposable) -> DisposeKey? {
     lock.lock()
-    // hint: under the lock the lock orders it
+    // ordered by the lock
     guard !disposed.load(ordering: .relaxed) else {
       lock.unlock()
       disposable.dispose()

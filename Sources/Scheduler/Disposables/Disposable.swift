@@ -32,7 +32,7 @@ public protocol Disposable: Sendable {
   /// index.close()
   /// ```
   ///
-  /// 1. What schedulers return waits, in every kind: for the action in progress, for the tick of a periodic one, for the turns of a recursive
+  /// 1. What schedulers return waits, in every kind: for the action in progress, for the tick of a periodic one, for the steps of a recursive
   ///    one; none begins afterwards. In virtual time for the action that another thread drives. If another thread is just dropping the
   ///    action, for the end of that: the captures are gone.
   /// 2. It waits also for what the action had returned, or returns now.

@@ -8,7 +8,7 @@
 /// ```
 ///
 /// The disposal goes in the order of insertion, on the thread that releases the last reference. There is no `dispose()`:
-/// to end all at a chosen moment put a new bag in the place of the old one. The idea is that of RxSwift, which has it
+/// to end all at a chosen instant put a new bag in the place of the old one. The idea is that of RxSwift, which has it
 /// from Objective-C's autorelease pools.
 public final class DisposeBag: Sendable {
   private let counted = CountedDisposable()

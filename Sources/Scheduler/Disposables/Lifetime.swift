@@ -27,7 +27,7 @@
 public final class Lifetime: Sendable {
   /// A lifetime that is over.
   public static let empty: Lifetime = {
-    defer { Counted.disposables(-1) }  // what it stands on is there for good
+    defer { Counted.disposables(-1) }  // what it depends on is there for good
     return make().lifetime
   }()
 

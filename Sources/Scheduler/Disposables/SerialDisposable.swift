@@ -65,7 +65,7 @@ public final class SerialDisposable: DisposalNode {
   @discardableResult
   public func swap(_ replacement: (any Disposable)?) -> (any Disposable)? {
     lock.lock()
-    // hint: under the lock the lock orders it
+    // ordered by the lock
     guard !disposed.load(ordering: .relaxed) else {
       lock.unlock()
       replacement?.dispose()

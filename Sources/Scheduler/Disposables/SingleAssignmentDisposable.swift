@@ -64,7 +64,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   /// Returns what was set; nil before that, and after the disposal.
   public var disposable: (any Disposable)? {
-    var old = word.load(ordering: .relaxed)  // hint
+    var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       guard old & (Self.published | Self.disposed) == Self.published else { return nil }
       let (won, seen) = word.weakCompareExchange(
@@ -110,7 +110,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   /// Becomes disposed, and returns the child if this is the call that is to dispose it.
   private func detach() -> (any Disposable)? {
-    var old = word.load(ordering: .relaxed)  // hint
+    var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       if old & Self.disposed != 0 { return nil }
       // Without readers the container's hold goes in the same step.

@@ -1,11 +1,11 @@
 // States of `count`: how often it has happened.
 // Obligations
-//   OC1  Nobody sleeps on. Who waits has looked, under the owner's lock, at what is waited for, and has taken the mark there; who changes
+//   OC1  No missed wake. Who waits has looked, under the owner's lock, at what is waited for, and has taken the mark there; who changes
 //        that under the lock then changes the count, and wakes. So the sleep begins with another count, or is woken.
 // Orderings: the lock's; what is waited for is looked at again under it.
 // Assumes: fewer than 2^32 times between the look and the sleep.
 // Checked by: "disposeAndWait returns after the running action has ended, whoever drives virtual time",
-//   "disposeAndWait waits for the turn of a recursion".
+//   "disposeAndWait waits for the step of a recursion".
 // Models: swift/virtual/virtual.swift.
 
 internal import CScheduler

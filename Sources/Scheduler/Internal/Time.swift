@@ -13,7 +13,7 @@ extension Duration {
     return part == 0 ? Int64(clamping: whole) : Int64(clamping: whole + 1)
   }
 
-  /// The moment this long after now on the core's clock; for ever where that would overflow, now where it is negative.
+  /// The instant this long after now on the core's clock; for ever where that would overflow, now where it is negative.
   var deadline: csched_time {
     let span = saturatedNanoseconds
     return span == .max ? csched_time.max : csched_time_after(csched_now(), span)

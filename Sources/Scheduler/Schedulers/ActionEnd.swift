@@ -5,7 +5,7 @@
 // `inside`: the thread that is in the action's code without the core knowing: in its drop, in a tick; otherwise 0
 // Obligations
 //   AE1  Over is final. Whoever sees it sees what the run did, and the closure and its captures are gone.
-//   AE2  Nobody sleeps on: who makes it over by an exchange wakes whom it finds AWAITED. The store of `endRun` may overwrite AWAITED, and
+//   AE2  No missed wake: who makes it over by an exchange wakes whom it finds AWAITED. The store of `endRun` may overwrite AWAITED, and
 //        wakes nobody: while the job is running, it is the core that is waited with.
 //   AE3  A thread that is inside does not wait for itself.
 // Orderings
@@ -53,7 +53,7 @@ struct ActionEnd: ~Copyable {
   /// The job has been released: whatever it was, it has ended.
   @inline(__always)
   func endIfForgotten() {
-    // hint: whoever has ended it did so before the release
+    // racy read: whoever has ended it did so before the release
     if word.load(ordering: .relaxed) & Self.over == 0 { end() }
   }
 

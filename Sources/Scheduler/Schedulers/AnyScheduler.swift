@@ -27,8 +27,8 @@ public final class AnyScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    base.schedule(at: moment, action)
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    base.schedule(at: instant, action)
   }
 
   @discardableResult

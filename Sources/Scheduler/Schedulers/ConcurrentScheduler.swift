@@ -21,15 +21,15 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   public init(name: String = "", priority: SchedulerPriority = .default) {
     self.name = name
     let core = PoolCore.shared(priority)
-    // A place of its own, so that each of several schedulers with one priority is found as the current one.
-    let place = StandingCore(madeBy: { ConcurrentScheduler(name: name, core: core, place: $0) })
-    super.init(core: core, place: place)
+    // A tag of its own, so that each of several schedulers with one priority is found as the current one.
+    let tag = CurrentTag(madeBy: { ConcurrentScheduler(name: name, core: core, tag: $0) })
+    super.init(core: core, tag: tag)
   }
 
   /// Makes one on a pool that may have ended: it then refuses.
-  init(name: String = "", core: PoolCore, place: StandingCore? = nil) {
+  init(name: String = "", core: PoolCore, tag: CurrentTag? = nil) {
     self.name = name
-    super.init(core: core, place: place)
+    super.init(core: core, tag: tag)
   }
 
   /// Starts the pool's first thread, unless it runs, or says why that cannot be done. A later attempt may succeed.

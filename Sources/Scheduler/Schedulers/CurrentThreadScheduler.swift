@@ -19,9 +19,9 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// The one that everybody shares; it acts on the calling thread.
   public static let instance = CurrentThreadScheduler()
 
-  let core = StandingCore(madeBy: { _ in CurrentThreadScheduler.instance })
+  let core = CurrentTag(madeBy: { _ in CurrentThreadScheduler.instance })
 
-  private init() { core.face(self) }
+  private init() { core.publish(self) }
 
   /// Whether no action is running under this scheduler on the calling thread, so that the next one would run at once.
   public static var isScheduleRequired: Bool { csched_trampoline_is_required() }

@@ -9,9 +9,9 @@ public final class ImmediateScheduler: SchedulerType {
   /// The one that everybody shares: it has no state.
   public static let instance = ImmediateScheduler()
 
-  private let core = StandingCore(madeBy: { _ in ImmediateScheduler.instance })
+  private let core = CurrentTag(madeBy: { _ in ImmediateScheduler.instance })
 
-  private init() { core.face(self) }
+  private init() { core.publish(self) }
 
   @discardableResult
   public func schedule<State: Sendable>(

@@ -9,9 +9,9 @@ internal import CScheduler
 /// ```
 ///
 /// 1. ``instance`` runs an action at once when it is scheduled on the main thread and nothing is waiting or running there, by whichever
-///    way it came: an action of either, delayed, periodic, of a queue that stands on them, a C job; otherwise it is queued.
+///    way it came: an action of either, delayed, periodic, of a queue on them, a C job; otherwise it is queued.
 ///    ``asyncInstance`` queues always.
-/// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before. A queue that stands on them waits in
+/// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before. A queue on them waits in
 ///    it as one action, which takes several of the queue's when its turn comes.
 /// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``, or by Dispatch's or Foundation's main loop
 ///    (module `SchedulerMainLoop`).
@@ -21,9 +21,9 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   public static let instance: MainScheduler = MainScheduler()
   /// The one that never runs at once.
   public static let asyncInstance: MainScheduler = MainScheduler(
-    place: StandingCore(madeBy: { _ in MainScheduler.asyncInstance }))
+    tag: CurrentTag(madeBy: { _ in MainScheduler.asyncInstance }))
 
-  private init(place: StandingCore? = nil) { super.init(core: MainCore.shared, place: place) }
+  private init(tag: CurrentTag? = nil) { super.init(core: MainCore.shared, tag: tag) }
 
   // MARK: scheduling
 
@@ -42,7 +42,7 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
     return Disposables.create()
   }
 
-  private var runsAtOnce: Bool { place == nil && MainCore.isFree }
+  private var runsAtOnce: Bool { tag == nil && MainCore.isFree }
 
   // MARK: running
 
@@ -52,11 +52,11 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
     csched_loop_run(MainCore.shared.loop)
   }
 
-  /// Runs actions until `moment`, or until ``stop()``. Returns whether it was stopped.
+  /// Runs actions until `instant`, or until ``stop()``. Returns whether it was stopped.
   @discardableResult
-  public static func run(until moment: MonotonicTime) -> Bool {
+  public static func run(until instant: MonotonicTime) -> Bool {
     MainCore.shared.requireMain("run(until:)")
-    return csched_loop_run_until(MainCore.shared.loop, moment.nanoseconds) == CSCHED_RUN_STOPPED
+    return csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds) == CSCHED_RUN_STOPPED
   }
 
   /// Runs what is ready, and what that makes ready, without waiting. Returns how many actions ran.

@@ -29,20 +29,20 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   private let ending = ActionEnd()
   private let timing: PeriodicTiming
   private let core: TargetCore
-  private let place: TargetCore?
+  private let tag: TargetCore?
   @exclusivity(unchecked) private var work: HeldClosure?
   @exclusivity(unchecked) private var due: csched_time
   /// In virtual time, `run` goes on for the first tick, and for no other one.
   @exclusivity(unchecked) private var leeway: csched_time
 
   init(
-    _ timing: PeriodicTiming, inside place: TargetCore?, on core: TargetCore, _ work: @escaping @Sendable () -> Void
+    _ timing: PeriodicTiming, inside tag: TargetCore?, on core: TargetCore, _ work: @escaping @Sendable () -> Void
   ) {
-    self.place = place
+    self.tag = tag
     self.timing = timing
     self.core = core
     self.work = HeldClosure(work)
-    due = core.timeline?.moment(after: timing.startAfter).tick ?? timing.startAfter.deadline
+    due = core.timeline?.instant(after: timing.startAfter).tick ?? timing.startAfter.deadline
     leeway = csched_time(max(0, timing.leeway.saturatedNanoseconds))
     periodicJobType.attach(storage.timer, to: self)
   }
@@ -64,9 +64,9 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     let begun = core.timeline?.tick ?? csched_now()
     // Another thread may have submitted this tick while it was disposed, and not have come to cancel it.
     if !disposed.load(ordering: .relaxed) {  // Z1: a disposal that this comes after has happened before
-      ending.within { if let place { place.run(work.call) } else { work.call() } }
+      ending.within { if let tag { tag.run(work.call) } else { work.call() } }
     }
-    // hint: the job's state decides who may touch `work`
+    // racy read: the job's state decides who may touch `work`
     guard !disposed.load(ordering: .relaxed), let next = next(begunAt: begun) else {
       self.work = consume work
       drop()
@@ -79,7 +79,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     defer { held.release() }
     guard submit() else { return }  // refused, and dropped
     atomicMemoryFence(ordering: .sequentiallyConsistent)  // Z1: pairs with dispose's
-    if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }  // hint: the fence orders it
+    if disposed.load(ordering: .relaxed) { csched_timer_cancel(storage.timer) }  // Z1: ordered by the fence
   }
 
   private func next(begunAt begun: csched_time) -> csched_time? {

@@ -51,7 +51,7 @@ public struct PeriodicTiming: Hashable, Sendable {
     self.pace = pace
   }
 
-  /// The moment of the tick after one; it is to run at once where that has passed. `nil` when there is none: time has come to its end.
+  /// The instant of the tick after one; it is to run at once where that has passed. `nil` when there is none: time has come to its end.
   ///
   /// - Parameters:
   ///   - last: when that one was due.
@@ -71,13 +71,13 @@ public struct PeriodicTiming: Hashable, Sendable {
   func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
     if last == .max { return nil }
     guard step > 0 else { return max(last, end) }
-    /// The moment so many steps after `last`.
+    /// The instant so many steps after `last`.
     func tick(_ number: UInt64) -> UInt64 {
       let (distance, isBeyond) = number.multipliedReportingOverflow(by: step)
       return isBeyond ? .max : last.nanoseconds(adding: distance)
     }
-    /// How many steps after `last` the latest tick is whose time has come at `moment`.
-    func latest(at moment: UInt64) -> UInt64 { moment > last ? (moment - last) / step : 0 }
+    /// How many steps after `last` the latest tick is whose time has come at `instant`.
+    func latest(at instant: UInt64) -> UInt64 { instant > last ? (instant - last) / step : 0 }
     switch pace {
     case .fixedDelay: return end.nanoseconds(adding: step)
     case .fixedRate(.catchUp): return tick(1)

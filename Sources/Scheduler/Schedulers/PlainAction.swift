@@ -22,12 +22,12 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
   private let disposed = Atomic(false)
   private let ending = ActionEnd()
   @exclusivity(unchecked) private var work: HeldClosure?
-  private let place: TargetCore?
+  private let tag: TargetCore?
 
-  /// Makes one that runs `work`; with a `place`, inside of that.
-  init(_ work: @escaping @Sendable () -> Void, inside place: TargetCore? = nil) {
+  /// Makes one that runs `work`, inside of `tag` if there is one.
+  init(_ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil) {
     self.work = HeldClosure(work)
-    self.place = place
+    self.tag = tag
     plainJobType.attach(storage.job, to: self)
   }
 
@@ -44,7 +44,7 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
 
   func run() {
     let work = work.take()!
-    if let place { place.run(work.call) } else { work.call() }
+    if let tag { tag.run(work.call) } else { work.call() }
     _ = consume work
     ending.endRun()
   }

@@ -4,9 +4,9 @@ extension ImmediateSchedulerType {
   /// Schedules `action`, which is given the means to schedule itself again, with a new state, as often as it likes, now or later, on
   /// any thread.
   ///
-  /// The stack stays as it is and the memory flat, however long that goes on: each turn is an action of its own, so that other
-  /// work gets its turn in between. Where the scheduler would run it at once, inside the turn that asks for it, it waits until that
-  /// has ended. Disposing ends it: no turn begins after that.
+  /// The stack stays as it is and the memory flat, however long that goes on: each step is an action of its own, so that other
+  /// work runs in between. Where the scheduler would run it at once, inside the step that asks for it, it waits until that
+  /// has ended. Disposing ends it: no step begins after that.
   ///
   /// ```swift
   /// CurrentThreadScheduler.instance.scheduleRecursive(1) { n, again in
@@ -20,7 +20,7 @@ extension ImmediateSchedulerType {
   ) -> any Cancelable {
     if let unimplemented { return unimplemented.refuse("scheduleRecursive(_:action:)") }
     let recursion = Recursion(scheduler: self, body: RecursiveBody(action))
-    recursion.schedule(turn(state, of: RecursionLife(recursion)))
+    recursion.schedule(step(state, of: RecursionLife(recursion)))
     return recursion
   }
 
@@ -35,62 +35,62 @@ extension ImmediateSchedulerType {
 }
 
 /// The action of a recursion, apart from it, so that the recursion itself is of one type: what is generic over the state is looked up
-/// by the runtime again in each turn, since the caller's module cannot specialise it (1 µs of 1.4).
+/// by the runtime again in each step, since the caller's module cannot specialise it (1 µs of 1.4).
 private final class RecursiveBody<State: Sendable>: Sendable {
   let action: @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   init(_ action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void) { self.action = action }
 }
 
-/// A turn with its state, to be given the recursion's body.
-private func turn<State: Sendable>(_ state: State, of life: RecursionLife) -> Recursion.Turn {
+/// A step with its state, to be given the recursion's body.
+private func step<State: Sendable>(_ state: State, of life: RecursionLife) -> Recursion.Step {
   { body in
-    unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { life.recursion.schedule(turn($0, of: life)) }
+    unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { life.recursion.schedule(step($0, of: life)) }
   }
 }
 
-/// Held by each turn, and by each means to ask for another: when it ends, the recursion is over.
+/// Held by each step, and by each means to ask for another: when it ends, the recursion is over.
 private final class RecursionLife: Sendable {
   let recursion: Recursion
   init(_ recursion: Recursion) { self.recursion = recursion }
   deinit { recursion.dispose() }
 }
 
-/// A turn that has been scheduled: the scheduler's closure alone holds it, so it ends unbegun if that is dropped.
-private final class ScheduledTurn: Sendable {
+/// A step that has been scheduled: the scheduler's closure alone holds it, so it ends unbegun if that is dropped.
+private final class ScheduledStep: Sendable {
   private let recursion: Recursion
   private let number: UInt64
   // Taken by who begins it, whom the recursion lets do so once; and by deinit.
   // An array, for the recursion to take it from: a closure that is consumed where another one captures it is released too often (Swift 6.3).
-  nonisolated(unsafe) private var turn: [Recursion.Turn]
+  nonisolated(unsafe) private var step: [Recursion.Step]
 
-  init(_ turn: @escaping Recursion.Turn, number: UInt64, of recursion: Recursion) {
-    (self.turn, self.number, self.recursion) = ([turn], number, recursion)
+  init(_ step: @escaping Recursion.Step, number: UInt64, of recursion: Recursion) {
+    (self.step, self.number, self.recursion) = ([step], number, recursion)
   }
 
-  deinit { if !turn.isEmpty { recursion.forget(number) } }
+  deinit { if !step.isEmpty { recursion.forget(number) } }
 
   func begin() {
     guard recursion.forget(number) else { return }
-    var due: [Recursion.Turn] = []
-    swap(&due, &turn)
+    var due: [Recursion.Step] = []
+    swap(&due, &step)
     recursion.take(&due)
   }
 }
 
-/// The turns of one recursive action: those that are scheduled and have not begun.
+/// The steps of one recursive action: those that are scheduled and have not begun.
 private final class Recursion: Cancelable {
   private let counted = CountedDisposable()
   typealias Body = AnyObject & Sendable
-  typealias Turn = @Sendable (any Body) -> Void
+  typealias Step = @Sendable (any Body) -> Void
 
-  /// A thread that is in a turn, and what the turn has asked for that would have run inside it; or one that disposes.
+  /// A thread that is in a step, and what the step has asked for that would have run inside it; or one that disposes.
   private struct Inside {
     let thread: UInt
-    var next: [Turn] = []
+    var next: [Step] = []
   }
 
-  private struct Turns {
-    /// What cancels each pending turn, by its number; `nil` until `schedule` has returned it.
+  private struct Steps {
+    /// What cancels each pending step, by its number; `nil` until `schedule` has returned it.
     var pending: [UInt64: (any Disposable)?] = [:]
     var last: UInt64 = 0
     var inside: [Inside] = []
@@ -107,28 +107,28 @@ private final class Recursion: Cancelable {
   }
 
   private let scheduler: (any ImmediateSchedulerType)?
-  /// In place of that, where the pending turn must not keep it.
+  /// In place of that, where the pending step must not keep it.
   // Changed by the runtime alone, when it ends.
   nonisolated(unsafe) private weak var lent: (any EndsByItself)?
-  /// On the immediate scheduler a turn inside a turn need not be tried to be known.
+  /// On the immediate scheduler a step inside a step need not be tried to be known.
   private let isImmediate: Bool
-  private let turns: Protected<Turns>
+  private let steps: Protected<Steps>
   private let ends = Occurrence()
 
   init(scheduler: any ImmediateSchedulerType, body: any Body) {
     lent = scheduler as? any EndsByItself ?? (scheduler as? AnyScheduler)?.base as? any EndsByItself
     self.scheduler = lent == nil ? scheduler : nil
     isImmediate = scheduler is ImmediateScheduler
-    turns = Protected(Turns(body: body))
+    steps = Protected(Steps(body: body))
     Counted.closures(1)
   }
 
-  func schedule(_ turn: @escaping Turn) {
+  func schedule(_ step: @escaping Step) {
     let thread = csched_swift_thread_()
-    let number: UInt64? = turns.withLock {
+    let number: UInt64? = steps.withLock {
       guard !$0.isDisposed else { return nil }
       if isImmediate, let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
-        $0.inside[here].next.append(turn)
+        $0.inside[here].next.append(step)
         return nil
       }
       $0.last += 1
@@ -136,29 +136,29 @@ private final class Recursion: Cancelable {
       return $0.last
     }
     guard let number else { return }
-    let token = submit(turn, number)
-    let isLate = turns.withLock {
+    let token = submit(step, number)
+    let isLate = steps.withLock {
       if $0.pending[number] != nil { $0.pending[number] = token }
       return $0.isDisposed
     }
     if isLate { token.dispose() }
   }
 
-  private func submit(_ turn: @escaping Turn, _ number: UInt64) -> any Disposable {
-    let scheduled = ScheduledTurn(turn, number: number, of: self)
+  private func submit(_ step: @escaping Step, _ number: UInt64) -> any Disposable {
+    let scheduled = ScheduledStep(step, number: number, of: self)
     return (scheduler ?? lent)?.schedule { scheduled.begin() } ?? NopDisposable()
   }
 
-  /// Takes the turn with that number out of those that are pending. Returns whether it was there.
+  /// Takes the step with that number out of those that are pending. Returns whether it was there.
   @discardableResult
   fileprivate func forget(_ number: UInt64) -> Bool {
-    turns.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // what cancelled it ends outside of the lock
+    steps.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // what cancelled it ends outside of the lock
   }
 
-  /// Takes the turn in `due`, and then those that would have run inside it. Nobody else holds it: what it captures ends with it, inside.
-  fileprivate func take(_ due: inout [Turn]) {
+  /// Takes the step in `due`, and then those that would have run inside it. Nobody else holds it: what it captures ends with it, inside.
+  fileprivate func take(_ due: inout [Step]) {
     let thread = csched_swift_thread_()
-    let isOutermost = turns.withLock {
+    let isOutermost = steps.withLock {
       if let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
         $0.inside[here].next += due
         return false
@@ -168,12 +168,12 @@ private final class Recursion: Cancelable {
     }
     guard isOutermost else { return }
     while !due.isEmpty {
-      for turn in due {
-        guard let body = turns.withLock({ $0.body }) else { break }  // disposed
-        turn(body)
+      for step in due {
+        guard let body = steps.withLock({ $0.body }) else { break }  // disposed
+        step(body)
       }
       due.removeAll(keepingCapacity: true)
-      let isAwaited = turns.withLock {
+      let isAwaited = steps.withLock {
         let here = $0.inside.firstIndex { $0.thread == thread }!
         swap(&due, &$0.inside[here].next)
         return due.isEmpty && $0.leave(at: here)
@@ -182,11 +182,11 @@ private final class Recursion: Cancelable {
     }
   }
 
-  var isDisposed: Bool { turns.withLock { $0.isDisposed } }
+  var isDisposed: Bool { steps.withLock { $0.isDisposed } }
 
   func dispose() {
     let thread = csched_swift_thread_()
-    let (tokens, body) = turns.withLock {
+    let (tokens, body) = steps.withLock {
       $0.isDisposed = true
       $0.inside.append(Inside(thread: thread))
       let pending = $0.pending
@@ -196,8 +196,8 @@ private final class Recursion: Cancelable {
     for (_, token) in tokens.sorted(by: { $0.key < $1.key }) { token?.dispose() }
     if body != nil { Counted.closures(-1) }
     _ = (consume tokens, consume body)
-    let isAwaited = turns.withLock { turns in
-      turns.leave(at: turns.inside.lastIndex { $0.thread == thread }!)
+    let isAwaited = steps.withLock { steps in
+      steps.leave(at: steps.inside.lastIndex { $0.thread == thread }!)
     }
     if isAwaited { ends.happen() }
   }
@@ -210,7 +210,7 @@ private final class Recursion: Cancelable {
   /// A mark to wait from, if other threads are inside, and this one is not.
   private func markOfOthers() -> UInt32? {
     let thread = csched_swift_thread_()
-    return turns.withLock {
+    return steps.withLock {
       guard !$0.inside.isEmpty, $0.inside.allSatisfy({ $0.thread != thread }) else { return nil }
       $0.isAwaited = true
       return ends.mark

@@ -77,15 +77,15 @@ final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
   @exclusivity(unchecked) private var body: Body?
   @exclusivity(unchecked) private var links = ActionLinks()
   /// What the body runs inside of, besides what it is submitted to.
-  private let place: TargetCore?
+  private let tag: TargetCore?
   /// Of a delayed action: keeps the core's memory for as long as it can be cancelled. It is in use until the action is over.
   private let core: TargetCore?
 
   /// Makes one that runs `body`; with a `core`, one that may be delayed.
-  init(_ body: consuming Body, inside place: TargetCore? = nil, delayedOn core: TargetCore? = nil) {
+  init(_ body: consuming Body, inside tag: TargetCore? = nil, delayedOn core: TargetCore? = nil) {
     self.body = body
     held = CountedClosure()
-    self.place = place
+    self.tag = tag
     self.core = core
     scheduledJobType.attach(storage.timer, to: self)
   }
@@ -121,10 +121,10 @@ final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
   private func perform() {
     switch body.take()! {
     case .plain(let work):
-      if let place { place.run(work) } else { work() }
+      if let tag { tag.run(work) } else { work() }
       settle(nil)
     case .disposing(let work):
-      let returned = place?.run(work) ?? work()
+      let returned = tag?.run(work) ?? work()
       settle(type(of: returned) == NopDisposable.self ? nil : returned)
     }
   }
@@ -141,7 +141,7 @@ final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
 
   @inline(__always)
   func withLinks<Result>(_ body: (inout ActionLinks, Bool) -> Result) -> Result {
-    lock.withLock { body(&links, disposed.load(ordering: .relaxed)) }  // hint: under the lock the lock orders it
+    lock.withLock { body(&links, disposed.load(ordering: .relaxed)) }  // ordered by the lock
   }
 
   func letGo() {

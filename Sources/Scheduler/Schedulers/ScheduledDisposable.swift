@@ -26,11 +26,11 @@ public final class ScheduledDisposable: DisposalNode {
   // Touched by the thread that won `disposed`, and by init and deinit, alone.
   nonisolated(unsafe) private var inner: (any Disposable)?
   // Changed by deinit alone.
-  nonisolated(unsafe) private var place: (any ImmediateSchedulerType)?
+  nonisolated(unsafe) private var held: (any ImmediateSchedulerType)?
 
   /// Creates one that disposes `disposable` on `scheduler`.
   public init(scheduler: any ImmediateSchedulerType, disposable: any Disposable) {
-    place = scheduler
+    held = scheduler
     inner = disposable
   }
 
@@ -40,7 +40,7 @@ public final class ScheduledDisposable: DisposalNode {
   }
 
   deinit {
-    DisposalWalk.outsideOfRelease { place = nil }  // a scheduler's deinit may run user code
+    DisposalWalk.outsideOfRelease { held = nil }  // a scheduler's deinit may run user code
     guard inner != nil else { return }
     DisposalWalk.release { walk in
       if let inner = inner.take() { walk.push(inner) }
@@ -48,7 +48,7 @@ public final class ScheduledDisposable: DisposalNode {
   }
 
   /// Where the inner one is disposed.
-  public var scheduler: any ImmediateSchedulerType { place! }
+  public var scheduler: any ImmediateSchedulerType { held! }
 
   /// Tells whether it has been disposed; the inner one may still wait for its turn.
   public var isDisposed: Bool {
@@ -82,7 +82,7 @@ public final class ScheduledDisposable: DisposalNode {
 
 /// Disposes on a context, which here is a scheduler: so it is ``ScheduledDisposable``.
 ///
-/// Rx.NET has two types because it has two kinds of places: its `ContextDisposable` posts to a `SynchronizationContext`, and its
+/// Rx.NET has two types because it has two kinds of targets: its `ContextDisposable` posts to a `SynchronizationContext`, and its
 /// `ScheduledDisposable` schedules. Swift has no such context beside schedulers; whatever can take a closure is one, by
 /// ``CustomScheduler``. A second class would be the first one by another name.
 public typealias ContextDisposable = ScheduledDisposable

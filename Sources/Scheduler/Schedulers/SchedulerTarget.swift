@@ -1,7 +1,7 @@
 internal import CScheduler
 
-/// What the schedulers of this module that have a place to run work share: delayed and periodic actions, and that a ``SerialScheduler``
-/// can stand on them.
+/// The base of the schedulers that run work on a target of their own: delayed and periodic actions, and use as the target of a
+/// ``SerialScheduler``.
 ///
 /// ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler`` and ``CustomScheduler`` are all there are; with
 /// the last of them anything that takes a closure becomes one.
@@ -9,14 +9,14 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   // Unchecked, because a class that has subclasses cannot be checked; what all of them store is constant and Sendable.
   /// What the actions are submitted to.
   let core: TargetCore
-  /// What the actions are inside of besides, where several schedulers share a core.
-  let place: TargetCore?
+  /// The current-scheduler tag, where several schedulers share a core.
+  let tag: TargetCore?
 
   /// Makes the scheduler that is current in its actions.
-  init(core: TargetCore, place: TargetCore? = nil) {
+  init(core: TargetCore, tag: TargetCore? = nil) {
     self.core = core
-    self.place = place
-    (place ?? core).face(self)
+    self.tag = tag
+    (tag ?? core).publish(self)
   }
 
   public var now: MonotonicTime { core.timeline?.now ?? .now }
@@ -24,11 +24,11 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { core.submit(.disposing { action(state) }, inside: place) }
+  ) -> any Disposable { core.submit(.disposing { action(state) }, inside: tag) }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(action, inside: place).action
+    core.submit(action, inside: tag).action
   }
 
   @discardableResult
@@ -48,51 +48,51 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   ) -> any Disposable { submit(.plain(action), after: delay, leeway: leeway) }
 
   @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    guard let timeline = core.timeline else { return submit(.plain(action), at: moment.nanoseconds) }
-    return core.submit(.plain(action), at: timeline.moment(at: moment), inside: place)
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    guard let timeline = core.timeline else { return submit(.plain(action), at: instant.nanoseconds) }
+    return core.submit(.plain(action), at: timeline.instant(at: instant), inside: tag)
   }
 
-  /// Schedules `action` for `moment` on the wall clock, and follows each setting of that: set back, it waits longer; set past the
-  /// moment, it runs at once. What has passed already is a plain submission.
+  /// Schedules `action` for `instant` on the wall clock, and follows each setting of that: set back, it waits longer; set past the
+  /// instant, it runs at once. What has passed already is a plain submission.
   ///
-  /// This and ``schedule(at:leeway:_:)-(BootTime,_,_)`` are for schedulers that have a place to run work. Where the system has no thread or
+  /// This and ``schedule(at:leeway:_:)-(BootTime,_,_)`` are for schedulers with a target. Where the system has no thread or
   /// descriptor to keep these clocks with, the action is dropped, and the disposable is disposed. A scheduler that is stopped keeps the
-  /// action until its moment, and then drops it.
+  /// action until its instant, and then drops it.
   @discardableResult
   public final func schedule(
-    at moment: WallTime, leeway: Duration = .zero, _ action: @escaping @Sendable () -> Void
+    at instant: WallTime, leeway: Duration = .zero, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    submit(.plain(action), at: moment.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, leeway: leeway)
+    submit(.plain(action), at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, leeway: leeway)
   }
 
-  /// Schedules `action` for `moment` on the boot clock, which counts the system's sleep, or up to `leeway` later. Otherwise as for a
+  /// Schedules `action` for `instant` on the boot clock, which counts the system's sleep, or up to `leeway` later. Otherwise as for a
   /// ``WallTime``.
   @discardableResult
   public final func schedule(
-    at moment: BootTime, leeway: Duration = .zero, _ action: @escaping @Sendable () -> Void
+    at instant: BootTime, leeway: Duration = .zero, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    submit(.plain(action), at: moment.nanoseconds, on: CSCHED_CLOCK_BOOT, leeway: leeway)
+    submit(.plain(action), at: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, leeway: leeway)
   }
 
   @discardableResult
   public final func schedulePeriodic(
     _ timing: PeriodicTiming, action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    core.submit(timing, inside: place, action)
+    core.submit(timing, inside: tag, action)
   }
 
   private func submit(
     _ body: consuming ScheduledAction.Body, after delay: Duration, leeway: Duration = .zero
   ) -> any Disposable {
     guard let timeline = core.timeline else { return submit(body, at: delay.deadline, leeway: leeway) }
-    return core.submit(body, at: timeline.moment(after: delay), inside: place)
+    return core.submit(body, at: timeline.instant(after: delay), inside: tag)
   }
 
   private func submit(
     _ body: consuming ScheduledAction.Body, at nanoseconds: UInt64, on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
     leeway: Duration = .zero
   ) -> any Disposable {
-    core.submit(body, at: nanoseconds, on: clock, leeway: leeway, inside: place)
+    core.submit(body, at: nanoseconds, on: clock, leeway: leeway, inside: tag)
   }
 }

@@ -107,7 +107,7 @@ private final class Ticks: Cancelable {
     return action != nil
   }
 
-  /// Whether the next tick would come at the same moment again, and again: time does not go on by itself there.
+  /// Whether the next tick would come at the same instant again, and again: time does not go on by itself there.
   private func isStandingStill(since begin: MonotonicTime) -> Bool {
     guard timing.period <= .zero else { return false }
     let start = MonotonicTime.now

@@ -11,10 +11,10 @@ extension Schedulers {
   /// ```
   ///
   /// 1. What is queued or due on the shared pool and on the main scheduler gets what `policy` says; delayed actions whose time has not
-  ///    come are dropped. What those that run schedule there is refused, and so is what a serial queue has beyond its turn (64 actions):
+  ///    come are dropped. What those that run schedule there is refused, and so is what a serial queue has beyond its batch (64 actions):
   ///    wait for work that must be done.
   /// 2. It returns when the pool's threads are gone.
-  /// 3. Afterwards ``MainScheduler``, and whatever stands on the pool that was, refuses: an action is released at once, and its
+  /// 3. Afterwards ``MainScheduler``, and whatever has the old pool as its target, refuses: an action is released at once, and its
   ///    disposable says that it is disposed. Schedulers that are made afterwards work, on a pool of their own that asks for another call,
   ///    and so do tasks that are waited for.
   /// 4. A ``ThreadScheduler`` is its owner's to stop and to join; what another thread keeps for ``CurrentThreadScheduler`` is freed when

@@ -1,7 +1,7 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Runs its actions one after the other, in the order of their submission, on whatever it stands on: by default a pool of threads that
+/// Runs its actions one after the other, in the order of their submission, on its target: by default a pool of threads that
 /// all share.
 ///
 /// ```swift
@@ -25,7 +25,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// - Parameters:
   ///   - name: for ``name``, any length.
   ///   - target: a thread, the main thread, another queue, the pool. A concurrent target's order stays serial here.
-  ///   - priority: among all that is on the pool, for a queue that stands on it; without one, that of `target`, or the default. On a
+  ///   - priority: among all that is on the pool, for a queue on it; without one, that of `target`, or the default. On a
   ///     queue or a thread it is the order there that counts, and this changes nothing.
   public convenience init(
     name: String = "", target: SchedulerTarget? = nil, priority: SchedulerPriority? = nil
@@ -61,7 +61,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   public enum SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The wait could never end: the caller keeps the queue from going on.
     case deadlock
-    /// What the queue stands on has been stopped.
+    /// The queue's target has been stopped.
     case stopped
 
     static let function = "SerialScheduler.sync"
@@ -73,20 +73,20 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
       case .deadlock:
         "the caller keeps the queue from going on, so the wait could never end. Call the closure directly, or schedule it."
       case .stopped:
-        "what the queue stands on has been stopped, so it takes no more. Make another queue, or use trySync."
+        "the queue's target has been stopped, so it takes no more. Make another queue, or use trySync."
       }
     }
   }
 
   /// Calls `body` as an action of the queue, waits until it has returned, and returns its result or throws its error.
   ///
-  /// On the calling thread, at once, when the queue is idle and does not stand on another thread. When the wait could never end (the
+  /// On the calling thread, at once, when the queue is idle and its target is not another thread. When the wait could never end (the
   /// caller is an action of this queue, or of one that waits for it) that stops the process with a message; ``trySync(_:)`` throws.
   // Made for its types where it is called: the benchmark's row P3s took 247 ns without, and 95 ns when the idle queue was run by a
   // call back from C, for which a closure has to be wrapped.
   @inlinable
   public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
-    var inside = InlineTurn()
+    var inside = InlineEntry()
     let result = withUnsafeMutablePointer(to: &inside) { inside in
       guard tryEnter(inside) else { return nil as Result<Value, Failure>? }
       defer { leave(inside) }
@@ -117,20 +117,20 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Room for what is on the stack of a thread that runs the idle queue itself.
   @usableFromInline
-  struct InlineTurn {
+  struct InlineEntry {
     var words: (UInt, UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0, 0)  // target.h asserts that it is as large
     @usableFromInline init() {}
   }
 
   @usableFromInline
-  func tryEnter(_ turn: UnsafeMutablePointer<InlineTurn>) -> Bool {
+  func tryEnter(_ entry: UnsafeMutablePointer<InlineEntry>) -> Bool {
     csched_serial_try_enter(
-      queue.serial, UnsafeMutableRawPointer(turn).assumingMemoryBound(to: csched_target_inside.self))
+      queue.serial, UnsafeMutableRawPointer(entry).assumingMemoryBound(to: csched_target_inside.self))
   }
 
   @usableFromInline
-  func leave(_ turn: UnsafeMutablePointer<InlineTurn>) {
-    csched_serial_leave(queue.serial, UnsafeMutableRawPointer(turn).assumingMemoryBound(to: csched_target_inside.self))
+  func leave(_ entry: UnsafeMutablePointer<InlineEntry>) {
+    csched_serial_leave(queue.serial, UnsafeMutableRawPointer(entry).assumingMemoryBound(to: csched_target_inside.self))
   }
 
   private func perform(_ body: () -> Void) -> SyncError? {
@@ -159,6 +159,6 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     csched_serial_resume(queue.serial)
   }
 
-  /// Whether the caller is an action of this queue, or of one that stands on it.
+  /// Whether the caller is an action of this queue, or of a queue on it.
   public var isCurrent: Bool { csched_target_is_inside(core.target) }
 }

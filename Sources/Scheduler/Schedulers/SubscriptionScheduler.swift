@@ -65,8 +65,8 @@ public final class SubscriptionScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    timed.schedule(at: moment, action)
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    timed.schedule(at: instant, action)
   }
 
   @discardableResult

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A moment on the wall clock: UTC, in nanoseconds since 1970 began, until 2554. That clock can be set, forwards and back.
+/// An instant on the wall clock: UTC, in nanoseconds since 1970 began, until 2554. That clock can be set, forwards and back.
 ///
 /// ```swift
 /// scheduler.schedule(at: WallTime(secondsSince1970: date.timeIntervalSince1970)) { alarm.ring() }
@@ -9,10 +9,10 @@ public struct WallTime: InstantProtocol, Hashable, Sendable {
   /// Nanoseconds since 1970 began.
   public let nanosecondsSince1970: UInt64
 
-  /// Makes the moment that many nanoseconds after 1970 began; `UInt64.max` never comes.
+  /// Makes the instant that many nanoseconds after 1970 began; `UInt64.max` never comes.
   public init(nanosecondsSince1970: UInt64) { self.nanosecondsSince1970 = nanosecondsSince1970 }
 
-  /// Makes the moment that many seconds after 1970 began, rounded up to nanoseconds, so that nothing is early.
+  /// Makes the instant that many seconds after 1970 began, rounded up to nanoseconds, so that nothing is early.
   ///
   /// What is before 1970 becomes its beginning; what is beyond the end of time, and what is not a number, becomes ``never``.
   public init(secondsSince1970 seconds: Double) {
@@ -36,12 +36,12 @@ public struct WallTime: InstantProtocol, Hashable, Sendable {
   /// Seconds since 1970 began, as close as a `Double` gets: a quarter of a microsecond nowadays.
   public var secondsSince1970: Double { Double(nanosecondsSince1970) / 1e9 }
 
-  /// The moment `duration` later, or earlier where it is negative; held at 1970 and at ``never``.
+  /// The instant `duration` later, or earlier where it is negative; held at 1970 and at ``never``.
   public func advanced(by duration: Duration) -> WallTime {
     WallTime(nanosecondsSince1970: nanosecondsSince1970.nanoseconds(advancedBy: duration))
   }
 
-  /// The time from this moment to `other`, negative when that is earlier.
+  /// The time from this instant to `other`, negative when that is earlier.
   public func duration(to other: WallTime) -> Duration { nanosecondsSince1970.span(to: other.nanosecondsSince1970) }
 
   public static func < (left: WallTime, right: WallTime) -> Bool {

@@ -61,8 +61,8 @@ public final class WrappingScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    base.schedule(at: moment, wrapped(action))
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    base.schedule(at: instant, wrapped(action))
   }
 
   @discardableResult

@@ -13,7 +13,7 @@
 ///
 /// 1. One access takes the lock once. Two accesses are two: use ``withLock(_:)`` where they belong together.
 /// 2. Under the lock runs what has access to the value in its place: a closure given to ``withLock(_:)``, ``read(_:)`` or
-///    ``write(_:)``; the operator, method or accessor that changes the value in place (`x += 1`, `x.append(1)`, `x.name = "a"`, and
+///    ``write(_:)->_``; the operator, method or accessor that changes the value in place (`x += 1`, `x.append(1)`, `x.name = "a"`, and
 ///    what those let go of); and, where the value is an object, the accessors of its properties that `$x.name` reads and sets.
 ///    Touching the same value from inside stops the process with a message, since the lock is not recursive.
 /// 3. Everything else of yours stays outside: what stands on the right of an assignment or of `+=`, and the arguments of a method, which

@@ -41,7 +41,7 @@ void ctest_die_unlock_of_unlocked(void);
 void ctest_die_assert_owner(void);
 void ctest_die_assert_not_owner(void);
 
-// MARK: misfortunes: forks
+// MARK: forks
 
 ctest_failure ctest_fork_keeps_owner(void);
 ctest_failure ctest_fork_lock_of_another(void);
@@ -52,10 +52,10 @@ ctest_failure ctest_fork_clocks(void);
 ctest_failure ctest_fork_on_the_way(void);
 ctest_failure ctest_fork_sleepers(void);
 ctest_failure ctest_fork_storm(int forks);
-ctest_failure ctest_fork_thread_is_left(void);
-ctest_failure ctest_fork_pool_is_left(void);
-ctest_failure ctest_fork_queue_is_left(bool is_busy);
-ctest_failure ctest_fork_job_is_left(void);
+ctest_failure ctest_fork_thread_is_orphaned(void);
+ctest_failure ctest_fork_pool_is_orphaned(void);
+ctest_failure ctest_fork_queue_is_orphaned(bool is_busy);
+ctest_failure ctest_fork_job_is_orphaned(void);
 ctest_failure ctest_fork_gives_up(void);
 ctest_failure ctest_fork_worker_returns(bool on_queue);
 ctest_failure ctest_fork_thread_goes_on(void);
@@ -65,7 +65,7 @@ ctest_failure ctest_fork_calls(void (*body)(void *context), void *context, const
 /// Lets the child fail.
 void ctest_fork_fail(const char *text);
 
-// MARK: misfortunes: a thread's end
+// MARK: thread exit
 
 ctest_failure ctest_end_waited_for(int rounds);
 ctest_failure ctest_end_nested(void);
@@ -90,7 +90,7 @@ ctest_failure ctest_unwind_without_memory(bool (*fail_allocation)(int64_t number
 ctest_failure ctest_fiber_trampoline(bool is_fiber_higher);
 ctest_failure ctest_fiber_current(bool is_fiber_higher);
 
-// MARK: misfortunes: cancellation, signals, no memory
+// MARK: cancellation, signals, no memory
 
 ctest_failure ctest_cancel_in_waits(void);
 ctest_failure ctest_cancel_in_jobs(void);
@@ -103,7 +103,7 @@ ctest_failure ctest_memory_pool_comes_back(void);
 /// Keeps the process, which is not root's any more then, from starting threads, or lets it again. Returns whether that was done.
 bool ctest_forbid_threads(bool forbids);
 
-// MARK: misfortunes: the surroundings
+// MARK: the environment
 
 ctest_failure ctest_env_owner_ended(void);
 ctest_failure ctest_env_owner_is_slow(void);
@@ -111,18 +111,19 @@ ctest_failure ctest_env_processors(void);
 ctest_failure ctest_env_least_stack(void);
 ctest_failure ctest_env_stray_descriptors(void);
 ctest_failure ctest_env_fork_when_full(void);
-ctest_failure ctest_env_submits_in_handler(bool on_poller);
+ctest_failure ctest_env_submits_in_handler(bool on_poller, int signals); ///< `signals`: at most 400
 ctest_failure ctest_env_locks_in_handler(void);
 ctest_failure ctest_env_signal_masks(void);
 ctest_failure ctest_env_root_given_up(void); ///< where the process is root's
 
 // MARK: job
 
-ctest_failure ctest_job_exactly_once(int cancellers, int rounds, uint64_t seed);
+ctest_failure ctest_job_exactly_once(int cancellers, int jobs, int rounds,
+                                     uint64_t seed); ///< `jobs`: at most 256 a round
 ctest_failure ctest_job_cancel_drops_first(void);
 ctest_failure ctest_job_release_follows_drop(int rounds);
 ctest_failure ctest_job_cancel_and_wait(int rounds);
-ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds);
+ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds, int looks);
 ctest_failure ctest_job_resubmits_itself(int times);
 ctest_failure ctest_job_cancel_of_idle(void);
 ctest_failure ctest_job_freed_after_wait(int rounds);
@@ -139,7 +140,7 @@ void ctest_die_submit_twice(void);
 
 ctest_failure ctest_mpsc_order(int producers, int jobs);
 ctest_failure ctest_mpsc_one_wake_for_a_park(int producers, int rounds, uint64_t seed);
-ctest_failure ctest_mpsc_poke_is_seen(int rounds, uint64_t seed);
+ctest_failure ctest_mpsc_notify_is_seen(int rounds, uint64_t seed);
 ctest_failure ctest_mpsc_close_races_push(int producers, int rounds, uint64_t seed);
 ctest_failure ctest_mpsc_states(void);
 
@@ -218,7 +219,7 @@ ctest_failure ctest_host_timers(int timers, uint64_t seed);
 ctest_failure ctest_host_idle(int milliseconds);
 ctest_failure ctest_host_without_descriptors(void);
 ctest_failure ctest_loop_free(void);
-ctest_failure ctest_loop_free_husks(void);
+ctest_failure ctest_loop_free_cancelled(void);
 ctest_failure ctest_loop_run_through(void);
 ctest_failure ctest_loop_taken_over(void);
 
@@ -348,13 +349,13 @@ void ctest_die_virtual(int where); ///< 0 in an advance, 1 in a run
 
 ctest_failure ctest_pool_once(int submitters, int jobs, int workers);
 ctest_failure ctest_pool_wakes(int rounds, uint64_t seed);
-ctest_failure ctest_pool_on_one_processor(void);
+ctest_failure ctest_pool_on_one_processor(int jobs);
 ctest_failure ctest_pool_batch(int batches);
 ctest_failure ctest_pool_priorities(void);
 ctest_failure ctest_pool_aging(void);
 ctest_failure ctest_pool_nice(void);
 ctest_failure ctest_pool_timers(int count, uint64_t seed);
-ctest_failure ctest_pool_blocking_hint(int rounds);
+ctest_failure ctest_pool_says_it_blocks(int rounds);
 ctest_failure ctest_pool_stall(int workers, int rounds, int limit_ms);
 ctest_failure ctest_pool_cap(void);
 ctest_failure ctest_pool_idle(int milliseconds);

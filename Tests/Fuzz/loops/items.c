@@ -166,7 +166,7 @@ void item_submit(item *item, int at, bool is_timed) {
   uint64_t order = item->order = ++last_order;
   item->submitted++;
   item->is_timed = is_timed;
-  set_deadline(item, is_timed ? fuzz_moment(fuzz_now) : 0);
+  set_deadline(item, is_timed ? fuzz_instant(fuzz_now) : 0);
   item->leeway = is_timed && fuzz_below(3) == 0 ? fuzz_span() : 0;
   if (place_is_queue(at)) loop_of(item)->is_quiet = false;
   if (is_timed)
@@ -178,7 +178,7 @@ void item_submit(item *item, int at, bool is_timed) {
 }
 
 void item_rearm(item *item, int at) {
-  csched_time deadline = fuzz_moment(fuzz_now);
+  csched_time deadline = fuzz_instant(fuzz_now);
   bool may_be_here =
       is_pending(item) || item->state == DROPS; // a cancelled one waits on, if only its job was cancelled
   bool is_here = may_be_here && item->is_timed && places[item->place].loop == at;

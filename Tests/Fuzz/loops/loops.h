@@ -1,4 +1,4 @@
-// The model of the target "loops": items (jobs and timers) and places (loops, and the queues that stand on them).
+// The model of the target "loops": items (jobs and timers) and places (loops, and the queues on them).
 // Depends on: fuzz.h.
 #pragma once
 
@@ -48,7 +48,7 @@ void item_check(const item *item);
 void item_check_end(const item *item);
 /// Returns: whether it surely waits among a loop's timers.
 bool item_is_among_timers(const item *item);
-/// Returns: the latest moment at which its loop must wake for it.
+/// Returns: the latest instant at which its loop must wake for it.
 csched_time item_latest(const item *item);
 /// Returns: whether a run of its loop would come past it now, for sure.
 bool item_can_go_on(const item *item);
@@ -58,9 +58,9 @@ bool item_can_go_on(const item *item);
 typedef struct place {
   bool exists;       ///< its handle may be used; items may be there after it
   bool is_destroyed; ///< csched_serial_destroy has been called
-  int loop;          ///< that it is, or stands on
-  int base;          ///< on which it stands; NOWHERE: it is a loop
-  int bottom;        ///< the queue of its tree that stands on the loop; itself where it is a loop
+  int loop;          ///< that it is, or that is its lowest base
+  int base;          ///< its target; NOWHERE: it is a loop
+  int bottom;        ///< the queue of its tree whose base is the loop; itself where it is a loop
   csched_target *target;
   csched_serial *queue;
   int suspensions;
@@ -89,11 +89,11 @@ int place_new(int loop, int base);
 /// Returns: how many more there can be.
 int place_left(void);
 static inline bool place_is_queue(int at) { return places[at].base != NOWHERE; }
-/// Returns: whether a queue that exists stands on it.
+/// Returns: whether it is the base of a queue that exists.
 bool place_is_base(int at);
 /// Returns: whether work of this queue, or of another one of its tree, is on the stack.
 bool place_is_held(int at);
-/// Returns: whether it is suspended, or one is on which it stands.
+/// Returns: whether it, or one of its bases, is suspended.
 bool place_is_suspended(int at);
 /// Returns: a place that exists, chosen by the input; NOWHERE if there is none.
 int place_any(void);

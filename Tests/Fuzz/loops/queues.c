@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-// MARK: life
+// MARK: create and destroy
 
 static void keep_owner(void *owner) { ((place *)owner)->kept++; }
 static void let_owner_go(void *owner) {

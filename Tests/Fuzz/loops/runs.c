@@ -24,8 +24,8 @@ static const frame *innermost_of(int at) {
 static void check_timer(const item *item, csched_time deadline) {
   if (item->state != WAITS || !item->is_timed || item->deadline == CSCHED_FOREVER) return;
   if (place_is_queue(item->place) && item->deadline <= fuzz_now) return; // it may have come to its queue
-  REQUIRE(item_latest(item) >= deadline, "it would sleep until %llu, and oversleep item %d",
-          (unsigned long long)deadline, item_number(item));
+  REQUIRE(item_latest(item) >= deadline, "it would sleep until %llu, and miss item %d", (unsigned long long)deadline,
+          item_number(item));
 }
 
 static void check_sleep(csched_time deadline) {

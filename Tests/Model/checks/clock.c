@@ -1,5 +1,5 @@
 // clock.c: CL1, CL2, CL4 to CL6, CL8; delivery.c; clock_carry.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
-// the clocks' thread, too; what is overslept is a deadlock, or comes an age too late.
+// the clocks' thread, too; a missed wake is a deadlock, or comes an age too late.
 
 #include "../engine/model.h"
 
@@ -424,12 +424,12 @@ const model_check clock_checks[] = {
     {"clock: set back before the deadline, or on the way to the look", set_back, all_ran},             // CL1, CL2
     {"clock: set past the deadline and back again", set_twice, all_ran},                               // CL1, CL2
     {"clock: two clocks, and a suspension", suspended, all_ran},                                       // CL1, CL2
-    {"clock: an earlier moment beside a later one", against_an_age, none_lost},                        // CL2
-    {"clock: equal moments come in order", equal, in_order},                                           // CL6
+    {"clock: an earlier instant beside a later one", against_an_age, none_lost},                       // CL2
+    {"clock: equal instants come in order", equal, in_order},                                          // CL6
     {"clock: one that floods its clock does not keep the other waiting", beside_a_flood, not_starved}, // CL8
     {"clock: two first submissions start one thread", two_starts, all_ran},                            // CL2, CL4
     {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},                  // CL5
-    {"clock: cancelled far from its moment: gone at once", cancel_far, one_dropped},                   // CL5
+    {"clock: cancelled far from its instant: gone at once", cancel_far, one_dropped},                  // CL5
     {"clock: the target refuses: dropped", target_refuses, one_dropped},                               // CL5
     {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},                    // CL4
     {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran}, // CL2, CL5, DV1, DV2

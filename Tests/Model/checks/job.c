@@ -134,7 +134,7 @@ static void resubmit_and_see(void) {
 }
 static void outstanding(void) {
   if (again == 1 && dropped == 0) csched_job_discard_(&job);
-  else if (dropped == 1 && released == 0) csched_job_perform_(&job); // the husk
+  else if (dropped == 1 && released == 0) csched_job_perform_(&job); // the cancelled entry
   model_assert(released == 1);
 }
 
@@ -162,7 +162,7 @@ static void submit_against_cancel(void) {
 }
 static void dropped_once(void) { model_assert(dropped == 1 && ran == 0); }
 
-// Who finds it idle may use it again: all is over, by run, drop, or husk.
+// Who finds it idle may use it again: all is over, by run, drop, or the release of a cancelled entry.
 static const csched_job_type unreleased = {run, drop, NULL};
 static void wait_until_idle(void *unused) {
   (void)unused;

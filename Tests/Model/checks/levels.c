@@ -155,7 +155,7 @@ static void look_by_sync(void) {
 }
 static void (*look)(void);
 
-// The queue stands on a target that anybody may run.
+// The queue's base is a target that anybody may run.
 static struct {
   csched_target target;
   csched_lock lock;

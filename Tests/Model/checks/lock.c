@@ -96,7 +96,8 @@ static void held_long(void) {
 static void all_left(int sections) {
   model_assert(entered + timed_out == sections && guarded.value == entered);
   model_assert(lock.owner == 0);
-  for (int i = 0; i < CSCHED_LOCK_HINTS_; i++) model_assert(csched_lock_hints_[i].word == 0); // nothing is left behind
+  for (int i = 0; i < CSCHED_LOCK_WAITER_FLAGS_; i++)
+    model_assert(csched_lock_waiter_flags_[i].word == 0); // nothing is left behind
 }
 
 // MARK: buckets
@@ -126,7 +127,7 @@ static void one_bucket(void) {
 }
 static void bucket_left(void) {
   for (int i = 0; i < SHARED; i++) model_assert(owned[i].value == 2 && shared[i].lock.owner == 0);
-  for (int i = 0; i < CSCHED_LOCK_HINTS_; i++) model_assert(csched_lock_hints_[i].word == 0);
+  for (int i = 0; i < CSCHED_LOCK_WAITER_FLAGS_; i++) model_assert(csched_lock_waiter_flags_[i].word == 0);
 }
 
 static void use_bucket(void *unused) {
@@ -262,7 +263,7 @@ static void unlock_as_the_first(void *unused) {
 static void stopped_for_ended(void) {
   model_assert(model_panics() == (entered == 0));
   csched_buckets_forget_();
-  memset(csched_lock_hints_, 0, sizeof csched_lock_hints_);
+  memset(csched_lock_waiter_flags_, 0, sizeof csched_lock_waiter_flags_);
 }
 
 static void expect_looks(void) {
@@ -305,7 +306,7 @@ static void number_taken(void) {
 static void one_section(void) { all_left(1); }
 
 // One that is awake gives up while another sleeps: it takes the owner's wake with it, unless it looks again.
-static void lock_for_a_moment(void *unused) {
+static void lock_briefly(void *unused) {
   (void)unused;
   csched_time start = csched_now(), step = csched_now() - start;
   if (csched_lock_lock_until(&lock, start + 3 * step + step / 2)) {
@@ -319,7 +320,7 @@ static void given_up_awake(void) {
   reset();
   model_spawn(lock_once, NULL);
   model_spawn(lock_once, NULL);
-  model_spawn(lock_for_a_moment, NULL);
+  model_spawn(lock_briefly, NULL);
 }
 static void three_sections(void) { all_left(3); }
 

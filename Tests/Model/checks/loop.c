@@ -185,7 +185,7 @@ static void in_a_batch(void) {
   destroy();
 }
 
-// Timers that ask for a moment that has passed, again and again, and a job that comes while the first of them runs.
+// Timers that ask for an instant that has passed, again and again, and a job that comes while the first of them runs.
 static void ask_for_the_past(csched_job *job) {
   if (counted++ == 0) {
     csched_job_init(&jobs[0], &looking, NULL);
@@ -290,23 +290,23 @@ static void closed_with_many_due(void) {
 
 // MARK: equal deadlines, one way and the other
 
-static csched_time moment;
+static csched_time instant;
 static void
 come_late(csched_job *job) { // the one with the first run has another before it in the timers, the second has not
   csched_timer *late = job == &timers[0].job ? &many[0] : &many[1];
-  csched_loop_submit_at(loop, late, moment);
+  csched_loop_submit_at(loop, late, instant);
 }
 static const csched_job_type bringing = {come_late, drop, NULL};
 static csched_job_type noting;
 static void bring_two(void *unused) {
   (void)unused;
   begin_batches();
-  moment = csched_time_after(csched_now(), SOON);
+  instant = csched_time_after(csched_now(), SOON);
   noting = (csched_job_type){note, drop, NULL};
   for (intptr_t i = 0; i < 2; i++) {
     csched_timer_init(&timers[i], &bringing, NULL);
     csched_timer_init(&many[i], &noting, (void *)i);
-    csched_loop_submit_at(loop, &timers[i], moment);
+    csched_loop_submit_at(loop, &timers[i], instant);
   }
   csched_nap_(2 * SOON);
   while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
@@ -321,15 +321,15 @@ static void first_first(void) {
   destroy();
 }
 
-// To a queue that stands on the loop: the first may be on its way there when the second comes late.
+// To a queue on the loop: the first may be on its way there when the second comes late.
 static void submit_two_at(void *unused) {
   (void)unused;
-  for (int i = 0; i < 2; i++) csched_serial_submit_at(queue, &many[i], moment, 0);
+  for (int i = 0; i < 2; i++) csched_serial_submit_at(queue, &many[i], instant, 0);
 }
 static void run_queue(void *unused) {
   (void)unused;
   begin_batches();
-  moment = csched_time_after(csched_now(), 20000);
+  instant = csched_time_after(csched_now(), 20000);
   noting = (csched_job_type){note, drop, NULL};
   for (intptr_t i = 0; i < 2; i++) csched_timer_init(&many[i], &noting, (void *)i);
   model_spawn(submit_two_at, NULL);
@@ -341,8 +341,8 @@ static void passing_on_a_queue(void) {
   model_spawn(run_queue, NULL);
 }
 
-// Two of this thread, which come late, and two of another one, whose moment is earlier: the first of those may come in when its
-// moment has passed already. This thread's come at the end of a batch, or in the middle.
+// Two of this thread, which come late, and two of another one, whose instant is earlier: the first of those may come in when its
+// instant has passed already. This thread's come at the end of a batch, or in the middle.
 static csched_time earlier;
 static void submit_earlier(void *unused) {
   (void)unused;
@@ -350,8 +350,8 @@ static void submit_earlier(void *unused) {
 }
 static void come_both_late(csched_job *unused) {
   (void)unused;
-  while ((moment = csched_now()) < earlier) {} // others may stand still meanwhile, which a nap would not allow
-  for (int i = 0; i < 2; i++) csched_loop_submit_at(loop, &many[i], moment);
+  while ((instant = csched_now()) < earlier) {} // others may stand still meanwhile, which a nap would not allow
+  for (int i = 0; i < 2; i++) csched_loop_submit_at(loop, &many[i], instant);
 }
 static const csched_job_type bringing_both = {come_both_late, drop, NULL};
 static void run_two_late(void *fillers) {

@@ -1,4 +1,4 @@
-// pool.c, pool_idle.c, pool_keeper.c, fork_join.c. Small pools: as many threads as workers, so that the keeper has nothing to do, unless
+// pool.c, pool_idle.c, pool_monitor.c, fork_join.c. Small pools: as many threads as workers, so that the monitor has nothing to do, unless
 // the check is about it.
 
 #include "../engine/model.h"
@@ -345,7 +345,7 @@ static void blocked_and_replaced(void *unused) {
   submit((void *)2);
   end(CSCHED_STOP_RUN);
 }
-static void hinted(void) {
+static void said_so(void) {
   reset();
   model_spawn(blocked_and_replaced, NULL);
 }
@@ -399,7 +399,7 @@ static void comes_back(void) {
   model_spawn(come_back, NULL);
 }
 
-// MARK: the end
+// MARK: stop and join
 
 static void stop_with(void *policy) {
   model_write(&last_words, 1);
@@ -605,7 +605,7 @@ static void stop_against_timer(void *unused) {
   model_spawn(submit_timer, NULL);
   model_spawn(stop_with, NULL);
   model_assert(csched_pool_join(pool) == 0);
-  if (csched_load_acquire(&met) == 1) model_assert(count(&dropped) == 1); // the keeper has ended, too
+  if (csched_load_acquire(&met) == 1) model_assert(count(&dropped) == 1); // the monitor has ended, too
 }
 static void timer_refused(void) {
   reset();
@@ -641,15 +641,15 @@ static void delayed(void) {
   model_spawn(keep_time, NULL);
 }
 
-// MARK: targets of the user's, and what the keeper does not do itself
+// MARK: targets of the user's, and what the monitor does not do itself
 
 static csched_target users[2];
 static csched_timer carried[4];
 static model_cell busy[2]; // of each target: it is called by one at a time
 static uint32_t order[4], ordered, dropped_carried;
-static csched_time moment;
+static csched_time instant;
 
-static bool is_allowed_here(void) { return !csched_pool_is_keeper_(pool); }
+static bool is_allowed_here(void) { return !csched_pool_is_monitor_(pool); }
 static int deliver_by_user(csched_target *target, csched_job *job) {
   model_assert(is_allowed_here());
   model_cell *cell = &busy[target - users];
@@ -680,9 +680,9 @@ static void release_carried(csched_job *job) {
 static const csched_job_type carried_type = {run_carried, drop_carried, release_carried};
 static void begin_carried(size_t workers) {
   make(workers, workers);
-  moment = csched_time_after(csched_now(), 50000);
+  instant = csched_time_after(csched_now(), 50000);
 }
-static void submit_carried(int i, int user) { csched_target_submit_at(&users[user], &carried[i], moment, 0); }
+static void submit_carried(int i, int user) { csched_target_submit_at(&users[user], &carried[i], instant, 0); }
 static void prepare_carried(void (*body)(void *), void *context) {
   reset();
   for (int i = 0; i < 2; i++) {
@@ -826,14 +826,14 @@ static void once_each(void) {
   csched_pool_destroy(pool);
 }
 
-// One that is due, one that is not, and one for a queue: whoever drops them, it is not the keeper.
+// One that is due, one that is not, and one for a queue: whoever drops them, it is not the monitor.
 static csched_serial *queue;
 static void stop_with_all(void *policy) {
   begin_carried(1);
   model_assert(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)) == 0);
   submit_carried(0, 0);
   csched_target_submit_at(&users[1], &carried[1], CSCHED_FOREVER, 0);
-  csched_serial_submit_at(queue, &carried[2], moment, 0);
+  csched_serial_submit_at(queue, &carried[2], instant, 0);
   csched_nap_(40000);
   end(policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
 }
@@ -987,9 +987,9 @@ const model_check pool_checks[] = {
     {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},               // F1, F2
     {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},                             // F1, F2
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
-    {"pool: a worker that blocks is replaced", hinted, all_three_ran},                                    // F3, K3, C3
-    {"pool keeper: one that blocks without a word is found out", found_out, all_three_ran},               // F3, K1, K3
-    {"pool keeper: a thread that could not start is tried again", comes_back, all_three_ran},             // K1, F3
+    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                                   // F3, K3, C3
+    {"pool monitor: one that blocks without a word is found out", found_out, all_three_ran},              // F3, K1, K3
+    {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran},            // K1, F3
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7
@@ -997,18 +997,18 @@ const model_check pool_checks[] = {
     {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
     {"pool end: a join that began before the stop sees what the stopper did", joined_before_stop, destroy_unused}, // X3
     {"pool fork: a queued job and a fork at a time, a worker for each", queued_and_forked,
-     all_three_ran},                                                                                  // F1, F2, C1, D2
-    {"pool keeper: a timer is delivered, a far one dropped", delayed, two_ran},                       // X1, K4
-    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                      // CR1, CR2, K5
-    {"pool carry: one target's, the second late", pair, one_after_the_other},                         // CR2, DV4
-    {"pool carry: the second late, the first delivered", late_pair, one_after_the_other},             // DV4
-    {"pool carry: three of one target, and one of another", three, three_in_order},                   // CR1, CR2
-    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                      // CR1, X1
-    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},             // CR1, CR2, CR3
-    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},    // CR1
-    {"pool carry: stopped to run: the keeper drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, CR1
-    {"pool carry: stopped to drop: the keeper drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, CR1
-    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                     // D1, D3
+     all_three_ran},                                                                                   // F1, F2, C1, D2
+    {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},                       // X1, K4
+    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                       // CR1, CR2, K5
+    {"pool carry: one target's, the second late", pair, one_after_the_other},                          // CR2, DV4
+    {"pool carry: the second late, the first delivered", late_pair, one_after_the_other},              // DV4
+    {"pool carry: three of one target, and one of another", three, three_in_order},                    // CR1, CR2
+    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                       // CR1, X1
+    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},              // CR1, CR2, CR3
+    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},     // CR1
+    {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, CR1
+    {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, CR1
+    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                      // D1, D3
     {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                             // D2, D3, F1, C2
     {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                             // F2, D1, D2
     {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},         // F1, C1

@@ -157,7 +157,7 @@ static void one_wake(void) { model_assert(wakes_owed == parks); }
 
 const model_check queue_checks[] = {
     {"queue: every job once, in order, exactly one wake for a park", all_consumed, each_once}, // Q1, Q3, Q4
-    {"queue: a poke is seen after a park", flag_set, one_wake},                                // Q5
+    {"queue: a notify is seen after a park", flag_set, one_wake},                              // Q5
     {"queue: a push beside close is popped or refused", closed, popped_or_refused},            // Q6
     {"queue: one push against one park", single, one_popped},                                  // Q1, Q3, Q4
     {"queue: a frozen producer holds nobody up", frozen, in_order},                            // Q2

@@ -180,7 +180,7 @@ static void synced(void) {
   model_spawn(sync_once, NULL);
   model_spawn(submit_one, NULL);
 }
-static void three_turns(void) { model_assert(ran == 1 && owned.value == 3); }
+static void three_ran(void) { model_assert(ran == 1 && owned.value == 3); }
 
 // Two queues whose jobs wait for each other.
 static int results[2];
@@ -245,7 +245,7 @@ const model_check serial_checks[] = {
     {"serial: two submitters, two threads: one at a time, in order", submitted, all_in_order}, // S1, S2, S5
     {"serial: suspend and resume against submissions", suspended, both},                       // S3
     {"serial: a suspended queue begins nothing", held_back, both},                             // S3
-    {"serial: sync, inline or in line, is one of the turns", synced, three_turns},             // S1, S7
+    {"serial: sync, inline or in line, is one of the queue's jobs", synced, three_ran},        // S1, S7
     {"serial: queues that wait for each other are told", crossed, one_reported},               // S7
     {"serial: a base that refuses", refused, run_or_dropped},                                  // S6
     {"serial: resume without suspend stops the process", resumed_for_nothing, stopped},        // S3

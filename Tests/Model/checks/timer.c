@@ -59,7 +59,7 @@ static void own_a_moving_timer(void *first) {
   csched_time due = first == NULL ? CSCHED_FOREVER : csched_time_after(csched_now(), 30000);
   answer(csched_thread_submit_at(thread, &timer, due));
   model_spawn(move_timer, NULL);
-  csched_thread_join(thread); // never, if the timer is overslept
+  csched_thread_join(thread); // never, if the wake is missed
   model_assert(ran == 1);
 }
 static void moved_near(void) {
@@ -169,29 +169,29 @@ static void gone(void) {
   model_assert(owners[0].pending == 0 && csched_timers_pop_(&owners[0], CSCHED_FOREVER) == NULL);
 }
 
-// A husk that has made the wake earlier, and another timer between that and the old one: whoever sleeps is told of one of the two.
-static csched_timer husk, far_one;
-static void cancel_husk(void *unused) {
+// A cancelled entry that has made the wake earlier, and another timer between that and the old one: whoever sleeps is told of one of the two.
+static csched_timer early_one, far_one;
+static void cancel_early(void *unused) {
   (void)unused;
-  csched_timer_cancel(&husk);
+  csched_timer_cancel(&early_one);
 }
 static csched_time told(csched_timer *each, csched_time deadline, csched_time until) {
   csched_job_submitted_(&each->job, "told");
   csched_timer_added added = csched_timers_add_(&owners[0], each, deadline, 0);
   return added == CSCHED_TIMER_ADDED_FIRST ? csched_load_relaxed(&owners[0].wake) : until;
 }
-static void add_beside_a_husk(void *unused) {
+static void add_beside_cancelled(void *unused) {
   (void)unused;
   csched_time until = told(&far_one, 1000, CSCHED_FOREVER);
-  until = told(&husk, 20, until);
+  until = told(&early_one, 20, until);
   until = told(&timer, 40, until);
   model_assert(until <= 40);
 }
-static void beside_a_husk(void) {
-  begin(add_beside_a_husk, NULL);
-  csched_timer_init(&husk, &counted, NULL);
+static void beside_cancelled(void) {
+  begin(add_beside_cancelled, NULL);
+  csched_timer_init(&early_one, &counted, NULL);
   csched_timer_init(&far_one, &counted, NULL);
-  model_spawn(cancel_husk, NULL);
+  model_spawn(cancel_early, NULL);
 }
 static void all_given_back(void) {
   for (csched_timer *left; (left = csched_timers_pop_(&owners[0], CSCHED_FOREVER)) != NULL;)
@@ -329,7 +329,7 @@ const model_check timer_checks[] = {
     {"timer: cancelled on its way in: it does not stay", cancelled_near, gone},                              // W5, W8
     {"timer: cancelled on its way to the end of time: it does not stay", cancelled_far, gone},               // W5, W8
     {"timer: cancelled once, submitted again: the second one stays", enter_again, second_stays},             // W5, W8
-    {"timer: beside a husk that came first: its wake is told", beside_a_husk, all_given_back},               // W4, W8
+    {"timer: beside a cancelled entry that came first: its wake is told", beside_cancelled, all_given_back}, // W4, W8
     {"timer: late elsewhere, its first owner gone, under its cancel", late_elsewhere, run_or_dropped},       // W6
     {"timer: late elsewhere after a run, its first owner gone", late_after_run, run_or_dropped},             // W6
     {"timer: on its way elsewhere, its first owner gone, under its cancel", to_another, run_or_dropped},     // W6, W8

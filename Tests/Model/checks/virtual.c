@@ -1,4 +1,4 @@
-// virtual.c: VT1 to VT6, VT8, with its own timers, and with a queue that stands on it.
+// virtual.c: VT1 to VT6, VT8, with its own timers, and with a queue whose base it is.
 
 #include "../engine/model.h"
 

@@ -1,7 +1,7 @@
 /*
 The lock of core/lock.c and include/CScheduler/lock.h, with the buckets of core/parking.c.
 
-Modelled: the owner word; the hint word (SLEEPERS, and AWAKE as the number of a lock + 1); one bucket, its queue in
+Modelled: the owner word; the waiter flag (SLEEPERS, and AWAKE as the number of a lock + 1); one bucket, its queue in
   order and each sleeper's own word to sleep on; a store buffer for each thread, which holds the unlock's `owner = 0`
   (and what the lock guards) until it drains by itself, by the thread's own read-modify-write, or by another's heavy
   fence, which drains one thread after the other; giving up at a deadline; the hand-off; the end of the lock's and the
@@ -44,8 +44,8 @@ DEEP twice-timed: -DTHREADS=3 -DROUNDS=2 -DTIMED=1
 #define YOURS_AWAKE 4
 
 byte owner[LOCKS];
-bool sleepers; /* the hint's bit */
-byte awake;    /* the rest of the hint: 0, or the awake waiter's lock + 1 */
+bool sleepers; /* a bit of the waiter flag */
+byte awake;    /* the rest of it: 0, or the awake waiter's lock + 1 */
 
 byte queue[N]; /* the bucket's, oldest first */
 byte queue_length;
@@ -232,7 +232,7 @@ inline first(l, who) {
   }
 }
 
-/* The hint. */
+/* The waiter flag. */
 
 inline become_awake(l, result) {
   d_step {
@@ -434,7 +434,7 @@ inline lock_contended(l) {
 }
 
 inline unlock(l) {
-#ifdef MUTANT_HINT_BEFORE_OWNER
+#ifdef MUTANT_FLAG_BEFORE_OWNER
   has = (sleepers || awake != 0);
 #endif
   d_step {
@@ -445,7 +445,7 @@ inline unlock(l) {
 #ifdef NO_MEMBARRIER
   d_step { drain(me) } /* L2: light side, full where there is no membarrier */
 #endif
-#ifndef MUTANT_HINT_BEFORE_OWNER
+#ifndef MUTANT_FLAG_BEFORE_OWNER
   has = (sleepers || awake != 0); /* L2 */
 #endif
   if

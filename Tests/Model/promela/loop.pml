@@ -3,11 +3,11 @@ The loop of core/loop.c: how it sleeps, and how its runs end.
 
 Modelled: an outer run and the one that a job of it begins inside (the inner has an activation; the outer has too, but
   in `stop` and `stops`); their stop words, the stop of the innermost, an earlier timer, a close; each is written
-  first, then announced by a poke. Store buffers: of each stop word until its own poke or by itself; of the timer's
+  first, then announced by a notify. Store buffers: of each stop word until its own notify or by itself; of the timer's
   `earliest` and the unlock behind it; of the loop's `stopping = 0`, which the loop itself sees at once. The wake word
   and its futex.
-Abstracted: the queue (queue.pml) is one word: NULL, PARKED, a job, closed; poke, push, park and unpark are one step
-  each; time stands still while a timer that is due has not run, so that oversleeping is a deadlock; the spin before a
+Abstracted: the queue (queue.pml) is one word: NULL, PARKED, a job, closed; notify, push, park and unpark are one step
+  each; time stands still while a timer that is due has not run, so that a missed wake is a deadlock; the spin before a
   sleep; a close drops what is left; the timers' tree is two timers, its lock (lock.pml) a plain one; a futex does not
   return without reason; the memory is TSO.
 Bounds: two runs, one job, one new timer (and a later one that is there already), one stop for each activation, the
@@ -94,7 +94,7 @@ inline drain_clear() {
 inline announce(which) {
   d_step {
     parked = (head == PARKED);
-#ifdef MUTANT_POKE_ONLY_LOOKS
+#ifdef MUTANT_NOTIFY_ONLY_LOOKS
     if
     :: parked -> drain(which)
     :: else

@@ -1,15 +1,15 @@
 /*
 The idle protocol of core/pool_idle.c, with the workers' loop of core/pool_worker.c and the end of core/pool.c.
 
-Modelled: the crowd word's counts SEARCHING, IDLE and THREADS; the idle workers, the latest first; each one's signal; the
-  start of a second thread, and of one in the place of one that has left; picking: the hints, the consumer's half of the
+Modelled: the counts SEARCHING, IDLE and THREADS; the idle workers, the latest first; each one's signal; the
+  start of a second thread, and of one in the place of one that has left; picking: the racy looks, the consumer's half of the
   inbox, the end of a search and the look after it; going to sleep and the last look; the end: closing, ending, waking
   all, leaving. By mutants, what the fences keep in order: a push that others see late, as from a store buffer, and a look
-  that is made before the change of crowd that it follows in the text. With the fence, a push that is seen late is a later push.
+  that is made before the change of counts that it follows in the text. With the fence, a push that is seen late is a later push.
 Abstracted: one inbox, without order (queue.pml); what is done under `idle_lock` is one step, likewise a look under
-  `pick`; the looks at crowd before the lock and under it are one, because the first only skips; a worker that is taken
+  `pick`; the looks at counts before the lock and under it are one, because the first only skips; a worker that is taken
   and one that is signalled, because it can do nothing in between; a futex is its word; a thread can always be started.
-  Left out: BLOCKED and the keeper, forked jobs (a second place to look at), exits of long idle workers (F6).
+  Left out: BLOCKED and the monitor, forked jobs (a second place to look at), exits of long idle workers (F6).
 Bounds: two workers, and as many threads at the most, one at the start; two submitters with EACH jobs, one after the
   other or as a batch; one stop to run, not before all jobs have run, so that its wakes cannot stand in for a lost one.
   The jobs meet: the first to begin ends only when the second has begun, and so on; so both workers are needed, and a
@@ -27,7 +27,7 @@ DEEP stops: -DEACH=2 -DEARLY
 #define JOBS (2 * EACH)
 #define NOBODY 2
 
-byte searching = 1, idle, threads = 1; /* crowd */
+byte searching = 1, idle, threads = 1; /* counts */
 bool is_idle[WORKERS];
 byte latest; /* to become idle, if both are */
 bool signal[WORKERS];
@@ -38,7 +38,7 @@ bool is_searching[WORKERS];
 byte inbox;     /* pushed, not taken */
 byte unseen[2]; /* by a mutant: of these, what others do not see yet */
 byte taken;     /* the consumer's half */
-bool more;      /* the hint that it is not empty */
+bool more;      /* read racily: it is not empty */
 bool pick;      /* the lock of the consumer's side */
 
 bool closing, closed, over;
@@ -49,7 +49,7 @@ byte accepted, begun, ran;
 byte finished;
 
 #define visible (inbox > unseen[0] + unseen[1])
-#define is_hinted (more || visible)
+#define seems_busy (more || visible)
 #define is_queued (taken != 0 || visible)
 #define must_end (closing && ending != 1)
 
@@ -126,7 +126,7 @@ proctype submitter(byte s) {
        unseen[s]++;
        left--;
 #endif
-#ifndef MUTANT_NO_FENCE_BEFORE_CROWD
+#ifndef MUTANT_NO_FENCE_BEFORE_COUNTS
        unseen[s] = 0 /* F1 */
 #endif
      }
@@ -184,8 +184,8 @@ proctype worker(byte me) {
 end:
   atomic { started[me] -> started[me] = false; is_searching[me] = true }
   do
-  :: is_hinted ->
-     d_step { !pick -> /* F1: what is taken out is behind the lock until it is begun, or hinted at */
+  :: seems_busy ->
+     d_step { !pick -> /* F1: what is taken out is behind the lock until it is begun, or seen */
        found = true;
        if
        :: taken != 0 -> taken--
@@ -223,7 +223,7 @@ end:
 #endif
      :: else
      fi
-  :: !is_hinted && must_end -> /* X2 */
+  :: !seems_busy && must_end -> /* X2 */
      if
      :: d_step { ending == 0 -> ending = 1 }
         d_step { !pick -> closed = true; unseen[0] = 0; unseen[1] = 0; ending = 2 } /* X1, F5 */
@@ -249,14 +249,14 @@ end:
          goto end
        fi
      fi
-  :: !is_hinted && !must_end ->
+  :: !seems_busy && !must_end ->
      d_step {
        searching = (is_searching[me] -> searching : searching + 1);
        is_searching[me] = true
      }
      if
-     :: is_hinted
-     :: !is_hinted ->
+     :: seems_busy
+     :: !seems_busy ->
 #ifdef MUTANT_LOOKS_BEFORE_IDLE
        d_step { !pick -> found = is_queued || must_end }
        d_step { be_idle() }
@@ -267,7 +267,7 @@ end:
        d_step { !pick -> found = is_queued }
 #endif
 #ifdef MUTANT_LOOKS_WITHOUT_PICK
-       d_step { found = is_hinted || must_end }
+       d_step { found = seems_busy || must_end }
 #endif
 #ifdef MUTANT_NO_LAST_LOOK
        found = false;
@@ -308,7 +308,7 @@ end:
   od
 }
 
-#ifdef MUTANT_NO_FENCE_BEFORE_CROWD
+#ifdef MUTANT_NO_FENCE_BEFORE_COUNTS
 proctype memory() {
 end:
   do
@@ -320,7 +320,7 @@ end:
 
 init {
   atomic {
-#ifdef MUTANT_NO_FENCE_BEFORE_CROWD
+#ifdef MUTANT_NO_FENCE_BEFORE_COUNTS
     run memory();
 #endif
     has_slot[0] = true;

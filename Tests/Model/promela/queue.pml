@@ -3,14 +3,14 @@ The run queue of core/mpsc.c, with a consumer that parks and sleeps as the loop 
 
 Modelled: the head word (NULL, PARKED, a job; NULL and job also with the closed bit); a push's load, link and
   compare-and-exchange apart, so that it fails and tries again; take-all and turning round; the consumer's own list;
-  park, the look after it, unpark; the wake word and its futex; the poker's flag in its store buffer until that drains
-  by itself or by the poke.
-Abstracted: poke, close and take are their last, successful round; what only the consumer can see is one step; what a
+  park, the look after it, unpark; the wake word and its futex; the notifier's flag in its store buffer until that drains
+  by itself or by the notify.
+Abstracted: notify, close and take are their last, successful round; what only the consumer can see is one step; what a
   push stores before it publishes is stored with it, because nobody can look earlier; a futex does not return without
   reason; the memory is TSO, where each read-modify-write is a full fence: orders weaker than that are tried by
   mutants only.
-Bounds: PRODUCERS producers push PUSHES jobs each, with LAST_ONCE the last of them one only; one poker pokes once, one
-  closer closes: at any moment, or (chosen at the start) not before all jobs and the poke have been seen, so that its
+Bounds: PRODUCERS producers push PUSHES jobs each, with LAST_ONCE the last of them one only; one notifier notifies once, one
+  closer closes: at any moment, or (chosen at the start) not before all jobs and the notify have been seen, so that its
   wake cannot stand in for a lost one. In the run `again` a producer has one job only, which it pushes again when it has
   been popped: the head has one value twice.
 Checks: Q1 Q3 Q4 Q5 Q6; Q2 in that a producer may stop before and after each step while all others go on. A lost wake
@@ -18,9 +18,9 @@ Checks: Q1 Q3 Q4 Q5 Q6; Q2 in that a producer may stop before and after each ste
 
 RUN one: -DPRODUCERS=1 -DPUSHES=2
 RUN pushes: -DPRODUCERS=2 -DPUSHES=2 -DLAST_ONCE
-RUN again: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN -DNO_POKER
+RUN again: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN -DNO_NOTIFIER
 DEEP pushes-twice: -DPRODUCERS=2 -DPUSHES=2
-DEEP again-poked: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN
+DEEP again-notified: -DPRODUCERS=2 -DPUSHES=2 -DAGAIN
 DEEP three: -DPRODUCERS=2 -DPUSHES=3
 */
 
@@ -38,7 +38,7 @@ DEEP three: -DPRODUCERS=2 -DPUSHES=3
 byte head;  /* shared */
 byte wake;  /* the futex: 0, or 1 for a wake */
 bool asleep; /* in that futex */
-bool flag;  /* what the poker writes */
+bool flag;  /* what the notifier writes */
 bool flag_buffered;
 
 byte next[JOBS];
@@ -153,17 +153,17 @@ proctype producer(byte p) {
   finished++
 }
 
-proctype poker() {
+proctype notifier() {
   bool parked;
 
-#ifdef MUTANT_POKED_BEFORE_FLAG /* run: one */
+#ifdef MUTANT_NOTIFIED_BEFORE_FLAG /* run: one */
   skip;
 #else
   flag_buffered = true;
 #endif
   d_step { /* Q3, Q5 */
     parked = (head == PARKED);
-#ifdef MUTANT_POKE_ONLY_LOOKS /* run: one */
+#ifdef MUTANT_NOTIFY_ONLY_LOOKS /* run: one */
     if
     :: parked -> drain_flag()
     :: else
@@ -180,7 +180,7 @@ proctype poker() {
   :: parked -> wake_consumer()
   :: else
   fi;
-#ifdef MUTANT_POKED_BEFORE_FLAG
+#ifdef MUTANT_NOTIFIED_BEFORE_FLAG
   flag = true;
 #endif
   finished++
@@ -355,11 +355,11 @@ init {
     fi;
     run memory();
     run consumer();
-#ifdef NO_POKER
+#ifdef NO_NOTIFIER
     seen_flag = true;
     finished = 1;
 #else
-    run poker();
+    run notifier();
 #endif
     run closer();
     i = 0;

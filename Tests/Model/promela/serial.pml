@@ -2,18 +2,18 @@
 The serial queue of core/serial.c, on a base with two workers.
 
 Modelled: the inbox with its mark PARKED and its closed bit; the drain job, from its submission to its release; the hold
-  word; letting go of the queue, in all its steps; the parts in `owners`; sync, inline and in line; a base that refuses:
+  word; letting go of the queue, in all its steps; the references in `owners`; sync, inline and in line; a base that refuses:
   when the drain job is submitted, or, what it has already, when its turn comes; the end of the handle.
-Abstracted: a push, pop, poke, park and close are one step each (queue.pml), a compare-and-exchange loop is its last,
+Abstracted: a push, pop, notify, park and close are one step each (queue.pml), a compare-and-exchange loop is its last,
   successful round; the drain job is the base's only one, its state that of job.c without cancelling; the futex of a
   sync in line. For the orders there is no store buffer, but happens-before, of one thing: the consumer's half of the
   queue and what its jobs write. `known` has who knows of all that was done to it: the threads, and the words that carry
   it, released by one and acquired by another.
 Bounds: two submitters, of which the first submits FIRST jobs and the other one; one that suspends ROUNDS times, and
   each time resumes, but may leave the last one, after the sync, to the end of the handle; one sync, whose base may not
-  let it in; the drain job runs LENGTH jobs in a turn. The last of these to end destroys the handle.
+  let it in; the drain job runs LENGTH jobs in a batch. The last of these to end destroys the handle.
 Checks: S1 S2 S3 S5 S6, that a submitter's jobs begin in order, and that each is run or dropped once. What waits for ever
-  is a deadlock. Not S7; S4 only in that a turn that ends goes on. The base may refuse where REFUSE is defined.
+  is a deadlock. Not S7; S4 only in that a batch that ends goes on. The base may refuse where REFUSE is defined.
 
 RUN hold: -DFIRST=2 -DROUNDS=1 -DLENGTH=1
 RUN holds: -DFIRST=1 -DROUNDS=2 -DLENGTH=2
@@ -108,7 +108,7 @@ inline check_hold() {
   }
 }
 
-inline take_part() {
+inline take_reference() {
 #ifdef MUTANT_HOLDS_WITHOUT_A_PART
   skip
 #else
@@ -301,7 +301,7 @@ inline deliver(job) {
     fi
   }
   if
-  :: found -> found = false; take_part(); submit_drain() /* S2 */
+  :: found -> found = false; take_reference(); submit_drain() /* S2 */
   :: else
   fi;
   refused = false
@@ -385,7 +385,7 @@ proctype syncer() {
   byte job, me = SYNCER;
   bool found, refused;
 
-  d_step { /* S1: the poke */
+  d_step { /* S1: the notify */
     assert(!freed);
     found = parked;
     releases(HEAD);
@@ -396,7 +396,7 @@ proctype syncer() {
   }
   if
   :: found ->
-    take_part();
+    take_reference();
 #ifdef MUTANT_SYNC_IGNORES_SUSPENSION
     found = false;
 #else

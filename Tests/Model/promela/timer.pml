@@ -5,12 +5,12 @@ core/loop.c that sleeps for it and the job of core/job.c inside.
 Modelled: one timer, in all its stages: submitted and on its way in; waiting; due and on its way, through the queue that
   it is for; in the inbox, because it was late; running, where it may submit itself again, to the loop's own timers or
   to another loop's; cancelled at each of these; its state and owner; the lock of each loop's timers; `wake`, low
-  or not; the park, the look after it and the poke. The store buffer of whoever adds the timer, with the owner,
+  or not; the park, the look after it and the notify. The store buffer of whoever adds the timer, with the owner,
   `wake` and the unlock, in this order, until its next read-modify-write or another's heavy fence.
 Abstracted: the wheel and the tree are one deadline for this timer, and one for another that waits far behind it; `first`
   is `wake` (no leeway); who holds a lock all along is one step, but for adding; the queue (queue.pml) and the sleep
   (loop.pml) are one step for each of their operations, the futex is a word; time stands still while a timer that is due
-  has not been given back, so that oversleeping is a deadlock; the memory is TSO.
+  has not been given back, so that a missed wake is a deadlock; the memory is TSO.
 Bounds: one submitter, who submits the timer twice, the second time after the end of the first; CANCELLERS threads that
   cancel once each, one that moves the timer, one that closes; the timer submits itself again once. The first deadline is
   past, near or never, its own far, the last near.
@@ -77,8 +77,8 @@ inline release() {
   live = false
 }
 
-/* The one who has unlinked a husk: of it and its canceller, who comes last releases. */
-inline pass_husk() {
+/* The one who has unlinked a cancelled entry: of it and its canceller, who comes last releases. */
+inline pass_cancelled() {
   assert(state == DROPPING || state == CANCELLED);
   if
   :: state == DROPPING -> state = PASSED /* J3 */
@@ -90,7 +90,7 @@ inline discard() {
   d_step {
     if
     :: state == QUEUED -> drops++; state = IDLE; release() /* J1; that it is CANCELLED meanwhile nobody can tell */
-    :: else -> pass_husk()
+    :: else -> pass_cancelled()
     fi
   }
 }
@@ -152,7 +152,7 @@ inline add(l) {
 #endif
   :: else ->
 #ifdef MUTANT_LOOKS_BEFORE_IT_HAS_AN_OWNER
-    husk = (state == DROPPING || state == CANCELLED);
+    cancelled = (state == DROPPING || state == CANCELLED);
 #endif
     d_step {
       assert(owner == NOBODY && !in_inbox[0] && !in_inbox[LOOPS - 1]); /* W5 */
@@ -163,19 +163,19 @@ inline add(l) {
       is_wake_low[l] = (first -> false : is_wake_low[l])
     }
 #if !defined(MUTANT_ADD_DOES_NOT_LOOK) && !defined(MUTANT_LOOKS_BEFORE_IT_HAS_AN_OWNER)
-    husk = (state == DROPPING || state == CANCELLED); /* W8: no fence that costs anything */
+    cancelled = (state == DROPPING || state == CANCELLED); /* W8: no fence that costs anything */
 #endif
     d_step {
       if
-      :: husk -> drain(); leave(l); settle(l) /* the lock is still held: its unlock comes behind */
+      :: cancelled -> drain(); leave(l); settle(l) /* the lock is still held: its unlock comes behind */
       :: else
       fi;
       adding = l;
       unlock_buffered = true
     }
     if
-#ifdef MUTANT_HUSK_HIDES_ITS_WAKE /* run: move */
-    :: first && !husk -> announce(l)
+#ifdef MUTANT_CANCELLED_HIDES_ITS_WAKE /* run: move */
+    :: first && !cancelled -> announce(l)
 #else
     :: first ->
 #ifndef MUTANT_TIMER_NOT_ANNOUNCED
@@ -185,10 +185,10 @@ inline add(l) {
     :: else
     fi;
     if
-    :: husk -> discard() /* W8 */
+    :: cancelled -> discard() /* W8 */
     :: else
     fi;
-    husk = false;
+    cancelled = false;
     first = false
   fi
 }
@@ -340,7 +340,7 @@ proctype mover() {
 }
 
 proctype submitter() {
-  bool was_parked, refused, husk, first;
+  bool was_parked, refused, cancelled, first;
 
   if
   :: submit(0, 0)
@@ -371,7 +371,7 @@ inline perform(l) {
     ran = (state == QUEUED);
     if
     :: ran -> state = RUNNING; runs++ /* J1 */
-    :: else -> pass_husk()
+    :: else -> pass_cancelled()
     fi
   }
   if
@@ -417,7 +417,7 @@ inline pop(l) {
 
 proctype loop(byte l) {
   byte until;
-  bool was_parked, refused, husk, first, ran, popped;
+  bool was_parked, refused, cancelled, first, ran, popped;
 
   do
   :: closing[l] -> break

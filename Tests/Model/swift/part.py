@@ -16,9 +16,9 @@ WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Schedulers/PlainAction.swift", "Schedulers/ScheduledAction.swift", "Schedulers/PeriodicAction.swift", "Schedulers/ActionEnd.swift", "Schedulers/EndedAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
            "Schedulers/MonotonicTime.swift", "Schedulers/ImmediateSchedulerType.swift", "Schedulers/Cores/TargetCore.swift"]
-# What knows of the main loop: any target may stand on it. SchedulerType.swift names the last two.
+# What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, "Synchronization/Protected.swift", *(f"Schedulers/{name}.swift" for name in (
-    "SchedulerType", "SchedulerTarget", "BootTime", "WallTime", "MainScheduler", "Cores/MainCore", "Cores/StandingCore", "AnyScheduler",
+    "SchedulerType", "SchedulerTarget", "BootTime", "WallTime", "MainScheduler", "Cores/MainCore", "Cores/CurrentTag", "AnyScheduler",
     "VirtualTime/UnimplementedScheduler", "VirtualTime/Timeline"))]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",

@@ -92,7 +92,7 @@ import Testing
     #expect(await hits.count == 16)
   }
 
-  @Test("on a thread that serves others, and on workers that all wait") func places() throws {
+  @Test("on a thread that serves others, and on workers that all wait") func onBusyThreads() throws {
     let thread = try ThreadScheduler(), pool = ConcurrentScheduler(), log = Log<String>(), ended = Counter()
     thread.schedule {
       thread.schedule { log.add("served") }

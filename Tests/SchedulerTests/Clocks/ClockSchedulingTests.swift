@@ -3,20 +3,20 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// A way to name a moment by a clock, and to schedule an action for it.
-private struct ClockMoment: Sendable {
+/// A way to name an instant by a clock, and to schedule an action for it.
+private struct ClockInstant: Sendable {
   typealias Action = @Sendable () -> Void
   let schedule: @Sendable (_ delay: Duration, _ action: @escaping Action) -> any Disposable
   let isReached: @Sendable (_ delay: Duration) -> Bool
 
-  /// For a moment that has passed long since, and for one that never comes.
+  /// For an instant that has passed long since, and for one that never comes.
   let schedulePassed, scheduleNever: @Sendable (_ action: @escaping Action) -> any Disposable
 
   /// The ways that `scheduler` has, each counting from now.
-  static func all(of scheduler: any SchedulerType) -> [ClockMoment] {
+  static func all(of scheduler: any SchedulerType) -> [ClockInstant] {
     let start = scheduler.now
     var found = [
-      ClockMoment(
+      ClockInstant(
         schedule: { scheduler.schedule(at: start.advanced(by: $0), $1) },
         isReached: { scheduler.now >= start.advanced(by: $0) },
         schedulePassed: { scheduler.schedule(at: MonotonicTime(nanoseconds: 0), $0) },
@@ -25,22 +25,22 @@ private struct ClockMoment: Sendable {
     guard let target = scheduler as? SchedulerTarget else { return found }
     let wall = WallTime.now, boot = BootTime.now
     found += [
-      ClockMoment(
+      ClockInstant(
         schedule: { target.schedule(at: wall.advanced(by: $0), $1) },
         isReached: { WallTime.now >= wall.advanced(by: $0) },
         schedulePassed: { target.schedule(at: WallTime(secondsSince1970: -1), $0) },
         scheduleNever: { target.schedule(at: .never, $0) }),
-      ClockMoment(
+      ClockInstant(
         schedule: { target.schedule(at: wall.advanced(by: $0), leeway: .milliseconds(1), $1) },
         isReached: { WallTime.now >= wall.advanced(by: $0) },
         schedulePassed: { target.schedule(at: WallTime(secondsSince1970: 0), $0) },
         scheduleNever: { target.schedule(at: WallTime(secondsSince1970: .nan), $0) }),
-      ClockMoment(
+      ClockInstant(
         schedule: { target.schedule(at: boot.advanced(by: $0), $1) },
         isReached: { BootTime.now >= boot.advanced(by: $0) },
         schedulePassed: { target.schedule(at: BootTime(nanoseconds: 0), leeway: .seconds(-1), $0) },
         scheduleNever: { target.schedule(at: BootTime(nanoseconds: .max), leeway: .seconds(Int64.max), $0) }),
-      ClockMoment(
+      ClockInstant(
         schedule: { target.schedule(at: boot.advanced(by: $0), leeway: .milliseconds(1), $1) },
         isReached: { BootTime.now >= boot.advanced(by: $0) },
         schedulePassed: { target.schedule(at: BootTime(nanoseconds: 0), $0) },
@@ -50,30 +50,30 @@ private struct ClockMoment: Sendable {
   }
 }
 
-/// Moments of the wall clock and the boot clock, where a scheduler takes those: it is a ``SchedulerTarget`` then, which has a place to run
-/// work. The others, virtual time among them, have moments of one clock, their own, for which the same holds.
+/// Instants of the wall clock and the boot clock, where a scheduler takes those: it is a ``SchedulerTarget`` then. The
+/// others, virtual time among them, have instants of one clock, their own, for which the same holds.
 @Suite(.serialized, .nothingIsLeft) struct ClockSchedulingTests {
   @Test(
-    "an action for a moment of the wall clock or the boot clock runs there, never early",
+    "an action for an instant of the wall clock or the boot clock runs there, never early",
     arguments: SchedulerUnderTest.queued)
   func runs(_ test: SchedulerUnderTest) throws {
-    let (scheduler, current) = try test.makeBoth(), log = Log<Bool>(), moments = ClockMoment.all(of: scheduler)
-    for moment in moments {
-      _ = moment.schedule(.milliseconds(5)) {
-        log.add(moment.isReached(.milliseconds(5)) && Schedulers.current === current)
+    let (scheduler, current) = try test.makeBoth(), log = Log<Bool>(), instants = ClockInstant.all(of: scheduler)
+    for instant in instants {
+      _ = instant.schedule(.milliseconds(5)) {
+        log.add(instant.isReached(.milliseconds(5)) && Schedulers.current === current)
       }
     }
-    #expect(eventually { log.entries.count == moments.count })
+    #expect(eventually { log.entries.count == instants.count })
     #expect(log.entries.allSatisfy { $0 })
-    #expect((moments.count == 5) == (scheduler is SchedulerTarget))
+    #expect((instants.count == 5) == (scheduler is SchedulerTarget))
   }
 
-  @Test("equal moments of a clock keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
+  @Test("equal instants of a clock keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
   func equal(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make()
-    for moment in ClockMoment.all(of: scheduler) {
+    for instant in ClockInstant.all(of: scheduler) {
       let log = Log<Int>()
-      for n in 0..<200 { _ = moment.schedule(.milliseconds(10)) { log.add(n) } }
+      for n in 0..<200 { _ = instant.schedule(.milliseconds(10)) { log.add(n) } }
       #expect(eventually { log.entries.count == 200 })
       #expect(log.entries == Array(0..<200))
     }
@@ -81,10 +81,10 @@ private struct ClockMoment: Sendable {
 
   @Test("what has passed runs at once, what never comes waits to be disposed", arguments: SchedulerUnderTest.queued)
   func ends(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), ran = Counter(), never = Counter(), moments = ClockMoment.all(of: scheduler)
-    for moment in moments { _ = moment.schedulePassed { ran.increment() } }
-    let waiting = moments.map { $0.scheduleNever { never.increment() } }
-    #expect(eventually { ran.value == moments.count })
+    let scheduler = try test.make(), ran = Counter(), never = Counter(), instants = ClockInstant.all(of: scheduler)
+    for instant in instants { _ = instant.schedulePassed { ran.increment() } }
+    let waiting = instants.map { $0.scheduleNever { never.increment() } }
+    #expect(eventually { ran.value == instants.count })
     waiting.forEach { $0.dispose() }
     #expect(never.value == 0)
   }
@@ -93,10 +93,10 @@ private struct ClockMoment: Sendable {
     "once dispose has returned, an action of another clock never begins, and its captures are gone",
     arguments: SchedulerUnderTest.queued)
   func disposed(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), ends = Counter(), ran = Counter(), moments = ClockMoment.all(of: scheduler)
-    let tokens = moments.map { moment in
+    let scheduler = try test.make(), ends = Counter(), ran = Counter(), instants = ClockInstant.all(of: scheduler)
+    let tokens = instants.map { instant in
       let witness = Witness(ends)
-      return moment.schedule(.seconds(3_600)) {
+      return instant.schedule(.seconds(3_600)) {
         witness.touch()
         ran.increment()
       }
@@ -134,7 +134,7 @@ private struct ClockMoment: Sendable {
     #expect(thread.schedule(at: WallTime.now) {}.self is any Cancelable)
   }
 
-  @Test("a moment without a type's name is one of the monotonic clock") func unnamed() {
+  @Test("an instant without a type's name is one of the monotonic clock") func unnamed() {
     let ran = Gate()
     SerialScheduler().schedule(at: .now.advanced(by: .milliseconds(1))) { ran.open() }
     #expect(ran.wait())

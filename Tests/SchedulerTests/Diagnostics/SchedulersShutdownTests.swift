@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("what stood on the pool that was refuses; what is made afterwards works, until the next shutdown")
+  @Test("what used the old pool refuses; what is made afterwards works, until the next shutdown")
   func afterwards() async {
     await #expect(processExitsWith: .success) {
       let old: [any SchedulerType] = [

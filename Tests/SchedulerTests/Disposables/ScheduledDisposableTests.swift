@@ -134,14 +134,14 @@ struct ScheduledDisposableTests {
 
   @Test("a deep chain on schedulers that run at once is disposed without recursion")
   func deep() {
-    let places: [any ImmediateSchedulerType] = [
+    let schedulers: [any ImmediateSchedulerType] = [
       ImmediateScheduler.instance, SubscriptionScheduler.instance, CurrentThreadScheduler.instance,
       AnyScheduler(ImmediateScheduler.instance),
     ]
-    for count in [1, places.count] {
+    for count in [1, schedulers.count] {
       let leaf = DisposalCounter()
       var chain: any Disposable = leaf
-      for level in 0..<min(deepChain, 200_000) { chain = chain.disposed(on: places[level % count]) }
+      for level in 0..<min(deepChain, 200_000) { chain = chain.disposed(on: schedulers[level % count]) }
       chain = chain.disposed(on: ImmediateScheduler.instance)
       chain.dispose()
       #expect(eventually { leaf.value == 1 })

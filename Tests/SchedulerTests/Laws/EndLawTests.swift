@@ -109,17 +109,17 @@ import Testing
     #expect(eventually { Self.isOver(ticking) })
   }
 
-  @Test("a recursion is over when nobody can ask for another turn", arguments: SchedulerUnderTest.all)
+  @Test("a recursion is over when nobody can ask for another step", arguments: SchedulerUnderTest.all)
   func recursion(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), kept = Protected<(@Sendable (Int) -> Void)?>(nil), turns = Counter()
+    let scheduler = try test.make(), kept = Protected<(@Sendable (Int) -> Void)?>(nil), steps = Counter()
     let token = scheduler.scheduleRecursive(0) { n, again in
       if n < 3 { again(n + 1) } else { kept.write(again) }
-      turns.increment()
+      steps.increment()
     }
-    #expect(eventually { turns.value == 4 })
+    #expect(eventually { steps.value == 4 })
     #expect(!token.isDisposed)
     kept.read()?(4)
-    #expect(eventually { turns.value == 5 })
+    #expect(eventually { steps.value == 5 })
     #expect(!token.isDisposed)
     kept.write(nil)
     #expect(eventually { token.isDisposed })

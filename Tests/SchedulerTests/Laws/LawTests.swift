@@ -29,8 +29,8 @@ import Testing
 
   @Test("equal deadlines keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
   func equalDeadlines(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), log = Log<Int>(), moment = MonotonicTime.now.advanced(by: .milliseconds(20))
-    for n in 0..<200 { scheduler.schedule(at: moment) { log.add(n) } }
+    let scheduler = try test.make(), log = Log<Int>(), instant = MonotonicTime.now.advanced(by: .milliseconds(20))
+    for n in 0..<200 { scheduler.schedule(at: instant) { log.add(n) } }
     #expect(eventually { log.entries.count == 200 })
     #expect(log.entries == Array(0..<200))
   }
@@ -203,11 +203,11 @@ import Testing
 
   @Test("recursion is flat, and disposing ends it", arguments: SchedulerUnderTest.all)
   func recursion(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), turns = Counter(), done = Gate(), count = Int(Scale.count(20_000))
+    let scheduler = try test.make(), steps = Counter(), done = Gate(), count = Int(Scale.count(20_000))
     let token = SingleAssignmentDisposable()
     token.setDisposable(
       scheduler.scheduleRecursive(1) { n, again in
-        turns.increment()
+        steps.increment()
         if n == count {
           token.dispose()
           if test.isQueued { again(n + 1) }  // disposed: nothing comes of it; inside the call there is no token yet
@@ -217,35 +217,35 @@ import Testing
         }
       })
     #expect(done.wait())
-    #expect(turns.value == count)
+    #expect(steps.value == count)
   }
 
   @Test(
-    "other work gets its turn between the turns of a recursion",
+    "other work runs between the steps of a recursion",
     arguments: SchedulerUnderTest.queuedAndSerial.filter(\.isQueuedInside))
   func interleaving(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), turns = Counter()
+    let scheduler = try test.make(), steps = Counter()
     let endless = scheduler.scheduleRecursive { again in
-      turns.increment()
+      steps.increment()
       again()
     }
-    #expect(eventually { turns.value > 10 })
+    #expect(eventually { steps.value > 10 })
     scheduler.drain()
     endless.dispose()
-    let after = turns.value
+    let after = steps.value
     scheduler.drain()
-    #expect(turns.value <= after + 1)
+    #expect(steps.value <= after + 1)
   }
 
-  @Test("a turn may be asked for later, from another thread", arguments: SchedulerUnderTest.all)
-  func laterTurns(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), turns = Log<Int>(), done = Gate()
+  @Test("a step may be asked for later, from another thread", arguments: SchedulerUnderTest.all)
+  func laterSteps(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), steps = Log<Int>(), done = Gate()
     scheduler.scheduleRecursive(0) { n, again in
-      turns.add(n)
+      steps.add(n)
       if n == 5 { return done.open() }
       Thread.detachNewThread { again(n + 1) }
     }
     #expect(done.wait())
-    #expect(turns.entries == [0, 1, 2, 3, 4, 5])
+    #expect(steps.entries == [0, 1, 2, 3, 4, 5])
   }
 }

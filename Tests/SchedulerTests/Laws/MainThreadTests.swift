@@ -114,7 +114,7 @@ private func onMainThread(_ body: @escaping @Sendable () -> Void) {
           usleep(2_000)
           return delayed
         }
-        // The turn of a queue that was disposed of its action is one all the same.
+        // The batch of a queue that was disposed of its action is one all the same.
         queue.schedule(first)
         main.schedule { log.add("second") }
         #expect(!log.entries.suffix(2).contains("first"))

@@ -214,16 +214,16 @@ import Testing
   }
 
   /// The ticks of a period of 1 000, by when each begins, when the second one begins at `late`, or takes until then.
-  private func ticks(_ late: PeriodicTiming.LateTicks?, late moment: UInt64, isDelivery: Bool) -> [UInt64] {
+  private func ticks(_ late: PeriodicTiming.LateTicks?, late instant: UInt64, isDelivery: Bool) -> [UInt64] {
     let timing = PeriodicTiming(
       startAfter: .zero, every: .nanoseconds(1_000), pace: late.map { .fixedRate(late: $0) } ?? .fixedDelay)
     var now: UInt64 = 0, due: UInt64? = 1_000, begins: [UInt64] = []
     while let last = due, begins.count < 12 {
       now = max(now, last)
-      if begins.count == 1, isDelivery { now = max(now, moment) }
+      if begins.count == 1, isDelivery { now = max(now, instant) }
       let begin = now
       begins.append(begin)
-      if begins.count == 2, !isDelivery { now = max(now, moment) }
+      if begins.count == 2, !isDelivery { now = max(now, instant) }
       due =
         timing.next(
           after: MonotonicTime(nanoseconds: last), begunAt: MonotonicTime(nanoseconds: begin),

@@ -183,7 +183,7 @@ extension SchedulerUnderTest {
     return scheduler
   }
 
-  /// Of the queues that stand on one, by their names.
+  /// Of the queues on one, by their names.
   private static let clocks = Protected<[String: Weak]>([:])
 
   private static func onClock(_ base: (SchedulerTarget) -> SchedulerTarget) -> SerialScheduler {

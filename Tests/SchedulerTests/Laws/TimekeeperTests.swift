@@ -6,10 +6,10 @@ import Testing
 
 /// The threads that keep the time, the pool's and that of the wall and boot clocks, call nothing of the user's: they would be held up.
 @Suite(.nothingIsLeft) struct TimekeeperTests {
-  static var places: [SchedulerUnderTest] { SchedulerUnderTest.all.filter { !$0.delaysItsCaller } }
+  static var schedulers: [SchedulerUnderTest] { SchedulerUnderTest.all.filter { !$0.delaysItsCaller } }
 
   /// Over virtual time, too, whose actions nothing but the clock's mover may touch; it has no other clock than its own.
-  @Test("neither actions nor what they capture are touched by a thread that keeps the time", arguments: places)
+  @Test("neither actions nor what they capture are touched by a thread that keeps the time", arguments: schedulers)
   func untouched(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), threads = Log<String>(), ends = Counter()
     func action() -> @Sendable () -> Void {
@@ -65,28 +65,28 @@ import Testing
   func blocks() throws {
     let slow = CustomScheduler { work in work() }, quick = CustomScheduler { work in work() }
     let hold = Gate(), began = Counter(), ran = Counter(), ends = Counter()
-    let moments: [(SchedulerTarget, @escaping @Sendable () -> Void) -> any Disposable] = [
+    let instants: [(SchedulerTarget, @escaping @Sendable () -> Void) -> any Disposable] = [
       { $0.schedule(after: .milliseconds(2), $1) },
       { $0.schedule(at: WallTime.now.advanced(by: .milliseconds(2)), $1) },
       { $0.schedule(at: BootTime.now.advanced(by: .milliseconds(2)), $1) },
     ]
-    for moment in moments {
-      _ = moment(slow) {
+    for instant in instants {
+      _ = instant(slow) {
         began.increment()
         hold.wait()
       }
     }
     #expect(eventually { began.value >= 2 })  // the pool's, and one of the other clocks'
-    for moment in moments {
+    for instant in instants {
       for scheduler in [quick, SerialScheduler(), ConcurrentScheduler(), SerialScheduler(target: quick)] {
-        _ = moment(scheduler) { ran.increment() }
+        _ = instant(scheduler) { ran.increment() }
       }
     }
     #expect(eventually { ran.value == 12 })
     // Behind the one that blocks: disposed before its turn, its captures are gone at once.
-    let behind = moments.map { moment in
+    let behind = instants.map { instant in
       let witness = Witness(ends)
-      return moment(slow) {
+      return instant(slow) {
         witness.touch()
         ran.increment()
       }
@@ -100,14 +100,14 @@ import Testing
     #expect(ran.value == 12)
   }
 
-  @Test("equal moments of a custom scheduler keep the order of submission, those that come late, too")
+  @Test("equal instants of a custom scheduler keep the order of submission, those that come late, too")
   func order() {
     let queue = DispatchQueue(label: "order")
     for round in 0..<Int(Scale.count(100)) {
       let custom = CustomScheduler { work in queue.async(execute: work) }
-      let log = Log<Int>(), moment = MonotonicTime.now.advanced(by: .microseconds(100))
+      let log = Log<Int>(), instant = MonotonicTime.now.advanced(by: .microseconds(100))
       for n in 0..<10 {
-        custom.schedule(at: moment) { log.add(n) }
+        custom.schedule(at: instant) { log.add(n) }
         if round % 2 == 0 { usleep(10) }
       }
       #expect(eventually { log.entries.count == 10 })

@@ -176,7 +176,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     #expect(plain.value == last)
   }
 
-  @Test("disposeAndWait waits for the turn of a recursion", arguments: SchedulerUnderTest.queued)
+  @Test("disposeAndWait waits for the step of a recursion", arguments: SchedulerUnderTest.queued)
   func recursion(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), plain = Plain(), entered = Gate(), ends = Counter()
     func make() -> any Disposable {

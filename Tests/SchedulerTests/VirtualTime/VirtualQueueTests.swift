@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Serial queues that stand on virtual time.
+/// Serial queues in virtual time.
 @Suite(.nothingIsLeft) struct VirtualQueueTests {
   let clock = TestScheduler()
 

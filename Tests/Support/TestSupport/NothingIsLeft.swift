@@ -1,20 +1,20 @@
 import Testing
 
-/// Fails a test that leaves something of ours behind: see ``QuietMoments``.
+/// Fails a test that leaves something of ours: see ``TestGroups``.
 public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
   /// Its tests, and those of the suites inside.
   public let isRecursive = true
-  private let moments: QuietMoments
+  private let groups: TestGroups
 
-  public init(at moments: QuietMoments = .shared) { self.moments = moments }
+  public init(at groups: TestGroups = .shared) { self.groups = groups }
 
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    await moments.enter(test.displayName ?? test.name, isUrgent: test.timeLimit != nil)
+    await groups.enter(test.displayName ?? test.name, isUrgent: test.timeLimit != nil)
     let outcome: Result<Void, any Error>
     do { outcome = .success(try await function()) } catch { outcome = .failure(error) }
-    if let finding = await moments.leave() { Issue.record(finding, sourceLocation: test.sourceLocation) }
+    if let finding = await groups.leave() { Issue.record(finding, sourceLocation: test.sourceLocation) }
     try outcome.get()
   }
 }

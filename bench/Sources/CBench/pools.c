@@ -1,4 +1,4 @@
-// Pools of threads: the harness, ours, and what stands on it.
+// Pools of threads: the harness, ours, and the queues on it.
 #include "kit.h"
 
 #include <semaphore.h>

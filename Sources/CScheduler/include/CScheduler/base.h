@@ -4,7 +4,7 @@
 // For all of them: no wait is a point of cancellation, so a thread that is cancelled in one (pthread_cancel, deferred) goes on to a point
 // of its own; asynchronous cancellation is not supported. No wait ends early by a signal. What creates (_create, _start) answers
 // ENOMEM or EAGAIN, with nothing left behind; the rest cannot fail for memory, but for a thread's first use of its trampoline.
-// fork: what needs only the forking thread works in the child; what was left behind stops the process with a message.
+// fork: what needs only the forking thread works in the child; what was orphaned stops the process with a message.
 //
 // Signal handlers may call: csched_now, csched_loop_submit and csched_thread_submit with a job that is ready (csched_job_init), and
 // csched_loop_stop and csched_activation_stop. They take no lock, allocate nothing, and leave errno alone. All else may take a lock, so
@@ -121,7 +121,7 @@ CSCHED_END_DECLS
 
 CSCHED_BEGIN_DECLS
 
-/// A moment on the monotonic clock, or a span of time, in nanoseconds. Arithmetic on it saturates: see csched_time_after.
+/// An instant on the monotonic clock, or a span of time, in nanoseconds. Arithmetic on it saturates: see csched_time_after.
 typedef uint64_t csched_time;
 
 /// The end of time: a deadline that never comes.

@@ -1,4 +1,4 @@
-// Moments on other clocks: one that counts suspension, and the wall clock, which can be set.
+// Instants on other clocks: one that counts suspension, and the wall clock, which can be set.
 // Depends on: target.h.
 //
 // A deadline of csched_target_submit_at is one on the monotonic clock, which stands still while the system is suspended, and cannot

@@ -1,4 +1,4 @@
-// What of ours is alive: for tests that nothing is left, and for a program that looks at itself.
+// Leak accounting: how many threads and objects of ours are alive, for tests and for a program that looks at itself.
 // Depends on: base.h.
 //
 // Threads are counted always. Jobs are the caller's memory, and each ends in its `release`: a program in C counts them there. The
@@ -10,7 +10,7 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Returns: how many threads of ours there are: keep-alive threads, workers of pools, their keepers. One that was joined is not among
+/// Returns: how many threads of ours there are: keep-alive threads, workers of pools, their monitor threads. One that was joined is not among
 /// them; one that was let go of is until it has done with its work. Thread: any.
 size_t csched_live_threads(void);
 

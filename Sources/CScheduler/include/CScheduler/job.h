@@ -22,7 +22,7 @@ typedef struct csched_job csched_job;
 /// When the memory is the caller's again, to be freed, initialised or submitted anew:
 ///  - With a `release`: from its call on, and not before, whatever else says that the job has ended.
 ///  - Without: when csched_job_is_idle says so. Nothing of ours looks at the job after that.
-/// That moment comes
+/// That instant comes
 ///  - after a run: soon after `run` has returned. Not inside of it: what `run` posts or stores as its last act comes too early. Wait for
 ///    csched_job_is_idle, call csched_job_cancel_and_wait, or post in `release`.
 ///  - after a cancel: when the queue has come to the cancelled entry, which is linked until then. A timer that still waited for its

@@ -4,7 +4,7 @@
 // Unlocked is all zero: static and zeroed memory needs no initialiser, nothing needs to be destroyed, no heap is used. Not
 // recursive. A thread that finds it taken spins for a moment, then sleeps. The word names its owner, so locking again by
 // the owner, or unlocking by another thread, stops the process with a message. So does, in a child of fork, waiting for a lock whose owner
-// was left behind; those of the thread that forked stay its own. A thread that ends must have unlocked: who waits for its lock looks
+// was orphaned; those of the thread that forked stay its own. A thread that ends must have unlocked: who waits for its lock looks
 // after a second whether the owner lives, and later now and then, and stops the process if it has ended. In one process only; not in
 // signal handlers.
 #ifndef CSCHED_LOCK_H
@@ -29,16 +29,16 @@ CSCHED_STATIC_ASSERT(sizeof(csched_lock) == 4, "a lock is 4 bytes");
 /// membarrier; ThreadSanitizer). Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
-/// What an unlock has to look at, by the lock's address: 0 while no thread waits for any lock with that hash. Private.
-typedef struct csched_lock_hint {
+/// The waiter flag that an unlock looks at, by the lock's address: 0 while no thread waits for any lock with that hash. Private.
+typedef struct csched_lock_waiter_flag_ {
   CSCHED_CACHE_ALIGNED uintptr_t word;
-} csched_lock_hint;
-enum { CSCHED_LOCK_HINTS_ = 256 };
-extern csched_lock_hint csched_lock_hints_[CSCHED_LOCK_HINTS_];
+} csched_lock_waiter_flag_;
+enum { CSCHED_LOCK_WAITER_FLAGS_ = 256 };
+extern csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
 
 CSCHED_INLINE size_t csched_lock_hash_(const csched_lock *lock) {
   uintptr_t address = (uintptr_t)lock;
-  return (address >> 4 ^ address >> 12) % CSCHED_LOCK_HINTS_;
+  return (address >> 4 ^ address >> 12) % CSCHED_LOCK_WAITER_FLAGS_;
 }
 
 void csched_lock_lock_slow_(csched_lock *lock);
@@ -74,7 +74,7 @@ CSCHED_INLINE void csched_lock_unlock(csched_lock *lock) {
   }
   csched_store_release(&lock->owner, 0u); // L1: release; pairs with the next owner's acquire; carries what is guarded
   csched_fence_compiler();                // L2: light side; pairs with the heavy fence before a sleep
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&csched_lock_hints_[csched_lock_hash_(lock)].word) != 0))
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&csched_lock_waiter_flags_[csched_lock_hash_(lock)].word) != 0))
     csched_lock_wake_slow_(lock); // L2
 }
 

@@ -10,7 +10,8 @@
 //
 // When its thread ends inside of a run (pthread_exit, cancellation), the job has ended, and the loop is closed: what is outstanding is
 // dropped. A run that a job leaves by an exception of C++, or by longjmp, is over (job.h says how, and when that is noticed): the loop can
-// be run again, or destroyed; if the thread ends before, it is closed. In a child of fork the loops of the thread that forked go on, with all that waited in them; another thread's is left behind.
+// be run again, or destroyed; if the thread ends before, it is closed. In a child of fork the loops of the thread
+// that forked go on, with all that waited in them; another thread's is orphaned.
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 
@@ -44,7 +45,7 @@ typedef enum csched_stop_policy {
 int csched_loop_create(csched_loop **loop);
 
 /// Does: closes the loop, drops what is outstanding, frees it. Requires: no thread is in a call on the loop, and none makes
-/// one later. Thread: the loop's, outside of its runs, of what it drops, and of syncs on queues that stand on it; any, when the loop
+/// one later. Thread: the loop's, outside of its runs, of what it drops, and of syncs on queues whose base it is; any, when the loop
 /// was detached (loop_fd.h) or its thread has ended. Elsewhere, and for the main loop or that of a thread, it stops the process with a
 /// message.
 void csched_loop_destroy(csched_loop *loop);
@@ -55,7 +56,7 @@ csched_loop *csched_loop_current(void);
 /// Returns: whether the calling thread is the loop's. Thread: any.
 bool csched_loop_is_on_thread(const csched_loop *loop);
 
-/// Returns: the loop as a target, for what stands on one (serial.h). It is valid as long as the loop. Thread: any.
+/// Returns: the loop as a target, for what has one as its base (serial.h). It is valid as long as the loop. Thread: any.
 csched_target *csched_loop_target(csched_loop *loop);
 
 /// Does: appends `job` to the loop's work. Returns: 0; ECANCELED when the loop is closed, after the job has been dropped and
@@ -129,7 +130,7 @@ void csched_loop_stop(csched_loop *loop);
 bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised);
 
 /// Returns: whether work can be done here at once without overtaking what waits in the loop, or running inside of it: the caller is on
-/// the loop's thread, nothing is queued or due, nothing of the loop's or of what stands on it is running, and it is open. If not, what
+/// the loop's thread, nothing is queued or due, nothing of the loop or of a queue on it is running, and it is open. If not, what
 /// is submitted next runs after what is due already. Thread: any. Private.
 bool csched_loop_is_free_(csched_loop *loop);
 

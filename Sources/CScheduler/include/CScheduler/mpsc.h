@@ -2,7 +2,7 @@
 // Depends on: job.h.
 //
 // Lock-free and intrusive; jobs of one producer keep their order. A push is one compare-and-exchange, so a producer that is
-// stopped in the middle of one holds nothing up. The queue knows whether its consumer sleeps: exactly one push (or poke)
+// stopped in the middle of one holds nothing up. The queue knows whether its consumer sleeps: exactly one push (or csched_mpsc_poke)
 // per sleep is told to wake it.
 #ifndef CSCHED_MPSC_H
 #define CSCHED_MPSC_H
@@ -45,7 +45,7 @@ csched_job *csched_mpsc_peek(csched_mpsc *queue);
 /// Returns: whether a pop would find nothing. Thread: the consumer.
 bool csched_mpsc_is_empty(const csched_mpsc *queue);
 
-/// Returns: whether there seems to be something that was pushed and that the consumer has not come to yet. A hint. Thread: any.
+/// Returns: whether there seems to be something that was pushed and that the consumer has not come to yet; it may be stale. Thread: any.
 bool csched_mpsc_has_news(const csched_mpsc *queue);
 
 /// Returns: whether `job` is in the queue; in as many steps as it is long. Thread: the consumer, while nobody pushes.
@@ -56,7 +56,7 @@ bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job);
 /// wait for the wake, then csched_mpsc_unpark.
 bool csched_mpsc_park(csched_mpsc *queue);
 
-/// Does: takes the announcement back. Returns: false when a push or a poke has done so already, whose wake is then on its
+/// Does: takes the announcement back. Returns: false when a push or csched_mpsc_poke has done so already, whose wake is then on its
 /// way. Thread: the consumer.
 bool csched_mpsc_unpark(csched_mpsc *queue);
 

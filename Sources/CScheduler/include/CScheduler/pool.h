@@ -4,9 +4,9 @@
 // Jobs run side by side on as many threads as there are processors to use. Four priorities; a lower one may wait, but never
 // for ever. A pool with nothing to do sleeps, with no wakeups; one whose workers are all blocked starts another.
 //
-// A job that ends its thread (pthread_exit, cancellation) has ended, and another worker takes the place; it must not leave a fork of its
-// own behind. An exception of C++ that leaves a job ends the process (std::terminate), as in thread.h; nor may a forked job be left by
-// one, or by longjmp, because it may run in the middle of another. In a child of fork the pool is left behind: to submit to it or join
+// A job that ends its thread (pthread_exit, cancellation) has ended, and another worker takes the place; it must first wait for its
+// own forks. An exception of C++ that leaves a job ends the process (std::terminate), as in thread.h; nor may a forked job be left by
+// one, or by longjmp, because it may run in the middle of another. In a child of fork the pool is orphaned: to submit to it or join
 // it stops the process with a message; to stop or destroy it does nothing. A job that forked must end the child: by _exit, or by exec.
 #ifndef CSCHED_POOL_H
 #define CSCHED_POOL_H
@@ -36,7 +36,7 @@ typedef struct csched_pool_options {
   csched_time idle_exit; ///< a worker with nothing to do ends after so long, all but one; 0: 10 s
 } csched_pool_options;
 
-/// Does: makes a pool, and starts the thread that keeps its time and its first worker. `options` may be NULL. Returns: 0; EAGAIN or
+/// Does: makes a pool, and starts its monitor thread, which delivers delayed jobs, and its first worker. `options` may be NULL. Returns: 0; EAGAIN or
 /// ENOMEM when the system has no thread or memory to give, with nothing left behind. Later the pool goes on with the threads that it
 /// has, and tries again while work waits. Thread: any.
 int csched_pool_create(csched_pool **pool, const csched_pool_options *options);
@@ -104,7 +104,7 @@ size_t csched_pool_thread_count(const csched_pool *pool);
 /// Returns: who delivers in place of a thread that keeps the time. Private.
 struct csched_courier *csched_pool_courier_(csched_pool *pool);
 
-/// Returns: how many threads the pool has in all, the one that keeps its time included. Thread: any. Private.
+/// Returns: how many threads the pool has in all, the monitor thread included. Thread: any. Private.
 size_t csched_pool_live_threads_(csched_pool *pool);
 
 /// Returns: whether low priorities run at a higher nice value: only where a thread may lower its value again. A process that gives up

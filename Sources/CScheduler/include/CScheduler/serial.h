@@ -1,12 +1,12 @@
 // A serial queue: one job at a time, in order, on any target.
 // Depends on: target.h.
 //
-// It has no thread of its own: while there is work, one job of it waits on the target it stands on (a pool's priority, a loop, another
-// serial queue), runs a bounded number of the queue's jobs, and lines up again. So a thousand queues share a few threads.
+// It has no thread of its own: while there is work, one job of it waits on its base, the target that it was created with
+// (a pool's priority, a loop, another serial queue), runs a bounded number of the queue's jobs, and lines up again. So a thousand queues share a few threads.
 //
 // When a job, or a sync on its caller's thread, ends that thread (pthread_exit, cancellation), or is left by an exception of C++ or by
-// longjmp (job.h says how, and when that is noticed), the queue goes on with the next job. In a child of fork a queue is as what it stands
-// on is: see pool.h, thread.h and loop.h.
+// longjmp (job.h says how, and when that is noticed), the queue goes on with the next job. In a child of fork a queue is as its base
+// is: see pool.h, thread.h and loop.h.
 #ifndef CSCHED_SERIAL_H
 #define CSCHED_SERIAL_H
 
@@ -30,10 +30,10 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void 
 /// on the handle, and none makes one later; jobs of the queue included. Thread: any.
 void csched_serial_destroy(csched_serial *serial);
 
-/// Returns: the queue as a target: what can be submitted to, and stood on. Valid as long as the queue. Thread: any.
+/// Returns: the queue as a target: to be submitted to, and to be the base of another queue. Valid as long as the queue. Thread: any.
 csched_target *csched_serial_target(csched_serial *serial);
 
-/// Does: appends `job`. Returns: 0; ECANCELED when what the queue stands on takes no more, after the job has been dropped and
+/// Does: appends `job`. Returns: 0; ECANCELED when the queue's base takes no more, after the job has been dropped and
 /// released. Requires: the job is idle. Thread: any. Lock-free, but for what the target does to wake a thread.
 int csched_serial_submit(csched_serial *serial, csched_job *job);
 
@@ -42,10 +42,10 @@ int csched_serial_submit(csched_serial *serial, csched_job *job);
 int csched_serial_submit_at(csched_serial *serial, csched_timer *timer, csched_time deadline, csched_time leeway);
 
 /// Does: calls `body(context)` as a job of the queue, and waits until it has returned. When the queue is idle that happens at once, on
-/// the calling thread, unless the queue stands on a loop of another thread.
-/// Returns: 0, also when `body` was left on another thread, where it ran; ECANCELED, without a call, when what the queue stands on has been
+/// the calling thread, unless its base is a loop of another thread.
+/// Returns: 0, also when `body` was left on another thread, where it ran; ECANCELED, without a call, when the queue's base has been
 /// stopped or closed, the queue idle or not; else EDEADLK, without a call, when waiting could never end: the caller is a job of the queue,
-/// or keeps it from going on, by being on the thread that it stands on, or by a chain of such waits over any number of queues and threads.
+/// or keeps it from going on, by being on the thread of its base, or by a chain of such waits over any number of queues and threads.
 /// Thread: any; it blocks.
 int csched_serial_sync_(csched_serial *serial, void (*body)(void *context), void *context, csched_scope *scope);
 CSCHED_INLINE int csched_serial_sync(csched_serial *serial, void (*body)(void *context), void *context) {
@@ -57,7 +57,7 @@ CSCHED_INLINE int csched_serial_sync(csched_serial *serial, void (*body)(void *c
 }
 
 /// Does: makes the calling thread run the queue, as one job of it, until csched_serial_leave. Returns: false, and changes nothing,
-/// when the queue is not idle, or stands on a loop of another thread, or on what has been stopped. Requires: `inside` stays where it is. Thread: any; it does not
+/// when the queue is not idle, or its base is a loop of another thread, or has been stopped. Requires: `inside` stays where it is. Thread: any; it does not
 /// wait.
 bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside);
 

@@ -1,8 +1,8 @@
 // Where work can be submitted: what loops, threads, pools and serial queues have in common.
 // Depends on: job.h, timer.h.
 //
-// Each of them begins with a csched_target, and says how work is delivered to it. So a serial queue can stand on any of them, on
-// another serial queue, and on one that you write yourself.
+// Each of them begins with a csched_target, and says how work is delivered to it. So any of them can be the base of
+// a serial queue: another serial queue, too, and one that you write yourself.
 #ifndef CSCHED_TARGET_H
 #define CSCHED_TARGET_H
 
@@ -23,7 +23,7 @@ typedef struct csched_target_type {
   /// Does: sees to it that `timer` is delivered to `timer->target` at `deadline`, or `leeway` later at the most. Returns, thread:
   /// as deliver.
   int (*deliver_at)(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
-  /// Returns: what the target stands on. NULL, for the function too: nothing.
+  /// Returns: the target's base. NULL, for the function too: it has none.
   csched_target *(*base)(const csched_target *target);
   /// Does: lets the calling thread do one piece of the target's work itself, if that keeps to its order and place, and if the target
   /// still takes work; `leave` ends it. Returns: whether it may. NULL: never. Thread: any; it does not wait.
@@ -36,10 +36,9 @@ typedef struct csched_target_type {
   /// Returns: whether `job`, which was submitted, has come here and waits. Asked in a child of fork, by the one thread that there is:
   /// another one may have been on its way with it. NULL: it has.
   bool (*has)(const csched_target *target, const csched_job *job);
-  /// Returns: the present time of the clock that the deadlines of `deliver_at` are of. NULL: that of what it stands on; of csched_now, where
-  /// it stands on nothing.
+  /// Returns: the present time of the clock that the deadlines of `deliver_at` are of. NULL: that of its base; without one, csched_now.
   csched_time (*now)(const csched_target *target);
-  /// Private. Does: takes a turn for one more job of a queue that stands here, or gives one back (-1). Returns: whether there is one.
+  /// Private. Does: counts one more job of a queue whose base this is, or one less (-1). Returns: whether it may run.
   bool (*turn_)(csched_target *target, int change);
   void (*serve_)(
       csched_target
@@ -63,8 +62,8 @@ CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Sw
 /// Requires: the job is idle. Thread: any.
 int csched_target_submit(csched_target *target, csched_job *job);
 
-/// Returns: the present time of the clock that deadlines of csched_target_submit_at are of: csched_now, but for a target whose time is
-/// virtual (virtual.h), or that stands on one. Thread: any.
+/// Returns: the present time of the clock that deadlines of csched_target_submit_at are of: csched_now, unless it or one of its bases
+/// has virtual time (virtual.h). Thread: any.
 csched_time csched_target_now(const csched_target *target);
 
 /// Does: submits `timer`, to run at `deadline` (of csched_target_now) or up to `leeway` nanoseconds later, never before.
@@ -74,7 +73,7 @@ int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_t
 /// Returns: the target whose job is running on this thread, the innermost one; NULL outside of any. Thread: any.
 csched_target *csched_target_current(void);
 
-/// Returns: whether a job of `target`, or of something that stands on it, is on this thread's stack. Thread: any.
+/// Returns: whether a job of `target`, or of a queue on it, is on this thread's stack. Thread: any.
 bool csched_target_is_inside(const csched_target *target);
 
 // For whoever writes a target.

@@ -6,7 +6,7 @@
 //
 // A job that ends its thread (pthread_exit, cancellation) has ended, and what is outstanding is dropped, as by CSCHED_STOP_DROP. An
 // exception of C++ must be caught inside of the job: nobody is there to catch it, and the process ends (std::terminate). In a
-// child of fork the thread is left behind, unless its own job forked: to submit, rearm or join stops the process with a message; to
+// child of fork the thread is orphaned, unless its own job forked: to submit, rearm or join stops the process with a message; to
 // stop or destroy it does nothing.
 #ifndef CSCHED_THREAD_H
 #define CSCHED_THREAD_H

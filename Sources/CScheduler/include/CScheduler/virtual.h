@@ -6,7 +6,7 @@
 // queues on it are what they are anywhere else: csched_target_submit_at's deadlines are ticks here, and its leeway is taken for none. Only
 // one of CSCHED_FOREVER makes a difference: csched_virtual_run does not go on for the sake of such a timer.
 //
-// A sync on a queue that stands here runs what is due, or has it run by whoever drives, if the queue has something to do.
+// A sync on a queue whose base it is runs what is due, or has it run by whoever drives, if the queue has something to do.
 //
 // One thread at a time drives. A call of csched_virtual_advance, _advance_to, _run or _step while another one is under way, on another thread
 // or in a job, widens what that is to do, and returns at once. What is left by an exception of C++, longjmp or the end of its thread is
@@ -27,7 +27,7 @@ int csched_virtual_create(csched_virtual **timeline, csched_time start, size_t t
 /// Does: refuses what is submitted from now on, and drops what waits. Thread: any, any number of times.
 void csched_virtual_close(csched_virtual *timeline);
 
-/// Does: the same, and frees it. Requires: no thread is in a call on it, or makes one later; the queues that stand on it are gone or have
+/// Does: the same, and frees it. Requires: no thread is in a call on it, or makes one later; the queues on it are gone or have
 /// nothing to do; what was submitted has been released. Thread: any.
 void csched_virtual_destroy(csched_virtual *timeline);
 

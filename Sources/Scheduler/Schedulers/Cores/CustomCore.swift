@@ -6,7 +6,7 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
   private let counted = CountedClosure()
   fileprivate let name: String
-  private let keeper = Protected<PoolCore?>(nil)
+  private let pool = Protected<PoolCore?>(nil)
 
   init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
     self.name = name
@@ -24,9 +24,9 @@ final class CustomCore: TargetCore, @unchecked Sendable {
 
   /// Who keeps the time of delayed actions. It is kept as long as they can be cancelled.
   fileprivate var timekeeper: PoolCore {
-    keeper.withLock { keeper in
-      let found = keeper ?? PoolCore.shared(.high)
-      keeper = found
+    pool.withLock { pool in
+      let found = pool ?? PoolCore.shared(.high)
+      pool = found
       return found
     }
   }
@@ -72,8 +72,8 @@ private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = 
   }
   // The time is kept by the pool's timers, which then deliver here.
   type.deliver_at = { target, timer, deadline, leeway in
-    let keeper = CustomCore.of(target).timekeeper.target
-    return keeper.pointee.type.pointee.deliver_at(keeper, timer, deadline, leeway)
+    let base = CustomCore.of(target).timekeeper.target
+    return base.pointee.type.pointee.deliver_at(base, timer, deadline, leeway)
   }
   return constantTable(type)
 }()

@@ -81,7 +81,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
       _ = csched_loop_run_until(loop, 0)  // takes a stop that was meant for nobody here
       return hasMore
     }
-    if hasMore { submitted() }  // by one that did not ask for a run: in C, or through a queue that stands on the loop
+    if hasMore { submitted() }  // by one that did not ask for a run: in C, or through a queue on the loop
   }
 
   /// Calls `body` with the loop, on whichever thread is the main one in the host.

@@ -19,13 +19,13 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   private struct Pools {
     var present: SharedPool?
-    /// Those that a fork has left behind. Kept for ever: a job of theirs that forked goes on in the child.
-    var leftBehind: [SharedPool] = []
+    /// Those that a fork has orphaned. Kept for ever: a job of theirs that forked goes on in the child.
+    var orphaned: [SharedPool] = []
 
-    /// The present pool. One that a fork has left behind is not it any more.
+    /// The present pool. One that a fork has orphaned is not it any more.
     mutating func find() -> SharedPool? {
       if let pool = present, csched_pool_is_left_behind(pool.pool) {
-        leftBehind.append(pool)
+        orphaned.append(pool)
         present = nil
       }
       return present
@@ -97,5 +97,5 @@ private final class SharedPool: @unchecked Sendable {
     self.pool = pool
   }
 
-  deinit { csched_pool_destroy(pool) }  // which does nothing to one that a fork has left behind
+  deinit { csched_pool_destroy(pool) }  // which does nothing to one that a fork has orphaned
 }

@@ -5,7 +5,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let serial: OpaquePointer
   let name: String
-  /// What the queue stands on.
+  /// The queue's target.
   let base: TargetCore
   /// Its scheduler, which may end what it stands for when it goes.
   private let baseScheduler: AnyObject?

@@ -1,18 +1,18 @@
 internal import CScheduler
 
-/// Something of the core that actions are submitted to, and the way back from it to the scheduler that stands for it.
+/// A target of the C core that actions are submitted to, and from which their scheduler is found again.
 ///
 /// It lives as long as the core's structure. The scheduler may be gone earlier, while outstanding work still runs; whoever asks for the
 /// current scheduler then gets a new one on the same core.
 class TargetCore: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. `face` is guarded by `lock`.
+  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. `publicScheduler` is guarded by `lock`.
   let target: UnsafeMutablePointer<csched_target>
-  /// Whether it is the main loop, or stands on it, whose host is told of submissions.
+  /// Whether it is the main loop, whose host is told of submissions, or has it as its base.
   final let isOnMain: Bool
   /// The virtual time that delays here are counted in; `nil`: they are counted by the monotonic clock.
   final let timeline: Timeline?
   private let lock = InlineLock()
-  @exclusivity(unchecked) private weak var face: (any ImmediateSchedulerType & AnyObject)?
+  @exclusivity(unchecked) private weak var publicScheduler: (any ImmediateSchedulerType & AnyObject)?
 
   /// Makes the core of `target`, which holds it unretained.
   init(_ target: UnsafeMutablePointer<csched_target>, isOnMain: Bool = false, timeline: Timeline? = nil) {
@@ -27,7 +27,7 @@ class TargetCore: @unchecked Sendable {
     misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
   }
 
-  /// Keeps what the core stands for going, for a delayed action, until as many calls of ``letGo()``.
+  /// Keeps the core's thread, if it has one of its own, from stopping while a delayed action waits, until as many calls of ``letGo()``.
   ///
   /// A count of the core's, where there is anything to keep going. To retain the scheduler costs more: it is weakly referenced, and
   /// that makes its count a slow one (60 of 280 ns for a timer and its cancellation).
@@ -41,44 +41,46 @@ class TargetCore: @unchecked Sendable {
 
   /// Makes `scheduler` the one that ``Schedulers/current`` finds here, unless there is one. Returns the one that is.
   @discardableResult
-  final func face(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
+  final func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
     lock.withLock {
-      if let face { return face }
-      face = scheduler
+      if let publicScheduler { return publicScheduler }
+      publicScheduler = scheduler
       return scheduler
     }
   }
 
-  /// The scheduler that stands for this core.
-  final var scheduler: any ImmediateSchedulerType & AnyObject { lock.withLock { face } ?? face(makeScheduler()) }
+  /// The public scheduler of this core.
+  final var scheduler: any ImmediateSchedulerType & AnyObject {
+    lock.withLock { publicScheduler } ?? publish(makeScheduler())
+  }
 
   // MARK: submitting
 
-  /// Submits an action; with a `place`, one that is inside of that too.
+  /// Submits an action, inside of `tag` besides, if there is one.
   final func submit(
-    _ work: @escaping @Sendable () -> Void, inside place: TargetCore? = nil
+    _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil
   ) -> (action: PlainAction, isAccepted: Bool) {
-    let waiting = PlainAction(work, inside: place)
+    let waiting = PlainAction(work, inside: tag)
     let isAccepted = waiting.submit { csched_target_submit(target, $0) } == 0
     if !isAccepted { waiting.dispose() }
     if isOnMain { MainCore.shared.submitted() }
     return (waiting, isAccepted)
   }
 
-  final func submit(_ body: consuming ScheduledAction.Body, inside place: TargetCore? = nil) -> ScheduledAction {
-    let waiting = ScheduledAction(body, inside: place)
+  final func submit(_ body: consuming ScheduledAction.Body, inside tag: TargetCore? = nil) -> ScheduledAction {
+    let waiting = ScheduledAction(body, inside: tag)
     if waiting.submit(to: { csched_target_submit(target, $0) }) != 0 { waiting.dispose() }
     if isOnMain { MainCore.shared.submitted() }
     return waiting
   }
 
-  /// Submits an action for a moment of `clock`.
+  /// Submits an action for an instant of `clock`.
   final func submit(
     _ body: consuming ScheduledAction.Body, at deadline: csched_time, on clock: csched_clock, leeway: Duration,
-    inside place: TargetCore?
+    inside tag: TargetCore?
   ) -> ScheduledAction {
     let span = csched_time(max(0, leeway.saturatedNanoseconds))
-    let action = ScheduledAction(body, inside: place, delayedOn: self)
+    let action = ScheduledAction(body, inside: tag, delayedOn: self)
     if action.submitTimer(to: { csched_target_submit_at_clock(target, clock, $0, deadline, span) }) != 0 {
       action.dispose()
     }
@@ -86,24 +88,24 @@ class TargetCore: @unchecked Sendable {
     return action
   }
 
-  /// Submits an action for a moment of its virtual time.
+  /// Submits an action for an instant of its virtual time.
   final func submit(
-    _ body: consuming ScheduledAction.Body, at moment: Timeline.Moment, inside place: TargetCore?
+    _ body: consuming ScheduledAction.Body, at instant: Timeline.Instant, inside tag: TargetCore?
   ) -> ScheduledAction {
     submit(
-      body.preceded(by: moment.arrive), at: moment.tick, on: CSCHED_CLOCK_MONOTONIC, leeway: .zero, inside: place)
+      body.preceded(by: instant.arrive), at: instant.tick, on: CSCHED_CLOCK_MONOTONIC, leeway: .zero, inside: tag)
   }
 
   final func submit(
-    _ timing: PeriodicTiming, inside place: TargetCore?, _ work: @escaping @Sendable () -> Void
+    _ timing: PeriodicTiming, inside tag: TargetCore?, _ work: @escaping @Sendable () -> Void
   ) -> PeriodicAction {
-    let action = PeriodicAction(timing, inside: place, on: self, work)
+    let action = PeriodicAction(timing, inside: tag, on: self, work)
     action.start()
     if isOnMain, timing.startAfter <= .zero { MainCore.shared.submitted() }
     return action
   }
 
-  // MARK: being current
+  // MARK: current
 
   /// Calls `body` with this core's scheduler as the current one.
   final func run<Result>(_ body: () -> Result) -> Result { Self.run(body, inside: target) }

@@ -10,12 +10,12 @@
 /// 3. Recursive scheduling is flat: see ``ImmediateSchedulerType/scheduleRecursive(_:action:)``. One that never ends does not return.
 public final class CollapsedTimeScheduler: SchedulerType {
   public let now: MonotonicTime
-  private let core = StandingCore()
+  private let core = CurrentTag()
 
   /// Creates one whose clock stands at `now` for ever.
   public init(now: MonotonicTime = MonotonicTime(nanoseconds: 0)) {
     self.now = now
-    core.face(self)
+    core.publish(self)
   }
 
   @discardableResult

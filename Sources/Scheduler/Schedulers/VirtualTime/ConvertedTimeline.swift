@@ -38,19 +38,19 @@ final class ConvertedTimeline<Converter: VirtualTimeConverter>: Timeline, @unche
   /// The tick of `time`; of the present, where that is later.
   func tick(of time: Time) -> csched_time { converter.tick(of: time, from: start) }
 
-  func moment(of time: Time) -> Moment {
+  func instant(of time: Time) -> Instant {
     let tick = tick(of: time)
     if Time.self == MonotonicTime.self { return (tick, nil) }  // a time is a tick
     return (tick, { [unowned self] in arrive(at: time, tick) })
   }
 
-  override func moment(after delay: Duration) -> Moment {
+  override func instant(after delay: Duration) -> Instant {
     guard delay > .zero else { return (tick, nil) }
-    return moment(of: converter.offsetVirtualTime(time, offset: converter.convertToVirtualTimeInterval(delay)))
+    return instant(of: converter.offsetVirtualTime(time, offset: converter.convertToVirtualTimeInterval(delay)))
   }
 
-  override func moment(at moment: MonotonicTime) -> Moment {
-    self.moment(of: converter.convertToVirtualTime(moment))
+  override func instant(at instant: MonotonicTime) -> Instant {
+    self.instant(of: converter.convertToVirtualTime(instant))
   }
 
   override func ticks(in period: Duration, from tick: csched_time) -> UInt64 {

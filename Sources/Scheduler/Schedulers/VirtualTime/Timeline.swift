@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A virtual clock of the core, in ticks: what a ``VirtualTimeScheduler`` and the queues that stand on it share.
+/// A virtual clock of the core, in ticks: what a ``VirtualTimeScheduler`` and the queues on it share.
 class Timeline: @unchecked Sendable {
   // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
   let pointer: OpaquePointer
@@ -16,16 +16,16 @@ class Timeline: @unchecked Sendable {
   deinit { csched_virtual_destroy(pointer) }
 
   /// An instant: its tick, and what is to be called first there.
-  typealias Moment = (tick: csched_time, arrive: (@Sendable () -> Void)?)
+  typealias Instant = (tick: csched_time, arrive: (@Sendable () -> Void)?)
 
   final var tick: csched_time { csched_virtual_now(pointer) }
 
   /// The present as real time.
   var now: MonotonicTime { .now }
 
-  func moment(after delay: Duration) -> Moment { (tick, nil) }
+  func instant(after delay: Duration) -> Instant { (tick, nil) }
 
-  func moment(at moment: MonotonicTime) -> Moment { (tick, nil) }
+  func instant(at instant: MonotonicTime) -> Instant { (tick, nil) }
 
   /// How many ticks `period` takes from `tick` on; 0: it does not move time on.
   func ticks(in period: Duration, from tick: csched_time) -> UInt64 { 0 }

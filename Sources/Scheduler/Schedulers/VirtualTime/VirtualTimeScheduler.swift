@@ -19,7 +19,7 @@ internal import CScheduler
 /// 8. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
 ///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
 /// 9. *Ticks.* The clock counts ticks, nanoseconds unless the converter says otherwise: what has one tick runs in the order of insertion.
-/// 10. A ``SerialScheduler`` stands on it as on any other, with delayed and periodic actions in virtual time. `sync` on one that has
+/// 10. It is a target for a ``SerialScheduler`` as any other, with delayed and periodic actions in virtual time. `sync` on one that has
 ///     something to do runs what is due.
 ///
 /// ```swift
@@ -107,13 +107,13 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public func schedule<State: Sendable>(
     _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    core.submit(.disposing { action(state) }, at: timeline.moment(of: time), inside: nil)
+    core.submit(.disposing { action(state) }, at: timeline.instant(of: time), inside: nil)
   }
 
   /// Schedules `action` for `time`, or for now where that is in the past.
   @discardableResult
   public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(.plain(action), at: timeline.moment(of: time), inside: nil)
+    core.submit(.plain(action), at: timeline.instant(of: time), inside: nil)
   }
 
   /// Schedules `action` for the virtual time of `moment`, as the converter says, or for now where that is in the past. Equal moments keep
@@ -124,7 +124,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public override func schedule(
     at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    core.submit(.plain(action), at: timeline.moment(at: moment), inside: nil)
+    core.submit(.plain(action), at: timeline.instant(at: moment), inside: nil)
   }
 
   // MARK: again and again

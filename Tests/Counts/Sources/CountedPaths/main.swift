@@ -50,7 +50,7 @@ private let paths: KeyValuePairs<String, (Int) -> Void> = [
   "main_delayed_dispose": { count in
     for _ in 0..<count { main.schedule(after: .seconds(1_000_000), noWork).dispose() }
   },
-  "recursive_turn": { count in
+  "recursive_step": { count in
     trampoline.scheduleRecursive(count) { left, again in if left > 0 { again(left - 1) } }
   },
   "virtual_schedule_step": { count in

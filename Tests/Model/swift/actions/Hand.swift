@@ -44,8 +44,8 @@ final class HandCore: TargetCore, @unchecked Sendable {
   func discard() { if let job = take() { csched_target_discard(job) } }
 }
 
-/// A place that shows, by what it keeps, how long an action has been there.
-final class KeptPlace: TargetCore, @unchecked Sendable {
+/// A tag that shows, by what it keeps, how long an action has been there.
+final class KeptTag: TargetCore, @unchecked Sendable {
   // Unchecked: it never changes.
   private let kept: Capture
 

@@ -5,7 +5,7 @@ internal import CScheduler
 private final class State: @unchecked Sendable {
   let core = HandCore(), other = HandCore()
   let child = Child(), gone = Note(), firstGone = Note(), runs = Note(), laterRuns = Note()
-  let turnsGone = [Note(), Note(), Note()]  // apart, because turns may end on two threads at once
+  let stepsGone = [Note(), Note(), Note()]  // apart, because steps may end on two threads at once
   var action: (any Cancelable)?, later: ScheduledAction?
 }
 nonisolated(unsafe) private var state: State!
@@ -127,7 +127,7 @@ private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false
       laterRuns.value += 1
       return child
     },
-    inside: KeptPlace(state.gone))
+    inside: KeptTag(state.gone))
   _ = later.submit { csched_target_submit(state.other.target, $0) }
   let runs = state.runs
   let first = ScheduledAction(
@@ -135,7 +135,7 @@ private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false
       runs.value += 1
       return later
     },
-    inside: KeptPlace(state.firstGone))
+    inside: KeptTag(state.firstGone))
   _ = first.submit { csched_target_submit(state.core.target, $0) }
   state.action = first
   if keepsTheLater { state.later = later }
@@ -202,7 +202,7 @@ private func scheduleNext(_ state: State, _ left: Int) -> ScheduledAction {
       runs.value += 1
       return left == 0 ? child : scheduleNext(state, left - 1)
     },
-    inside: KeptPlace(state.turnsGone[left]))
+    inside: KeptTag(state.stepsGone[left]))
   _ = action.submit { csched_target_submit(core.target, $0) }
   return action
 }
@@ -221,7 +221,7 @@ private func recursion() {
 }
 
 private func onlyTheFirst() {
-  expect(state.runs.value == 3 && state.turnsGone.map(\.value) == [1, 1, 0], "all but the first are gone")
+  expect(state.runs.value == 3 && state.stepsGone.map(\.value) == [1, 1, 0], "all but the first are gone")
   state.action!.dispose()
   expect(state.child.disposals == 1, "which leads to what the last returned")
   state = nil

@@ -339,6 +339,9 @@ private func twoTimesOfATick() {
 
 private func isTheLater() {
   expect(coarse.virtualTime == 16, "time does not move back within a tick")
+  coarse.schedule(at: 21) {}
+  coarse.advance(to: 25)
+  expect(coarse.virtualTime == 25, "it goes on within a tick")
   coarse = nil
 }
 

@@ -124,7 +124,7 @@ bool cbench_timers_can_replace(int timers);
 double cbench_timers_newest(int timers, long pending, long count);
 double cbench_timers_replaced(int timers, long pending, long count);
 
-// MARK: the pool and what stands on it
+// MARK: the pool and the queues on it
 
 bool cbench_pool_can_run(int pool);
 bool cbench_pool_can_fork(int pool);

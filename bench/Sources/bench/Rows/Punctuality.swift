@@ -4,12 +4,12 @@ import NIOCore
 import Scheduler
 import Synchronization
 
-private final class Moment: Sendable { let value = Atomic<UInt64>(0) }
+private final class Instant: Sendable { let value = Atomic<UInt64>(0) }
 
 /// How late what was submitted for 1 ms from now begins.
 private func lateness(_ submit: @escaping @Sendable (UInt64, @escaping @Sendable () -> Void) -> Void) -> Measure {
   .latencies(count: 40) { count in
-    let began = Moment(), done = DispatchSemaphore(value: 0)
+    let began = Instant(), done = DispatchSemaphore(value: 0)
     return (0..<count).map { _ in
       let deadline = MonotonicTime.now.nanoseconds + 1_000_000
       submit(deadline) {

@@ -96,7 +96,7 @@ private func futexes(_ submit: @escaping Submit) -> Measure {
   }
 }
 
-/// At least so many jobs for each sample; in C twice as many, so that each of four producers lasts longer than a turn on the processor.
+/// At least so many jobs for each sample; in C twice as many, so that each of four producers lasts longer than a time slice.
 private let aMillion = 1_000_000
 
 private func bareQueue(_ producers: Int32, _ placement: cbench_placement = CBENCH_FREE) -> [Contender] {

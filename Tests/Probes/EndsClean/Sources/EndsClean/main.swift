@@ -10,17 +10,17 @@ func use() throws {
   let thread = try ThreadScheduler(name: "ends clean")
   let queue = SerialScheduler(name: "queue"), onThread = SerialScheduler(target: thread)
   let custom = CustomScheduler { work in queue.schedule(work) }
-  let places: [any SchedulerType] = [
+  let schedulers: [any SchedulerType] = [
     thread, queue, onThread, custom, ConcurrentScheduler(), SubscriptionScheduler.instance, MainScheduler.instance,
     MainScheduler.asyncInstance, AnyScheduler(queue), queue.wrapping { run in run() },
   ]
   let bag = DisposeBag()
-  for place in places {
-    place.schedule { count.withLock { $0 += 1 } }
-    place.schedule(after: .milliseconds(1)) { count.withLock { $0 += 1 } }
-    place.schedule(after: .milliseconds(1), repeating: .milliseconds(1)) {}.disposed(by: bag)
-    place.schedule(after: .seconds(60)) {}  // dropped at the end
-    place.schedule(1) { _ in Disposables.create {} }.disposed(by: bag)
+  for scheduler in schedulers {
+    scheduler.schedule { count.withLock { $0 += 1 } }
+    scheduler.schedule(after: .milliseconds(1)) { count.withLock { $0 += 1 } }
+    scheduler.schedule(after: .milliseconds(1), repeating: .milliseconds(1)) {}.disposed(by: bag)
+    scheduler.schedule(after: .seconds(60)) {}  // dropped at the end
+    scheduler.schedule(1) { _ in Disposables.create {} }.disposed(by: bag)
   }
   CurrentThreadScheduler.instance.schedule { CurrentThreadScheduler.instance.schedule { count.withLock { $0 += 1 } } }
   ImmediateScheduler.instance.schedule(after: .milliseconds(1)) {}
@@ -28,7 +28,7 @@ func use() throws {
   virtual.schedule(after: .seconds(1)) {}
   virtual.run()
   check(try blocking { 7 } == 7, "a task on the pool")
-  while count.read() < 2 * places.count + 1 { MainScheduler.run(until: .now.advanced(by: .milliseconds(1))) }
+  while count.read() < 2 * schedulers.count + 1 { MainScheduler.run(until: .now.advanced(by: .milliseconds(1))) }
   queue.scheduleRecursive(3) { n, again in if n > 0 { again(n - 1) } }.dispose()
   thread.stop(.dropOutstanding)
   thread.join()

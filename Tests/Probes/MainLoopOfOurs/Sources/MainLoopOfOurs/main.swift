@@ -85,6 +85,6 @@ MainScheduler.runUntilIdle()
 check(log.take() == ["deep"], "recursion")
 
 checkOrder()
-checkPlace()
+checkCurrent()
 try checkBlocking()
 print("the main scheduler on its own: all as it should be")

@@ -86,7 +86,7 @@ func checkOrder() {
 }
 
 /// On the bare main thread the main scheduler is where to go on.
-func checkPlace() {
+func checkCurrent() {
   let subscription = SubscriptionScheduler.instance
   check(Schedulers.current == nil && Schedulers.enclosing === main, "outside")
   subscription.schedule {

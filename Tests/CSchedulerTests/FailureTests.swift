@@ -3,7 +3,7 @@ import CTests
 import TestSupport
 import Testing
 
-/// What nobody wishes for: the laws hold all the same.
+/// Forks, threads that end in a job, cancellation, signals, no memory: the laws hold all the same.
 extension CoreTests {
   // ThreadSanitizer has no threads in a child of a process with threads.
   @Suite(.enabled(if: Scale.sanitizer != .thread)) struct ForkTests {
@@ -11,7 +11,7 @@ extension CoreTests {
       #expect(failure(of: ctest_fork_keeps_owner()) == nil)
     }
 
-    @Test("after fork a lock of a thread left behind stops the process") func lockOfAnother() {
+    @Test("after fork a lock of an orphaned thread stops the process") func lockOfAnother() {
       #expect(failure(of: ctest_fork_lock_of_another()) == nil)
     }
 
@@ -41,21 +41,21 @@ extension CoreTests {
       #expect(failure(of: ctest_fork_storm(Scale.count(100))) == nil)
     }
 
-    @Test("after fork a thread of the parent stops the process") func threadIsLeft() {
-      #expect(failure(of: ctest_fork_thread_is_left()) == nil)
+    @Test("after fork a thread of the parent stops the process") func threadIsOrphaned() {
+      #expect(failure(of: ctest_fork_thread_is_orphaned()) == nil)
     }
 
-    @Test("after fork a pool of the parent stops the process") func poolIsLeft() {
-      #expect(failure(of: ctest_fork_pool_is_left()) == nil)
+    @Test("after fork a pool of the parent stops the process") func poolIsOrphaned() {
+      #expect(failure(of: ctest_fork_pool_is_orphaned()) == nil)
     }
 
     @Test("after fork a queue of the parent stops the process", arguments: [false, true])
-    func queueIsLeft(isBusy: Bool) {
-      #expect(failure(of: ctest_fork_queue_is_left(isBusy)) == nil)
+    func queueIsOrphaned(isBusy: Bool) {
+      #expect(failure(of: ctest_fork_queue_is_orphaned(isBusy)) == nil)
     }
 
-    @Test("after fork a wait for a job of the parent stops the process") func jobIsLeft() {
-      #expect(failure(of: ctest_fork_job_is_left()) == nil)
+    @Test("after fork a wait for a job of the parent stops the process") func jobIsOrphaned() {
+      #expect(failure(of: ctest_fork_job_is_orphaned()) == nil)
     }
 
     @Test("after fork what is the parent's can be given up") func givesUp() {

@@ -1,20 +1,20 @@
 // States
-//   keeper     the thread that keeps the time, for delayed jobs and for this; it is there as long as the pool
-//   watching   0, or 1: `tick` is submitted to the keeper, or running there
-//   standing   of a worker: RUNNING, jobs or a search; BLOCKED, as it says itself; STALLED, as the keeper has found; IDLE; LEFT, in a child of fork.
-//              The second and the third are counted as BLOCKED in crowd
+//   monitor    the thread that delivers delayed jobs and runs `tick`; it is there as long as the pool
+//   watching   0, or 1: `tick` is submitted to the monitor thread, or running there
+//   standing   of a worker: RUNNING, jobs or a search; BLOCKED, as it says itself; STALLED, as the monitor has found; IDLE; ORPHANED by fork.
+//              The second and the third are counted as BLOCKED in `counts`
 //
 // Obligations
-//   K1  When work waits, enough workers are counted as running, and nobody searches, the keeper watches: whoever skips a wake for
+//   K1  When work waits, enough workers are counted as running, and nobody searches, the monitor watches: whoever skips a wake for
 //       that reason (F3) sees to it. It stops when that has ended: watching is cleared, full fence, and a last look.
-//       So does whoever fails to start a thread: each tick tries again. That is why the keeper is started with the pool: were it only
-//       when it is needed, the system could have no thread for it either, and the pool's only worker be waiting for what waits.
+//       So does whoever fails to start a thread: each tick tries again. That is why the monitor is started with the pool: later the
+//       system could have no thread for it either, while the pool's only worker waits for a job that is queued.
 //   K2  A worker that has used no processor time for a tick is STALLED, one that has is not. So a job that can be run begins
 //       within two ticks, though every worker is blocked, if a thread is to be had. A pool without work is not watched.
-//   K3  BLOCKED counts each worker once: standing leaves RUNNING by the worker's exchange or the keeper's compare-and-exchange,
-//       and whoever takes it away from there, or brings it back, changes the count.
-//   K4  The keeper ends before the inboxes are closed: what is due by then is delivered. What comes later it refuses.
-//   K5  The keeper calls nothing of the user's: workers do that for it (pool_carry.c).
+//   K3  BLOCKED counts each worker once: standing leaves RUNNING by the worker's exchange or the monitor's compare-and-exchange;
+//       whoever makes it leave RUNNING, or come back, changes the count.
+//   K4  The monitor ends before the inboxes are closed: what is due by then is delivered. What comes later it refuses.
+//   K5  The monitor calls nothing of the user's: workers do that for it (pool_carry.c).
 // Orderings
 //   watching: →0 ordered by a full fence, →1 acquire, pairs with →0's release: `tick` is free · standing: relaxed, its value is all
 // Assumes: a thread's own clock of processor time (platform.h).
@@ -28,41 +28,41 @@
 
 #include "loop_internal.h"
 
-enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, LEFT = 4 };
+enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, ORPHANED = 4 };
 
 static const int64_t TICK = 4500000; // ns; two of them, and the start of a thread, are within 10 ms
 
 // MARK: the thread
 
-int csched_pool_start_keeper_(csched_pool *pool) {
+int csched_pool_start_monitor_(csched_pool *pool) {
   char name[CSCHED_POOL_NAME] = "";
   csched_os_signals before;
   csched_pool_name_(pool, 0, name);
   csched_os_signals_block_(&before); // no handler of the user's runs there
-  int error = csched_thread_start(&pool->keeper, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
+  int error = csched_thread_start(&pool->monitor, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   csched_os_signals_restore_(&before);
-  if (error == 0) csched_loop_carry_by_(csched_thread_loop(pool->keeper), &pool->courier); // K5
+  if (error == 0) csched_loop_carry_by_(csched_thread_loop(pool->monitor), &pool->courier); // K5
   return error;
 }
 
-static csched_target *keeper_target(const csched_pool *pool) {
-  return csched_loop_target(csched_thread_loop(pool->keeper));
+static csched_target *monitor_target(const csched_pool *pool) {
+  return csched_loop_target(csched_thread_loop(pool->monitor));
 }
 
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  csched_target *target = keeper_target(pool);
-  return target->type->deliver_at(target, timer, deadline, leeway); // K4: refused, once the keeper is closed
+  csched_target *target = monitor_target(pool);
+  return target->type->deliver_at(target, timer, deadline, leeway); // K4: refused, once the monitor is closed
 }
 
-void csched_pool_close_keeper_(csched_pool *pool, csched_stop_policy policy) {
-  csched_thread_stop(pool->keeper, policy);
+void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy) {
+  csched_thread_stop(pool->monitor, policy);
 }
 
-void csched_pool_join_keeper_(csched_pool *pool) { csched_thread_join(pool->keeper); }
+void csched_pool_join_monitor_(csched_pool *pool) { csched_thread_join(pool->monitor); }
 
-void csched_pool_free_keeper_(csched_pool *pool) { csched_thread_destroy(pool->keeper); }
+void csched_pool_free_monitor_(csched_pool *pool) { csched_thread_destroy(pool->monitor); }
 
-bool csched_pool_is_keeper_(csched_pool *pool) { return csched_thread_is_current(pool->keeper); }
+bool csched_pool_is_monitor_(csched_pool *pool) { return csched_thread_is_current(pool->monitor); }
 
 size_t csched_pool_live_threads_(csched_pool *pool) { return csched_pool_thread_count(pool) + 1; }
 
@@ -70,8 +70,8 @@ size_t csched_pool_live_threads_(csched_pool *pool) { return csched_pool_thread_
 
 // Looks at each worker. At the first time it only notes how far they are.
 static void look_at(csched_pool *pool, csched_pool_worker *worker) {
-  uint32_t id = csched_load_relaxed(&worker->id);             // hint
-  uint32_t standing = csched_load_relaxed(&worker->standing); // hint
+  uint32_t id = csched_load_relaxed(&worker->id);             // racy read, rechecked by the next tick
+  uint32_t standing = csched_load_relaxed(&worker->standing); // racy read, rechecked by the cas
   if (id == 0 || standing == BLOCKED || standing == IDLE) {
     worker->id_seen = 0;
     return;
@@ -90,7 +90,7 @@ static void look_at(csched_pool *pool, csched_pool_worker *worker) {
 
 static void tick(csched_job *job) {
   csched_pool *pool = job->context;
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // hint
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the next tick
   bool is_needed = csched_pool_may_grow_(pool) && csched_pool_has_work_(pool);
   for (uint32_t i = 0; i < used; i++) {
     if (!is_needed) pool->slots[i].id_seen = 0;
@@ -118,18 +118,19 @@ void csched_pool_watch_(csched_pool *pool) {
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
   if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // K1: pairs with release_tick's release
   csched_timer_init(&pool->tick, &tick_type, pool);
-  csched_thread_submit(pool->keeper, &pool->tick.job);
+  csched_thread_submit(pool->monitor, &pool->tick.job);
 }
 
 // MARK: blocking
 
 void csched_pool_settle_(csched_pool_worker *worker) {
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) { // hint: its own, or found later
-    if (csched_load_relaxed(&worker->standing) == LEFT) csched_pool_panic_worker_(worker->pool); // hint: of this thread
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) { // racy read, rechecked by the exchange
+    if (csched_load_relaxed(&worker->standing) == ORPHANED)
+      csched_pool_panic_worker_(worker->pool);                                    // racy read: written on this thread
     worker->blocking_depth = 0;                                                   // a job that forgot to say the end
     if (csched_exchange_relaxed(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
-  } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // hint
+  } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // racy read, rechecked next time
     worker->is_surplus = csched_pool_is_surplus_(worker->pool);                    // one that was STALLED has gone on
   }
 }
@@ -140,8 +141,8 @@ void csched_pool_stand_(csched_pool_worker *worker, bool is_idle) {
     csched_pool_unblocked_(worker->pool); // K3
 }
 
-void csched_pool_stand_left_(csched_pool_worker *worker) {
-  csched_store_relaxed(&worker->standing, (uint32_t)LEFT); // K3: in a child of fork, where nobody counts
+void csched_pool_orphan_worker_(csched_pool_worker *worker) {
+  csched_store_relaxed(&worker->standing, (uint32_t)ORPHANED); // K3: in a child of fork, where nobody counts
 }
 
 void csched_pool_blocking_begin(void) {

@@ -1,10 +1,10 @@
 internal import CScheduler
 
-/// A target to be inside of, that nothing is delivered to: for schedulers that run their actions on the caller's stack, or on somebody
-/// else's threads.
-final class StandingCore: TargetCore, @unchecked Sendable {
+/// A target that is only ever current, and that nothing is delivered to: it tells which scheduler an action belongs to, where several
+/// share a core, or run their actions on the caller's stack.
+final class CurrentTag: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  typealias Maker = @Sendable (StandingCore) -> any ImmediateSchedulerType & AnyObject
+  typealias Maker = @Sendable (CurrentTag) -> any ImmediateSchedulerType & AnyObject
   private let make: Maker?
 
   /// Makes one whose scheduler `make` makes anew, should it be gone; without `make`, one whose scheduler outlives its actions.

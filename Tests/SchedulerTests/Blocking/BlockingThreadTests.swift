@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite(.nothingIsLeft) struct BlockingPlaceTests {
+@Suite(.nothingIsLeft) struct BlockingThreadTests {
   @Test("a ThreadScheduler's thread keeps serving its actions and timers while it waits") func onItsThread() throws {
     let thread = try ThreadScheduler(), log = Log<String>(), done = Gate()
     let ticks = Counter(), token = thread.schedule(after: .zero, repeating: .milliseconds(1)) { ticks.increment() }

@@ -2,23 +2,23 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What a test is made to leave behind, until that is let go of.
+/// What a test is made to leave, until that is let go of.
 private let kept = Protected<[any Sendable]>([])
 
 /// That the check at the end of each test can fail.
-@Suite(.nothingIsLeft) struct LeftBehindTests {
-  /// Runs `test` as one that may leave nothing behind.
+@Suite(.nothingIsLeft) struct LeakCheckTests {
+  /// Runs `test` as one that may leave nothing.
   static func check(_ test: @Sendable () async throws -> Void) async throws {
-    let moments = QuietMoments(groupSize: 1, patience: .milliseconds(20))
-    try await NothingIsLeft(at: moments).provideScope(
+    let groups = TestGroups(groupSize: 1, patience: .milliseconds(20))
+    try await NothingIsLeft(at: groups).provideScope(
       for: #require(Test.current), testCase: Test.Case.current, performing: test)
   }
 
-  @Test("a test that leaves something behind fails") func fails() async throws {
+  @Test("a test that leaves something fails") func fails() async throws {
     try await withKnownIssue {
       try await Self.check { kept.withLock { $0.append(Disposables.create {}) } }
     } matching: {
-      $0.error is QuietMoments.Finding
+      $0.error is TestGroups.Finding
     }
     kept.withLock { $0 = [] }
   }
@@ -26,11 +26,11 @@ private let kept = Protected<[any Sendable]>([])
   @Test("each kind of thing is found, once, and the test is named; what ends a little later is no finding")
   func finds() async {
     await #expect(processExitsWith: .success) {
-      let moments = QuietMoments(groupSize: 1, patience: .milliseconds(500))
+      let groups = TestGroups(groupSize: 1, patience: .milliseconds(500))
       func finding(_ leave: () throws -> Void) async rethrows -> Diagnostics? {
-        await moments.enter("careless")
+        await groups.enter("careless")
         try leave()
-        let found = await moments.leave()
+        let found = await groups.leave()
         #expect(found.map { $0.tests == ["careless"] && $0.description.contains("careless") } ?? true)
         return found?.left
       }
@@ -65,18 +65,18 @@ private let kept = Protected<[any Sendable]>([])
 
   @Test("tests of one group run side by side, and the next group waits for the look") func groups() async {
     await #expect(processExitsWith: .success) {
-      let moments = QuietMoments(groupSize: 2, patience: .milliseconds(20))
-      await moments.enter("first")
-      await moments.enter("second")
-      let third = Task { await moments.enter("third") }
-      await moments.enter("fourth", isUrgent: true)  // which does not wait
+      let groups = TestGroups(groupSize: 2, patience: .milliseconds(20))
+      await groups.enter("first")
+      await groups.enter("second")
+      let third = Task { await groups.enter("third") }
+      await groups.enter("fourth", isUrgent: true)  // which does not wait
       kept.withLock { $0.append(BooleanDisposable()) }
-      for _ in 0..<2 { #expect(await moments.leave() == nil) }
-      let finding = await moments.leave()
+      for _ in 0..<2 { #expect(await groups.leave() == nil) }
+      let finding = await groups.leave()
       #expect(finding?.left.disposables == 1)
       #expect(finding?.tests == ["first", "second", "fourth"])
       await third.value
-      #expect(await moments.leave() == nil)
+      #expect(await groups.leave() == nil)
     }
   }
 }

@@ -100,7 +100,7 @@ private func letOthersRest() {
     }
   }
 
-  @Test("after fork a scheduler of the parent stops the process, with a message") func leftBehind() async {
+  @Test("after fork a scheduler of the parent stops the process, with a message") func orphaned() async {
     await #expect(processExitsWith: .success) {
       let pool = ConcurrentScheduler()
       let queue = SerialScheduler()
@@ -110,7 +110,7 @@ private func letOthersRest() {
         { queue.sync {} }, { _ = thread.schedule {} }, { _ = thread.schedule(after: .milliseconds(1)) {} },
         { thread.join() },
       ] {
-        let failed = inChild(says: "left behind by fork", use)
+        let failed = inChild(says: "orphaned by fork", use)
         precondition(failed == nil, failed!)
       }
     }

@@ -4,163 +4,167 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// MARK: what is left behind
+// MARK: what is orphaned by fork
 
-static struct left {
+static struct family {
   csched_thread *thread;
   csched_pool *pool;
   csched_serial *queue, *on_queue, *suspended;
   probe waiting, on_pool, busy, mine;
   atomic_int opens;
-} left;
+} parents;
 
-static void submit_to_thread(void *c) { (void)c, csched_thread_submit(left.thread, job_of(&left.mine)); }
+static void submit_to_thread(void *c) { (void)c, csched_thread_submit(parents.thread, job_of(&parents.mine)); }
 static void submit_to_thread_at(void *c) {
-  (void)c, csched_thread_submit_at(left.thread, &left.mine.timer, csched_now() + MS);
+  (void)c, csched_thread_submit_at(parents.thread, &parents.mine.timer, csched_now() + MS);
 }
-static void submit_to_thread_now(void *c) { (void)c, csched_thread_submit_at(left.thread, &left.mine.timer, 0); }
+static void submit_to_thread_now(void *c) { (void)c, csched_thread_submit_at(parents.thread, &parents.mine.timer, 0); }
 static void rearm_of_thread(void *c) {
-  (void)c, csched_thread_rearm(left.thread, &left.waiting.timer, csched_now() + MS);
+  (void)c, csched_thread_rearm(parents.thread, &parents.waiting.timer, csched_now() + MS);
 }
-static void run_its_loop(void *c) { (void)c, csched_loop_run(csched_thread_loop(left.thread)); }
+static void run_its_loop(void *c) { (void)c, csched_loop_run(csched_thread_loop(parents.thread)); }
 static void submit_to_its_target(void *c) {
-  (void)c, csched_target_submit(csched_loop_target(csched_thread_loop(left.thread)), job_of(&left.mine));
+  (void)c, csched_target_submit(csched_loop_target(csched_thread_loop(parents.thread)), job_of(&parents.mine));
 }
 static void join_thread(void *c) {
   (void)c;
-  csched_thread_stop(left.thread, CSCHED_STOP_RUN);
-  csched_thread_join(left.thread);
+  csched_thread_stop(parents.thread, CSCHED_STOP_RUN);
+  csched_thread_join(parents.thread);
 }
 
-static void submit_to_pool(void *c) { (void)c, csched_pool_submit(left.pool, CSCHED_PRIORITY_LOW, job_of(&left.mine)); }
+static void submit_to_pool(void *c) {
+  (void)c, csched_pool_submit(parents.pool, CSCHED_PRIORITY_LOW, job_of(&parents.mine));
+}
 static void submit_to_pool_at(void *c) {
-  (void)c, csched_pool_submit_at(left.pool, CSCHED_PRIORITY_LOW, &left.mine.timer, csched_now() + MS, 0);
+  (void)c, csched_pool_submit_at(parents.pool, CSCHED_PRIORITY_LOW, &parents.mine.timer, csched_now() + MS, 0);
 }
 static void submit_batch_to_pool(void *c) {
-  csched_job *jobs[1] = {job_of(&left.mine)};
-  (void)c, csched_pool_submit_batch(left.pool, CSCHED_PRIORITY_LOW, jobs, 1);
+  csched_job *jobs[1] = {job_of(&parents.mine)};
+  (void)c, csched_pool_submit_batch(parents.pool, CSCHED_PRIORITY_LOW, jobs, 1);
 }
 static void submit_to_pool_target(void *c) {
-  (void)c, csched_target_submit_at(csched_pool_target(left.pool, CSCHED_PRIORITY_LOW), &left.mine.timer,
+  (void)c, csched_target_submit_at(csched_pool_target(parents.pool, CSCHED_PRIORITY_LOW), &parents.mine.timer,
                                    csched_now() + MS, 0);
 }
 static void join_pool(void *c) {
   (void)c;
-  csched_pool_stop(left.pool, CSCHED_STOP_DROP);
-  csched_pool_join(left.pool);
+  csched_pool_stop(parents.pool, CSCHED_STOP_DROP);
+  csched_pool_join(parents.pool);
 }
 
 static void do_nothing(void *c) { (void)c; }
-static void submit_to_queue(void *c) { (void)c, csched_serial_submit(left.queue, job_of(&left.mine)); }
+static void submit_to_queue(void *c) { (void)c, csched_serial_submit(parents.queue, job_of(&parents.mine)); }
 static void submit_to_queue_at(void *c) {
-  (void)c, csched_serial_submit_at(left.queue, &left.mine.timer, csched_now() + MS, 0);
+  (void)c, csched_serial_submit_at(parents.queue, &parents.mine.timer, csched_now() + MS, 0);
 }
-static void sync_on_queue(void *c) { (void)c, csched_serial_sync(left.queue, do_nothing, NULL); }
-static void submit_to_queue_on_queue(void *c) { (void)c, csched_serial_submit(left.on_queue, job_of(&left.mine)); }
-static void sync_on_queue_on_queue(void *c) { (void)c, csched_serial_sync(left.on_queue, do_nothing, NULL); }
-static void wait_for_job(void *c) { (void)c, csched_job_cancel_and_wait(job_of(&left.busy)); }
+static void sync_on_queue(void *c) { (void)c, csched_serial_sync(parents.queue, do_nothing, NULL); }
+static void submit_to_queue_on_queue(void *c) {
+  (void)c, csched_serial_submit(parents.on_queue, job_of(&parents.mine));
+}
+static void sync_on_queue_on_queue(void *c) { (void)c, csched_serial_sync(parents.on_queue, do_nothing, NULL); }
+static void wait_for_job(void *c) { (void)c, csched_job_cancel_and_wait(job_of(&parents.busy)); }
 
 static void give_all_up(void *context) {
   (void)context;
-  CHECK_EQUAL(csched_timer_cancel(&left.waiting.timer),
+  CHECK_EQUAL(csched_timer_cancel(&parents.waiting.timer),
               CSCHED_CANCEL_DROPPED); // what waits in the parent can be let go of
-  CHECK_PROBE(&left.waiting, 0, 1);
-  CHECK_EQUAL(csched_job_cancel(job_of(&left.busy)), CSCHED_CANCEL_RUNNING);
-  csched_serial_resume(left.suspended);
-  csched_serial_destroy(left.suspended);
-  csched_serial_destroy(left.on_queue);
-  csched_serial_destroy(left.queue);
-  csched_thread_stop(left.thread, CSCHED_STOP_RUN);
-  csched_thread_destroy(left.thread);
-  csched_pool_stop(left.pool, CSCHED_STOP_RUN);
-  csched_pool_destroy(left.pool);
+  CHECK_PROBE(&parents.waiting, 0, 1);
+  CHECK_EQUAL(csched_job_cancel(job_of(&parents.busy)), CSCHED_CANCEL_RUNNING);
+  csched_serial_resume(parents.suspended);
+  csched_serial_destroy(parents.suspended);
+  csched_serial_destroy(parents.on_queue);
+  csched_serial_destroy(parents.queue);
+  csched_thread_stop(parents.thread, CSCHED_STOP_RUN);
+  csched_thread_destroy(parents.thread);
+  csched_pool_stop(parents.pool, CSCHED_STOP_RUN);
+  csched_pool_destroy(parents.pool);
 }
 
 static void be_busy(probe *probe) {
   (void)probe;
-  while (!atomic_load(&left.opens)) nap(MS);
+  while (!atomic_load(&parents.opens)) nap(MS);
 }
 
-static void begin_left(bool is_busy) {
-  memset(&left, 0, sizeof left);
-  left.thread = start_thread("left");
-  CHECK_EQUAL(csched_pool_create(&left.pool, &(csched_pool_options){.workers = 2}), 0);
-  CHECK_EQUAL(csched_serial_create(&left.queue, csched_pool_target(left.pool, CSCHED_PRIORITY_LOW)), 0);
-  CHECK_EQUAL(csched_serial_create(&left.on_queue, csched_serial_target(left.queue)), 0);
-  CHECK_EQUAL(csched_serial_create(&left.suspended, csched_serial_target(left.queue)), 0);
-  csched_serial_suspend(left.suspended);
-  probe_init(&left.mine, NULL, NULL);
-  probe_init(&left.waiting, NULL, NULL);
-  probe_init(&left.busy, be_busy, NULL);
-  CHECK_EQUAL(csched_thread_submit_at(left.thread, &left.waiting.timer, csched_now() + 60000 * MS), 0);
-  if (!is_busy) atomic_store(&left.opens, 1);
-  CHECK_EQUAL(csched_serial_submit(left.queue, job_of(&left.busy)), 0);
-  if (is_busy) CHECK_SOON(atomic_load(&left.busy.runs) == 1);
-  else CHECK_SOON(atomic_load(&left.busy.releases) == 1);
+static void begin_family(bool is_busy) {
+  memset(&parents, 0, sizeof parents);
+  parents.thread = start_thread("parents");
+  CHECK_EQUAL(csched_pool_create(&parents.pool, &(csched_pool_options){.workers = 2}), 0);
+  CHECK_EQUAL(csched_serial_create(&parents.queue, csched_pool_target(parents.pool, CSCHED_PRIORITY_LOW)), 0);
+  CHECK_EQUAL(csched_serial_create(&parents.on_queue, csched_serial_target(parents.queue)), 0);
+  CHECK_EQUAL(csched_serial_create(&parents.suspended, csched_serial_target(parents.queue)), 0);
+  csched_serial_suspend(parents.suspended);
+  probe_init(&parents.mine, NULL, NULL);
+  probe_init(&parents.waiting, NULL, NULL);
+  probe_init(&parents.busy, be_busy, NULL);
+  CHECK_EQUAL(csched_thread_submit_at(parents.thread, &parents.waiting.timer, csched_now() + 60000 * MS), 0);
+  if (!is_busy) atomic_store(&parents.opens, 1);
+  CHECK_EQUAL(csched_serial_submit(parents.queue, job_of(&parents.busy)), 0);
+  if (is_busy) CHECK_SOON(atomic_load(&parents.busy.runs) == 1);
+  else CHECK_SOON(atomic_load(&parents.busy.releases) == 1);
   csched_time then = csched_now() + 60000 * MS;
-  probe_init(&left.on_pool, NULL, NULL);
-  CHECK_EQUAL(csched_pool_submit_at(left.pool, CSCHED_PRIORITY_LOW, &left.on_pool.timer, then, 0), 0);
+  probe_init(&parents.on_pool, NULL, NULL);
+  CHECK_EQUAL(csched_pool_submit_at(parents.pool, CSCHED_PRIORITY_LOW, &parents.on_pool.timer, then, 0), 0);
 }
 
-static void end_left(void) {
-  atomic_store(&left.opens, 1);
-  csched_serial_destroy(left.suspended);
-  csched_serial_destroy(left.on_queue);
-  csched_serial_destroy(left.queue);
-  csched_pool_destroy(left.pool);
-  stop_and_join(left.thread, CSCHED_STOP_DROP);
-  CHECK_PROBE(&left.waiting, 0, 1);
-  CHECK_PROBE(&left.on_pool, 0, 1);
-  CHECK_PROBE(&left.busy, 1, 0);
+static void end_family(void) {
+  atomic_store(&parents.opens, 1);
+  csched_serial_destroy(parents.suspended);
+  csched_serial_destroy(parents.on_queue);
+  csched_serial_destroy(parents.queue);
+  csched_pool_destroy(parents.pool);
+  stop_and_join(parents.thread, CSCHED_STOP_DROP);
+  CHECK_PROBE(&parents.waiting, 0, 1);
+  CHECK_PROBE(&parents.on_pool, 0, 1);
+  CHECK_PROBE(&parents.busy, 1, 0);
 }
 
-static const char *const LEFT_BEHIND = "left behind by fork";
+static const char *const ORPHANED = "orphaned by fork";
 
-ctest_failure ctest_fork_thread_is_left(void) {
+ctest_failure ctest_fork_thread_is_orphaned(void) {
   KERNEL();
-  begin_left(true);
+  begin_family(true);
   void (*const uses[])(void *) = {submit_to_thread, submit_to_thread_at,  submit_to_thread_now, rearm_of_thread,
                                   run_its_loop,     submit_to_its_target, join_thread};
-  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, LEFT_BEHIND);
+  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, ORPHANED);
   CHECK_CHILD_STOPS(join_thread, NULL, "csched_thread_join");
-  end_left();
+  end_family();
   return kernel_result();
 }
 
-ctest_failure ctest_fork_pool_is_left(void) {
+ctest_failure ctest_fork_pool_is_orphaned(void) {
   KERNEL();
-  begin_left(true);
+  begin_family(true);
   void (*const uses[])(void *) = {submit_to_pool, submit_to_pool_at, submit_batch_to_pool, submit_to_pool_target,
                                   join_pool};
-  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, LEFT_BEHIND);
+  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, ORPHANED);
   CHECK_CHILD_STOPS(join_pool, NULL, "csched_pool_join");
-  end_left();
+  end_family();
   return kernel_result();
 }
 
-ctest_failure ctest_fork_queue_is_left(bool is_busy) {
+ctest_failure ctest_fork_queue_is_orphaned(bool is_busy) {
   KERNEL();
-  begin_left(is_busy);
+  begin_family(is_busy);
   void (*const uses[])(void *) = {submit_to_queue, submit_to_queue_at, sync_on_queue, submit_to_queue_on_queue,
                                   sync_on_queue_on_queue};
-  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, LEFT_BEHIND);
-  end_left();
+  for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, ORPHANED);
+  end_family();
   return kernel_result();
 }
 
-ctest_failure ctest_fork_job_is_left(void) {
+ctest_failure ctest_fork_job_is_orphaned(void) {
   KERNEL();
-  begin_left(true);
+  begin_family(true);
   CHECK_CHILD_STOPS(wait_for_job, NULL, "csched_job_cancel_and_wait");
-  end_left();
+  end_family();
   return kernel_result();
 }
 
 ctest_failure ctest_fork_gives_up(void) {
   KERNEL();
-  begin_left(true);
+  begin_family(true);
   CHECK_CHILD(give_all_up, NULL);
-  end_left();
+  end_family();
   return kernel_result();
 }
 

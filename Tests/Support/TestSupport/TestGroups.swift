@@ -1,18 +1,18 @@
 import Scheduler
 
-/// Finds moments at which no test runs, and looks whether anything of ours is alive then.
+/// Runs tests in groups, and looks between two groups, when no test runs, whether anything of ours is alive.
 ///
-/// Tests run side by side, and the counts are the process's. So they run in groups: a group takes so many, and when the last of them
+/// Tests run side by side, and the counts are the process's. So a group takes so many, and when the last of them
 /// has ended, nothing may be left. The next group waits for that look. With `--no-parallel` each group is one test.
-public final class QuietMoments: Sendable {
+public final class TestGroups: Sendable {
   /// The one for all tests of the process.
-  public static let shared = QuietMoments(groupSize: 24)
+  public static let shared = TestGroups(groupSize: 24)
 
   /// What was left, and by whom: one of those that ran since the look before.
   public struct Finding: Error, Equatable, CustomStringConvertible {
     public let left: Diagnostics
     public let tests: [String]
-    public var description: String { "left behind: \(left), by \(tests.joined(separator: ", or "))" }
+    public var description: String { "left: \(left), by \(tests.joined(separator: ", or "))" }
   }
 
   private struct State {
