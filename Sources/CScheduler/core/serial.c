@@ -131,28 +131,33 @@ static bool takes_another(unsigned *left) {
   return takes;
 }
 
-// In virtual time, where each job is counted.
-static bool takes_turn(csched_serial *serial) {
-  return serial->turn == NULL || (!csched_mpsc_is_empty(&serial->inbox) && serial->turn(serial->root, 1));
-}
-
-static void give_turn_back(csched_serial *serial) {
-  if (serial->turn != NULL) serial->turn(serial->root, -1);
+// In virtual time, where each job is counted, and the drain job stands for the first.
+static void run_counted(csched_serial *serial) {
+  bool has_run = false;
+  for (int i = 0; i < BATCH; i++) { // S4
+    bool is_first = !has_run;
+    if (is_suspended(serial) || csched_mpsc_is_empty(&serial->inbox)) break;
+    if (!is_first && !serial->turn(serial->root, 1)) break;
+    if (csched_job_perform_on_(csched_mpsc_pop(&serial->inbox), &serial->target)) has_run = true;
+    else if (!is_first) serial->turn(serial->root, -1);
+  }
+  if (!has_run) serial->turn(serial->root, -1);
+  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
 }
 
 static void run_drain(csched_job *drain) {
   csched_serial *serial = drain->context;
   unsigned *left = csched_loop_jobs_left_();
   csched_job *job;
-  bool has_run = false;                                                // by the turn of the drain job itself
-  for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // S4
-    if (has_run && !takes_turn(serial)) break;
-    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) break;
-    if (csched_job_perform_on_(job, &serial->target)) has_run = true;
-    else if (has_run) give_turn_back(serial);
+  if (CSCHED_UNLIKELY(serial->turn != NULL)) {
+    run_counted(serial);
+    return;
   }
-  if (!has_run) give_turn_back(serial);
-  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
+  for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // S4
+    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
+    csched_job_perform_on_(job, &serial->target);
+  }
+  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
 }
 
 static void drop_all(csched_job *drain) { // S6
@@ -223,14 +228,17 @@ static bool enter(csched_target *target) {
 
 static void leave(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  bool has_reference = serial->has_reference;
-  serial->has_reference = false;
   csched_target_leave_inline_(serial->base);
   let_go_inline(serial);
-  if (has_reference) give_reference_up(serial);
 }
 
-static void left(csched_job *held) { leave(held->context); } // S8
+static void left(csched_job *held) { // S8
+  csched_serial *serial = held->context;
+  bool has_reference = serial->has_reference;
+  serial->has_reference = false;
+  leave(held->context);
+  if (has_reference) give_reference_up(serial);
+}
 static const csched_job_type held_type = {.release = left};
 
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
@@ -344,7 +352,9 @@ bool csched_serial_run_timer_(csched_timer *timer) {
   }
   serial->has_reference = true;
   bool has_run = csched_job_perform_on_(&timer->job, &serial->target);
+  serial->has_reference = false;
   csched_serial_leave(serial, &inside);
+  give_reference_up(serial);
   return has_run;
 }
 

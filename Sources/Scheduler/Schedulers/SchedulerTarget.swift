@@ -3,8 +3,8 @@ internal import CScheduler
 /// The base of the schedulers that run work on a target of their own: delayed and periodic actions, and use as the target of a
 /// ``SerialScheduler``.
 ///
-/// ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler`` and ``CustomScheduler`` are all there are; with
-/// the last of them anything that takes a closure becomes one.
+/// ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler``, ``VirtualTimeScheduler`` and ``CustomScheduler``
+/// are all there are; with the last of them anything that takes a closure becomes one.
 public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   // Unchecked, because a class that has subclasses cannot be checked; what all of them store is constant and Sendable.
   /// What the actions are submitted to.
@@ -54,7 +54,8 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   }
 
   /// Schedules `action` for `instant` on the wall clock, and follows each setting of that: set back, it waits longer; set past the
-  /// instant, it runs at once. What has passed already is a plain submission.
+  /// instant, it runs at once. What has passed already is a plain submission. In
+  /// virtual time, too, the instant is the wall clock's: from then on it is due there.
   ///
   /// This and ``schedule(at:leeway:_:)-(BootTime,_,_)`` are for schedulers with a target. Where the system has no thread or
   /// descriptor to keep these clocks with, the action is dropped, and the disposable is disposed. A scheduler that is stopped keeps the

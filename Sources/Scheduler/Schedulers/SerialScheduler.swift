@@ -24,7 +24,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - name: for ``name``, any length.
-  ///   - target: a thread, the main thread, another queue, the pool. A concurrent target's order stays serial here.
+  ///   - target: a thread, the main thread, another queue, the pool, virtual time. A concurrent target's order stays serial here.
   ///   - priority: among all that is on the pool, for a queue on it; without one, that of `target`, or the default. On a
   ///     queue or a thread it is the order there that counts, and this changes nothing.
   public convenience init(
