@@ -460,7 +460,7 @@ MUTANTS = [
     ("a refused drain drops nothing", "core/serial.c", "",
      "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);",
      "(job = csched_mpsc_pop(&serial->inbox)) != NULL;) {}"),
-    ("a sync that is left keeps the queue", "core/serial.c", "S8", "leave(held->context);", ""),
+    ("a sync that is left keeps the queue", "core/serial.c", "left", "leave(held->context);", ""),
     ("a sync after a stop is a deadlock", "core/serial.c", "S7", "if (csched_target_is_closed_(&serial->target)) return ECANCELED;", ""),
     ("a run that is left goes on", "core/loop.c", "", "loop->was_left = true; end_run(loop);", ""),
     ("a loop whose run was left outlives its thread", "core/loop.c", "", "loop->was_left = true;", ""),
