@@ -360,6 +360,26 @@ static void run_serial(void) {
   RUN(ctest_serial_let_go(times(20)));
 }
 
+static void run_virtual(void) {
+  RUN(ctest_virtual_order(times(200), 300, seed()));
+  RUN(ctest_virtual_order(times(200), (csched_time)1 << 60, seed()));
+  RUN(ctest_virtual_million(times(10000), seed()));
+  RUN(ctest_virtual_widened());
+  RUN(ctest_virtual_inside());
+  RUN(ctest_virtual_run_ends());
+  RUN(ctest_virtual_steps());
+  RUN(ctest_virtual_end_of_time());
+  RUN(ctest_virtual_serial());
+  RUN(ctest_virtual_serial_in_its_place());
+  RUN(ctest_virtual_sync_races(times(100)));
+  RUN(ctest_virtual_closed());
+  RUN(ctest_virtual_cancelled_go(times(500)));
+  RUN(ctest_virtual_cancel_races(times(200)));
+  RUN(ctest_virtual_threads(4, times(100)));
+  RUN(ctest_virtual_left());
+  RUN(ctest_virtual_fork());
+}
+
 static void run_thread(void) {
   RUN(ctest_thread_ready(times(5)));
   RUN(ctest_thread_named("", NULL));
@@ -448,6 +468,7 @@ int main(int count, char **arguments) {
   run_carry();
   run_fd();
   run_serial();
+  run_virtual();
   run_pool();
   run_thread();
   run_shutdown();

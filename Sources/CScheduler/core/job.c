@@ -199,28 +199,29 @@ static inline bool begin(csched_job *job, uint32_t *found) {
   return CSCHED_LIKELY(csched_cas_relaxed(&job->state, found, (uint32_t)RUNNING)); // J1: unlinking it has acquired it
 }
 
-CSCHED_NOINLINE void csched_job_perform_on_(csched_job *job, struct csched_target *target) {
+CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_target *target) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint32_t found;
   if (!begin(job, &found)) {
     pass_cancelled_on(job, target, found);
-    return;
+    return false;
   }
   if (CSCHED_UNLIKELY(level == NULL)) {
     perform_slow(job, target);
-    return;
+    return true;
   }
   csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, target);
   job->type->run(job);
   if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
     end_at(level, job);
-    return;
+    return true;
   }
   if (CSCHED_LIKELY(level->job == job)) { // J4
     level->job = NULL;
     end_run(job);
   }
   csched_level_top_ = level->outer;
+  return true;
 }
 
 // The same, but for that the level need not stay until the end: `release` finds the same target as current.

@@ -37,8 +37,8 @@ bool csched_job_is_running_here_(const csched_job *job);
 /// Returns: whether `job` has been cancelled, or is being so. Requires: it is submitted, and the caller is to unlink it.
 bool csched_job_is_cancelled_(const csched_job *job);
 
-/// Does: as csched_job_perform_, with `target` as the current one.
-void csched_job_perform_on_(csched_job *job, struct csched_target *target);
+/// Does: as csched_job_perform_, with `target` as the current one. Returns: whether it ran.
+bool csched_job_perform_on_(csched_job *job, struct csched_target *target);
 
 /// Does: ends `job`, whose run was left by unwinding, or by its thread's end; where it stands for something else, calls its `release`.
 void csched_job_left_(csched_job *job);

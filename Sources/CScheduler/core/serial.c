@@ -54,10 +54,12 @@ enum { STALLED = 1, SUSPENSION = 2 };
 
 struct csched_serial {
   csched_target target;
-  csched_target *base;
+  csched_target *base, *root;
+  bool (*turn)(csched_target *root, int change); // of its type
   csched_mpsc inbox;
   csched_job drain;
-  csched_job held; // stands for a sync that runs inline, in case that it is left
+  csched_job held;    // stands for a sync that runs inline, in case that it is left
+  bool has_reference; // the holder's: whoever has entered has a reference
   uint32_t hold;
   uint32_t owners;
   void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
@@ -129,10 +131,28 @@ static bool takes_another(unsigned *left) {
   return takes;
 }
 
+// In virtual time, where each job is counted, and the drain job stands for the first.
+static void run_counted(csched_serial *serial) {
+  bool has_run = false;
+  for (int i = 0; i < BATCH; i++) { // S4
+    bool is_first = !has_run;
+    if (is_suspended(serial) || csched_mpsc_is_empty(&serial->inbox)) break;
+    if (!is_first && !serial->turn(serial->root, 1)) break;
+    if (csched_job_perform_on_(csched_mpsc_pop(&serial->inbox), &serial->target)) has_run = true;
+    else if (!is_first) serial->turn(serial->root, -1);
+  }
+  if (!has_run) serial->turn(serial->root, -1);
+  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
+}
+
 static void run_drain(csched_job *drain) {
   csched_serial *serial = drain->context;
   unsigned *left = csched_loop_jobs_left_();
   csched_job *job;
+  if (CSCHED_UNLIKELY(serial->turn != NULL)) {
+    run_counted(serial);
+    return;
+  }
   for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // S4
     if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
     csched_job_perform_on_(job, &serial->target);
@@ -212,7 +232,13 @@ static void leave(csched_target *target) {
   let_go_inline(serial);
 }
 
-static void left(csched_job *held) { leave(held->context); } // S8
+static void left(csched_job *held) { // S8
+  csched_serial *serial = held->context;
+  bool has_reference = serial->has_reference;
+  serial->has_reference = false;
+  leave(held->context);
+  if (has_reference) give_reference_up(serial);
+}
 static const csched_job_type held_type = {.release = left};
 
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
@@ -254,12 +280,33 @@ static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; 
 static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
 static const csched_job_type sync_type = {run_sync, drop_sync, sync_ended};
 
+static CSCHED_NORETURN void panic_left(csched_job *unused) {
+  (void)unused;
+  csched_panic_("csched_serial_sync",
+                "what it ran in virtual time, because it waits for that, was left by an exception, "
+                "by longjmp or by the end of the thread. Let the job return.");
+}
+
+// In virtual time, which may be nobody's to move: what is due is done here. If that is left, the sync cannot be taken out of the queue.
+static void serve(csched_serial *serial) {
+  static const csched_job_type type = {.release = panic_left};
+  static csched_job guard = {.type = &type};
+  csched_level spare;
+  if (serial->root->type->serve_ == NULL) return;
+  csched_wait_end_(); // what runs here does not wait
+  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_level_here_()->target);
+  serial->root->type->serve_(serial->root);
+  csched_level_end_(level);
+  csched_wait_begin_(&serial->target);
+}
+
 static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context};
   csched_job_init(&sync.job, &sync_type, NULL);
   if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
   if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
   csched_serial_submit(serial, &sync.job);
+  serve(serial);
   while (csched_load_acquire(&sync.ended) == 0) // S1: pairs with the end's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
   csched_wait_end_();
@@ -289,6 +336,26 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
   csched_level_end_(scope->level);
   leave(&serial->target);
   return 0;
+}
+
+// The timer may be the last that keeps the queue.
+bool csched_serial_run_timer_(csched_timer *timer) {
+  csched_serial *serial = (csched_serial *)timer->target;
+  csched_target_inside inside;
+  bool is_queue = serial->target.type == &serial_type;
+  if (is_queue) take_reference(serial);
+  bool is_inside = is_queue && csched_serial_try_enter(serial, &inside);
+  if (!is_inside) {
+    timer->target->type->deliver(timer->target, &timer->job);
+    if (is_queue) give_reference_up(serial);
+    return false;
+  }
+  serial->has_reference = true;
+  bool has_run = csched_job_perform_on_(&timer->job, &serial->target);
+  serial->has_reference = false;
+  csched_serial_leave(serial, &inside);
+  give_reference_up(serial);
+  return has_run;
 }
 
 // MARK: forks
@@ -328,6 +395,8 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_serial *serial = malloc(sizeof *serial);
   if (serial == NULL) return ENOMEM;
   *serial = (csched_serial){.target = {.type = &serial_type}, .base = base, .owners = 1};
+  serial->root = csched_target_root_(base);
+  serial->turn = serial->root->type->turn_;
   csched_mpsc_init(&serial->inbox);
   csched_mpsc_park(&serial->inbox);
   csched_job_init(&serial->drain, &drain_type, serial);

@@ -58,6 +58,16 @@ csched_target *csched_target_base_(const csched_target *target) {
   return target->type->base == NULL ? NULL : target->type->base(target);
 }
 
+csched_target *csched_target_root_(csched_target *target) {
+  for (csched_target *base; (base = csched_target_base_(target)) != NULL;) target = base;
+  return target;
+}
+
+csched_time csched_target_now(const csched_target *target) {
+  while (target != NULL && target->type->now == NULL) target = csched_target_base_(target);
+  return target != NULL ? target->type->now(target) : csched_now();
+}
+
 csched_target *csched_target_foreign_(csched_target *target) {
   while (target != NULL && target->type->passes_on_) target = csched_target_base_(target);
   return target;

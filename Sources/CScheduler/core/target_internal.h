@@ -30,6 +30,13 @@ bool csched_target_is_orphaned_(const csched_target *target);
 /// Returns: the first of `target` and its bases that is not the library's, and whose functions are the user's; NULL: there is none.
 csched_target *csched_target_foreign_(csched_target *target);
 
+/// Does: runs `timer`, whose time has come, at once as a job of its target, if that is an idle serial queue; else delivers it.
+/// Returns: whether it has run.
+bool csched_serial_run_timer_(csched_timer *timer);
+
+/// Returns: the last of `target`, its base, the base of that …
+csched_target *csched_target_root_(csched_target *target);
+
 /// The functions of the type, where it may have none.
 csched_target *csched_target_base_(const csched_target *target);
 bool csched_target_enter_inline_(csched_target *target);

@@ -85,6 +85,7 @@ static void put(csched_timers *timers, csched_timer *timer) {
   uint64_t tick = timer->deadline >> TICK_BITS;
   if (timer->deadline == CSCHED_FOREVER) {
     TAILQ_INSERT_TAIL(&timers->never, timer, node);
+    timers->never_count++;
     place = NEVER;
   } else if (tick <= timers->base) {
     RB_INSERT(csched_timer_tree, &timers->near, timer);
@@ -106,6 +107,7 @@ static void take(csched_timers *timers, csched_timer *timer) {
   uint32_t place = timer->node.place;
   if (place == NEVER) {
     TAILQ_REMOVE(&timers->never, timer, node);
+    timers->never_count--;
   } else if (place == NEAR) {
     RB_REMOVE(csched_timer_tree, &timers->near, timer);
   } else {
@@ -285,6 +287,21 @@ csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
     set_wake(timers, find_wake(timers)); // W4
   csched_lock_unlock(&timers->lock);
   return timer;
+}
+
+csched_time csched_timers_wake_(csched_timers *timers) {
+  csched_lock_lock(&timers->lock);
+  if (timers->is_wake_low) set_wake(timers, find_wake(timers)); // W4
+  csched_time wake = csched_load_relaxed(&timers->wake);        // W4: under the lock
+  csched_lock_unlock(&timers->lock);
+  return wake;
+}
+
+size_t csched_timers_count_(csched_timers *timers, bool with_never) {
+  csched_lock_lock(&timers->lock);
+  size_t count = timers->pending + (with_never ? timers->never_count : 0);
+  csched_lock_unlock(&timers->lock);
+  return count;
 }
 
 void csched_timers_close_(csched_timers *timers) {

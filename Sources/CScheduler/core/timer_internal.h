@@ -27,9 +27,10 @@ struct csched_timers {
   csched_time passed;  ///< whatever comes with an earlier deadline need not wait here
   csched_time put_off; ///< the latest floor that a deadline was put off to
   uint64_t last_order;
-  uint64_t base;  ///< in ticks: what is not after it is in `near`
-  size_t pending; ///< those in `near` and `slots`
-  uint64_t steps; ///< timers and slots that were looked at beyond the one asked for; tests count them
+  uint64_t base;      ///< in ticks: what is not after it is in `near`
+  size_t pending;     ///< those in `near` and `slots`
+  size_t never_count; ///< those in `never`
+  uint64_t steps;     ///< timers and slots that were looked at beyond the one asked for; tests count them
   struct csched_timer_tree near;
   struct csched_timer_queue never; ///< at CSCHED_FOREVER
   uint64_t occupied[CSCHED_WHEEL_LEVELS];
@@ -64,6 +65,12 @@ bool csched_timers_pass_(csched_timers *timers, csched_time deadline);
 /// Does: takes the first timer whose deadline has come at `now`; with CSCHED_FOREVER, the first of all.
 /// Returns: NULL when there is none; `wake` and `first` are then after `now`. Thread: any.
 csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now);
+
+/// Returns: the least deadline + leeway of those that wait; CSCHED_FOREVER: there is none, or none before that. Thread: any.
+csched_time csched_timers_wake_(csched_timers *timers);
+
+/// Returns: how many wait; those at CSCHED_FOREVER only `with_never`. Thread: any.
+size_t csched_timers_count_(csched_timers *timers, bool with_never);
 
 /// Does: keeps other threads from them across a fork, so that the child finds them whole. Those that are orphaned take no more, and
 /// any that is moved to a time comes to be the first.

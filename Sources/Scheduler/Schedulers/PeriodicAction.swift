@@ -32,6 +32,8 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   private let tag: TargetCore?
   @exclusivity(unchecked) private var work: HeldClosure?
   @exclusivity(unchecked) private var due: csched_time
+  /// In virtual time, `run` goes on for the first tick, and for no other one.
+  @exclusivity(unchecked) private var leeway: csched_time
 
   init(
     _ timing: PeriodicTiming, inside tag: TargetCore?, on core: TargetCore, _ work: @escaping @Sendable () -> Void
@@ -40,7 +42,8 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     self.timing = timing
     self.core = core
     self.work = HeldClosure(work)
-    due = timing.startAfter.deadline
+    due = core.timeline?.instant(after: timing.startAfter).tick ?? timing.startAfter.deadline
+    leeway = csched_time(max(0, timing.leeway.saturatedNanoseconds))
     periodicJobType.attach(storage.timer, to: self)
   }
 
@@ -53,13 +56,12 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   }
 
   private func submit() -> Bool {
-    csched_target_submit_at(core.target, storage.timer, due, csched_time(max(0, timing.leeway.saturatedNanoseconds)))
-      == 0
+    csched_target_submit_at(core.target, storage.timer, due, leeway) == 0
   }
 
   func run() {
     let work = work.take()!
-    let begun = csched_now()
+    let begun = core.timeline?.tick ?? csched_now()
     // Another thread may have submitted this tick while it was disposed, and not have come to cancel it.
     if !disposed.load(ordering: .relaxed) {  // Z1: a disposal that this comes after has happened before
       ending.within { if let tag { tag.run(work.call) } else { work.call() } }
@@ -81,8 +83,12 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   }
 
   private func next(begunAt begun: csched_time) -> csched_time? {
-    let now = csched_now()
-    guard let next = timing.next(after: due, begunAt: begun, endedAt: now) else { return nil }
+    if let timeline = core.timeline {
+      leeway = .max
+      return timeline.next(timing, after: due, begunAt: begun)
+    }
+    let now = csched_now(), step = UInt64(max(0, timing.period.saturatedNanoseconds))
+    guard let next = timing.next(after: due, begunAt: begun, endedAt: now, step: step) else { return nil }
     // What is due is delivered at once; where that may run it at once, too, tick inside tick, a timer brings it.
     return core.mayRunInside ? max(next, csched_time_after(now, 20_000)) : next
   }

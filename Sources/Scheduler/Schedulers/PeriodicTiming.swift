@@ -60,15 +60,17 @@ public struct PeriodicTiming: Hashable, Sendable {
   public func next(
     after last: MonotonicTime, begunAt begin: MonotonicTime? = nil, endedAt end: MonotonicTime
   ) -> MonotonicTime? {
-    next(after: last.nanoseconds, begunAt: begin?.nanoseconds ?? last.nanoseconds, endedAt: end.nanoseconds)
-      .map(MonotonicTime.init(nanoseconds:))
+    next(
+      after: last.nanoseconds, begunAt: begin?.nanoseconds ?? last.nanoseconds, endedAt: end.nanoseconds,
+      step: UInt64(max(0, period.saturatedNanoseconds))
+    )
+    .map(MonotonicTime.init(nanoseconds:))
   }
 
-  func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64) -> UInt64? {
+  /// The same in units of any clock's, of which a period has `step`.
+  func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
     if last == .max { return nil }
-    let span = period.saturatedNanoseconds
-    guard span > 0 else { return max(last, end) }
-    let step = UInt64(span)
+    guard step > 0 else { return max(last, end) }
     /// The instant so many steps after `last`.
     func tick(_ number: UInt64) -> UInt64 {
       let (distance, isBeyond) = number.multipliedReportingOverflow(by: step)

@@ -1,24 +1,71 @@
-// States: those of the job (job.c), of its end (ActionEnd.swift), and of its links, under `lock` (ActionChain.swift) · `disposed`: final,
-//   written under the lock.
+// States: those of the job (job.c), of its end (ActionEnd.swift), and of its links, under `lock` · `disposed`: final, written under the lock
+//   `isOver`  final; `holder` stays nil
+//   disposed  final; `returned` stays nil
 // Obligations
+//   Y1  What the body returns is disposed once if the action is disposed, before that or after; else never.
+//   Y2  When an action and what it returned have both run, the first leads to what the second returned, and the second is gone.
+//   Y3  An action that is over has no holder: no two keep each other.
 //   Y4  Whoever sees it disposed sees what was before that disposal.
-//   Those of its links (Y1 to Y3, Y5) are in ActionChain.swift; it is waited for as in PlainAction.swift (I3).
-// Orderings: the job's and the lock's; the store of `disposed` releases, pairs with `isDisposed`.
-// Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it".
+//   Y5  Who waits for an action that was disposed while it ran gets what the body returned, if he announced that before.
+//   It is waited for as in PlainAction.swift (I3).
+// Orderings: the job's and the lock's; the store of `disposed` releases, pairs with `isDisposed`. Assumes: none of two locks is taken inside of
+//   the other.
+// Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it",
+//   "a chain of actions that return each other's disposables stays flat, and its head disposes the last",
+//   "disposeAndWait waits for what the running action returns".
 // Models: swift/actions/actions.swift.
 
 internal import CScheduler
 internal import Synchronization
 
+/// What an action leads to, and who leads to it.
+struct ActionLinks {
+  /// What the body returned, or what that has led to.
+  var returned: (any Disposable)?
+  /// The action that holds this one as what it returned. Only until this one is over, or the two would keep each other.
+  var holder: ScheduledAction?
+  /// Whether the body has run, or never will.
+  var isOver = false
+  /// For those who wait for the end of the body, until it has ended.
+  var late: LateReturn?
+
+  /// Becomes over without a result, and hands out the holder, to be released outside of the lock.
+  mutating func end() -> ScheduledAction? {
+    isOver = true
+    return holder.take()
+  }
+}
+
 /// A closure that waits in a queue of the core, perhaps for a time, and the disposable that cancels it and disposes what the
 /// closure has returned: one allocation for all.
-final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
+///
+/// A chain of actions, each of which schedules the next and returns its disposable, stays flat: when an action has run, the
+/// one that holds it takes over what it returned. So the first of them always leads straight to the last, and those between
+/// are gone.
+final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
   // Unchecked, because the compiler does not see who may touch what: `body` belongs to whoever moved the job's state on, its
   // runner or its canceller; `links` is guarded by `lock`.
 
   enum Body {
     case plain(@Sendable () -> Void)
     case disposing(@Sendable () -> any Disposable)
+
+    /// The same after `first`, if there is one.
+    consuming func preceded(by first: (@Sendable () -> Void)?) -> Body {
+      guard let first else { return self }
+      switch self {
+      case .plain(let work):
+        return .plain {
+          first()
+          work()
+        }
+      case .disposing(let work):
+        return .disposing {
+          first()
+          return work()
+        }
+      }
+    }
   }
 
   private let counted = CountedDisposable()
@@ -28,7 +75,7 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
   private let ending = ActionEnd()
   @exclusivity(unchecked) private var held: CountedClosure?
   @exclusivity(unchecked) private var body: Body?
-  @exclusivity(unchecked) private var links = ActionLinks<ScheduledAction>()
+  @exclusivity(unchecked) private var links = ActionLinks()
   /// What the body runs inside of, besides what it is submitted to.
   private let tag: TargetCore?
   /// Of a delayed action: keeps the core's memory for as long as it can be cancelled. It is in use until the action is over.
@@ -93,7 +140,7 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
   }
 
   @inline(__always)
-  func withLinks<Result>(_ body: (inout ActionLinks<ScheduledAction>, Bool) -> Result) -> Result {
+  func withLinks<Result>(_ body: (inout ActionLinks, Bool) -> Result) -> Result {
     lock.withLock { body(&links, disposed.load(ordering: .relaxed)) }  // ordered by the lock
   }
 
@@ -124,7 +171,57 @@ final class ScheduledAction: ChainedAction, JobOwner, @unchecked Sendable {
     return returned
   }
 
-  func awaitEnd() { ending.wait(for: storage.job) }
+  // MARK: chains
+
+  /// Becomes over: keeps what the body returned, and leads the holder to it.
+  @inline(__always)
+  func settle(_ result: (any Disposable)?) {
+    let returned = EndedAction.end(of: result)  // or a chain over the immediate scheduler would not stay flat
+    let (isLate, holder) = withLinks { links, isDisposed in
+      let holder = links.end(), late = links.late.take()
+      if isDisposed { late?.returned = returned } else { links.returned = returned }
+      return (isDisposed, holder)
+    }
+    if isLate { returned?.dispose() }
+    if let holder { holder.replace(self, by: isLate ? nil : returned) } else if !isLate { hold(returned) }
+  }
+
+  /// Takes over `next` from `old`, which has run, if this one still leads to it. If it has been disposed, it leads to nothing:
+  /// it has disposed `old`, and `old` this `next`.
+  private func replace(_ old: ScheduledAction, by next: (any Disposable)?) {
+    let isReplaced = withLinks { links, _ in
+      guard links.returned as AnyObject? === old else { return false }
+      links.returned = next
+      return true
+    }
+    if isReplaced { hold(next) }
+  }
+
+  /// Makes this one the holder of `next`; one that has run already is passed over.
+  private func hold(_ next: (any Disposable)?) {
+    guard let next = next as? ScheduledAction else { return }
+    var other: ScheduledAction? = self  // who held it before ends outside of the lock
+    let (isOver, further) = next.withLinks { links, _ in
+      if !links.isOver { swap(&links.holder, &other) }
+      return (links.isOver, links.isOver ? links.returned : nil)
+    }
+    if isOver { replace(next, by: further) }
+  }
+
+  // MARK: waiting
+
+  func beginWait() -> LateReturn {
+    withLinks { links, _ in
+      let late = links.late ?? LateReturn()
+      if !links.isOver { links.late = late }
+      return late
+    }
+  }
+
+  func endWait(_ late: LateReturn) -> (any Disposable)? {
+    ending.wait(for: storage.job)
+    return withLinks { _, _ in late.returned }
+  }
 }
 
 private let scheduledJobType = JobType(

@@ -3,8 +3,8 @@ internal import CScheduler
 /// The base of the schedulers that run work on a target of their own: delayed and periodic actions, and use as the target of a
 /// ``SerialScheduler``.
 ///
-/// ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler`` and ``CustomScheduler`` are all there are; with
-/// the last of them anything that takes a closure becomes one.
+/// ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler``, ``VirtualTimeScheduler`` and ``CustomScheduler``
+/// are all there are; with the last of them anything that takes a closure becomes one.
 public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   // Unchecked, because a class that has subclasses cannot be checked; what all of them store is constant and Sendable.
   /// What the actions are submitted to.
@@ -19,6 +19,8 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     (tag ?? core).publish(self)
   }
 
+  public var now: MonotonicTime { core.timeline?.now ?? .now }
+
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
@@ -32,26 +34,28 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   @discardableResult
   public final func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { submit(.disposing { action(state) }, at: delay.deadline) }
+  ) -> any Disposable { submit(.disposing { action(state) }, after: delay) }
 
   @discardableResult
   public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.plain(action), at: delay.deadline)
+    submit(.plain(action), after: delay)
   }
 
   /// Schedules `action` for `delay` from now, or up to `leeway` later, so that fewer wakeups serve more timers.
   @discardableResult
   public final func schedule(
     after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable { submit(.plain(action), at: delay.deadline, leeway: leeway) }
+  ) -> any Disposable { submit(.plain(action), after: delay, leeway: leeway) }
 
   @discardableResult
-  public final func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.plain(action), at: instant.nanoseconds)
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    guard let timeline = core.timeline else { return submit(.plain(action), at: instant.nanoseconds) }
+    return core.submit(.plain(action), at: timeline.instant(at: instant), inside: tag)
   }
 
   /// Schedules `action` for `instant` on the wall clock, and follows each setting of that: set back, it waits longer; set past the
-  /// instant, it runs at once. What has passed already is a plain submission.
+  /// instant, it runs at once. What has passed already is a plain submission. In
+  /// virtual time, too, the instant is the wall clock's: from then on it is due there.
   ///
   /// This and ``schedule(at:leeway:_:)-(BootTime,_,_)`` are for schedulers with a target. Where the system has no thread or
   /// descriptor to keep these clocks with, the action is dropped, and the disposable is disposed. A scheduler that is stopped keeps the
@@ -77,6 +81,13 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     _ timing: PeriodicTiming, action: @escaping @Sendable () -> Void
   ) -> any Disposable {
     core.submit(timing, inside: tag, action)
+  }
+
+  private func submit(
+    _ body: consuming ScheduledAction.Body, after delay: Duration, leeway: Duration = .zero
+  ) -> any Disposable {
+    guard let timeline = core.timeline else { return submit(body, at: delay.deadline, leeway: leeway) }
+    return core.submit(body, at: timeline.instant(after: delay), inside: tag)
   }
 
   private func submit(

@@ -17,13 +17,14 @@ internal import Synchronization
 public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let queue: SerialCore
+  private let base: SchedulerTarget?
   private let suspensions = Atomic<Int>(0)
 
   /// Makes a queue on `target`, which stays as long as the queue has work; without one, on the pool that everybody shares.
   ///
   /// - Parameters:
   ///   - name: for ``name``, any length.
-  ///   - target: a thread, the main thread, another queue, the pool. A concurrent target's order stays serial here.
+  ///   - target: a thread, the main thread, another queue, the pool, virtual time. A concurrent target's order stays serial here.
   ///   - priority: among all that is on the pool, for a queue on it; without one, that of `target`, or the default. On a
   ///     queue or a thread it is the order there that counts, and this changes nothing.
   public convenience init(
@@ -35,11 +36,15 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     } else {
       base = PoolCore.shared(priority ?? .default)
     }
-    self.init(core: SerialCore(name: name, on: base, keeping: target))
+    // What waits in virtual time must not keep that.
+    let isVirtual = base.timeline != nil
+    self.init(
+      core: SerialCore(name: name, on: base, keeping: isVirtual ? nil : target), keeping: isVirtual ? target : nil)
   }
 
-  init(core: SerialCore) {
+  init(core: SerialCore, keeping base: SchedulerTarget? = nil) {
     queue = core
+    self.base = base
     super.init(core: core)
   }
 

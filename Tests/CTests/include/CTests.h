@@ -324,6 +324,27 @@ ctest_failure ctest_waits_stopped(csched_stop_policy policy);
 ctest_failure ctest_serial_base_gone(int jobs);
 ctest_failure ctest_serial_let_go(int rounds);
 void ctest_die_resume(void);
+
+// MARK: virtual time
+
+ctest_failure ctest_virtual_order(int count, csched_time span, uint64_t seed);
+ctest_failure ctest_virtual_million(int count, uint64_t seed); ///< prints what it took
+ctest_failure ctest_virtual_widened(void);
+ctest_failure ctest_virtual_inside(void);
+ctest_failure ctest_virtual_run_ends(void);
+ctest_failure ctest_virtual_steps(void);
+ctest_failure ctest_virtual_end_of_time(void);
+ctest_failure ctest_virtual_serial(void);
+ctest_failure ctest_virtual_serial_in_its_place(void);
+ctest_failure ctest_virtual_sync_races(int rounds);
+ctest_failure ctest_virtual_closed(void);
+ctest_failure ctest_virtual_cancelled_go(int count);
+ctest_failure ctest_virtual_cancel_races(int rounds);
+ctest_failure ctest_virtual_threads(int threads, int jobs);
+ctest_failure ctest_virtual_left(void);
+ctest_failure ctest_virtual_fork(void);
+void ctest_die_virtual(int where); ///< 0 in an advance, 1 in a run
+
 // MARK: pool
 
 ctest_failure ctest_pool_once(int submitters, int jobs, int workers);

@@ -11,8 +11,8 @@ GROUP_OF = {
     "slots": ["SingleAssignmentDisposable", "SerialDisposable", "RefCountDisposable"],
     "disposables": ["CompositeDisposable", "AnonymousDisposable", "AnyDisposable", "BinaryDisposable", "NaryDisposable",
                     "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
-    "actions": ["PlainAction", "ActionChain", "ScheduledAction", "PeriodicAction", "ActionEnd"],
-    "virtual": ["VirtualAction", "VirtualQueue", "VirtualTimeScheduler+Driving", "Occurrence"],
+    "actions": ["PlainAction", "ScheduledAction", "PeriodicAction", "ActionEnd"],
+    "virtual": ["ConvertedTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "SchedulerType+Periodic"],
     "blocking": ["BlockingSink", "RunLoopLock"],
 }
 
@@ -21,9 +21,9 @@ CHECKS = {
     "SingleAssignmentDisposable": "single assignment", "SerialDisposable": "serial disposable", "CompositeDisposable": "composite",
     "RefCountDisposable": "reference count", "AnonymousDisposable": "anonymous", "AnyDisposable": "any disposable",
     "BinaryDisposable": "binary", "NaryDisposable": "n-ary", "ScopedDisposable": "scoped", "BooleanDisposable": "boolean",
-    "LifetimeRegistration": "lifetime", "PlainAction": "plain action", "ActionChain": "action", "ScheduledAction": "action",
+    "LifetimeRegistration": "lifetime", "PlainAction": "plain action", "ScheduledAction": "action",
     "PeriodicAction": "periodic action", "ActionEnd": "end of an action", "Occurrence": "virtual",
-    "VirtualAction": "virtual", "VirtualQueue": "virtual", "VirtualTimeScheduler+Driving": "virtual", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
+    "ConvertedTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "SchedulerType+Periodic": "virtual", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
 }
 
 EQUIVALENT = {
@@ -99,19 +99,19 @@ MUTANTS = [
     ("plain action: what is dropped keeps its work", "PlainAction", "ending.within { work = nil }", ""),
     ("plain action: who waits does not wait", "PlainAction", "dispose() ending.wait(for: storage.job)", "dispose()"),
     ("plain action: a disposal only marks", "PlainAction", "disposed.store(true, ordering: .releasing) csched_job_cancel(storage.job)", "disposed.store(true, ordering: .releasing)"),
-    # ActionChain.swift
-    ("action: its end does not look whether it is disposed", "ActionChain", "let holder = links.end(), late = links.late.take() if isDisposed",
+    # ScheduledAction.swift: its links
+    ("action: its end does not look whether it is disposed", "ScheduledAction", "let holder = links.end(), late = links.late.take() if isDisposed",
      "let isDisposed = false; let holder = links.end(), late = links.late.take(); if isDisposed"),
-    ("action: what comes late is not disposed", "ActionChain", "if isLate { returned?.dispose() }", ""),
-    ("action: the holder is not led on", "ActionChain", "if let holder { holder.replace(self, by: isLate ? nil : returned) } else if", "if holder != nil {} else if"),
-    ("action: an action that is over gets a holder", "ActionChain", "if !links.isOver { swap(&links.holder, &other) }", "swap(&links.holder, &other)"),
-    ("action: who waits does not get what comes late", "ActionChain", "late?.returned = returned", "_ = late"),
-    ("action: a wait is not announced", "ActionChain", "if !links.isOver { links.late = late }", ""),
-    ("action: who waits does not wait", "ActionChain", "awaitEnd() return withLinks", "return withLinks"),
-    ("action: one that has run already is not passed over", "ActionChain", "if isOver { replace(next, by: further) }", ""),
-    ("action: what replaces the next is not held", "ActionChain", "if isReplaced { hold(next) }", ""),
-    ("action: who is over keeps its holder", "ActionChain", "isOver = true return holder.take()", "isOver = true; return holder"),
-    ("action: who is over does not say so", "ActionChain", "isOver = true return holder.take()", "return holder.take()"),
+    ("action: what comes late is not disposed", "ScheduledAction", "if isLate { returned?.dispose() }", ""),
+    ("action: the holder is not led on", "ScheduledAction", "if let holder { holder.replace(self, by: isLate ? nil : returned) } else if", "if holder != nil {} else if"),
+    ("action: an action that is over gets a holder", "ScheduledAction", "if !links.isOver { swap(&links.holder, &other) }", "swap(&links.holder, &other)"),
+    ("action: who waits does not get what comes late", "ScheduledAction", "late?.returned = returned", "_ = late"),
+    ("action: a wait is not announced", "ScheduledAction", "if !links.isOver { links.late = late }", ""),
+    ("action: who waits does not wait", "ScheduledAction", "ending.wait(for: storage.job) return withLinks", "return withLinks"),
+    ("action: one that has run already is not passed over", "ScheduledAction", "if isOver { replace(next, by: further) }", ""),
+    ("action: what replaces the next is not held", "ScheduledAction", "if isReplaced { hold(next) }", ""),
+    ("action: who is over keeps its holder", "ScheduledAction", "isOver = true return holder.take()", "isOver = true; return holder"),
+    ("action: who is over does not say so", "ScheduledAction", "isOver = true return holder.take()", "return holder.take()"),
     ("action: whoever is disposed disposes what it led to, again", "ActionChain",
      "guard links.returned as AnyObject? === old else { return false }", "guard links.returned as AnyObject? === old else { next?.dispose(); return false }"),
     # ScheduledAction.swift
@@ -141,34 +141,20 @@ MUTANTS = [
     ("end of an action: who waits does not look at an end in between", "ActionEnd", "if found != CSCHED_CANCEL_RUNNING { wait() }", ""),
     ("end of an action: it is never over", "ActionEnd", "word.exchange(Self.over, ordering: .releasing)", "word.load(ordering: .relaxed)"),
     ("periodic action: what is over keeps the scheduler", "PeriodicAction", "func letGo() { core.letGo()", "func letGo() {"),
-    # VirtualAction.swift
-    ("virtual: what is over keeps its holder", "VirtualAction", "return Remains(work: takeWorkLocked(), holder: links.end())", "return Remains(work: takeWorkLocked())"),
-    ("virtual: one that is disposed is not over", "VirtualAction", "remains = endLocked()", "remains = Remains(work: takeWorkLocked())"),
-    ("virtual: a disposal keeps the work", "VirtualAction", "remains = endLocked()", ""),
-    ("virtual: a disposal leaves what was returned", "VirtualAction", "return links.returned.take() } if let", "return links.returned }; if let"),
-    ("virtual: a disposal does not take it out", "VirtualAction", "if phase == .waiting { husks = queue.retireLocked(self) }", ""),
-    ("virtual: who waits does not wait", "VirtualAction", "busy == 0 || busy == csched_swift_thread_() ? nil", "busy <= .max ? nil"),
-    ("virtual: who waits waits for itself", "VirtualAction", "busy == 0 || busy == csched_swift_thread_() ? nil", "busy == 0 ? nil"),
-    ("virtual: nobody is busy with a turn", "VirtualAction", "busy = csched_swift_thread_() return work", "return work"),
-    ("virtual: nobody is busy with what a disposal releases", "VirtualAction", "remains = endLocked() busy = csched_swift_thread_()", "remains = endLocked()"),
-    ("virtual: nobody is busy with what the end of the queue releases", "VirtualAction", "disposed = true busy = csched_swift_thread_() return endLocked()", "disposed = true; return endLocked()"),
-    ("virtual: the end of a turn wakes nobody", "VirtualAction", "isAwaited ? queue.ends.happen() : ()", "()"),
-    ("virtual: a turn keeps the work of one that is disposed", "VirtualAction", "if phase == .out, work != nil { return (endLocked(), false) }", ""),
-    ("virtual: what has run is not over", "VirtualAction", "if phase == .out { isOver = true }", ""),
     # Occurrence.swift
     ("virtual: what happens is not counted", "Occurrence", "count.add(1, ordering: .relaxed)", ""),
-    # VirtualQueue.swift
-    ("virtual: who waits is not noted", "VirtualQueue", "isAwaited = true return ends.mark", "return ends.mark"),    ("virtual: one that disposes itself is submitted again", "VirtualQueue", "guard !action.isDisposedLocked else {", "guard action.order != .max else {"),
-    ("virtual: two may drive", "VirtualQueue", "return !isDriving", "return true"),
-    ("virtual: who has driven does not look for more requests", "VirtualQueue", "guard requests.isEmpty else { return false }", ""),
-    ("virtual: who has driven stays the driver", "VirtualQueue", "isDriving = false return true", "return true"),
-    ("virtual: the first may have been disposed", "VirtualQueue", "guard action.phase == .waiting else { heapHusks -= 1 return nil }", ""),
-    ("virtual: the end keeps what waits", "VirtualQueue", "let all = heap.takeAll() + inbox", "let all = heap.takeAll()"),
-    ("virtual: the end ends nothing", "VirtualQueue", "let waiting = all.filter { $0.phase == .waiting }", "let waiting = all.filter { $0.phase == .idle }"),
-    ("virtual: the clock moves back", "VirtualQueue", "guard version == clockVersion else { return false }", ""),
+    # SchedulerType+Periodic.swift
+    ("virtual: ticks: who waits does not wait", "SchedulerType+Periodic", "guard state.inside != 0, state.inside != csched_swift_thread_() else", "guard state.inside == .max else"),
+    ("virtual: ticks: who waits is not noted", "SchedulerType+Periodic", "state.isAwaited = true return ends.mark", "return ends.mark"),
+    ("virtual: ticks: the end of a tick wakes nobody", "SchedulerType+Periodic", "isAwaited ? ends.happen() : ()", "()"),
+    ("virtual: ticks: one that is over keeps its action", "SchedulerType+Periodic", "if state.isOver, let action = state.action.take() { return (action, false) }", ""),
+    # ConvertedTimeline.swift
+    ("virtual: a time takes the place of a later one", "ConvertedTimeline", "guard present.version == seen.version else { return false }", ""),
+    ("virtual: an advance does not say where it goes", "ConvertedTimeline", "replace(goal, by: time, tick) return tick", "return tick"),
+    # VirtualTimeScheduler.swift
+    ("virtual: the end keeps what waits", "VirtualTimeScheduler", "deinit { csched_virtual_close(timeline.pointer) }", ""),
     # VirtualTimeScheduler+Driving.swift
-    ("virtual: one that drives does not hand its request over", "VirtualTimeScheduler+Driving", "guard queue.beginDriving(request) else { return }", "_ = queue.beginDriving(request)"),
-    ("virtual: a drive ends with its own request", "VirtualTimeScheduler+Driving", "if queue.endDriving() { return }", "_ = queue.endDriving(); return"),
+    ("virtual: who has driven does not say when it is", "VirtualTimeScheduler+Driving", "drive(CSCHED_VIRTUAL_ADVANCE, tick, \"advance\") timeline.arrive(at: time, tick)", "drive(CSCHED_VIRTUAL_ADVANCE, tick, \"advance\")"),
     # BlockingSink.swift
     ("blocking: an element is kept after the end", "BlockingSink", "guard state.outcome == nil else { return (false, false) }", ""),
     ("blocking: a second outcome takes the place of the first", "BlockingSink", "guard state.outcome == nil else { return false } state.outcome = outcome", "state.outcome = outcome"),

@@ -39,9 +39,16 @@ struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
     case let scheduler as TestScheduler: scheduler.sleep(by: span)
     case let scheduler as HistoricalScheduler: scheduler.sleep(by: span)
     case let scheduler as AnyScheduler: pass(span, on: scheduler.base)
+    case let scheduler as SerialScheduler where isVirtual:
+      Self.clocks.read()[scheduler.name]!.scheduler!.sleep(by: span)
     default: usleep(UInt32(span / .microseconds(1)))
     }
   }
+}
+
+/// A reference that keeps nothing.
+private struct Weak: @unchecked Sendable {
+  weak var scheduler: TestScheduler?
 }
 
 // MARK: the kinds
@@ -99,6 +106,10 @@ extension SchedulerUnderTest {
         return moved(
           HistoricalScheduler(
             initialClock: origin, converter: InstantConverter(origin: .epoch, end: .distantFuture), turnLimit: .max))
+      },
+      SchedulerUnderTest("SerialScheduler on a VirtualTimeScheduler", isVirtual: true) { onClock { $0 } },
+      SchedulerUnderTest("SerialScheduler on a SerialScheduler on a VirtualTimeScheduler", isVirtual: true) {
+        onClock { SerialScheduler(target: $0) }
       },
     ] + onMain
     + [thread, concurrent].flatMap { base in
@@ -170,6 +181,18 @@ extension SchedulerUnderTest {
       }
     }
     return scheduler
+  }
+
+  /// Of the queues on one, by their names.
+  private static let clocks = Protected<[String: Weak]>([:])
+
+  private static func onClock(_ base: (SchedulerTarget) -> SchedulerTarget) -> SerialScheduler {
+    let clock = moved(TestScheduler(initialClock: .now, turnLimit: .max))
+    let name = clocks.withLock {
+      $0["\($0.count)"] = Weak(scheduler: clock)
+      return "\($0.count - 1)"
+    }
+    return SerialScheduler(name: name, target: base(clock))
   }
 
   /// The process in which the main thread runs the main loop.

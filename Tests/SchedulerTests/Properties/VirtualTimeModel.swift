@@ -33,6 +33,7 @@ struct VirtualTimeModel {
     var isWaiting = true
     var isDisposed = false
     var hasReturned = false
+    var hasTicked = false
     init(_ plan: Plan, period: Int?) { (self.plan, self.period) = (plan, period) }
   }
 
@@ -103,7 +104,7 @@ struct VirtualTimeModel {
 
   private func isReached(_ time: Int) -> Bool {
     if let target, time <= target { return true }
-    let goesOn = steps > 0 || (runsAll && waiting.contains { $0.action.period == nil })
+    let goesOn = steps > 0 || (runsAll && waiting.contains { !$0.action.hasTicked })
     return goesOn || (target != nil && time <= now)
   }
 
@@ -111,6 +112,7 @@ struct VirtualTimeModel {
     events.append(.ran(action.plan.id, at: now))
     for operation in action.plan.body { perform(operation) }
     if let period = action.period {
+      action.hasTicked = true
       if period > 0, !action.isDisposed { insert(action, at: now + period) }
     } else if action.plan.returns {
       action.hasReturned = true

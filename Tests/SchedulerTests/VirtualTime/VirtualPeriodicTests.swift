@@ -52,19 +52,86 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test("run ends when nothing but periodic actions is left, which have their turns until then")
+  @Test(
+    "run ends when nothing but periodic actions is left that have had their first turn, and they have their turns until then"
+  )
   func runEnds() {
     let log = Log<String>()
     scheduler.schedule(repeating: .seconds(1)) { [unowned scheduler] in log.add("tick \(second(scheduler))") }
+    scheduler.schedule(after: .seconds(3), repeating: .seconds(9)) { log.add("other") }
     scheduler.run()
-    #expect(log.entries.isEmpty)
+    #expect(log.entries == ["tick 1", "tick 2", "other"])
+    #expect(scheduler.now.nanoseconds == 3_000_000_000)
+    scheduler.run()
+    scheduler.stepAll()
+    #expect(log.entries.count == 3, "none has a second turn of its own")
     scheduler.schedule(after: .milliseconds(2_500)) { log.add("once") }
     scheduler.run()
-    #expect(log.entries == ["tick 1", "tick 2", "once"])
-    scheduler.stepAll()
+    #expect(log.entries.dropFirst(3) == ["tick 3", "tick 4", "tick 5", "once"])
     scheduler.step()
-    #expect(log.entries.last == "tick 3", "a step takes a tick")
-    #expect(scheduler.pendingCount == 1)
+    #expect(log.entries.last == "tick 6", "a step takes a tick")
+    #expect(scheduler.pendingCount == 2)
+  }
+
+  @Test("a periodic action that is disposed before its first turn keeps no run going")
+  func runEndsForDisposed() {
+    let ticks = Counter()
+    scheduler.schedule(repeating: .seconds(1)) { ticks.increment() }
+    scheduler.run()
+    scheduler.schedule(after: .seconds(100), repeating: .seconds(1)) {}.dispose()
+    scheduler.run()
+    #expect(ticks.value == 1)
+    #expect(scheduler.now.nanoseconds == 1_000_000_000)
+  }
+
+  @Test("run goes on for periodic actions when it is told to, until they are disposed")
+  func runIncludesPeriodic() {
+    let log = Log<Int>(), token = SerialDisposable()
+    token.disposable = scheduler.schedule(repeating: .seconds(1)) { [unowned scheduler] in
+      log.add(second(scheduler))
+      if log.entries.count == 5 { token.dispose() }
+    }
+    scheduler.schedule(repeating: .seconds(Int64.max)) { log.add(-1) }
+    scheduler.run(includingPeriodic: true)
+    #expect(log.entries == [1, 2, 3, 4, 5])
+    #expect(scheduler.pendingCount == 1, "what waits at the end of time does")
+  }
+
+  @Test("periodic actions that never end take such a run to the turn limit")
+  func runIncludesPeriodicForEver() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let scheduler = TestScheduler(turnLimit: 1_000)
+      scheduler.schedule(repeating: .seconds(1)) {}
+      scheduler.run(includingPeriodic: true)
+    }
+    expectMessage(result, "Scheduler: VirtualTimeScheduler.run: ", "ran 1000 actions", "raise turnLimit")
+  }
+
+  /// What the table in ``PeriodicTiming`` says, with 45 reached by a sleep before the tick, and in the tick of 20.
+  @Test(
+    "late ticks are what their policy says", arguments: [false, true],
+    [
+      (PeriodicTiming.Pace.fixedRate(late: .coalesce), [10, 45, 50, 60], [10, 20, 45, 50, 60]),
+      (.fixedRate(late: .catchUp), [10, 45, 45, 45, 50, 60], [10, 20, 45, 45, 50, 60]),
+      (.fixedRate(late: .skip), [10, 45, 50, 60], [10, 20, 50, 60]),
+      (.fixedDelay, [10, 45, 55], [10, 20, 55]),
+    ])
+  func policies(isInQueue: Bool, expected: (pace: PeriodicTiming.Pace, delivered: [Int], ended: [Int])) {
+    for isInside in [false, true] {
+      let log = Log<Int>(), clock = TestScheduler(), queue = SerialScheduler(target: clock)
+      let timing = PeriodicTiming(every: .milliseconds(10), pace: expected.pace)
+      let scheduler: any SchedulerType = isInQueue ? queue : clock
+      let ticking = scheduler.schedulePeriodic(timing) { [unowned clock] in
+        let now = Int(clock.now.nanoseconds / 1_000_000)
+        log.add(now)
+        if isInside, now == 20 { clock.sleep(by: .milliseconds(25)) }
+      }
+      clock.advance(by: .milliseconds(10))
+      if !isInside { clock.sleep(by: .milliseconds(35)) }
+      clock.advance(to: MonotonicTime(nanoseconds: 62_000_000))
+      ticking.dispose()
+      #expect(log.entries == (isInside ? expected.ended : expected.delivered))
+    }
   }
 
   @Test("ticks that the clock was moved past are one late tick, and the next is a period later")

@@ -20,5 +20,6 @@
 #include <CScheduler/thread.h>
 #include <CScheduler/timer.h>
 #include <CScheduler/trampoline.h>
+#include <CScheduler/virtual.h>
 
 #endif

@@ -36,7 +36,14 @@ typedef struct csched_target_type {
   /// Returns: whether `job`, which was submitted, has come here and waits. Asked in a child of fork, by the one thread that there is:
   /// another one may have been on its way with it. NULL: it has.
   bool (*has)(const csched_target *target, const csched_job *job);
-  bool passes_on_; ///< Private: `deliver` is the library's, and runs nothing.
+  /// Returns: the present time of the clock that the deadlines of `deliver_at` are of. NULL: that of its base; without one, csched_now.
+  csched_time (*now)(const csched_target *target);
+  /// Private. Does: counts one more job of a queue whose base this is, or one less (-1). Returns: whether it may run.
+  bool (*turn_)(csched_target *target, int change);
+  void (*serve_)(
+      csched_target
+          *target); ///< Private. Does: what is due, which the caller is about to wait for. NULL: that comes by itself
+  bool passes_on_;  ///< Private: `deliver` is the library's, and runs nothing.
 } csched_target_type;
 
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.
@@ -55,7 +62,11 @@ CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Sw
 /// Requires: the job is idle. Thread: any.
 int csched_target_submit(csched_target *target, csched_job *job);
 
-/// Does: submits `timer`, to run at `deadline` (of csched_now) or up to `leeway` nanoseconds later, never before.
+/// Returns: the present time of the clock that deadlines of csched_target_submit_at are of: csched_now, unless it or one of its bases
+/// has virtual time (virtual.h). Thread: any.
+csched_time csched_target_now(const csched_target *target);
+
+/// Does: submits `timer`, to run at `deadline` (of csched_target_now) or up to `leeway` nanoseconds later, never before.
 /// Returns, thread: as csched_target_submit. Requires: as csched_target_submit; a target of your own stays valid until the timer's release.
 int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
 

@@ -19,7 +19,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
     self.name = name
     self.base = base
     baseScheduler = scheduler
-    super.init(csched_serial_target(serial), isOnMain: base.isOnMain)
+    super.init(csched_serial_target(serial), isOnMain: base.isOnMain, timeline: base.timeline)
     csched_serial_own(
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },

@@ -9,13 +9,16 @@ class TargetCore: @unchecked Sendable {
   let target: UnsafeMutablePointer<csched_target>
   /// Whether it is the main loop, whose host is told of submissions, or has it as its base.
   final let isOnMain: Bool
+  /// The virtual time that delays here are counted in; `nil`: they are counted by the monotonic clock.
+  final let timeline: Timeline?
   private let lock = InlineLock()
   @exclusivity(unchecked) private weak var publicScheduler: (any ImmediateSchedulerType & AnyObject)?
 
   /// Makes the core of `target`, which holds it unretained.
-  init(_ target: UnsafeMutablePointer<csched_target>, isOnMain: Bool = false) {
+  init(_ target: UnsafeMutablePointer<csched_target>, isOnMain: Bool = false, timeline: Timeline? = nil) {
     self.target = target
     self.isOnMain = isOnMain
+    self.timeline = timeline
     target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
   }
 
@@ -83,6 +86,14 @@ class TargetCore: @unchecked Sendable {
     }
     if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
     return action
+  }
+
+  /// Submits an action for an instant of its virtual time.
+  final func submit(
+    _ body: consuming ScheduledAction.Body, at instant: Timeline.Instant, inside tag: TargetCore?
+  ) -> ScheduledAction {
+    submit(
+      body.preceded(by: instant.arrive), at: instant.tick, on: CSCHED_CLOCK_MONOTONIC, leeway: .zero, inside: tag)
   }
 
   final func submit(

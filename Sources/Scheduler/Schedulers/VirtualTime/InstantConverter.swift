@@ -28,4 +28,13 @@ where Instant.Duration == Duration {
   public func convertToVirtualTimeInterval(_ timeInterval: Duration) -> Duration { timeInterval }
 
   public func offsetVirtualTime(_ time: Instant, offset: Duration) -> Instant { time.advanced(by: offset) }
+
+  public func tick(of virtualTime: Instant, from start: Instant) -> UInt64 {
+    tick(of: virtualTime, after: start.duration(to: virtualTime))
+  }
+
+  public func virtualTime(at tick: UInt64, from start: Instant) -> Instant {
+    if tick == .max, let end = endOfVirtualTime { return end }
+    return start.advanced(by: span(to: tick))
+  }
 }

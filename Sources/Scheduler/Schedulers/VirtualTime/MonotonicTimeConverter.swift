@@ -23,4 +23,10 @@ public struct MonotonicTimeConverter: VirtualTimeConverter {
   }
 
   public var endOfVirtualTime: MonotonicTime? { MonotonicTime(nanoseconds: .max) }
+
+  public func tick(of virtualTime: MonotonicTime, from start: MonotonicTime) -> UInt64 { virtualTime.nanoseconds }
+
+  public func virtualTime(at tick: UInt64, from start: MonotonicTime) -> MonotonicTime {
+    MonotonicTime(nanoseconds: tick)
+  }
 }

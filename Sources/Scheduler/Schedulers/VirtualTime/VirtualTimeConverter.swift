@@ -2,12 +2,16 @@
 ///
 /// The laws, which a converter owes to the scheduler:
 ///
-/// 1. *Order.* `compareVirtualTime` is a strict order, the same one at every call. What it finds equal runs in the order of insertion.
+/// 1. *Order.* `compareVirtualTime` is a strict order, the same one at every call, and a later time has no earlier tick. What has one tick
+///    runs in the order of insertion.
 /// 2. *Never early.* To virtual time, a moment or an interval that lies between two units is rounded up.
 /// 3. *No overflow.* `offsetVirtualTime` and the conversions hold at the ends of their types; they never trap.
 /// 4. *Direction.* Offset by a positive interval a time is later, or equal where it is held at the end; by a negative one the reverse.
 /// 5. *Any thread.* The methods may be called from any thread, by several at a time. They run under no lock of ours, and may
-///    look at the scheduler; but to drive it from a comparison, which driving needs, would have no end.
+///    look at the scheduler.
+///
+/// A scheduler counts 64 bits of ticks, which are nanoseconds of the converted time unless a converter says otherwise: see
+/// ``tick(of:from:)``. So times that lie more than 292 years from the start share the first tick, or the last before the end of time.
 ///
 /// The names and the shape are those of RxSwift's `VirtualTimeConverterType`, with ``MonotonicTime`` and `Duration` for real time.
 public protocol VirtualTimeConverter: Sendable {
@@ -39,10 +43,35 @@ public protocol VirtualTimeConverter: Sendable {
   ///
   /// What waits there is beyond the end of time: `run` and `step` do not go there, only an advance that names it does.
   var endOfVirtualTime: VirtualTimeUnit? { get }
+
+  /// Returns the tick of `virtualTime` on the clock of a scheduler that began at `start`; `UInt64.max` for the end of time, and for nothing
+  /// else. By default a tick is a nanosecond, rounded up, and the start is at 2⁶³.
+  func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64
+
+  /// Returns the first time that has `tick`, or any that has.
+  func virtualTime(at tick: UInt64, from start: VirtualTimeUnit) -> VirtualTimeUnit
 }
 
 extension VirtualTimeConverter {
   public var endOfVirtualTime: VirtualTimeUnit? { nil }
+
+  public func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64 {
+    tick(of: virtualTime, after: convertFromVirtualTime(start).duration(to: convertFromVirtualTime(virtualTime)))
+  }
+
+  public func virtualTime(at tick: UInt64, from start: VirtualTimeUnit) -> VirtualTimeUnit {
+    if tick == .max, let endOfVirtualTime { return endOfVirtualTime }
+    return convertToVirtualTime(convertFromVirtualTime(start).advanced(by: span(to: tick)))
+  }
+
+  /// The tick of `virtualTime`, which is `span` after the start.
+  func tick(of virtualTime: VirtualTimeUnit, after span: Duration) -> UInt64 {
+    if let endOfVirtualTime, !isEarlier(virtualTime, than: endOfVirtualTime) { return .max }
+    return min(UInt64(bitPattern: span.saturatedNanoseconds) ^ 1 << 63, .max - 1)
+  }
+
+  /// The time from the start to `tick`.
+  func span(to tick: UInt64) -> Duration { .nanoseconds(Int64(bitPattern: tick ^ 1 << 63)) }
 
   /// Whether `left` is earlier than `right`.
   func isEarlier(_ left: VirtualTimeUnit, than right: VirtualTimeUnit) -> Bool {

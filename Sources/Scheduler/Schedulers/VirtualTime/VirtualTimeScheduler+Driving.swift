@@ -1,3 +1,5 @@
+internal import CScheduler
+
 extension VirtualTimeScheduler {
   // MARK: moving time
 
@@ -12,23 +14,34 @@ extension VirtualTimeScheduler {
   ///
   /// What an action schedules for its own instant, or for a later one until `time`, runs within the same advance. A `time` in the
   /// past is taken for the present: the clock does not move, and what is due runs.
-  public func advance(to time: VirtualTime) { drive(.advance(time)) }
+  public func advance(to time: VirtualTime) {
+    let tick = timeline.head(for: time)
+    drive(CSCHED_VIRTUAL_ADVANCE, tick, "advance")
+    timeline.arrive(at: time, tick)
+  }
 
   /// Runs what is due, in order, and all that this schedules for the same instant. The clock stays.
   public func advance() { advance(to: virtualTime) }
 
-  /// Runs all, and moves the clock to each, until nothing is left but periodic actions and what waits at the end of time.
+  /// Runs all, and moves the clock to each, until nothing is left but what waits at the end of time, and periodic actions that have had
+  /// their first turn.
   ///
   /// Periodic actions have their turns meanwhile, but do not keep it going, because they would do so for ever. Tasks that sleep are
   /// woken; what they do then happens on their own threads, and is not waited for.
-  public func run() { drive(.run) }
+  public func run() { run(includingPeriodic: false) }
+
+  /// The same; `includingPeriodic` it goes on for periodic actions, too. Those that are never disposed take it to ``turnLimit``, which stops
+  /// the process.
+  public func run(includingPeriodic: Bool) {
+    drive(includingPeriodic ? CSCHED_VIRTUAL_RUN_ALL : CSCHED_VIRTUAL_RUN, 0, "run")
+  }
 
   /// Runs the next `count` actions, and moves the clock to each: fewer if there are no more, none if `count` is not positive.
   ///
   /// Only what really runs counts, not what was disposed. A turn of a periodic action counts, and so does waking a task. What waits
   /// at the end of time does not come.
   public func step(_ count: Int = 1) {
-    if count > 0 { drive(.step(count)) }
+    if count > 0 { drive(CSCHED_VIRTUAL_STEP, csched_time(count), "step") }
   }
 
   /// Runs one after the other all that is there, as ``run()`` does, of which it is another name.
@@ -38,87 +51,25 @@ extension VirtualTimeScheduler {
   ///
   /// The clock stays at that action; what has not run stays where it is. When nothing is being driven this does nothing. Calls that
   /// are made afterwards count, those by the same action too.
-  public func stop() { queue.stop() }
+  public func stop() { csched_virtual_stop(timeline.pointer) }
 
   /// Moves the clock to `time` and runs nothing: what has become due runs, late, at the next advance, run or step. A `time` in the
   /// past does nothing.
-  public func sleep(to time: VirtualTime) { queue.raiseClock(to: time) }
+  public func sleep(to time: VirtualTime) {
+    let tick = timeline.head(for: time)
+    csched_virtual_skip_to(timeline.pointer, tick)
+    timeline.arrive(at: time, tick)
+  }
 
   /// Moves the clock on by `interval` and runs nothing: see ``sleep(to:)``.
   public func sleep(by interval: VirtualTimeInterval) {
     sleep(to: converter.offsetVirtualTime(virtualTime, offset: interval))
   }
 
-  // MARK: the loop
-
-  /// Does what `request` says, unless somebody drives already: that one will then do this too.
-  // Specialised for the usual converter, or each comparison in the heap would go through the runtime.
-  @_specialize(where Converter == MonotonicTimeConverter)
-  private func drive(_ request: VirtualDrive<VirtualTime>.Request) {
-    guard queue.beginDriving(request) else { return }
-    var drive = VirtualDrive<VirtualTime>()
-    var turns = 0
-    while true {
-      let (requests, isStopped) = queue.takeRequests()
-      if isStopped { drive = VirtualDrive() }
-      for request in requests { drive.add(request, isEarlier: { converter.isEarlier($0, than: $1) }) }
-      if let (action, awaited) = queue.first(), isReached(action.time, by: drive, awaited: awaited) {
-        var work = queue.takeFirst(action)
-        if work == nil { continue }
-        turns += 1
-        if turns > turnLimit { stopForExcess(request) }
-        drive.countTurn()
-        queue.raiseClock(to: action.time)
-        core.run {  // which is current until the captures are gone, too
-          perform(action, work.take()!)
-          action.leave()
-        }
-      } else {
-        if let target = drive.target { queue.raiseClock(to: target) }
-        drive = VirtualDrive()
-        if queue.endDriving() { return }
-      }
-    }
-  }
-
-  /// Whether `drive` goes as far as `time`, the earliest at which something waits.
-  private func isReached(_ time: VirtualTime, by drive: VirtualDrive<VirtualTime>, awaited: Int) -> Bool {
-    if let target = drive.target, !converter.isEarlier(target, than: time) { return true }
-    guard drive.target != nil || drive.steps > 0 || (drive.runsAll && awaited > 0) else { return false }
-    if !converter.isEarlier(virtualTime, than: time) { return true }
-    guard drive.steps > 0 || (drive.runsAll && awaited > 0) else { return false }
-    guard let end = converter.endOfVirtualTime else { return true }
-    return converter.isEarlier(time, than: end)
-  }
-
-  /// Runs `action`.
-  private func perform(_ action: VirtualAction<Converter>, _ work: consuming VirtualAction<Converter>.Work) {
-    switch consume work {
-    case .once(let body), .waking(let body):
-      body()
-      action.settle(nil)
-    case .disposing(let body):
-      let returned = body()
-      action.settle(type(of: returned) == NopDisposable.self ? nil : returned)
-    case .periodic(let body, let period):
-      body()
-      let now = virtualTime, next = converter.offsetVirtualTime(now, offset: period)
-      if converter.isEarlier(now, than: next) {
-        action.time = next
-        queue.submit(action)
-      } else {
-        action.finish()
-      }
-    }
-  }
-
-  private func stopForExcess(_ request: VirtualDrive<VirtualTime>.Request) -> Never {
-    let function =
-      switch request {
-      case .advance: "advance"
-      case .run: "run"
-      case .step: "step"
-      }
+  /// Does what is asked for, unless somebody drives already: that one will then do this too.
+  private func drive(_ request: csched_virtual_request, _ amount: csched_time, _ function: String) {
+    var scope = csched_scope()
+    if csched_virtual_drive_(timeline.pointer, request, amount, &scope) { return }
     misuse(
       "VirtualTimeScheduler.\(function)",
       """

@@ -10,19 +10,25 @@ extension VirtualTimeScheduler {
   ) async throws {
     try Task.checkCancellation()
     guard converter.isEarlier(virtualTime, than: deadline) else { return }
-    let resumption = Resumption<Void>()
-    let action = VirtualAction(.waking { resumption.finish(.success(())) }, at: deadline, in: queue)
+    let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable(), asleep = Sleeper(in: sleepers)
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         guard resumption.attach(continuation) else { return }
-        queue.submit(action)
+        waking.setDisposable(
+          schedule(at: deadline) {
+            asleep.wake()
+            resumption.finish(.success(()))
+          })
+        asleep.begin()
         // The clock may have passed meanwhile, with nobody left to wake the task.
         guard !converter.isEarlier(virtualTime, than: deadline) else { return }
-        action.dispose()
+        waking.dispose()
+        asleep.wake()
         resumption.finish(.success(()))
       }
     } onCancel: {
-      action.dispose()
+      waking.dispose()
+      asleep.wake()
       resumption.finish(.failure(CancellationError()))
     }
   }
@@ -50,11 +56,11 @@ extension VirtualTimeScheduler {
     let resumption = Resumption<Bool>()
     let outcome = try? await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        if resumption.attach(continuation) { queue.watch(resumption, until: count) }
+        if resumption.attach(continuation) { sleepers.watch(resumption, until: count) }
       }
     } onCancel: {
       resumption.finish(.success(false))
-      queue.unwatch(resumption)
+      sleepers.unwatch(resumption)
     }
     return outcome ?? false
   }

@@ -1,3 +1,5 @@
+internal import CScheduler
+
 /// Keeps a clock of its own, which moves only when it is told to, and runs what is due by then on the thread that tells it.
 ///
 /// What takes hours runs in no time, and the same way each time. `Converter` says what virtual time is. See ``TestScheduler``, with
@@ -9,13 +11,16 @@
 /// 3. *One drives at a time.* `advance`, `run` and `step`, called while one of them is under way, by an action or on another
 ///    thread, do not nest and do not wait: they widen what is under way, and return. The one who drives does it all, after the
 ///    running action has returned, and returns when it is done. So an advance inside of an action costs no stack, and cannot hang.
-/// 4. *All calls end.* ``run()`` does not go on for periodic actions; a period that is not positive has one turn; no call runs more
-///    than `turnLimit` actions: more stops the process with a message.
+/// 4. *All calls end.* ``run()`` goes on for the first turn of a periodic action, and for no other; a period that is not positive has one
+///    turn; no call runs more than `turnLimit` actions: more stops the process with a message.
 /// 5. *Cancellation.* After `dispose` has returned, what had not begun never begins, and its closure and captures are gone.
 /// 6. *Current.* In its actions, on whichever thread they run, ``Schedulers/current`` is this scheduler.
 /// 7. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
 /// 8. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
 ///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
+/// 9. *Ticks.* The clock counts ticks, nanoseconds unless the converter says otherwise: what has one tick runs in the order of insertion.
+/// 10. It is a target for a ``SerialScheduler`` as any other, with delayed and periodic actions in virtual time. `sync` on one that has
+///     something to do runs what is due.
 ///
 /// ```swift
 /// let scheduler = TestScheduler()
@@ -23,16 +28,16 @@
 /// scheduler.advance(by: .seconds(3_599))  // nothing yet
 /// scheduler.advance(by: .seconds(1))      // prints
 /// ```
-public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerType, EndsByItself {
+public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
   /// A moment of virtual time.
   public typealias VirtualTime = Converter.VirtualTimeUnit
 
   /// A difference of two moments.
   public typealias VirtualTimeInterval = Converter.VirtualTimeIntervalUnit
 
-  let queue: VirtualQueue<Converter>
-  /// What the actions are inside of. They run in calls on this scheduler, so it outlives them.
-  let core = CurrentTag()
+  let timeline: ConvertedTimeline<Converter>
+  let sleepers = Sleepers()
 
   /// What translates between virtual and real time.
   public let converter: Converter
@@ -46,60 +51,47 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public init(initialClock: VirtualTime, converter: Converter, turnLimit: Int = 1 << 21) {
     self.converter = converter
     self.turnLimit = max(1, turnLimit)
-    queue = VirtualQueue(clock: initialClock, converter: converter)
-    core.publish(self)
+    timeline = ConvertedTimeline(start: initialClock, converter: converter, turnLimit: self.turnLimit)
+    // Its core is outlived by it: actions run in calls on it.
+    super.init(core: TargetCore(csched_virtual_target(timeline.pointer), timeline: timeline))
   }
 
-  deinit { queue.close() }
+  deinit { csched_virtual_close(timeline.pointer) }
 
   // MARK: what there is
 
   /// The present, in virtual time: inside of an action, the action's time.
-  public var virtualTime: VirtualTime { queue.time }
+  public var virtualTime: VirtualTime { timeline.time }
 
-  /// The present, as the converter translates it.
-  public var now: MonotonicTime { converter.convertFromVirtualTime(virtualTime) }
-
-  /// How many actions wait, those that were disposed not counted. Constant time.
-  public var pendingCount: Int { queue.lock.withLock { queue.live } }
+  /// How many actions wait, those that were disposed not counted; a serial queue that has something to do is one. Constant time, unless such
+  /// queues wait.
+  public var pendingCount: Int { csched_virtual_pending(timeline.pointer) }
 
   /// How many tasks are asleep on this scheduler. Constant time.
-  public var sleeperCount: Int { queue.lock.withLock { queue.asleep } }
+  public var sleeperCount: Int { sleepers.count }
 
   // MARK: at once
 
   @discardableResult
-  public func schedule<State: Sendable>(
+  public override func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    submit(.disposing { action(state) }, atPresentOrLater: virtualTime)
+    schedule(state, after: .zero, action: action)
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.once(action), atPresentOrLater: virtualTime)
+  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    schedule(after: .zero, action)
   }
 
-  // MARK: after a delay
-
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
-    submit(.disposing { action(state) }, at: time(after: delay))
-  }
-
-  @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.once(action), at: time(after: delay))
-  }
+  // MARK: at a time, or after an interval of virtual time
 
   /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
   @discardableResult
   public func schedule(
     afterVirtual delay: VirtualTimeInterval, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    submit(.once(action), at: converter.offsetVirtualTime(virtualTime, offset: delay))
+    schedule(at: converter.offsetVirtualTime(virtualTime, offset: delay), action)
   }
 
   /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
@@ -107,23 +99,21 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public func schedule<State: Sendable>(
     _ state: State, afterVirtual delay: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    submit(.disposing { action(state) }, at: converter.offsetVirtualTime(virtualTime, offset: delay))
+    schedule(state, at: converter.offsetVirtualTime(virtualTime, offset: delay), action: action)
   }
-
-  // MARK: at a time
 
   /// Schedules `action` for `time`, or for now where that is in the past; otherwise as ``schedule(_:action:)``.
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    submit(.disposing { action(state) }, at: time)
+    core.submit(.disposing { action(state) }, at: timeline.instant(of: time), inside: nil)
   }
 
   /// Schedules `action` for `time`, or for now where that is in the past.
   @discardableResult
   public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.once(action), at: time)
+    core.submit(.plain(action), at: timeline.instant(of: time), inside: nil)
   }
 
   /// Schedules `action` for the virtual time of `moment`, as the converter says, or for now where that is in the past. Equal moments keep
@@ -131,8 +121,10 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   // Disfavoured, so that a moment is virtual time where that is monotonic time, too.
   @_disfavoredOverload
   @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    submit(.once(action), at: converter.convertToVirtualTime(moment))
+  public override func schedule(
+    at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void
+  ) -> any Disposable {
+    core.submit(.plain(action), at: timeline.instant(at: moment), inside: nil)
   }
 
   // MARK: again and again
@@ -140,8 +132,9 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   /// Schedules `action` for `startAfter` from now and then once a `period`, until it is disposed. It is given `state` at first and
   /// then what it has returned.
   ///
-  /// The turns do not drift. Where the clock was moved past several turns, there is one, late, and the next a period after it. A
-  /// period that moves time on by nothing (zero, negative, or at the end of time) ends after one turn, as that would have no end.
+  /// The turns do not drift. Where the clock was moved past several turns, there is one, late, and the next a period after it: for the
+  /// other policies see ``PeriodicTiming``. A period that moves time on by nothing (zero, negative, or at the end of time) ends after one
+  /// turn, as that would have no end.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
@@ -155,15 +148,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public func schedule(
     after delay: Duration, repeating period: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    let interval = period > .zero ? period : .zero
-    return submit(
-      .periodic(action, converter.convertToVirtualTimeInterval(interval)), at: time(after: delay))
-  }
-
-  /// The same; leeway and pace make no difference, because nothing is late here but by ``sleep(to:)``.
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
-    schedule(after: timing.startAfter, repeating: timing.period, action)
+    schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, pace: .fixedDelay), action: action)
   }
 
   /// Schedules `action` for once a `period`, at first a period from now.
@@ -171,34 +156,9 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(after: period, repeating: period, action)
   }
-
-  // MARK: all of them
-
-  /// The virtual time that is `delay` from now.
-  func time(after delay: Duration) -> VirtualTime {
-    let now = virtualTime
-    guard delay > .zero else { return now }
-    return converter.offsetVirtualTime(now, offset: converter.convertToVirtualTimeInterval(delay))
-  }
-
-  /// Returns `time`, or the present where that is later.
-  func clamped(_ time: VirtualTime) -> VirtualTime {
-    let now = virtualTime
-    return converter.isEarlier(time, than: now) ? now : time
-  }
-
-  private func submit(_ work: consuming VirtualAction<Converter>.Work, at time: VirtualTime) -> any Disposable {
-    submit(work, atPresentOrLater: clamped(time))
-  }
-
-  private func submit(
-    _ work: consuming VirtualAction<Converter>.Work, atPresentOrLater time: VirtualTime
-  ) -> any Disposable {
-    let action = VirtualAction(work, at: time, in: queue)
-    queue.submit(action)
-    return action
-  }
 }
 
 /// A scheduler that drops what waits when it is let go: what waits in it must not keep it.
 protocol EndsByItself: ImmediateSchedulerType, AnyObject {}
+
+extension VirtualTimeScheduler: EndsByItself {}

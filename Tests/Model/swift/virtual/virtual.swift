@@ -1,4 +1,5 @@
-// VirtualQueue.swift (VQ1 to VQ4), and of ActionChain.swift what VirtualAction.swift owes to it.
+// Virtual time from Swift to the core (virtual.c, VT1 to VT5), with actions as every scheduler has them (Y1 to Y5, I3, Z1, Z5), and
+// periodic actions that are made of delayed ones (OC1).
 
 private final class State: @unchecked Sendable {
   var scheduler: TestScheduler! = TestScheduler()
@@ -286,26 +287,86 @@ private func isLeftAlone() {
   state = nil
 }
 
+// MARK: periodic actions of a scheduler that has no timers of its own
+
+private struct Foreign: SchedulerType {
+  let base: TestScheduler
+
+  var now: MonotonicTime { base.now }
+
+  func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { base.schedule(state, action: action) }
+
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
+
+  func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { base.schedule(state, after: delay, action: action) }
+}
+
+private func foreignAgainstWait() {
+  state = State()
+  let state = state!, runs = state.runs
+  state.token = Foreign(base: state.scheduler).schedulePeriodic(
+    PeriodicTiming(every: .nanoseconds(1)), action: capturing(state.gone) { runs.value += 1 })
+  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { awaitEnd(of: state) }
+}
+
+// MARK: times that share a tick
+
+private struct Coarse: VirtualTimeConverter {
+  func convertFromVirtualTime(_ virtualTime: UInt64) -> MonotonicTime { moment((virtualTime + 9) / 10) }
+  func convertToVirtualTime(_ time: MonotonicTime) -> UInt64 { time.nanoseconds * 10 }
+  func convertFromVirtualTimeInterval(_ virtualTimeInterval: UInt64) -> Duration {
+    .nanoseconds(virtualTimeInterval / 10)
+  }
+  func convertToVirtualTimeInterval(_ timeInterval: Duration) -> UInt64 {
+    UInt64(timeInterval.saturatedNanoseconds) * 10
+  }
+  func offsetVirtualTime(_ time: UInt64, offset: UInt64) -> UInt64 { time + offset }
+}
+
+nonisolated(unsafe) private var coarse: VirtualTimeScheduler<Coarse>!
+
+private func twoTimesOfATick() {
+  coarse = VirtualTimeScheduler(initialClock: 0, converter: Coarse())
+  let scheduler = coarse!
+  spawn { scheduler.advance(to: 13) }
+  spawn { scheduler.sleep(to: 16) }
+}
+
+private func isTheLater() {
+  expect(coarse.virtualTime == 16, "time does not move back within a tick")
+  coarse.schedule(at: 21) {}
+  coarse.advance(to: 25)
+  expect(coarse.virtualTime == 25, "it goes on within a tick")
+  coarse = nil
+}
+
 let checks = [
-  Check("virtual: two threads that drive", twoDrive, ran),  // VQ1
-  Check("virtual: a submission against a drive", submissionAgainstDrive, ran),  // VQ1 VQ2
-  Check("virtual: a stop against a drive", stopAgainstDrive, runsLater),  // VQ1
-  Check("virtual: two that move the clock", twoClocks, isLater),  // VQ4
-  Check("virtual: a disposal against a drive", disposalAgainstDrive, ranOrDisposed),  // VQ2 VQ3
-  Check("virtual: a disposal against a submission", disposalAgainstSubmission, neverRan),  // VQ2 VQ3
-  Check("virtual: two disposals", twoDisposals, ranOrDisposed),  // VQ3
-  Check("virtual: a disposal against the end of the scheduler", disposalAgainstEnd, ranOrDisposed),  // VQ2 VQ3
-  Check("virtual: the end of the scheduler", end, forgotten),  // VQ2
+  Check("virtual: two threads that drive", twoDrive, ran),  // VT1
+  Check("virtual: a submission against a drive", submissionAgainstDrive, ran),  // VT1 VT2
+  Check("virtual: a stop against a drive", stopAgainstDrive, runsLater),  // VT1
+  Check("virtual: two that move the clock", twoClocks, isLater),  // VT3
+  Check("virtual: a disposal against a drive", disposalAgainstDrive, ranOrDisposed),  // VT4 I3
+  Check("virtual: a disposal against a submission", disposalAgainstSubmission, neverRan),  // VT4
+  Check("virtual: two disposals", twoDisposals, ranOrDisposed),  // VT4
+  Check("virtual: a disposal against the end of the scheduler", disposalAgainstEnd, ranOrDisposed),  // VT5
+  Check("virtual: the end of the scheduler", end, forgotten),  // VT5
   Check("virtual: a disposal of what was returned", disposalOfResult, forgotten),  // Y1
-  Check("virtual: a periodic action against its disposal", periodicAgainstDisposal, noMoreTicks),  // VQ2 VQ3
-  Check("virtual: who waits against a drive", driveAgainstWait, notLater),  // VQ5 OC1
-  Check("virtual: who waits against a drive of a periodic action", periodicAgainstWait, notLater),  // VQ5 OC1
-  Check("virtual: who waits against a disposal", disposalAgainstWait, notLater),  // VQ5 OC1
-  Check("virtual: who waits against the end of the scheduler", endAgainstWait, notLater),  // VQ5 OC1
-  Check("virtual: who waits in the action", waitInside, ranOnce),  // VQ5
-  Check("virtual: who sees it over sees what it did", driveAgainstLook, isOver),  // VQ5
+  Check("virtual: a periodic action against its disposal", periodicAgainstDisposal, noMoreTicks),  // Z1
+  Check("virtual: who waits against a drive", driveAgainstWait, notLater),  // I3
+  Check("virtual: who waits against a drive of a periodic action", periodicAgainstWait, notLater),  // Z5
+  Check("virtual: who waits against a disposal", disposalAgainstWait, notLater),  // I3
+  Check("virtual: who waits against the end of the scheduler", endAgainstWait, notLater),  // I3 VT5
+  Check("virtual: who waits in the action", waitInside, ranOnce),  // Z5
+  Check("virtual: who sees it over sees what it did", driveAgainstLook, isOver),  // AE1
   Check("virtual: a chain against a disposal", chainAgainstDisposal, lastDisposed),  // Y1 Y2
   Check("virtual: a later action that is disposed", laterDisposed, isLeftAlone),  // Y3
-  Check("virtual: a later action that is disposed in its turn", laterAgainstTurn, isLeftAlone),  // Y3 VQ2
+  Check("virtual: a later action that is disposed in its turn", laterAgainstTurn, isLeftAlone),  // Y3
   Check("virtual: a later action that is dropped", laterDropped, isLeftAlone),  // Y3
+  Check("virtual: who waits for a periodic action of delayed ones", foreignAgainstWait, notLater),  // OC1
+  Check("virtual: two times of a tick", twoTimesOfATick, isTheLater),  // VT3
 ]

@@ -1,0 +1,506 @@
+// 300 lines and more: what is submitted, what is asked for, and who drives turn on one lock, and are read together.
+//
+// States, under `lock`
+//   now          the clock
+//   timers       what waits for a later tick; also what is due, if nothing was ready when it came
+//   ready        a queue of what is due besides: plain jobs, and the timers that came behind them
+//   is_driving   a thread runs what is due, one at a time, or is inside of a sync on a queue on this base
+//   is_lending   the one who drives is about to run a timer of a queue on this base; is_lent: it is inside of that queue
+//   goal, steps, runs, runs_all   what was asked for and is not done yet
+//
+// Obligations
+//   VT1  One drives at a time. What is asked for meanwhile is done when it ends: that is decided, and `is_driving` taken back, under one hold
+//        of the lock.
+//   VT2  In order: of what is due, the timers come before what is ready; a timer that comes late while something is ready goes behind that;
+//        and the clock does not pass a tick before all that is due there has been taken out, but by csched_virtual_skip_to, which appends
+//        it to what is ready, if there is any.
+//   VT3  The clock never moves back, and no timer is taken out before its tick.
+//   VT4  Nothing of the user's runs under the lock: what was cancelled is released after it.
+//   VT5  After close nothing is taken; what was is run or dropped.
+//   VT6  A run ends: it goes on while something is ready, or waits without endless leeway (timer.c, W4: that is what `wake` says).
+//   VT7  What is ready and was cancelled is taken out when it may be half of all that is ready, so memory stays in proportion.
+//   VT8  A job that is taken out to be run, and found cancelled, is not counted.
+// Orderings: the lock's. A timer is cancelled under the lock of `timers`, which is taken inside of the other.
+// Assumes: whoever calls keeps it valid during the call.
+// Source: a clock moved by hand is Rx's virtual time scheduler; that others widen what one thread does is our trampoline's idea.
+// Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years",
+//   "who moves virtual time while it is moved widens that", "virtual time runs serial queues", "a virtual run ends",
+//   "steps of virtual time count what runs", "virtual time against cancellation", "virtual time from many threads",
+//   "cancelled jobs in virtual time leave nothing behind", "the end of virtual time", "what leaves a job in virtual time ends the drive",
+//   "after fork virtual time goes on", "a virtual run without an end stops the process".
+// Models: checks/virtual.c. Not modelled: VT7.
+
+#include <CScheduler/virtual.h>
+
+#include "../platform/platform.h"
+#include "delivery_internal.h"
+#include "job_internal.h"
+#include "levels_internal.h"
+#include "panic.h"
+#include "target_internal.h"
+#include "timer_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FEW = 64 }; // cancelled ones are let be. Speed only
+static const size_t TURN_LIMIT = (size_t)1 << 21;
+
+struct csched_virtual {
+  csched_target target;
+  csched_lock lock; // guards all that follows
+  csched_time now;
+  csched_timers timers;
+  csched_job *first, **last; // ready; each link says whether it leads to a timer
+  size_t ready, look_at;     // how many; at how many to look for cancelled ones
+  csched_time goal, steps;   // goal: 0, or the latest tick that was asked for
+  bool has_goal, runs, runs_all, is_stopped;
+  bool is_driving, is_closed, is_lending, is_lent;
+  size_t turns, turn_limit;
+  csched_job drive; // stands for one
+  csched_fork_watch forks;
+};
+
+// MARK: what was cancelled
+
+// What is to be released when the lock is let go.
+typedef struct remains {
+  csched_bin bin; // for what the timers find cancelled
+  csched_job *first;
+} remains;
+
+static void keep(csched_bin *bin, csched_job *job) {
+  remains *kept = (remains *)bin;
+  job->next = kept->first;
+  kept->first = job;
+}
+
+static void discard(remains *kept) { // VT4
+  for (csched_job *job; (job = kept->first) != NULL;) {
+    kept->first = job->next;
+    csched_job_discard_(job);
+  }
+}
+
+// MARK: what is due
+
+// Of the jobs that are ready some are timers, whose target may be a queue on this base.
+static csched_job *link_to_timer(csched_timer *timer) { return (csched_job *)((uintptr_t)&timer->job | 1); }
+static csched_job *job_at(csched_job *link) { return (csched_job *)((uintptr_t)link & ~(uintptr_t)1); }
+static csched_timer *timer_at(csched_job *link) {
+  return ((uintptr_t)link & 1) != 0 ? (csched_timer *)job_at(link) : NULL;
+}
+
+static void take_out_cancelled(csched_virtual *timeline, remains *kept) { // VT7
+  csched_job **link = &timeline->first;
+  while (*link != NULL) {
+    csched_job *job = job_at(*link);
+    if (!csched_job_is_cancelled_(job)) {
+      link = &job->next;
+      continue;
+    }
+    *link = job->next;
+    timeline->ready--;
+    keep(&kept->bin, job);
+  }
+  timeline->last = link;
+  timeline->look_at = timeline->ready * 2 > FEW ? timeline->ready * 2 : FEW;
+}
+
+static void append(csched_virtual *timeline, csched_job *link) {
+  csched_job *job = job_at(link);
+  job->next = NULL;
+  *timeline->last = link;
+  timeline->last = &job->next;
+  timeline->ready++;
+}
+
+// Returns: a link, or NULL.
+static csched_job *take_ready(csched_virtual *timeline) {
+  csched_job *link = timeline->first;
+  if (link == NULL) return NULL;
+  timeline->first = job_at(link)->next;
+  if (timeline->first == NULL) timeline->last = &timeline->first;
+  timeline->ready--;
+  return link;
+}
+
+// Whether a timer that is due has to be ready, and cannot wait among the timers, which come before.
+static bool must_be_ready(const csched_virtual *timeline) { // VT2
+  return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
+}
+
+static void append_due(csched_virtual *timeline) {
+  for (csched_timer *timer; (timer = csched_timers_pop_(&timeline->timers, timeline->now)) != NULL;)
+    append(timeline, link_to_timer(timer));
+}
+
+static void raise_to(csched_virtual *timeline, csched_time time) { // VT3
+  csched_job *first = timeline->first, **last = timeline->last;
+  if (time <= timeline->now) return;
+  if (first != NULL) { // behind what is due already
+    timeline->first = NULL;
+    timeline->last = &timeline->first;
+    append_due(timeline);
+    *timeline->last = first;
+    timeline->last = last;
+  }
+  timeline->now = time;
+  if (must_be_ready(timeline)) append_due(timeline);
+}
+
+// MARK: submitting
+
+static int refuse(csched_job *job) { // VT5
+  csched_job_discard_(job);
+  return ECANCELED;
+}
+
+static int submit(csched_virtual *timeline, csched_job *link) {
+  remains kept = {.bin.take = keep};
+  csched_lock_lock(&timeline->lock);
+  bool is_closed = timeline->is_closed;
+  if (!is_closed) append(timeline, link);
+  if (timeline->ready > timeline->look_at) take_out_cancelled(timeline, &kept);
+  csched_lock_unlock(&timeline->lock);
+  discard(&kept);
+  return is_closed ? refuse(job_at(link)) : 0;
+}
+
+static int deliver(csched_target *target, csched_job *job) { return submit((csched_virtual *)target, job); }
+
+static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_virtual *timeline = (csched_virtual *)target;
+  remains kept = {.bin.take = keep};
+  csched_lock_lock(&timeline->lock);
+  bool is_late = deadline <= timeline->now;
+  if (timeline->is_closed || (is_late && must_be_ready(timeline))) {
+    csched_lock_unlock(&timeline->lock);
+    return submit(timeline, link_to_timer(timer));
+  }
+  csched_bin *before = csched_job_discard_into_(&kept.bin); // VT4
+  csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
+                     leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0);
+  csched_job_discard_into_(before);
+  csched_lock_unlock(&timeline->lock);
+  discard(&kept);
+  return 0;
+}
+
+// MARK: driving
+
+// Returns: whether anything is to be run, and, in `reach`, as far as which tick. `by_run`: because a run goes on for what waits until then.
+static bool is_wanted(csched_virtual *timeline, remains *kept, csched_time *reach, bool *by_run) {
+  csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
+  bool is_any = timeline->steps > 0 || timeline->runs_all;
+  *by_run = false;
+  if (timeline->runs) { // VT6
+    while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
+      keep(&kept->bin, job_at(take_ready(timeline)));
+    csched_time wake = csched_timers_wake_(&timeline->timers);
+    *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
+    if (wake != CSCHED_FOREVER && wake > until) until = wake;
+  }
+  // To look beyond all that waits would take the wheel there.
+  if (is_any && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
+    until = CSCHED_FOREVER - 1;
+  *reach = timeline->first != NULL ? timeline->now : until; // VT2
+  return timeline->has_goal || is_any || *by_run;
+}
+
+// Takes out the next that was asked for. Returns: a link to it; NULL when there is none.
+static csched_job *next(csched_virtual *timeline, remains *kept) {
+  csched_time reach;
+  bool by_run;
+  while (!timeline->is_closed && is_wanted(timeline, kept, &reach, &by_run)) {
+    csched_timer *timer = csched_timers_pop_(&timeline->timers, reach);
+    csched_job *link = timer != NULL ? link_to_timer(timer) : take_ready(timeline);
+    if (link == NULL && by_run) continue; // what that was has been cancelled meanwhile
+    if (link == NULL) return NULL;
+    if (csched_job_is_cancelled_(job_at(link))) {
+      keep(&kept->bin, job_at(link));
+      continue;
+    }
+    if (timer != NULL) raise_to(timeline, timer->deadline);
+    return link;
+  }
+  return NULL;
+}
+
+static void forget_requests(csched_virtual *timeline) {
+  timeline->has_goal = timeline->runs = timeline->runs_all = false;
+  timeline->goal = timeline->steps = 0;
+  timeline->is_stopped = true;
+}
+
+// Follows the last of what was asked for.
+static void end(csched_virtual *timeline) { // VT1
+  if (timeline->has_goal) raise_to(timeline, timeline->goal);
+  forget_requests(timeline);
+  timeline->is_driving = false;
+}
+
+// Counts a job, or takes that back that was not needed, unless all was stopped meanwhile.
+static bool count_turn(csched_virtual *timeline, int change) { // VT8
+  bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
+  if (change < 0) {
+    timeline->turns--;
+    if (!timeline->is_stopped && timeline->steps != CSCHED_FOREVER) timeline->steps++;
+    return true;
+  }
+  if (timeline->turns >= timeline->turn_limit || (!is_any && timeline->steps == 0)) return false;
+  timeline->turns++;
+  timeline->is_stopped = timeline->steps == 0; // then none is to be given back
+  if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--;
+  return true;
+}
+
+static bool turn(csched_target *target, int change) {
+  csched_virtual *timeline = (csched_virtual *)target;
+  csched_lock_lock(&timeline->lock);
+  bool has_one = !timeline->is_driving || count_turn(timeline, change);
+  csched_lock_unlock(&timeline->lock);
+  return has_one;
+}
+
+static void set_lending(csched_virtual *timeline, bool is_lending) {
+  csched_lock_lock(&timeline->lock);
+  timeline->is_lending = is_lending;
+  csched_lock_unlock(&timeline->lock);
+}
+
+// Runs a timer of a queue on this base, in its place, if the queue is idle, or hands it on. Returns: whether it has run.
+static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
+  set_lending(timeline, true);
+  bool has_run = csched_serial_run_timer_(timer);
+  set_lending(timeline, false);
+  return has_run;
+}
+
+// Runs all that is asked for. Returns: false when there is more than the limit.
+static bool drive(csched_virtual *timeline) {
+  for (;;) {
+    remains kept = {.bin.take = keep};
+    csched_lock_lock(&timeline->lock);
+    csched_job *link = next(timeline, &kept);
+    bool is_within = link == NULL || count_turn(timeline, 1);
+    if (link == NULL) end(timeline);
+    csched_lock_unlock(&timeline->lock);
+    discard(&kept);
+    if (link == NULL || !is_within) return is_within;
+    csched_timer *timer = timer_at(link);
+    bool is_of_queue = timer != NULL && timer->target != &timeline->target;
+    if (is_of_queue ? perform_for(timeline, timer) : csched_job_perform_on_(job_at(link), &timeline->target)) continue;
+    turn(&timeline->target, -1);
+  }
+}
+
+static void ask(csched_virtual *timeline, csched_virtual_request request, csched_time amount) {
+  switch (request) {
+  case CSCHED_VIRTUAL_ADVANCE:
+    timeline->has_goal = true;
+    if (amount > timeline->goal) timeline->goal = amount;
+    break;
+  case CSCHED_VIRTUAL_RUN: timeline->runs = true; break;
+  case CSCHED_VIRTUAL_RUN_ALL: timeline->runs_all = true; break;
+  case CSCHED_VIRTUAL_STEP:
+    timeline->steps = amount > CSCHED_FOREVER - timeline->steps ? CSCHED_FOREVER : timeline->steps + amount;
+    break;
+  }
+}
+
+CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
+                                           csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // one that was left may be under way
+  csched_lock_lock(&timeline->lock);
+  bool drives = !timeline->is_driving;
+  ask(timeline, request, amount);
+  if (drives) timeline->turns = 0;
+  timeline->is_driving = true; // VT1
+  csched_lock_unlock(&timeline->lock);
+  if (!drives) return true;
+  scope->level = csched_level_begin_(&scope->spare, CSCHED_OWN_FRAME(), &timeline->drive, &timeline->target);
+  bool is_within = drive(timeline);
+  csched_level_end_(scope->level);
+  return is_within;
+}
+
+static void left(csched_job *job) { // the drive was
+  csched_virtual *timeline = job->context;
+  csched_lock_lock(&timeline->lock);
+  timeline->has_goal = false; // the clock stays
+  end(timeline);
+  csched_lock_unlock(&timeline->lock);
+}
+static const csched_job_type drive_type = {.release = left};
+
+void csched_virtual_panic_(const csched_virtual *timeline, const char *function) {
+  csched_panic_(
+      function,
+      "%p has run %zu jobs, and found still more. Does one submit itself again for ever? Cancel it, advance to a time, "
+      "or create it with a higher turn_limit.",
+      (const void *)timeline, timeline->turn_limit);
+}
+
+void csched_virtual_stop(csched_virtual *timeline) {
+  csched_lock_lock(&timeline->lock);
+  forget_requests(timeline);
+  csched_lock_unlock(&timeline->lock);
+}
+
+void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
+  csched_lock_lock(&timeline->lock);
+  raise_to(timeline, time);
+  csched_lock_unlock(&timeline->lock);
+}
+
+// MARK: as a target
+
+// For a sync on an idle queue on this base: the caller drives until it leaves.
+static bool enter(csched_target *target) {
+  csched_virtual *timeline = (csched_virtual *)target;
+  remains kept = {.bin.take = keep};
+  csched_lock_lock(&timeline->lock);
+  if (timeline->is_lending && csched_target_is_inside(target)) { // by the one who drives
+    timeline->is_lending = false;
+    timeline->is_lent = true;
+    csched_lock_unlock(&timeline->lock);
+    return true;
+  }
+  bool is_free = !timeline->is_closed && !timeline->is_driving;
+  if (is_free && timeline->first == NULL) append_due(timeline);
+  take_out_cancelled(timeline, &kept);
+  is_free = is_free && timeline->first == NULL;
+  if (is_free) timeline->turns = 0;
+  if (is_free) timeline->is_driving = true; // VT1
+  csched_lock_unlock(&timeline->lock);
+  discard(&kept);
+  return is_free;
+}
+
+static void leave(csched_target *target) { // VT1
+  csched_virtual *timeline = (csched_virtual *)target;
+  csched_scope scope;
+  csched_lock_lock(&timeline->lock);
+  bool is_lent = timeline->is_lent; // the drive around it goes on
+  timeline->is_lent = false;
+  csched_lock_unlock(&timeline->lock);
+  if (is_lent) return;
+  scope.level = csched_level_begin_(&scope.spare, CSCHED_OWN_FRAME(), &timeline->drive, target);
+  bool is_within = drive(timeline);
+  csched_level_end_(scope.level);
+  if (!is_within) csched_virtual_panic_(timeline, "csched_serial_sync");
+}
+
+static void serve(csched_target *target) {
+  csched_virtual *timeline = (csched_virtual *)target;
+  csched_scope scope;
+  if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
+    csched_virtual_panic_(timeline, "csched_serial_sync");
+}
+
+static bool is_closed(const csched_target *target) { // VT5
+  csched_virtual *timeline = (csched_virtual *)target;
+  csched_lock_lock(&timeline->lock);
+  bool is_closed = timeline->is_closed;
+  csched_lock_unlock(&timeline->lock);
+  return is_closed;
+}
+
+static bool has(const csched_target *target, const csched_job *job) {
+  csched_job *each = ((const csched_virtual *)target)->first;
+  while (each != NULL && job_at(each) != job) each = job_at(each)->next;
+  return each != NULL;
+}
+
+static csched_time now(const csched_target *target) { return csched_virtual_now((csched_virtual *)target); }
+
+static const csched_target_type virtual_type = {.deliver = deliver,
+                                                .deliver_at = deliver_at,
+                                                .enter = enter,
+                                                .leave = leave,
+                                                .is_bound_here = csched_target_is_inside,
+                                                .is_closed = is_closed,
+                                                .has = has,
+                                                .now = now,
+                                                .turn_ = turn,
+                                                .serve_ = serve,
+                                                .passes_on_ = true};
+
+csched_target *csched_virtual_target(csched_virtual *timeline) { return &timeline->target; }
+
+csched_time csched_virtual_now(csched_virtual *timeline) {
+  csched_lock_lock(&timeline->lock);
+  csched_time now = timeline->now;
+  csched_lock_unlock(&timeline->lock);
+  return now;
+}
+
+size_t csched_virtual_pending(csched_virtual *timeline) {
+  csched_lock_lock(&timeline->lock);
+  size_t count = csched_timers_count_(&timeline->timers, true);
+  for (csched_job *each = timeline->first; each != NULL; each = job_at(each)->next)
+    count += !csched_job_is_cancelled_(job_at(each));
+  csched_lock_unlock(&timeline->lock);
+  return count;
+}
+
+// MARK: life
+
+static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
+  csched_virtual *timeline = (csched_virtual *)((char *)watch - offsetof(csched_virtual, forks));
+  if (phase == CSCHED_FORK_BEFORE) {
+    csched_lock_lock(&timeline->lock);
+    csched_timers_before_fork_(&timeline->timers);
+  } else if (phase == CSCHED_FORK_IN_PARENT) {
+    csched_timers_in_parent_(&timeline->timers);
+    csched_lock_unlock(&timeline->lock);
+  } else if (phase == CSCHED_FORK_IN_CHILD_FIRST) {
+    csched_timers_in_child_(&timeline->timers, false);
+    timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
+    timeline->target.waits_for = NULL;
+    if (!csched_target_is_inside(&timeline->target)) { // who drives, if anybody does, is not here
+      forget_requests(timeline);
+      timeline->is_driving = false;
+    }
+  }
+}
+
+int csched_virtual_create(csched_virtual **result, csched_time start, size_t turn_limit) {
+  csched_virtual *timeline = calloc(1, sizeof *timeline);
+  if (timeline == NULL) return ENOMEM;
+  timeline->target.type = &virtual_type;
+  timeline->now = start;
+  csched_timers_init_(&timeline->timers);
+  timeline->last = &timeline->first;
+  timeline->look_at = FEW;
+  timeline->turn_limit = turn_limit != 0 ? turn_limit : TURN_LIMIT;
+  csched_job_init(&timeline->drive, &drive_type, timeline);
+  timeline->forks.told = told_of_fork;
+  csched_os_watch_forks_(&timeline->forks);
+  *result = timeline;
+  return 0;
+}
+
+void csched_virtual_close(csched_virtual *timeline) { // VT5
+  for (csched_job *job;;) {
+    csched_lock_lock(&timeline->lock);
+    timeline->is_closed = true;
+    csched_timer *timer = csched_timers_pop_(&timeline->timers, CSCHED_FOREVER);
+    job = timer != NULL ? &timer->job : job_at(take_ready(timeline));
+    csched_lock_unlock(&timeline->lock);
+    if (job == NULL) return;
+    csched_job_discard_(job);
+  }
+}
+
+void csched_virtual_destroy(csched_virtual *timeline) {
+  if (csched_target_is_inside(&timeline->target))
+    csched_panic_("csched_virtual_destroy", "called inside of a job of %p. Destroy it when the drive has returned.",
+                  (void *)timeline);
+  csched_virtual_close(timeline);
+  csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep it
+  csched_os_unwatch_forks_(&timeline->forks);
+  free(timeline);
+}
