@@ -40,7 +40,7 @@ private struct DateConverter: VirtualTimeConverter {
 
 /// Compares, and ends, in ways that would stop the process if that happened under a lock of the scheduler.
 private struct NosyConverter: VirtualTimeConverter {
-  final class Moment: Sendable {
+  final class Instant: Sendable {
     let value: Int
     let isAlive: Counter
     let scheduler: Protected<VirtualTimeScheduler<NosyConverter>?>
@@ -54,21 +54,21 @@ private struct NosyConverter: VirtualTimeConverter {
   }
   let died = Counter(), scheduler = Protected<VirtualTimeScheduler<NosyConverter>?>(nil)
 
-  func moment(_ value: Int) -> Moment { Moment(value, died, scheduler) }
+  func instant(_ value: Int) -> Instant { Instant(value, died, scheduler) }
   private func look() { _ = scheduler.read()?.pendingCount }
 
-  func convertFromVirtualTime(_ virtualTime: Moment) -> MonotonicTime {
+  func convertFromVirtualTime(_ virtualTime: Instant) -> MonotonicTime {
     look()
     return MonotonicTime(nanoseconds: UInt64(virtualTime.value))
   }
-  func convertToVirtualTime(_ time: MonotonicTime) -> Moment { moment(Int(time.nanoseconds)) }
+  func convertToVirtualTime(_ time: MonotonicTime) -> Instant { instant(Int(time.nanoseconds)) }
   func convertFromVirtualTimeInterval(_ virtualTimeInterval: Int) -> Duration { .nanoseconds(virtualTimeInterval) }
   func convertToVirtualTimeInterval(_ timeInterval: Duration) -> Int { Int(timeInterval / .nanoseconds(1)) }
-  func offsetVirtualTime(_ time: Moment, offset: Int) -> Moment {
+  func offsetVirtualTime(_ time: Instant, offset: Int) -> Instant {
     look()
-    return moment(time.value + offset)
+    return instant(time.value + offset)
   }
-  func compareVirtualTime(_ left: Moment, _ right: Moment) -> VirtualTimeComparison {
+  func compareVirtualTime(_ left: Instant, _ right: Instant) -> VirtualTimeComparison {
     look()
     return left.value < right.value ? .lessThan : left.value == right.value ? .equal : .greaterThan
   }
@@ -166,11 +166,11 @@ private struct HookConverter: VirtualTimeConverter {
   @Test("what a converter does, and the end of its times, happens under no lock")
   func userCodeIsOutside() {
     let converter = NosyConverter(), log = Log<Int>()
-    let scheduler = VirtualTimeScheduler(initialClock: converter.moment(0), converter: converter)
+    let scheduler = VirtualTimeScheduler(initialClock: converter.instant(0), converter: converter)
     converter.scheduler.write(scheduler)
     var tokens: [any Disposable] = []
     for n in 0..<300 {
-      tokens.append(scheduler.schedule(at: converter.moment(300 - n)) { log.add(300 - n) })
+      tokens.append(scheduler.schedule(at: converter.instant(300 - n)) { log.add(300 - n) })
     }
     for (n, token) in tokens.enumerated() where n % 3 != 0 { token.dispose() }
     tokens = []
@@ -182,12 +182,12 @@ private struct HookConverter: VirtualTimeConverter {
     #expect(converter.died.value > 300)
     converter.scheduler.write(nil)
   }
-  @Test("husks go while nobody drives, with their times, under no lock", arguments: [false, true])
-  func husksGo(areInTheHeap: Bool) {
+  @Test("cancelled entries go while nobody drives, with their times, under no lock", arguments: [false, true])
+  func cancelledGo(areInTheHeap: Bool) {
     let converter = NosyConverter()
-    let scheduler = VirtualTimeScheduler(initialClock: converter.moment(0), converter: converter)
+    let scheduler = VirtualTimeScheduler(initialClock: converter.instant(0), converter: converter)
     converter.scheduler.write(scheduler)
-    var tokens = (1...1_000).map { scheduler.schedule(at: converter.moment($0)) {} }
+    var tokens = (1...1_000).map { scheduler.schedule(at: converter.instant($0)) {} }
     if areInTheHeap { scheduler.advance() }
     let before = converter.died.value
     while let token = tokens.popLast() { token.dispose() }

@@ -122,12 +122,12 @@ import Testing
     #expect(seen == nil)
   }
 
-  @Test("300 000 actions that are scheduled and disposed leave no husks", arguments: [false, true])
-  func husks(isInside: Bool) async {
+  @Test("300 000 actions that are scheduled and disposed leave no cancelled entries", arguments: [false, true])
+  func cancelled(isInside: Bool) async {
     if isInside {
-      await #expect(processExitsWith: .success) { checkHusks(isInside: true) }
+      await #expect(processExitsWith: .success) { checkCancelled(isInside: true) }
     } else {
-      await #expect(processExitsWith: .success) { checkHusks(isInside: false) }
+      await #expect(processExitsWith: .success) { checkCancelled(isInside: false) }
     }
   }
 
@@ -219,12 +219,12 @@ import Testing
   }
 }
 
-private func checkHusks(isInside: Bool) {
+private func checkCancelled(isInside: Bool) {
   let before = residentKilobytes(), scheduler = TestScheduler(), ran = Counter()
   for n in 0..<100 { scheduler.schedule(after: .seconds(n)) { ran.increment() } }
   @Sendable func churn() {
     for n in 0..<300_000 { scheduler.schedule(after: .seconds(n % 100)) { ran.increment() }.dispose() }
-    precondition(residentKilobytes() - before < 30_000, "husks have piled up")
+    precondition(residentKilobytes() - before < 30_000, "cancelled entries have piled up")
   }
   if isInside { scheduler.schedule { churn() } } else { churn() }
   scheduler.run()

@@ -27,7 +27,7 @@ import Testing
     #expect(log.entries[3].contains("1.0 seconds"))
   }
 
-  /// Each way in, with the name that it is to be reported by.
+  /// Each input, with the name that it is to be reported by.
   private static let uses: [(name: String, use: @Sendable (any SchedulerType) -> Void)] = [
     ("now", { _ = $0.now }), ("schedule(_:)", { $0.schedule {} }),
     ("schedule(_:action:)", { $0.schedule(1) { _ in Disposables.create() } }),
@@ -49,7 +49,7 @@ import Testing
     ("scheduleRecursive(_:)", { $0.scheduleRecursive { _ in } }),
   ]
 
-  @Test("each way in is reported once, with its own name, under its own type or any other", arguments: 0..<4)
+  @Test("each input is reported once, with its own name, under its own type or any other", arguments: 0..<4)
   func names(kind: Int) {
     for (name, use) in Self.uses {
       let log = Log<String>(), unimplemented = UnimplementedScheduler { log.add($0) }

@@ -14,7 +14,7 @@ where Instant.Duration == Duration {
     endOfVirtualTime = end
   }
 
-  /// Returns the real moment of `virtualTime`; 0 where that is before the origin.
+  /// Returns the real instant of `virtualTime`; 0 where that is before the origin.
   public func convertFromVirtualTime(_ virtualTime: Instant) -> MonotonicTime {
     MonotonicTime(nanoseconds: 0).advanced(by: origin.duration(to: virtualTime))
   }

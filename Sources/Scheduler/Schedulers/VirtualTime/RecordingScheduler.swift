@@ -94,11 +94,11 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
     recorded(delay) { recorded in base.schedule(after: delay) { recorded.run(action) } }
   }
 
-  /// Its events bear the delay until then, zero where that has passed; the action is handed on with the moment itself.
+  /// Its events bear the delay until then, zero where that has passed; the action is handed on with the instant itself.
   @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    recorded(max(.zero, now.duration(to: moment))) { recorded in
-      base.schedule(at: moment) { recorded.run(action) }
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    recorded(max(.zero, now.duration(to: instant))) { recorded in
+      base.schedule(at: instant) { recorded.run(action) }
     }
   }
 }

@@ -54,8 +54,8 @@ public struct UnimplementedScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule(at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    refuse("schedule(at:_:), at \(moment.nanoseconds) ns,")
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    refuse("schedule(at:_:), at \(instant.nanoseconds) ns,")
   }
 
   @discardableResult

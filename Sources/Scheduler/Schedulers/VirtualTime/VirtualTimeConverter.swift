@@ -4,7 +4,7 @@
 ///
 /// 1. *Order.* `compareVirtualTime` is a strict order, the same one at every call, and a later time has no earlier tick. What has one tick
 ///    runs in the order of insertion.
-/// 2. *Never early.* To virtual time, a moment or an interval that lies between two units is rounded up.
+/// 2. *Never early.* To virtual time, an instant or an interval that lies between two units is rounded up.
 /// 3. *No overflow.* `offsetVirtualTime` and the conversions hold at the ends of their types; they never trap.
 /// 4. *Direction.* Offset by a positive interval a time is later, or equal where it is held at the end; by a negative one the reverse.
 /// 5. *Any thread.* The methods may be called from any thread, by several at a time. They run under no lock of ours, and may
@@ -15,16 +15,16 @@
 ///
 /// The names and the shape are those of RxSwift's `VirtualTimeConverterType`, with ``MonotonicTime`` and `Duration` for real time.
 public protocol VirtualTimeConverter: Sendable {
-  /// A moment of virtual time.
+  /// An instant of virtual time.
   associatedtype VirtualTimeUnit: Sendable
 
-  /// The difference of two moments of virtual time.
+  /// The difference of two instants of virtual time.
   associatedtype VirtualTimeIntervalUnit: Sendable
 
-  /// Returns the real moment of `virtualTime`: what the scheduler's `now` shows, in nanoseconds since an arbitrary start.
+  /// Returns the real instant of `virtualTime`: what the scheduler's `now` shows, in nanoseconds since an arbitrary start.
   func convertFromVirtualTime(_ virtualTime: VirtualTimeUnit) -> MonotonicTime
 
-  /// Returns the virtual time of the real moment `time`, rounded up.
+  /// Returns the virtual time of the real instant `time`, rounded up.
   func convertToVirtualTime(_ time: MonotonicTime) -> VirtualTimeUnit
 
   /// Returns the real length of `virtualTimeInterval`.
@@ -33,13 +33,13 @@ public protocol VirtualTimeConverter: Sendable {
   /// Returns the virtual length of `timeInterval`, rounded up.
   func convertToVirtualTimeInterval(_ timeInterval: Duration) -> VirtualTimeIntervalUnit
 
-  /// Returns the moment `offset` after `time`; before it where `offset` is negative.
+  /// Returns the instant `offset` after `time`; before it where `offset` is negative.
   func offsetVirtualTime(_ time: VirtualTimeUnit, offset: VirtualTimeIntervalUnit) -> VirtualTimeUnit
 
-  /// Compares two moments. A `Comparable` time needs no such method.
+  /// Compares two instants. A `Comparable` time needs no such method.
   func compareVirtualTime(_ left: VirtualTimeUnit, _ right: VirtualTimeUnit) -> VirtualTimeComparison
 
-  /// The last moment, where time is held when it overflows; `nil`, the default, where there is none.
+  /// The last instant, where time is held when it overflows; `nil`, the default, where there is none.
   ///
   /// What waits there is beyond the end of time: `run` and `step` do not go there, only an advance that names it does.
   var endOfVirtualTime: VirtualTimeUnit? { get }

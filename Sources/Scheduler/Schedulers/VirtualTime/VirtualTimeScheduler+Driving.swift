@@ -38,7 +38,7 @@ extension VirtualTimeScheduler {
 
   /// Runs the next `count` actions, and moves the clock to each: fewer if there are no more, none if `count` is not positive.
   ///
-  /// Only what really runs counts, not what was disposed. A turn of a periodic action counts, and so does waking a task. What waits
+  /// Only what really runs counts, not what was disposed. A tick of a periodic action counts, and so does waking a task. What waits
   /// at the end of time does not come.
   public func step(_ count: Int = 1) {
     if count > 0 { drive(CSCHED_VIRTUAL_STEP, csched_time(count), "step") }

@@ -30,10 +30,10 @@ internal import CScheduler
 /// ```
 public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// A moment of virtual time.
+  /// An instant of virtual time.
   public typealias VirtualTime = Converter.VirtualTimeUnit
 
-  /// A difference of two moments.
+  /// A difference of two instants.
   public typealias VirtualTimeInterval = Converter.VirtualTimeIntervalUnit
 
   let timeline: ConvertedTimeline<Converter>
@@ -116,15 +116,15 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
     core.submit(.plain(action), at: timeline.instant(of: time), inside: nil)
   }
 
-  /// Schedules `action` for the virtual time of `moment`, as the converter says, or for now where that is in the past. Equal moments keep
+  /// Schedules `action` for the virtual time of `instant`, as the converter says, or for now where that is in the past. Equal instants keep
   /// the order of submission, whoever moves the clock meanwhile.
-  // Disfavoured, so that a moment is virtual time where that is monotonic time, too.
+  // Disfavoured, so that an instant is virtual time where that is monotonic time, too.
   @_disfavoredOverload
   @discardableResult
   public override func schedule(
-    at moment: MonotonicTime, _ action: @escaping @Sendable () -> Void
+    at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    core.submit(.plain(action), at: timeline.instant(at: moment), inside: nil)
+    core.submit(.plain(action), at: timeline.instant(at: instant), inside: nil)
   }
 
   // MARK: again and again

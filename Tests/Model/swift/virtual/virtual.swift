@@ -8,12 +8,12 @@ private final class State: @unchecked Sendable {
 }
 nonisolated(unsafe) private var state: State!
 
-private func moment(_ nanoseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
+private func instant(_ nanoseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: nanoseconds) }
 
 private func start(at time: UInt64 = 1) -> State {
   state = State()
   let runs = state.runs
-  state.token = state.scheduler.schedule(at: moment(time), capturing(state.gone) { runs.value += 1 })
+  state.token = state.scheduler.schedule(at: instant(time), capturing(state.gone) { runs.value += 1 })
   return state
 }
 
@@ -37,39 +37,39 @@ private func ran() {
 // Whoever does not drive has it done for him; by whom, both see what the other one did.
 private func twoDrive() {
   let state = start()
-  spawn { state.scheduler.advance(to: moment(1)) }
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(1)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
 }
 
 // What is submitted, and then asked for, is run by whoever drives.
 private func submissionAgainstDrive() {
   state = State()
   let state = state!
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
   spawn {
     let runs = state.runs
-    state.scheduler.schedule(at: moment(1), capturing(state.gone) { runs.value += 1 })
-    state.scheduler.advance(to: moment(2))
+    state.scheduler.schedule(at: instant(1), capturing(state.gone) { runs.value += 1 })
+    state.scheduler.advance(to: instant(2))
   }
 }
 
 private func stopAgainstDrive() {
   let state = start()
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
   spawn { state.scheduler.stop() }
 }
 
 // A stop leaves nothing behind that keeps a later drive from its work.
 private func runsLater() {
-  state.scheduler.advance(to: moment(2))
+  state.scheduler.advance(to: instant(2))
   ran()
 }
 
 private func twoClocks() {
   state = State()
   let state = state!
-  spawn { state.scheduler.sleep(to: moment(3)) }
-  spawn { state.scheduler.sleep(to: moment(5)) }
+  spawn { state.scheduler.sleep(to: instant(3)) }
+  spawn { state.scheduler.sleep(to: instant(5)) }
 }
 
 private func isLater() {
@@ -81,7 +81,7 @@ private func isLater() {
 
 private func disposalAgainstDrive() {
   let state = start()
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
   spawn { state.token!.dispose() }
 }
 
@@ -145,14 +145,14 @@ private func periodicAgainstNobody() {
 private func periodicAgainstDisposal() {
   periodicAgainstNobody()
   let state = state!
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
   spawn { state.token!.dispose() }
 }
 
 private func noMoreTicks() {
   let before = state.runs.value
   expect(before <= 2 && state.gone.value == 1 && state.scheduler.pendingCount == 0, "it and its captures are gone")
-  state.scheduler.advance(to: moment(9))
+  state.scheduler.advance(to: instant(9))
   expect(state.runs.value == before, "no tick later")
   state = nil
 }
@@ -168,14 +168,14 @@ private func awaitEnd(of state: State) {
 
 private func driveAgainstWait() {
   let state = start()
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
   spawn { awaitEnd(of: state) }
 }
 
 private func periodicAgainstWait() {
   periodicAgainstNobody()
   let state = state!
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
   spawn { awaitEnd(of: state) }
 }
 
@@ -208,7 +208,7 @@ private func waitInside() {
       runs.value += 1
       state.token!.disposeAndWait()
     })
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
 }
 
 private func ranOnce() {
@@ -218,7 +218,7 @@ private func ranOnce() {
 
 private func driveAgainstLook() {
   let state = start()
-  spawn { state.scheduler.advance(to: moment(1)) }
+  spawn { state.scheduler.advance(to: instant(1)) }
   spawn {
     guard (state.token as! any Cancelable).isDisposed else { return }
     expect(state.runs.value == 1 && state.gone.value == 1, "what the run did")
@@ -250,12 +250,12 @@ private func chain() -> State {
 
 private func chainAgainstDisposal() {
   let state = chain()
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
   spawn { state.token!.dispose() }
 }
 
 private func lastDisposed() {
-  state.scheduler.advance(to: moment(2))
+  state.scheduler.advance(to: instant(2))
   expect(state.child.disposals == state.laterRuns.value, "what the last one returned is disposed once")
   state = nil
 }
@@ -272,7 +272,7 @@ private func laterAgainstTurn() {
   let state = chain()
   state.scheduler.step()
   spawn { state.later!.dispose() }
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
 }
 
 private func laterDropped() {
@@ -310,14 +310,14 @@ private func foreignAgainstWait() {
   let state = state!, runs = state.runs
   state.token = Foreign(base: state.scheduler).schedulePeriodic(
     PeriodicTiming(every: .nanoseconds(1)), action: capturing(state.gone) { runs.value += 1 })
-  spawn { state.scheduler.advance(to: moment(2)) }
+  spawn { state.scheduler.advance(to: instant(2)) }
   spawn { awaitEnd(of: state) }
 }
 
 // MARK: times that share a tick
 
 private struct Coarse: VirtualTimeConverter {
-  func convertFromVirtualTime(_ virtualTime: UInt64) -> MonotonicTime { moment((virtualTime + 9) / 10) }
+  func convertFromVirtualTime(_ virtualTime: UInt64) -> MonotonicTime { instant((virtualTime + 9) / 10) }
   func convertToVirtualTime(_ time: MonotonicTime) -> UInt64 { time.nanoseconds * 10 }
   func convertFromVirtualTimeInterval(_ virtualTimeInterval: UInt64) -> Duration {
     .nanoseconds(virtualTimeInterval / 10)
