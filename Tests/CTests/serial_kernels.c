@@ -56,8 +56,11 @@ static void base_end(base *self) {
     csched_serial_destroy(self->serial);
   }
   if (self->under != NULL) csched_serial_destroy(self->under);
-  for (int i = 0; i < 2; i++) wait_until_run(self->pair.threads[i]); // one may be in the middle of a wake of the other
-  for (int i = 0; i < 2; i++) stop_and_join(self->pair.threads[i], CSCHED_STOP_RUN);
+  csched_thread **threads = self->pair.threads;
+  for (int i = 0; i < 2; i++) csched_thread_stop(threads[i], CSCHED_STOP_RUN);
+  for (int i = 0; i < 2; i++)
+    CHECK_EQUAL(csched_thread_join(threads[i]), 0); // each may be in the middle of a wake of the other
+  for (int i = 0; i < 2; i++) csched_thread_destroy(threads[i]);
 }
 
 // MARK: order
