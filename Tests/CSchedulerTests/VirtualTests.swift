@@ -25,6 +25,7 @@ extension CoreTests {
     @Test("virtual time runs serial queues") func serial() {
       #expect(failure(of: ctest_virtual_serial()) == nil)
       #expect(failure(of: ctest_virtual_serial_in_its_place()) == nil)
+      #expect(failure(of: ctest_virtual_sync_beside_another()) == nil)
       #expect(failure(of: ctest_virtual_sync_races(Scale.count(1_000))) == nil)
     }
 

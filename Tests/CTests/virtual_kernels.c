@@ -401,6 +401,37 @@ static void sync_or_drive(int index, void *count) {
   }
 }
 
+static atomic_int is_inside;
+static void stay_inside(void *unused) {
+  (void)unused;
+  atomic_store(&is_inside, 1);
+  nap(3 * MS); // the other one has come to wait by then
+}
+static void sync_for_long(int index, void *unused) {
+  (void)index;
+  CHECK_EQUAL(csched_serial_sync(queues[1], stay_inside, unused), 0);
+}
+
+// The one who waits finds that the other drives, and is not there to drive when it has left.
+ctest_failure ctest_virtual_sync_beside_another(void) {
+  KERNEL();
+  for (int which = 0; which < 2; which++) {
+    crew crew;
+    begin(0, 0);
+    atomic_store(&is_inside, 0), load_inside = 0;
+    CHECK_EQUAL(csched_serial_create(&queues[0], line()), 0);
+    CHECK_EQUAL(csched_serial_create(&queues[1], csched_serial_target(queues[0])), 0);
+    crew_start(&crew, 1, sync_for_long, NULL);
+    CHECK_SOON(atomic_load(&is_inside) == 1);
+    CHECK_EQUAL(csched_serial_sync(queues[which], run_sync, &load_inside), 0);
+    crew_join(&crew);
+    CHECK_EQUAL(load_inside, 1);
+    csched_serial_destroy(queues[1]), csched_serial_destroy(queues[0]);
+    csched_virtual_destroy(timeline);
+  }
+  return kernel_result();
+}
+
 // Nobody else moves time when a sync finds the queue busy, or somebody at it.
 ctest_failure ctest_virtual_sync_races(int rounds) {
   KERNEL();
