@@ -19,10 +19,12 @@ static _Thread_local uint64_t count;
 static _Thread_local int64_t balance;
 static _Thread_local int64_t until_failure; // 0: none fails
 
-// Counts one. Returns: whether it is to fail.
+// Counts one. Returns: whether it is to fail, with the errno that the C library looks for when it starts a thread.
 static int fails(void) {
   count++;
-  return until_failure > 0 && --until_failure == 0;
+  bool is_last = until_failure > 0 && --until_failure == 0;
+  if (is_last) errno = ENOMEM;
+  return is_last;
 }
 
 static void *given(void *block) {
@@ -55,7 +57,7 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
 
 // What the library takes from the system itself.
 void *mmap(void *at, size_t size, int protection, int flags, int file, off_t offset) {
-  if ((flags & MAP_ANONYMOUS) != 0 && fails()) return errno = ENOMEM, MAP_FAILED;
+  if ((flags & MAP_ANONYMOUS) != 0 && fails()) return MAP_FAILED;
   return (void *)syscall(SYS_mmap, at, size, protection, flags, file, offset);
 }
 
