@@ -228,9 +228,8 @@ static bool enter(csched_target *target) {
 
 static void leave(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  csched_target *base = serial->base;
-  let_go_inline(serial);             // S2: first, because a base in virtual time runs what it has before it is left
-  csched_target_leave_inline_(base); // whoever has come to wait for that does not drive
+  let_go_inline(serial); // S2: first, because a base in virtual time runs what it has before it is left
+  csched_target_leave_inline_(serial->base); // whoever has come to wait for that does not drive
 }
 
 static void left(csched_job *held) { // S8
