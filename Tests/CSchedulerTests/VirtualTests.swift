@@ -35,6 +35,10 @@ extension CoreTests {
 
     @Test("the end of virtual time") func endOfTime() { #expect(failure(of: ctest_virtual_end_of_time()) == nil) }
 
+    @Test("who waits in virtual time drives when nobody does") func waiterDrives() {
+      #expect(failure(of: ctest_virtual_sync_drives()) == nil)
+    }
+
     @Test("virtual time that is closed drops what waits, and refuses the rest") func closed() {
       #expect(failure(of: ctest_virtual_closed()) == nil)
     }

@@ -432,6 +432,50 @@ ctest_failure ctest_virtual_sync_beside_another(void) {
   return kernel_result();
 }
 
+static void sync_suspended(int index, void *queue) {
+  (void)index;
+  CHECK_EQUAL(csched_serial_sync(queue, run_sync, &load_inside), 0);
+}
+static void go_on_and_exit(probe *probe) { // leaves to another what it submits
+  soon(probe->context);
+  pthread_exit(NULL);
+}
+
+// What is due runs while a thread waits in a sync, whether it was submitted, or the clock has passed it, or the one who drove has gone.
+ctest_failure ctest_virtual_sync_drives(void) {
+  KERNEL();
+  csched_serial *queue;
+  crew waits;
+  pthread_t thread;
+  probe many[5];
+  begin(0, 0);
+  load_inside = 0;
+  prepare(many, 5, mark);
+  probe_init(&many[3], go_on_and_exit, &many[4]);
+  CHECK_EQUAL(csched_serial_create(&queue, line()), 0);
+  csched_serial_suspend(queue);
+  at(&many[1], 5), at(&many[2], 9), at(&many[3], 8);
+  crew_start(&waits, 1, sync_suspended, queue);
+  soon(&many[0]);
+  CHECK_SOON(csched_virtual_pending(timeline) == 3);
+  csched_virtual_skip_to(timeline, 7);
+  CHECK_SOON(csched_virtual_pending(timeline) == 2);
+  if (pthread_create(&thread, NULL, run_here, NULL) != 0) abort();
+  pthread_join(thread, NULL);
+  CHECK_SOON(csched_virtual_pending(timeline) == 1); // the clock stays where the drive was left
+  CHECK_EQUAL(csched_virtual_now(timeline), 8);
+  CHECK_EQUAL(load_inside, 0);
+  csched_serial_resume(queue);
+  crew_join(&waits);
+  CHECK_EQUAL(load_inside, 1);
+  csched_virtual_run(timeline);
+  CHECK_JOURNAL(&order, "0,1,4,2");
+  CHECK_PROBE(&many[3], 1, 0);
+  csched_serial_destroy(queue);
+  csched_virtual_destroy(timeline);
+  return kernel_result();
+}
+
 // Nobody else moves time when a sync finds the queue busy, or somebody at it.
 ctest_failure ctest_virtual_sync_races(int rounds) {
   KERNEL();

@@ -32,6 +32,7 @@ CHECKS = {
     "planted: a close to drop in a close to run is not heard": "mixed loop: closed", "planted: a sync enters a suspended queue": "mixed serial",
     "planted: a resume forgets the mark of those left": "mixed serial", "planted: a wait that is over is still one": "mixed serial",
     "planted: an inner run takes the outer one's stop": "mixed loop", "planted: run_once leaves a stop pending": "mixed loop",
+    "virtual: a sync that was lent ends the drive": "virtual: a timer of a queue",
     # These take one departure at one certain step: all of the time for the one check.
     "a timer that comes in cancelled hides its wake": "timer: beside a cancelled entry",
     "timer: a late one passes by those that wait": "loop: equal deadlines that come late, beside",
@@ -477,8 +478,11 @@ MUTANTS = [
     ("virtual: what is closed takes another", "core/virtual.c", "", "if (!is_closed) append(timeline, link);", "append(timeline, link);"),
     ("virtual: a close leaves what is ready", "core/virtual.c", "", "job = timer != NULL ? &timer->job : job_at(take_ready(timeline));", "job = timer != NULL ? &timer->job : NULL;"),
     ("virtual: a sync enters beside a drive", "core/virtual.c", "", "bool is_free = !timeline->is_closed && !timeline->is_driving;", "bool is_free = !timeline->is_closed;"),
-    ("virtual: who leaves a sync does not drive", "core/virtual.c", "", "if (is_lent) return; scope.level", "if (is_lent || !timeline->runs) return; scope.level"),
-    ("virtual: a sync that was lent ends the drive", "core/virtual.c", "", "if (is_lent) return;", ""),
+    ("virtual: who leaves a sync does not drive", "core/virtual.c", "", "if (is_lent || drive(", "if (is_lent || !timeline->runs || drive("),
+    ("virtual: a sync that was lent ends the drive", "core/virtual.c", "", "if (is_lent || drive(", "if (drive("),
+    ("virtual: a drive ends while one waits for what is due", "core/virtual.c", "end", "call_waiter(timeline);", ""),
+    ("virtual: what comes wakes nobody who waits", "core/virtual.c", "submit", "call_waiter(timeline);", ""),
+    ("virtual: who comes to wait looks no more", "core/virtual.c", "await", "call_waiter(timeline);", ""),
     # waits.c
     ("a wait in a circle is begun", "core/waits.c", "", "ends = !csched_target_is_held_here_(each);", "ends = true;"),
     ("a wait looks at the first thread only", "core/waits.c", "", "each != NULL && ends; each = next(each))", "each != NULL && ends; each = NULL)"),

@@ -372,6 +372,7 @@ static void run_virtual(void) {
   RUN(ctest_virtual_serial());
   RUN(ctest_virtual_serial_in_its_place());
   RUN(ctest_virtual_sync_beside_another());
+  RUN(ctest_virtual_sync_drives());
   RUN(ctest_virtual_sync_races(times(100)));
   RUN(ctest_virtual_closed());
   RUN(ctest_virtual_cancelled_go(times(500)));

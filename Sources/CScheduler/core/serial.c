@@ -228,8 +228,9 @@ static bool enter(csched_target *target) {
 
 static void leave(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  let_go_inline(serial); // S2: first, because a base in virtual time runs what it has before it is left
-  csched_target_leave_inline_(serial->base); // whoever has come to wait for that does not drive
+  let_go_inline(
+      serial); // S2: first, so that the base still is held when the drain job comes, and nobody has to be woken for it
+  csched_target_leave_inline_(serial->base);
 }
 
 static void left(csched_job *held) { // S8
@@ -271,8 +272,8 @@ typedef struct sync_job {
 static void end_sync(sync_job *sync, int result) {
   sync->result = result;
   uint32_t *ended = &sync->ended;
-  csched_store_release(ended,
-                       1u); // S1: release; pairs with the waiter's acquire; carries what `body` did. `sync` may be gone
+  csched_store_release(
+      ended, CSCHED_ENDED); // S1: pairs with the waiter's acquire; carries what `body` did. `sync` may be gone
   csched_futex_wake_(ended, 1);
 }
 static void run_sync(csched_job *job) { ((sync_job *)job)->body(((sync_job *)job)->context); }
@@ -280,34 +281,14 @@ static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; 
 static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
 static const csched_job_type sync_type = {run_sync, drop_sync, sync_ended};
 
-static CSCHED_NORETURN void panic_left(csched_job *unused) {
-  (void)unused;
-  csched_panic_("csched_serial_sync",
-                "what it ran in virtual time, because it waits for that, was left by an exception, "
-                "by longjmp or by the end of the thread. Let the job return.");
-}
-
-// In virtual time, which may be nobody's to move: what is due is done here. If that is left, the sync cannot be taken out of the queue.
-static void serve(csched_serial *serial) {
-  static const csched_job_type type = {.release = panic_left};
-  static csched_job guard = {.type = &type};
-  csched_level spare;
-  if (serial->root->type->serve_ == NULL) return;
-  csched_wait_end_(); // what runs here does not wait
-  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_level_here_()->target);
-  serial->root->type->serve_(serial->root);
-  csched_level_end_(level);
-  csched_wait_begin_(&serial->target);
-}
-
 static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context};
   csched_job_init(&sync.job, &sync_type, NULL);
   if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
   if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
   csched_serial_submit(serial, &sync.job);
-  serve(serial);
-  while (csched_load_acquire(&sync.ended) == 0) // S1: pairs with the end's release
+  if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
+  while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // S1: pairs with the end's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
   csched_wait_end_();
   return sync.result;
@@ -342,18 +323,20 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
 bool csched_serial_run_timer_(csched_timer *timer) {
   csched_serial *serial = (csched_serial *)timer->target;
   csched_target_inside inside;
-  bool is_queue = serial->target.type == &serial_type;
-  if (is_queue) take_reference(serial);
-  bool is_inside = is_queue && csched_serial_try_enter(serial, &inside);
-  if (!is_inside) {
+  bool has_run = false;
+  if (serial->target.type != &serial_type) {
     timer->target->type->deliver(timer->target, &timer->job);
-    if (is_queue) give_reference_up(serial);
     return false;
   }
-  serial->has_reference = true;
-  bool has_run = csched_job_perform_on_(&timer->job, &serial->target);
-  serial->has_reference = false;
-  csched_serial_leave(serial, &inside);
+  take_reference(serial);
+  if (csched_serial_try_enter(serial, &inside)) {
+    serial->has_reference = true;
+    has_run = csched_job_perform_on_(&timer->job, &serial->target);
+    serial->has_reference = false;
+    csched_serial_leave(serial, &inside);
+  } else {
+    deliver(&serial->target, &timer->job);
+  }
   give_reference_up(serial);
   return has_run;
 }

@@ -18,6 +18,9 @@ bool csched_target_is_closed_(const csched_target *target);
 bool csched_wait_begin_(csched_target *target);
 void csched_wait_end_(void);
 
+/// What the word of a sync that waits becomes at its end; 0 until then, or what woke it for a while.
+enum { CSCHED_ENDED = 1 };
+
 /// Does: stops the process, because `target` was orphaned by fork.
 void csched_target_panic_orphaned_(const csched_target *target, const char *function) CSCHED_NORETURN;
 

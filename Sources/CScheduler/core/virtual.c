@@ -5,6 +5,7 @@
 //   timers       what waits for a later tick; also what is due, if nothing was ready when it came
 //   ready        a queue of what is due besides: plain jobs, and the timers that came behind them
 //   is_driving   a thread runs what is due, one at a time, or is inside of a sync on a queue on this base
+//   waiters      the syncs that wait on a queue on this base, asleep
 //   is_lending   the one who drives is about to run a timer of a queue on this base; is_lent: it is inside of that queue
 //   goal, steps, runs, runs_all   what was asked for and is not done yet
 //
@@ -20,13 +21,15 @@
 //   VT6  A run ends: it goes on while something is ready, or waits without endless leeway (timer.c, W4: that is what `wake` says).
 //   VT7  What is ready and was cancelled is taken out when it may be half of all that is ready, so memory stays in proportion.
 //   VT8  A job that is taken out to be run, and found cancelled, is not counted.
-// Orderings: the lock's. A timer is cancelled under the lock of `timers`, which is taken inside of the other.
+//   VT9  While a sync waits, what is due now is run: what comes when nobody drives, or is left when a drive ends, wakes one that waits, which
+//        drives.
+// Orderings: the lock's; for the word of a sync serial.c, S1. A timer is cancelled under the lock of `timers`, taken inside of the other.
 // Assumes: whoever calls keeps it valid during the call.
 // Source: a clock moved by hand is Rx's virtual time scheduler; that others widen what one thread does is our trampoline's idea.
 // Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years",
 //   "who moves virtual time while it is moved widens that", "virtual time runs serial queues", "a virtual run ends",
-//   "steps of virtual time count what runs", "virtual time against cancellation", "virtual time from many threads",
-//   "cancelled jobs in virtual time leave nothing behind", "the end of virtual time", "what leaves a job in virtual time ends the drive",
+//   "who waits in virtual time drives when nobody does", "steps of virtual time count what runs", "virtual time against cancellation",
+//   "virtual time from many threads", "cancelled jobs in virtual time leave nothing behind", "the end of virtual time", "what leaves a job in virtual time ends the drive",
 //   "after fork virtual time goes on", "a virtual run without an end stops the process".
 // Models: checks/virtual.c. Not modelled: VT7.
 
@@ -46,6 +49,13 @@
 enum { FEW = 64 }; // cancelled ones are let be. Speed only
 static const size_t TURN_LIMIT = (size_t)1 << 21;
 
+// A sync that waits, asleep until its word changes: CSCHED_ENDED, or DUE.
+typedef struct waiter {
+  uint32_t *ended;
+  struct waiter *next;
+} waiter;
+enum { DUE = 2 };
+
 struct csched_virtual {
   csched_target target;
   csched_lock lock; // guards all that follows
@@ -53,7 +63,8 @@ struct csched_virtual {
   csched_timers timers;
   csched_job *first, **last; // ready; each link says whether it leads to a timer
   size_t ready, look_at;     // how many; at how many to look for cancelled ones
-  csched_time goal, steps;   // goal: 0, or the latest tick that was asked for
+  waiter *waiters;
+  csched_time goal, steps; // goal: 0, or the latest tick that was asked for
   bool has_goal, runs, runs_all, is_stopped;
   bool is_driving, is_closed, is_lending, is_lent;
   size_t turns, turn_limit;
@@ -135,6 +146,19 @@ static void append_due(csched_virtual *timeline) {
     append(timeline, link_to_timer(timer));
 }
 
+// Follows whatever may leave something due to nobody.
+static void call_waiter(csched_virtual *timeline) { // VT9
+  if (timeline->waiters == NULL || timeline->is_driving) return;
+  if (timeline->first == NULL) append_due(timeline);
+  if (timeline->first == NULL) return;
+  for (waiter *each = timeline->waiters; each != NULL; each = each->next) {
+    uint32_t word = 0;
+    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: the wait's end is what orders
+    if (is_called) csched_futex_wake_(each->ended, 1);
+    if (is_called || word == DUE) return;
+  }
+}
+
 static void raise_to(csched_virtual *timeline, csched_time time) { // VT3
   csched_job *first = timeline->first, **last = timeline->last;
   if (time <= timeline->now) return;
@@ -162,6 +186,7 @@ static int submit(csched_virtual *timeline, csched_job *link) {
   bool is_closed = timeline->is_closed;
   if (!is_closed) append(timeline, link);
   if (timeline->ready > timeline->look_at) take_out_cancelled(timeline, &kept);
+  call_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
   discard(&kept);
   return is_closed ? refuse(job_at(link)) : 0;
@@ -182,6 +207,7 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
   csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
                      leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0);
   csched_job_discard_into_(before);
+  call_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
   discard(&kept);
   return 0;
@@ -238,6 +264,7 @@ static void end(csched_virtual *timeline) { // VT1
   if (timeline->has_goal) raise_to(timeline, timeline->goal);
   forget_requests(timeline);
   timeline->is_driving = false;
+  call_waiter(timeline);
 }
 
 // Counts a job, or takes that back that was not needed, unless all was stopped meanwhile.
@@ -277,8 +304,8 @@ static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
   return has_run;
 }
 
-// Runs all that is asked for. Returns: false when there is more than the limit.
-static bool drive(csched_virtual *timeline) {
+// Returns: false when there is more than the limit.
+static bool run_requests(csched_virtual *timeline) {
   for (;;) {
     remains kept = {.bin.take = keep};
     csched_lock_lock(&timeline->lock);
@@ -293,6 +320,14 @@ static bool drive(csched_virtual *timeline) {
     if (is_of_queue ? perform_for(timeline, timer) : csched_job_perform_on_(job_at(link), &timeline->target)) continue;
     turn(&timeline->target, -1);
   }
+}
+
+// Runs all that is asked for, on a level of its own. Returns: as `run_requests`.
+static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t frame) {
+  scope->level = csched_level_begin_(&scope->spare, frame, &timeline->drive, &timeline->target);
+  bool is_within = run_requests(timeline);
+  csched_level_end_(scope->level);
+  return is_within;
 }
 
 static void ask(csched_virtual *timeline, csched_virtual_request request, csched_time amount) {
@@ -319,11 +354,7 @@ CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virt
   if (drives) timeline->turns = 0;
   timeline->is_driving = true; // VT1
   csched_lock_unlock(&timeline->lock);
-  if (!drives) return true;
-  scope->level = csched_level_begin_(&scope->spare, CSCHED_OWN_FRAME(), &timeline->drive, &timeline->target);
-  bool is_within = drive(timeline);
-  csched_level_end_(scope->level);
-  return is_within;
+  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME());
 }
 
 static void left(csched_job *job) { // the drive was
@@ -352,6 +383,7 @@ void csched_virtual_stop(csched_virtual *timeline) {
 void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
   csched_lock_lock(&timeline->lock);
   raise_to(timeline, time);
+  call_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
 }
 
@@ -372,8 +404,10 @@ static bool enter(csched_target *target) {
   if (is_free && timeline->first == NULL) append_due(timeline);
   take_out_cancelled(timeline, &kept);
   is_free = is_free && timeline->first == NULL;
-  if (is_free) timeline->turns = 0;
-  if (is_free) timeline->is_driving = true; // VT1
+  if (is_free) {
+    timeline->turns = 0;
+    timeline->is_driving = true; // VT1
+  }
   csched_lock_unlock(&timeline->lock);
   discard(&kept);
   return is_free;
@@ -386,18 +420,54 @@ static void leave(csched_target *target) { // VT1
   bool is_lent = timeline->is_lent; // the drive around it goes on
   timeline->is_lent = false;
   csched_lock_unlock(&timeline->lock);
-  if (is_lent) return;
-  scope.level = csched_level_begin_(&scope.spare, CSCHED_OWN_FRAME(), &timeline->drive, target);
-  bool is_within = drive(timeline);
-  csched_level_end_(scope.level);
-  if (!is_within) csched_virtual_panic_(timeline, "csched_serial_sync");
+  if (is_lent || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
+  csched_virtual_panic_(timeline, "csched_serial_sync");
 }
 
-static void serve(csched_target *target) {
-  csched_virtual *timeline = (csched_virtual *)target;
+static CSCHED_NORETURN void panic_left(csched_job *unused) {
+  (void)unused;
+  csched_panic_("csched_serial_sync",
+                "what it ran in virtual time, because it waits for that, was left by an exception, "
+                "by longjmp or by the end of the thread. Let the job return.");
+}
+
+// If what is due is left, the sync cannot be taken out of the queue.
+static void drive_for(csched_virtual *timeline, csched_target *waited) {
+  static const csched_job_type type = {.release = panic_left};
+  static csched_job guard = {.type = &type};
+  csched_level spare;
   csched_scope scope;
+  csched_wait_end_(); // what runs here does not wait
+  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_level_here_()->target);
   if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
     csched_virtual_panic_(timeline, "csched_serial_sync");
+  csched_level_end_(level);
+  csched_wait_begin_(waited);
+}
+
+static void take_out(csched_virtual *timeline, const waiter *own) {
+  waiter **link = &timeline->waiters;
+  while (*link != NULL && *link != own) link = &(*link)->next;
+  if (*link != NULL) *link = own->next;
+}
+
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9
+  csched_virtual *timeline = (csched_virtual *)target;
+  waiter own = {.ended = ended};
+  do {
+    uint32_t word = DUE;
+    drive_for(timeline, waited);
+    csched_cas_relaxed(ended, &word, 0u); // VT9: unless it has ended
+    csched_lock_lock(&timeline->lock);
+    own.next = timeline->waiters;
+    timeline->waiters = &own;
+    call_waiter(timeline);
+    csched_lock_unlock(&timeline->lock);
+    csched_futex_wait_(ended, 0, CSCHED_FOREVER);
+    csched_lock_lock(&timeline->lock);
+    take_out(timeline, &own);
+    csched_lock_unlock(&timeline->lock);
+  } while (csched_load_acquire(ended) != CSCHED_ENDED); // VT9: pairs with the release of serial.c, S1
 }
 
 static bool is_closed(const csched_target *target) { // VT5
@@ -425,7 +495,7 @@ static const csched_target_type virtual_type = {.deliver = deliver,
                                                 .has = has,
                                                 .now = now,
                                                 .turn_ = turn,
-                                                .serve_ = serve,
+                                                .await_ = await,
                                                 .passes_on_ = true};
 
 csched_target *csched_virtual_target(csched_virtual *timeline) { return &timeline->target; }
@@ -460,6 +530,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
     csched_timers_in_child_(&timeline->timers, false);
     timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
     timeline->target.waits_for = NULL;
+    timeline->waiters = NULL;
     if (!csched_target_is_inside(&timeline->target)) { // who drives, if anybody does, is not here
       forget_requests(timeline);
       timeline->is_driving = false;

@@ -54,8 +54,8 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   }
 
   /// Schedules `action` for `instant` on the wall clock, and follows each setting of that: set back, it waits longer; set past the
-  /// instant, it runs at once. What has passed already is a plain submission. In
-  /// virtual time, too, the instant is the wall clock's: from then on it is due there.
+  /// instant, it runs at once. What has passed already is a plain submission. In virtual time, too, the instant is the wall clock's:
+  /// from then on it is due there.
   ///
   /// This and ``schedule(at:leeway:_:)-(BootTime,_,_)`` are for schedulers with a target. Where the system has no thread or
   /// descriptor to keep these clocks with, the action is dropped, and the disposable is disposed. A scheduler that is stopped keeps the

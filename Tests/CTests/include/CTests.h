@@ -337,6 +337,7 @@ ctest_failure ctest_virtual_end_of_time(void);
 ctest_failure ctest_virtual_serial(void);
 ctest_failure ctest_virtual_serial_in_its_place(void);
 ctest_failure ctest_virtual_sync_beside_another(void);
+ctest_failure ctest_virtual_sync_drives(void);
 ctest_failure ctest_virtual_sync_races(int rounds);
 ctest_failure ctest_virtual_closed(void);
 ctest_failure ctest_virtual_cancelled_go(int count);

@@ -248,9 +248,47 @@ static void driven_by_either(void) {
   model_assert(ran == 1 && synced == 1 && owned.value == 2 && csched_virtual_now(timeline) == 1);
   end();
 }
+static void a_sync_beside_another(void) {
+  make_queue();
+  model_spawn(sync_and_drive, NULL);
+  model_spawn(sync_and_drive, NULL);
+}
+static void synced_by_both(void) {
+  model_assert(synced == 2 && owned.value == 2);
+  end();
+}
+static void resume(void *unused) {
+  (void)unused;
+  csched_serial_resume(queue);
+}
+static void a_sync_beside_a_resume(void) {
+  make_queue();
+  csched_serial_suspend(queue);
+  model_spawn(sync_and_drive, NULL);
+  model_spawn(resume, NULL);
+}
+static void synced_at_last(void) {
+  model_assert(synced == 1);
+  end();
+}
+static void stop_in_job(csched_job *job) {
+  run(job);
+  csched_serial_resume(queue);
+  csched_virtual_stop(timeline);
+}
+static const csched_job_type stopping = {stop_in_job, drop, release};
+static void a_sync_beside_a_stop(void) { // by the one who drives
+  make_queue();
+  csched_serial_suspend(queue);
+  csched_timer_init(&timers[0], &stopping, NULL);
+  submit(line(), 0, 1);
+  model_spawn(sync_and_drive, NULL);
+  model_spawn(advance, (void *)1);
+}
 static void submit_to_queue(void *unused) {
   (void)unused;
   csched_serial_submit(queue, &plain);
+  submit(line(), 2, 1);
   advance((void *)1);
 }
 static void a_timer_of_a_queue(void) {
@@ -260,8 +298,8 @@ static void a_timer_of_a_queue(void) {
   model_spawn(advance, (void *)1);
   model_spawn(submit_to_queue, NULL);
 }
-static void all_three(void) {
-  model_assert(ran == 3 && owned.value == 3 && released == 3);
+static void all_four(void) {
+  model_assert(ran == 4 && owned.value == 4 && released == 4);
   end();
 }
 
@@ -276,6 +314,9 @@ const model_check virtual_checks[] = {
     {"virtual: a run against a cancel of what it goes on for", run_against_cancel, run_ended}, // VT6
     {"virtual: a close against submissions", closed, none_is_lost},                            // VT5 VT4
     {"virtual: a sync on a queue beside a drive", a_sync_beside_a_drive, driven_by_either},    // VT1
-    {"virtual: a timer of a queue among others", a_timer_of_a_queue, all_three},               // VT1 VT2
+    {"virtual: a sync beside another", a_sync_beside_another, synced_by_both},                 // VT9
+    {"virtual: a sync beside a resume", a_sync_beside_a_resume, synced_at_last},               // VT9
+    {"virtual: a sync beside a drive that is stopped", a_sync_beside_a_stop, synced_at_last},  // VT9
+    {"virtual: a timer of a queue among others", a_timer_of_a_queue, all_four},                // VT1 VT2
     {0},
 };

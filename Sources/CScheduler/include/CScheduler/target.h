@@ -40,10 +40,9 @@ typedef struct csched_target_type {
   csched_time (*now)(const csched_target *target);
   /// Private. Does: counts one more job of a queue whose base this is, or one less (-1). Returns: whether it may run.
   bool (*turn_)(csched_target *target, int change);
-  void (*serve_)(
-      csched_target
-          *target); ///< Private. Does: what is due, which the caller is about to wait for. NULL: that comes by itself
-  bool passes_on_;  ///< Private: `deliver` is the library's, and runs nothing.
+  /// Private. Does: waits for a job of the queue `waited` to set `*ended`, and runs what is due, should nobody else. NULL: others do.
+  void (*await_)(csched_target *target, csched_target *waited, uint32_t *ended);
+  bool passes_on_; ///< Private: `deliver` is the library's, and runs nothing.
 } csched_target_type;
 
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.

@@ -6,7 +6,8 @@
 // queues on it are what they are anywhere else: csched_target_submit_at's deadlines are ticks here, and its leeway is taken for none. Only
 // one of CSCHED_FOREVER makes a difference: csched_virtual_run does not go on for the sake of such a timer.
 //
-// A sync on a queue whose base it is runs what is due, or has it run by whoever drives, if the queue has something to do.
+// A sync on a queue whose base it is, and that has something to do or is suspended, waits, and until its end what is due at the present tick
+// is run as soon as it comes: by whoever drives, else by one that waits.
 //
 // One thread at a time drives. A call of csched_virtual_advance, _advance_to, _run or _step while another one is under way, on another thread
 // or in a job, widens what that is to do, and returns at once. What is left by an exception of C++, longjmp or the end of its thread is

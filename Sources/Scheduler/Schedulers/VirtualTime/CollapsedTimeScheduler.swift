@@ -6,7 +6,7 @@
 /// ```
 ///
 /// 1. Nobody waits, and ``now`` stays as it is. For order in time take a ``TestScheduler``.
-/// 2. A periodic action has one turn.
+/// 2. A periodic action has one tick.
 /// 3. Recursive scheduling is flat: see ``ImmediateSchedulerType/scheduleRecursive(_:action:)``. One that never ends does not return.
 public final class CollapsedTimeScheduler: SchedulerType {
   public let now: MonotonicTime

@@ -24,9 +24,9 @@ extension VirtualTimeScheduler {
   public func advance() { advance(to: virtualTime) }
 
   /// Runs all, and moves the clock to each, until nothing is left but what waits at the end of time, and periodic actions that have had
-  /// their first turn.
+  /// their first tick.
   ///
-  /// Periodic actions have their turns meanwhile, but do not keep it going, because they would do so for ever. Tasks that sleep are
+  /// Periodic actions have their ticks meanwhile, but do not keep it going, because they would do so for ever. Tasks that sleep are
   /// woken; what they do then happens on their own threads, and is not waited for.
   public func run() { run(includingPeriodic: false) }
 

@@ -11,8 +11,8 @@ internal import CScheduler
 /// 3. *One drives at a time.* `advance`, `run` and `step`, called while one of them is under way, by an action or on another
 ///    thread, do not nest and do not wait: they widen what is under way, and return. The one who drives does it all, after the
 ///    running action has returned, and returns when it is done. So an advance inside of an action costs no stack, and cannot hang.
-/// 4. *All calls end.* ``run()`` goes on for the first turn of a periodic action, and for no other; a period that is not positive has one
-///    turn; no call runs more than `turnLimit` actions: more stops the process with a message.
+/// 4. *All calls end.* ``run()`` goes on for the first tick of a periodic action, and for no other; a period that is not positive has one
+///    tick; no call runs more than `turnLimit` actions: more stops the process with a message.
 /// 5. *Cancellation.* After `dispose` has returned, what had not begun never begins, and its closure and captures are gone.
 /// 6. *Current.* In its actions, on whichever thread they run, ``Schedulers/current`` is this scheduler.
 /// 7. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
@@ -20,7 +20,7 @@ internal import CScheduler
 ///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
 /// 9. *Ticks.* The clock counts ticks, nanoseconds unless the converter says otherwise: what has one tick runs in the order of insertion.
 /// 10. It is a target for a ``SerialScheduler`` as any other, with delayed and periodic actions in virtual time. `sync` on one that has
-///     something to do runs what is due.
+///     something to do waits, and until its end runs what is due as soon as it comes, unless somebody drives.
 ///
 /// ```swift
 /// let scheduler = TestScheduler()
@@ -123,18 +123,16 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public override func schedule(
     at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
-    core.submit(.plain(action), at: timeline.instant(at: instant), inside: nil)
-  }
+  ) -> any Disposable { super.schedule(at: instant, action) }
 
   // MARK: again and again
 
   /// Schedules `action` for `startAfter` from now and then once a `period`, until it is disposed. It is given `state` at first and
   /// then what it has returned.
   ///
-  /// The turns do not drift. Where the clock was moved past several turns, there is one, late, and the next a period after it: for the
+  /// The ticks do not drift. Where the clock was moved past several ticks, there is one, late, and the next a period after it: for the
   /// other policies see ``PeriodicTiming``. A period that moves time on by nothing (zero, negative, or at the end of time) ends after one
-  /// turn, as that would have no end.
+  /// tick, as that would have no end.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
