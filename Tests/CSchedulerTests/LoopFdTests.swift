@@ -191,10 +191,10 @@ private final class DispatchHost: @unchecked Sendable {
       source.resume()
     }
     csched_timer_init(timer, type, context)
-    csched_loop_submit_at(loop, timer, csched_time_after(csched_now(), 5_000_000))
+    csched_target_submit_at(csched_loop_target(loop), timer, csched_time_after(csched_now(), 5_000_000), 0)
     for i in 0..<count {
       csched_job_init(jobs + i, type, context)
-      csched_loop_submit(loop, jobs + i)
+      csched_target_submit(csched_loop_target(loop), jobs + i)
     }
     guard done.wait(timeout: .now() + 60) == .success else { return -1 }
     return queue.sync { ran }

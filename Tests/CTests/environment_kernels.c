@@ -145,8 +145,8 @@ static void use_least_stack(void *context) {
   probe_init(&mine, bodies[*(int *)context], NULL);
   probe_init(&later, NULL, NULL);
   csched_lock_lock(&busy);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&mine)), 0);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 2 * MS), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&mine)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + 2 * MS, 0), 0);
   nap(5 * MS);
   csched_lock_unlock(&busy);
   CHECK_SOON(atomic_load(&later.releases) == 1);
@@ -191,7 +191,7 @@ static void submit_late(int index, void *loop) {
   static probe late;
   nap(20 * MS);
   probe_init(&late, NULL, NULL);
-  csched_loop_submit(loop, job_of(&late));
+  csched_target_submit(csched_loop_target(loop), job_of(&late));
 }
 
 static void go_astray(void *context) {
@@ -205,7 +205,8 @@ static void go_astray(void *context) {
   else dup2(other, fd);
   probe_init(&later, NULL, NULL);
   crew crew;
-  if (stray->which == 2) CHECK_EQUAL(csched_loop_submit_at(loop, &later.timer, csched_now() + MS), 0);
+  if (stray->which == 2)
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &later.timer, csched_now() + MS, 0), 0);
   else crew_start(&crew, 1, submit_late, loop);
   csched_loop_run_until(loop, CSCHED_FOREVER);
 }
@@ -256,7 +257,7 @@ static void use_full_loop(void) {
   probe later;
   probe_init(&later, NULL, NULL);
   if (csched_loop_fd(full) != full_number) _exit(2);
-  csched_loop_submit_at(full, &later.timer, csched_now() + MS);
+  csched_target_submit_at(csched_loop_target(full), &later.timer, csched_now() + MS, 0);
   while (atomic_load(&later.runs) == 0) csched_loop_run_until(full, csched_now() + 20 * MS);
 }
 

@@ -180,7 +180,7 @@ void gate_close(gate *gate, csched_thread *thread) {
   probe_init(&gate->probe, stand_at_gate, gate);
   atomic_init(&gate->reached, 0);
   atomic_init(&gate->open, 0);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&gate->probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&gate->probe)), 0);
   CHECK_SOON(atomic_load(&gate->reached));
 }
 
@@ -205,7 +205,7 @@ void stop_and_join(csched_thread *thread, csched_stop_policy policy) {
 void wait_until_run(csched_thread *thread) {
   probe last;
   probe_init(&last, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&last)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&last)), 0);
   while (atomic_load(&last.releases) == 0) nap(20 * US);
 }
 

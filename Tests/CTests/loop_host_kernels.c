@@ -26,7 +26,7 @@ static void await_readable(int fd) {
 static void submit_two(probe *probe) {
   struct probe *others = probe->context;
   csched_loop *loop = csched_loop_current();
-  for (int i = 0; i < 2; i++) CHECK_EQUAL(csched_loop_submit(loop, job_of(&others[i])), 0);
+  for (int i = 0; i < 2; i++) CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&others[i])), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1); // a run inside leaves the loop where it is
 }
 
@@ -52,33 +52,33 @@ ctest_failure ctest_host_readable(void) {
   csched_loop *loop = make_loop();
   probe probes[6];
   for (int i = 0; i < 6; i++) probe_init(&probes[i], i == 4 ? submit_two : NULL, probes);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[0])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[0])), 0);
   int fd = csched_loop_fd(loop);
   CHECK(fd >= 0);
   CHECK_EQUAL(csched_loop_fd(loop), fd);
   CHECK(is_readable(fd)); // what was there before
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
-  for (int i = 0; i < 3; i++) CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[i])), 0);
+  for (int i = 0; i < 3; i++) CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[i])), 0);
   CHECK(is_readable(fd));
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 2);
   CHECK(is_readable(fd)); // work is left
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 1);
   CHECK(!is_readable(fd));
   csched_time deadline = csched_now() + 5 * MS;
-  CHECK_EQUAL(csched_loop_submit_at(loop, &probes[3].timer, deadline), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[3].timer, deadline, 0), 0);
   CHECK(is_readable(fd)); // an earlier timer: the loop is to set its alarm
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 0);
   await_readable(fd);
   CHECK(csched_now() >= deadline);
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[4])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[4])), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
   CHECK(is_readable(fd)); // one of the two that it submitted is left
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[5])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[5])), 0);
   CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // its own runs stay possible
   csched_loop_run_ready(loop, 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 0);
@@ -149,7 +149,7 @@ static void submit_all(int submitter, void *context) {
   uint64_t seed = many->seed + (uint64_t)submitter;
   for (int i = 0; i < many->jobs; i++) {
     probe *probe = &many->probes[submitter * many->jobs + i];
-    CHECK_EQUAL(csched_loop_submit(many->loop, job_of(probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_loop_target(many->loop), job_of(probe)), 0);
     if (chance_below(&seed, 8) == 0) burn(chance_below(&seed, 10 * US));
     if (chance_below(&seed, 4) == 0) // until it has run: the host falls asleep, and one wake lost is a hang
       while (atomic_load(&probe->releases) == 0) sched_yield();
@@ -202,7 +202,9 @@ static void submit_timers(int index, void *context) {
   (void)index;
   for (int i = 0; i < clocks->count; i++) {
     clocks->deadlines[i] = csched_now() + chance_below(&clocks->seed, 5 * MS);
-    CHECK_EQUAL(csched_loop_submit_at(clocks->loop, &clocks->probes[i].timer, clocks->deadlines[i]), 0);
+    CHECK_EQUAL(
+        csched_target_submit_at(csched_loop_target(clocks->loop), &clocks->probes[i].timer, clocks->deadlines[i], 0),
+        0);
     if (i % 3 == 0) nap(chance_below(&clocks->seed, 200 * US));
   }
 }
@@ -263,8 +265,8 @@ ctest_failure ctest_host_idle(int milliseconds) {
   probe job, timer;
   probe_init(&job, NULL, NULL);
   probe_init(&timer, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(sleeper.loop, job_of(&job)), 0);
-  CHECK_EQUAL(csched_loop_submit_at(sleeper.loop, &timer.timer, csched_now() + 2 * MS), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(sleeper.loop), job_of(&job)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(sleeper.loop), &timer.timer, csched_now() + 2 * MS, 0), 0);
   CHECK_SOON(atomic_load(&job.releases) == 1 && atomic_load(&timer.releases) == 1);
   nap(20 * MS);
   uint32_t id = atomic_load(&sleeper.thread);
@@ -301,7 +303,7 @@ ctest_failure ctest_host_without_descriptors(void) {
   close(first);
   probe probe;
   probe_init(&probe, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probe)), 0);
   CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // and the loop is what it was
   CHECK(csched_loop_fd(loop) >= 0);
   csched_loop_destroy(loop);

@@ -34,7 +34,7 @@ static void jot(probe *probe) {
 
 static void post(nesting *test, int id, void (*body)(probe *)) {
   prepare(&test->probes[id], id, body, test);
-  CHECK_EQUAL(csched_loop_submit(test->loop, job_of(&test->probes[id])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(test->loop), job_of(&test->probes[id])), 0);
 }
 
 ctest_failure ctest_loop_stop_before_run(void) {
@@ -191,7 +191,7 @@ ctest_failure ctest_loop_run_once(void) {
   CHECK_JOURNAL(&test.journal, "1,2");
   prepare(&test.probes[3], 3, jot, &test);
   deadline = csched_now() + 5 * MS;
-  CHECK_EQUAL(csched_loop_submit_at(test.loop, &test.probes[3].timer, deadline), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(test.loop), &test.probes[3].timer, deadline, 0), 0);
   CHECK(csched_loop_run_once(test.loop, CSCHED_FOREVER)); // waits for a delayed one, too
   CHECK(csched_now() >= deadline);
   CHECK_JOURNAL(&test.journal, "1,2,3");
@@ -214,7 +214,7 @@ ctest_failure ctest_loop_run_once_with_stop_pending(void) {
 static void post_again(probe *probe) {
   nesting *test = probe->context;
   journal_add(&test->journal, probe->id);
-  CHECK_EQUAL(csched_loop_submit(test->loop, job_of(probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(test->loop), job_of(probe)), 0);
 }
 
 ctest_failure ctest_loop_run_ready(void) {

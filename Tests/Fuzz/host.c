@@ -293,8 +293,8 @@ static void submit(item *item, bool is_timed) {
   item->waits = true;
   TRACE("submit %d at %llu + %llu", (int)(item - items), (unsigned long long)item->deadline,
         (unsigned long long)item->leeway);
-  int answer = is_timed ? csched_loop_submit_at_leeway(loop, &item->timer, item->deadline, item->leeway)
-                        : csched_loop_submit(loop, &item->timer.job);
+  int answer = is_timed ? csched_target_submit_at(csched_loop_target(loop), &item->timer, item->deadline, item->leeway)
+                        : csched_target_submit(csched_loop_target(loop), &item->timer.job);
   REQUIRE(answer == (closing != 0 ? ECANCELED : 0) && item->waits == (answer == 0), "submission says %d", answer);
 }
 

@@ -34,11 +34,12 @@ static const csched_job_type job_type = {run_job, drop, NULL}, timer_type = {run
 static void *submit_all(void *unused) {
   for (int i = 0; i < JOBS; i++) {
     csched_job_init(&jobs[i], &job_type, NULL);
-    require(csched_loop_submit(loop, &jobs[i]) == 0, "a job is accepted");
+    require(csched_target_submit(csched_loop_target(loop), &jobs[i]) == 0, "a job is accepted");
     if (i % (JOBS / TIMERS) != 0) continue;
     csched_timer *timer = &timers[i / (JOBS / TIMERS)];
     csched_timer_init(timer, &timer_type, NULL);
-    require(csched_loop_submit_at(loop, timer, csched_now() + 3000000) == 0, "a timer is accepted");
+    require(csched_target_submit_at(csched_loop_target(loop), timer, csched_now() + 3000000, 0) == 0,
+            "a timer is accepted");
   }
   return unused;
 }

@@ -100,6 +100,8 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
 };
 
+_Static_assert(offsetof(csched_loop, target) == 0, "csched_loop_target is a cast");
+
 // MARK: owning thread
 
 static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
@@ -212,19 +214,8 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
   if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer); // P9
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);            // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  require_not_orphaned(loop, "csched_loop_submit_at");
   csched_job_discard_(&timer->job); // P6
   return ECANCELED;
-}
-
-int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  csched_job_submitted_(&timer->job, "csched_loop_submit_at");
-  timer->target = &loop->target;
-  return deliver_at(&loop->target, timer, deadline, leeway);
-}
-
-int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline) {
-  return csched_loop_submit_at_leeway(loop, timer, deadline, 0);
 }
 
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline) {
@@ -246,7 +237,6 @@ static int deliver(csched_target *target, csched_job *job) {
     wake(loop); // P2
     return 0;
   }
-  require_not_orphaned(loop, "csched_loop_submit");
   csched_job_discard_(job); // P6
   return ECANCELED;
 }
@@ -272,13 +262,6 @@ static const csched_target_type loop_type = {.deliver = deliver,
                                              .is_closed = is_closed,
                                              .has = has,
                                              .passes_on_ = true};
-
-csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
-
-int csched_loop_submit(csched_loop *loop, csched_job *job) {
-  csched_job_submitted_(job, "csched_loop_submit");
-  return deliver(&loop->target, job);
-}
 
 void csched_require_policy_(csched_stop_policy policy, const char *function) {
   if (CSCHED_UNLIKELY((unsigned)policy > CSCHED_STOP_DROP))

@@ -62,9 +62,7 @@ bool csched_pool_is_left_behind(const csched_pool *pool) {
 
 // Returns: whether what comes now is refused: the monitor goes on delivering while it ends.
 static bool is_refusing(csched_pool *pool) {
-  if (CSCHED_LIKELY(!csched_pool_is_closing_(pool))) return false;
-  csched_pool_require_not_orphaned_(pool, "csched_pool_submit");
-  return !csched_pool_is_monitor_(pool);
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
 }
 
 static int deliver(csched_target *target, csched_job *job) {
@@ -79,10 +77,7 @@ static int deliver(csched_target *target, csched_job *job) {
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_pool_class *class = (csched_pool_class *)target;
-  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) {
-    csched_pool_require_not_orphaned_(class->pool, "csched_pool_submit_at");
-    return refuse(&class->inbox, &timer->job);
-  }
+  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
@@ -109,22 +104,9 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
   return &class_of(pool, priority, "csched_pool_target")->target;
 }
 
-int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job) {
-  csched_pool_class *class = class_of(pool, priority, "csched_pool_submit");
-  csched_job_submitted_(job, "csched_pool_submit");
-  return deliver(&class->target, job);
-}
-
-int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
-                          csched_time leeway) {
-  csched_pool_class *class = class_of(pool, priority, "csched_pool_submit_at");
-  csched_job_submitted_(&timer->job, "csched_pool_submit_at");
-  timer->target = &class->target;
-  return deliver_at(timer->target, timer, deadline, leeway);
-}
-
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
   csched_mpsc *inbox = &class_of(pool, priority, "csched_pool_submit_batch")->inbox;
+  csched_pool_require_not_orphaned_(pool, "csched_pool_submit_batch");
   if (count == 0) return 0;
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
   for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];

@@ -98,7 +98,8 @@ static void tick(csched_job *job) {
   }
   if (!is_needed) return; // K1: see release
   csched_pool_wake_(pool, false);
-  csched_loop_submit_at(csched_loop_current(), &pool->tick, csched_time_after(csched_now(), TICK));
+  csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
+                          0);
 }
 
 static void drop_tick(csched_job *job) { (void)job; }
@@ -118,7 +119,7 @@ void csched_pool_watch_(csched_pool *pool) {
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
   if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // K1: pairs with release_tick's release
   csched_timer_init(&pool->tick, &tick_type, pool);
-  csched_thread_submit(pool->monitor, &pool->tick.job);
+  csched_target_submit(csched_thread_target(pool->monitor), &pool->tick.job);
 }
 
 // MARK: blocking

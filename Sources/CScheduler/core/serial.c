@@ -67,6 +67,8 @@ struct csched_serial {
   csched_fork_watch forks;
 };
 
+_Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
+
 static void give_up(csched_serial *serial) {                              // S5
   if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // S5: pairs with itself
   csched_os_unwatch_forks_(&serial->forks);
@@ -93,7 +95,7 @@ static bool is_suspended(const csched_serial *serial) {
 // MARK: holding
 
 static int submit_drain(csched_serial *serial) {
-  csched_job_submitted_(&serial->drain, "csched_serial_submit");
+  csched_job_submitted_(&serial->drain, "csched_target_submit");
   return serial->base->type->deliver(serial->base, &serial->drain);
 }
 
@@ -193,12 +195,6 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
   return serial->base->type->deliver_at(serial->base, timer, deadline, leeway);
 }
 
-int csched_serial_submit(csched_serial *serial, csched_job *job) { return csched_target_submit(&serial->target, job); }
-
-int csched_serial_submit_at(csched_serial *serial, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  return csched_target_submit_at(&serial->target, timer, deadline, leeway);
-}
-
 // MARK: suspending
 
 void csched_serial_suspend(csched_serial *serial) {
@@ -286,7 +282,7 @@ static int wait_in_line(csched_serial *serial, void (*body)(void *), void *conte
   csched_job_init(&sync.job, &sync_type, NULL);
   if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
   if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
-  csched_serial_submit(serial, &sync.job);
+  csched_target_submit(&serial->target, &sync.job);
   if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
   while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // S1: pairs with the end's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
@@ -395,8 +391,6 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
   serial->release = release;
   serial->owner = serial->target.owner = owner;
 }
-
-csched_target *csched_serial_target(csched_serial *serial) { return &serial->target; }
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))

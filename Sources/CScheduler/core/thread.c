@@ -108,21 +108,6 @@ bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_
 
 bool csched_thread_is_left_behind(const csched_thread *thread) { return csched_loop_is_orphaned_(thread->loop); }
 
-int csched_thread_submit(csched_thread *thread, csched_job *job) { return csched_loop_submit(thread->loop, job); }
-
-int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline) {
-  return csched_loop_submit_at(thread->loop, timer, deadline);
-}
-
-int csched_thread_submit_at_leeway(csched_thread *thread, csched_timer *timer, csched_time deadline,
-                                   csched_time leeway) {
-  return csched_loop_submit_at_leeway(thread->loop, timer, deadline, leeway);
-}
-
-bool csched_thread_rearm(csched_thread *thread, csched_timer *timer, csched_time deadline) {
-  return csched_loop_rearm(thread->loop, timer, deadline);
-}
-
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_thread_stop");
   csched_loop_close(thread->loop, policy);

@@ -71,6 +71,7 @@ struct csched_virtual {
   csched_job drive; // stands for one
   csched_fork_watch forks;
 };
+_Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is a cast");
 
 // MARK: what was cancelled
 
@@ -497,8 +498,6 @@ static const csched_target_type virtual_type = {.deliver = deliver,
                                                 .turn_ = turn,
                                                 .await_ = await,
                                                 .passes_on_ = true};
-
-csched_target *csched_virtual_target(csched_virtual *timeline) { return &timeline->target; }
 
 csched_time csched_virtual_now(csched_virtual *timeline) {
   csched_lock_lock(&timeline->lock);

@@ -88,7 +88,7 @@ public final class RunLoopLock: Sendable {
     return state.withLock { state in
       if state.isClosed { return false }
       state.add(action, waking: state.loop == nil ? nil : wake)
-      if let loop = state.loop { wake.submit { _ = csched_loop_submit(loop, $0) } }
+      if let loop = state.loop { wake.submit { _ = csched_target_submit(csched_loop_target(loop), $0) } }
       return true
     }
   }
@@ -199,7 +199,7 @@ public final class RunLoopLock: Sendable {
     if loop == Self.loopHere() {
       performNext()
     } else {
-      PlainAction { self.performNext() }.submit { _ = csched_loop_submit(loop, $0) }
+      PlainAction { self.performNext() }.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
       csched_loop_run_ready(loop, 1)
     }
   }

@@ -39,11 +39,11 @@ static void destroy(void) {
   model_assert(ran + dropped <= JOBS);
 }
 
-static void submit_job(void *context) { csched_loop_submit(loop, &jobs[(intptr_t)context]); }
+static void submit_job(void *context) { csched_target_submit(csched_loop_target(loop), &jobs[(intptr_t)context]); }
 static void submit_soon(void *unused) {
   (void)unused;
   due = csched_time_after(csched_now(), 100000);
-  csched_loop_submit_at(loop, &timer, due);
+  csched_target_submit_at(csched_loop_target(loop), &timer, due, 0);
 }
 static void stop(void *unused) {
   (void)unused;
@@ -81,7 +81,7 @@ static void hosted_one_by_one(void) { begin(host_two, &jobs); }
 // The loop gets its host inside of a run, and another run inside of that ends before it.
 static void take_fd(csched_job *job) {
   model_assert(csched_loop_fd(loop) >= 0);
-  csched_loop_submit(loop, &jobs[2]);
+  csched_target_submit(csched_loop_target(loop), &jobs[2]);
   csched_loop_run_ready(loop, SIZE_MAX); // leaves nothing, and the loop where it is
   count(job);
 }
@@ -90,7 +90,7 @@ static void host_inside(void *unused) {
   (void)unused;
   create();
   csched_job_init(&jobs[0], &taking, NULL);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   model_spawn(submit_job, (void *)1);
   csched_loop_run_ready(loop, SIZE_MAX);
   host(3, 1);
@@ -110,7 +110,7 @@ static csched_activation elsewhere;
 static void stop_and_submit(void *unused) {
   (void)unused;
   csched_activation_stop(&elsewhere);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
 }
 static void host_one(void *unused) {
   (void)unused;
@@ -140,7 +140,7 @@ static void hosted_stop(void) { begin(host_until_stopped, NULL); }
 static void host_until_closed(void *unused) {
   (void)unused;
   create();
-  csched_loop_submit(loop, &jobs[1]);
+  csched_target_submit(csched_loop_target(loop), &jobs[1]);
   model_spawn(close_run, NULL);
   model_spawn(submit_job, (void *)0);
   host_until(CSCHED_RUN_CLOSED);
@@ -158,7 +158,7 @@ static void park_and_look(void *unused) {
   create();
   readable = csched_loop_fd(loop);
   model_assert(model_wakes(readable) == 0);
-  csched_loop_submit(loop, &jobs[2]);
+  csched_target_submit(csched_loop_target(loop), &jobs[2]);
   model_assert(model_wakes(readable) == 1);
   model_assert(csched_loop_run_ready(loop, 1) == 1 && model_wakes(readable) == 0); // it has not looked for more
   csched_loop_stop(loop);
@@ -177,7 +177,7 @@ static void one_wake(void) {
 // The host's thread looks whether it may run something at once, while others submit, cancel, and let a timer come due.
 static void submit_and_cancel(void *unused) {
   (void)unused;
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   csched_job_cancel(&jobs[0]);
 }
 static void host_looking(void *unused) {
@@ -187,7 +187,7 @@ static void host_looking(void *unused) {
   model_spawn(submit_and_cancel, NULL);
   model_spawn(submit_job, (void *)1);
   csched_loop_is_free_(loop);
-  csched_loop_submit(loop, &jobs[2]);
+  csched_target_submit(csched_loop_target(loop), &jobs[2]);
   model_assert(!csched_loop_is_free_(loop));
   while (ran + dropped < JOBS) {
     model_poll(fd);
@@ -232,23 +232,23 @@ static void run_to_mark(csched_job *run) {
 static const csched_job_type running = {run_to_mark, nothing, NULL};
 
 static void ask(int i) {
-  csched_loop_submit(loop, &marks[i]);
+  csched_target_submit(csched_loop_target(loop), &marks[i]);
   csched_fetch_add_relaxed(&asked, 1u);
-  csched_loop_submit(other, &runs[i]);
+  csched_target_submit(csched_loop_target(other), &runs[i]);
 }
 static void submit_told(int i) {
-  csched_loop_submit(loop, &jobs[i]);
+  csched_target_submit(csched_loop_target(loop), &jobs[i]);
   ask(i);
 }
 static void ours_theirs_ours(void *unused) {
   (void)unused;
   submit_told(0);
-  csched_loop_submit(other, &theirs[0]);
+  csched_target_submit(csched_loop_target(other), &theirs[0]);
   submit_told(1);
 }
 static void theirs_ours(void *unused) {
   (void)unused;
-  csched_loop_submit(other, &theirs[1]);
+  csched_target_submit(csched_loop_target(other), &theirs[1]);
   submit_told(2);
 }
 // What the host does when the descriptor is readable. It may find that for nothing.
@@ -261,7 +261,7 @@ static const csched_job_type looking = {run_due, nothing, NULL};
 static csched_job look;
 static void look_there(void *unused) {
   (void)unused;
-  csched_loop_submit(other, &look);
+  csched_target_submit(csched_loop_target(other), &look);
 }
 static int place_of(int id) {
   for (int i = 0; i < noted; i++)

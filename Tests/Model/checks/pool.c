@@ -49,7 +49,8 @@ static void make(size_t workers, size_t most) { make_leaving(workers, most, CSCH
 static void submit(void *context) {
   intptr_t i = (intptr_t)context;
   model_write(&given[i], 1);
-  if (csched_pool_submit(pool, (csched_priority)i, &jobs[i]) == 0) csched_fetch_add_relaxed(&accepted, 1u);
+  if (csched_target_submit(csched_pool_target(pool, (csched_priority)i), &jobs[i]) == 0)
+    csched_fetch_add_relaxed(&accepted, 1u);
 }
 static void end(csched_stop_policy policy) {
   csched_pool_stop(pool, policy);
@@ -302,7 +303,7 @@ enum { PATIENT = 40 };
 static csched_job urgent;
 static void come_again(csched_job *job) {
   model_assert(++begun < PATIENT);
-  if (count(&met) < 1) csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, job);
+  if (count(&met) < 1) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job);
 }
 static const csched_job_type again = {come_again, note_drop, NULL};
 static void low_beside_high(void *unused) {
@@ -311,8 +312,8 @@ static void low_beside_high(void *unused) {
   jobs[0].type = &telling;
   model_write(&given[0], 1);
   csched_job_init(&urgent, &again, NULL);
-  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_LOW, &jobs[0]) == 0);
-  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, &urgent) == 0);
+  model_assert(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_LOW), &jobs[0]) == 0);
+  model_assert(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &urgent) == 0);
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
 }
@@ -548,7 +549,7 @@ static void meet_again(csched_job *job) {
 static const csched_job_type meeting_again = {meet_again, note_drop, NULL};
 static uint32_t submitted;
 static void submit_last(void *job) {
-  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, job) == 0);
+  model_assert(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job) == 0);
   csched_fetch_add_relaxed(&submitted, 1u);
   csched_futex_wake_(&submitted, INT32_MAX);
 }
@@ -582,7 +583,7 @@ static void stop_with_one_due(void *unused) {
   make(1, 1);
   csched_timer_init(&timer, &due_type, NULL);
   due = csched_time_after(csched_now(), 50000);
-  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, due, 0) == 0);
+  model_assert(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &timer, due, 0) == 0);
   csched_nap_(60000);
   end(CSCHED_STOP_RUN);
 }
@@ -596,7 +597,7 @@ static void only_one_ran(void) {
 }
 static void submit_timer(void *unused) {
   (void)unused;
-  csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, CSCHED_FOREVER, 0);
+  csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &timer, CSCHED_FOREVER, 0);
   csched_fetch_add_acq_rel(&met, 1u);
 }
 static void stop_against_timer(void *unused) {
@@ -630,9 +631,10 @@ static void keep_time(void *unused) {
   make(1, 1);
   csched_timer_init(&timer, &timed, NULL);
   due = csched_time_after(csched_now(), 50000);
-  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, due, 0) == 0);
+  model_assert(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &timer, due, 0) == 0);
   wait_for(&met, 1);
-  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &far_timer, CSCHED_FOREVER, 0) == 0);
+  model_assert(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &far_timer, CSCHED_FOREVER, 0) ==
+               0);
   submit((void *)0);
   end(CSCHED_STOP_RUN);
 }
@@ -833,7 +835,7 @@ static void stop_with_all(void *policy) {
   model_assert(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)) == 0);
   submit_carried(0, 0);
   csched_target_submit_at(&users[1], &carried[1], CSCHED_FOREVER, 0);
-  csched_serial_submit_at(queue, &carried[2], instant, 0);
+  csched_target_submit_at(csched_serial_target(queue), &carried[2], instant, 0);
   csched_nap_(40000);
   end(policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
 }

@@ -287,7 +287,7 @@ static void a_sync_beside_a_stop(void) { // by the one who drives
 }
 static void submit_to_queue(void *unused) {
   (void)unused;
-  csched_serial_submit(queue, &plain);
+  csched_target_submit(csched_serial_target(queue), &plain);
   submit(line(), 2, 1);
   advance((void *)1);
 }

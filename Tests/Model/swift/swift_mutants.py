@@ -170,7 +170,7 @@ MUTANTS = [
     ("run loop lock: the end is not closed", "RunLoopLock", "state.withLock { $0.isClosed = true }", ""),
     ("run loop lock: what is left is not performed", "RunLoopLock", "while performNext() {}", ""),
     ("run loop lock: closed after what is left", "RunLoopLock", "state.withLock { $0.isClosed = true } while performNext() {}", "while performNext() {}; state.withLock { $0.isClosed = true }"),
-    ("run loop lock: a dispatch wakes nobody", "RunLoopLock", "if let loop = state.loop { wake.submit { _ = csched_loop_submit(loop, $0) } }", ""),
+    ("run loop lock: a dispatch wakes nobody", "RunLoopLock", "if let loop = state.loop { wake.submit { _ = csched_target_submit(csched_loop_target(loop), $0) } }", ""),
     ("run loop lock: what woke the loop stays there", "RunLoopLock", "wake?.dispose()", ""),
     ("run loop lock: what was dispatched before the loop waits for its end", "RunLoopLock", "for _ in 0..<dispatched { perform(on: loop) }", ""),
     ("run loop lock: the loop's address stays", "RunLoopLock", "defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }", ""),

@@ -87,7 +87,7 @@ static const csched_job_type answers = {take_answer, do_nothing, NULL};
 
 static void give_answer(csched_job *job) {
   hosts *hosts = job->context;
-  csched_loop_submit(hosts->near, &hosts->answer);
+  csched_target_submit(csched_loop_target(hosts->near), &hosts->answer);
 }
 static const csched_job_type calls = {give_answer, do_nothing, NULL};
 
@@ -124,7 +124,7 @@ static void *hosts_open(void) {
 static void hosts_trip(void *context) {
   hosts *hosts = context;
   hosts->has_answer = false;
-  csched_loop_submit(hosts->far, &hosts->calls[hosts->turn++ & 1]);
+  csched_target_submit(csched_loop_target(hosts->far), &hosts->calls[hosts->turn++ & 1]);
   while (!hosts->has_answer) {
     await(hosts->near_epoll);
     csched_loop_run_ready(hosts->near, 64);
@@ -135,7 +135,7 @@ static void hosts_close(void *context) {
   hosts *hosts = context;
   csched_job end;
   csched_job_init(&end, &ends, hosts);
-  csched_loop_submit(hosts->far, &end);
+  csched_target_submit(csched_loop_target(hosts->far), &end);
   pthread_barrier_wait(&hosts->ready);
   pthread_join(hosts->thread, NULL);
   pthread_barrier_destroy(&hosts->ready);

@@ -79,7 +79,7 @@ static void *loop_queue_make(int producers, long each) {
 static void loop_queue_produce(void *context, int producer) {
   loop_queue *queue = context;
   csched_job *jobs = first_of(&queue->items, producer);
-  for (long i = 0; i < queue->items.each; i++) csched_loop_submit(queue->loop, &jobs[i]);
+  for (long i = 0; i < queue->items.each; i++) csched_target_submit(csched_loop_target(queue->loop), &jobs[i]);
 }
 
 static void loop_queue_consume(void *context) { csched_loop_run(((loop_queue *)context)->loop); }

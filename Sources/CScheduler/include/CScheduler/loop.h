@@ -56,22 +56,8 @@ csched_loop *csched_loop_current(void);
 /// Returns: whether the calling thread is the loop's. Thread: any.
 bool csched_loop_is_on_thread(const csched_loop *loop);
 
-/// Returns: the loop as a target, for what has one as its base (serial.h). It is valid as long as the loop. Thread: any.
-csched_target *csched_loop_target(csched_loop *loop);
-
-/// Does: appends `job` to the loop's work. Returns: 0; ECANCELED when the loop is closed, after the job has been dropped and
-/// released. Requires: the job is idle. Thread: any. Lock-free; it wakes the loop only when it sleeps.
-int csched_loop_submit(csched_loop *loop, csched_job *job);
-
-/// Does: runs `timer->job` at `deadline` (of csched_now) or as soon after as the loop comes to it, never before. A deadline
-/// that is not in the future is a plain submit; but while timers that were due before wait, it comes after them, among the timers. So one
-/// that asks for the past again and again keeps nobody waiting. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
-/// Returns, requires, thread: as csched_loop_submit.
-int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline);
-
-/// Does: as csched_loop_submit_at, and lets the loop sleep for up to `leeway` more, so that one wake serves many timers. What
-/// is due runs whenever the loop is awake; with CSCHED_FOREVER the timer never wakes it. Returns, requires, thread: the same.
-int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway);
+/// Returns: the loop as a target, to submit to (target.h): it is the loop's first member. Valid as long as the loop. Thread: any.
+CSCHED_INLINE csched_target *csched_loop_target(csched_loop *loop) { return (csched_target *)loop; }
 
 /// Does: moves a timer that waits in this loop for its deadline to another one, as if cancelled and submitted anew with the
 /// same leeway, but without a drop, a release or a wake for the old one. Returns: false, and changes nothing, when it does not

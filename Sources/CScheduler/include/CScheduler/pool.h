@@ -41,21 +41,11 @@ typedef struct csched_pool_options {
 /// has, and tries again while work waits. Thread: any.
 int csched_pool_create(csched_pool **pool, const csched_pool_options *options);
 
-/// Returns: where to submit with this priority: for serial queues, and csched_target_submit. Valid as long as the pool.
-/// Thread: any.
+/// Returns: this priority of the pool as a target, to submit to (target.h). Valid as long as the pool. Thread: any.
 csched_target *csched_pool_target(csched_pool *pool, csched_priority priority);
 
-/// Does: has a worker run `job`. Returns: 0; ECANCELED when the pool has been stopped, after the job has been dropped and
-/// released. Requires: the job is idle. Thread: any. Lock-free, unless it wakes or starts a worker.
-int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job);
-
-/// Does: has a worker run `timer->job` at `deadline` (of csched_now) or up to `leeway` later, never before. Returns, requires, thread:
-/// as csched_pool_submit.
-int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
-                          csched_time leeway);
-
-/// Does: submits `count` jobs at once: all or none of them are taken, in this order, and as many workers wake as have work.
-/// Returns, requires, thread: as csched_pool_submit.
+/// Does: submits `count` jobs at once: all or none of them are taken, in this order, and as many workers wake as have work, which
+/// no number of single submissions does. Returns, requires, thread: as csched_target_submit.
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count);
 
 /// Does: ends the pool: what is queued or due gets what `policy` says, delayed jobs whose time has not come are dropped, then

@@ -32,27 +32,19 @@ typedef struct csched_thread_options {
 /// Returns: 0; EAGAIN or ENOMEM when the system has no thread or memory to give, with nothing left behind. Thread: any.
 int csched_thread_start(csched_thread **thread, const csched_thread_options *options);
 
-/// Returns: the thread's loop, for what only it can do (stop an activation, for instance). Do not destroy it. Thread: any.
+/// Returns: the thread's loop, for what only it can do (move a timer, end an activation). Do not destroy it. Thread: any.
 csched_loop *csched_thread_loop(const csched_thread *thread);
+
+/// Returns: the thread as a target, to submit to (target.h): its loop's. Valid as long as the handle. Thread: any.
+CSCHED_INLINE csched_target *csched_thread_target(const csched_thread *thread) {
+  return csched_loop_target(csched_thread_loop(thread));
+}
 
 /// Returns: whether the caller runs on this thread. Thread: any.
 bool csched_thread_is_current(const csched_thread *thread);
 
 /// Returns: whether the thread belongs to the parent of this process, from before fork. Thread: any.
 bool csched_thread_is_left_behind(const csched_thread *thread);
-
-/// Does, returns, requires, thread: as csched_loop_submit.
-int csched_thread_submit(csched_thread *thread, csched_job *job);
-
-/// Does, returns, requires, thread: as csched_loop_submit_at.
-int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline);
-
-/// Does, returns, requires, thread: as csched_loop_submit_at_leeway.
-int csched_thread_submit_at_leeway(csched_thread *thread, csched_timer *timer, csched_time deadline,
-                                   csched_time leeway);
-
-/// Does, returns, requires, thread: as csched_loop_rearm.
-bool csched_thread_rearm(csched_thread *thread, csched_timer *timer, csched_time deadline);
 
 /// Does: ends the thread after the outstanding work has got what `policy` says. It does not wait: see csched_thread_join.
 /// Later submissions are dropped and answered with ECANCELED. Thread: any, the thread itself included, any number of times.

@@ -32,8 +32,8 @@ void csched_virtual_close(csched_virtual *timeline);
 /// nothing to do; what was submitted has been released. Thread: any.
 void csched_virtual_destroy(csched_virtual *timeline);
 
-/// Returns: it as a target, valid as long as it. Thread: any may submit and cancel at any time.
-csched_target *csched_virtual_target(csched_virtual *timeline);
+/// Returns: it as a target, to submit to (target.h). Valid as long as it. Thread: any may submit and cancel at any time.
+CSCHED_INLINE csched_target *csched_virtual_target(csched_virtual *timeline) { return (csched_target *)timeline; }
 
 /// Returns: the present tick; in a job, that of the job. Thread: any.
 csched_time csched_virtual_now(csched_virtual *timeline);
