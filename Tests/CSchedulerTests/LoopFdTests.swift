@@ -169,7 +169,7 @@ private final class DispatchHost: @unchecked Sendable {
     rounds += 1
     csched_loop_attach(loop)
     csched_loop_run_ready(loop, 256)
-    let isStopped = csched_loop_run_until(loop, 0) == CSCHED_RUN_STOPPED
+    let isStopped = csched_loop_run_until(loop, 0) == CSCHED_RUN_ENDED
     csched_loop_detach(loop)
     if isStopped { source?.cancel() }
   }
@@ -179,7 +179,9 @@ private final class DispatchHost: @unchecked Sendable {
     let context = Unmanaged.passUnretained(self).toOpaque()
     queue.sync {
       csched_loop_create(&loop)
-      let source = DispatchSource.makeReadSource(fileDescriptor: csched_loop_fd(loop), queue: queue)
+      var descriptor: Int32 = -1
+      #expect(csched_loop_fd(loop, &descriptor) == 0)
+      let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
       csched_loop_detach(loop)
       source.setEventHandler { [unowned self] in ready() }
       source.setCancelHandler { [self] in
@@ -208,7 +210,7 @@ private final class DispatchHost: @unchecked Sendable {
   }
 
   func stops() -> Bool {
-    csched_loop_stop(loop)
+    csched_loop_end_run(loop)
     return stopped.wait(timeout: .now() + 10) == .success
   }
 }

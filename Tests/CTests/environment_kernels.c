@@ -128,7 +128,7 @@ static void lock_twice(probe *probe) {
 }
 static void use_poller(probe *probe) {
   (void)probe;
-  CHECK(csched_loop_fd(csched_loop_current()) >= 0);
+  CHECK(fd_of(csched_loop_current()) >= 0);
 }
 static void use_pool(probe *probe) {
   (void)probe;
@@ -200,7 +200,7 @@ static void go_astray(void *context) {
   probe later;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   while (open("/dev/null", O_RDONLY) < 200) {} // so that its three have numbers in a row
-  int fd = csched_loop_fd(loop) + stray->which, other = stray->by == CLOSED ? -1 : new_descriptor(stray->by);
+  int fd = fd_of(loop) + stray->which, other = stray->by == CLOSED ? -1 : new_descriptor(stray->by);
   if (other < 0) close(fd);
   else dup2(other, fd);
   probe_init(&later, NULL, NULL);
@@ -256,13 +256,14 @@ static void exec_something(void) {
 static void use_full_loop(void) {
   probe later;
   probe_init(&later, NULL, NULL);
-  if (csched_loop_fd(full) != full_number) _exit(2);
+  if (fd_of(full) != full_number) _exit(2);
   csched_target_submit_at(csched_loop_target(full), &later.timer, csched_now() + MS, 0);
   while (atomic_load(&later.runs) == 0) csched_loop_run_until(full, csched_now() + 20 * MS);
 }
 
 static void find_no_descriptor(void) {
-  if (csched_loop_fd(full) != -EMFILE) _exit(4);
+  int fd = -1;
+  if (csched_loop_fd(full, &fd) != EMFILE || fd != -1) _exit(4);
   limit_descriptors(512);
   use_full_loop(); // which has what it needs again
 }
@@ -277,7 +278,7 @@ static void run_without_descriptor(void) { csched_loop_run_until(full, csched_no
 static void fork_when_full(void *unused) {
   (void)unused;
   CHECK_EQUAL(csched_loop_create(&full), 0);
-  full_number = csched_loop_fd(full);
+  full_number = fd_of(full);
   CHECK(full_number >= 0);
   limit_descriptors(64 + (rlim_t)full_number);
   fill();
@@ -292,7 +293,7 @@ static void fork_when_full(void *unused) {
 static void run_lost_loop(void *unused) {
   (void)unused;
   CHECK_EQUAL(csched_loop_create(&full), 0);
-  CHECK(csched_loop_fd(full) >= 0);
+  CHECK(fd_of(full) >= 0);
   limit_descriptors(3);
   pid_t child = fork();
   if (child == 0) run_without_descriptor();

@@ -68,7 +68,7 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller, int signals) {
   unblock(SIGUSR1, &mask);
   all.thread = start_thread("handled");
   CHECK_EQUAL(csched_loop_create(&all.loop), 0);
-  if (on_poller) CHECK(csched_loop_fd(all.loop) >= 0);
+  if (on_poller) CHECK(fd_of(all.loop) >= 0);
   for (int i = 0; i < signals; i++) probe_init(&all.probes[i], NULL, NULL);
   atomic_int is_known = 0;
   probe learning, mine, theirs;

@@ -189,6 +189,11 @@ void gate_open(gate *gate) {
   CHECK_SOON(atomic_load(&gate->probe.releases) == 1);
 }
 
+int fd_of(csched_loop *loop) {
+  int fd = -1;
+  return csched_loop_fd(loop, &fd) == 0 ? fd : -1;
+}
+
 csched_thread *start_thread(const char *name) {
   csched_thread *thread = NULL;
   csched_thread_options options = {.name = name};

@@ -64,7 +64,7 @@ static void be_served(member *member) {
   party->pieces = 0;
   if (party->turns == 30) {
     party->is_over = true;
-    csched_loop_stop(party->loop);
+    csched_loop_end_run(party->loop);
   }
   come_again(member, party->waits);
 }
@@ -91,7 +91,7 @@ static void join_party(party *party, member *member, kind kind, csched_serial *q
 // Runs the loop until the victim has had its turns. `in_host`: as a host would, some at a time.
 static void run_party(party *party, bool in_host) {
   while (!party->is_over && in_host) csched_loop_run_ready(party->loop, 7);
-  if (!in_host) CHECK_EQUAL(csched_loop_run(party->loop), CSCHED_RUN_STOPPED);
+  if (!in_host) CHECK_EQUAL(csched_loop_run(party->loop), CSCHED_RUN_ENDED);
 }
 
 static void leave_party(member *member) {

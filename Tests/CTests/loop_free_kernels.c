@@ -68,7 +68,7 @@ ctest_failure ctest_loop_free(void) {
       CHECK_PROBE(&later, 0, 1);
     }
     CHECK_EQUAL(csched_serial_sync(place.queue, look_in_sync, &place), 0);
-    CHECK(csched_loop_fd(loop) >= 0); // and in a host
+    CHECK(fd_of(loop) >= 0); // and in a host
   }
   csched_loop_close(loop, CSCHED_STOP_RUN);
   CHECK(!csched_loop_is_free_(loop));
@@ -119,7 +119,7 @@ ctest_failure ctest_loop_run_through(void) {
     probe_init(&probes[i], i == 6 ? nest : note, &journal);
     probes[i].id = i;
   }
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   CHECK(fd >= 0);
   for (int i = 0; i < 4; i++) CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[i])), 0);
   CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[4].timer, csched_now() + 1 * MS, 0), 0);

@@ -31,11 +31,11 @@ static void submit_two(probe *probe) {
 }
 
 static void check_stop_and_close(csched_loop *loop, int fd) {
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
   CHECK(is_readable(fd));
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 0);
   CHECK(is_readable(fd)); // nobody has taken it
-  CHECK_EQUAL(csched_loop_run_until(loop, 0), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run_until(loop, 0), CSCHED_RUN_ENDED);
   csched_loop_run_ready(loop, 9);
   CHECK(!is_readable(fd));
   CHECK_EQUAL(csched_loop_run_until(loop, 0), CSCHED_RUN_TIMED_OUT);
@@ -53,9 +53,9 @@ ctest_failure ctest_host_readable(void) {
   probe probes[6];
   for (int i = 0; i < 6; i++) probe_init(&probes[i], i == 4 ? submit_two : NULL, probes);
   CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[0])), 0);
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   CHECK(fd >= 0);
-  CHECK_EQUAL(csched_loop_fd(loop), fd);
+  CHECK_EQUAL(fd_of(loop), fd);
   CHECK(is_readable(fd)); // what was there before
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
@@ -98,7 +98,7 @@ static void read_byte(csched_fd_source *source, unsigned events) {
 ctest_failure ctest_host_of_sources(void) {
   KERNEL();
   csched_loop *loop = make_loop();
-  int fd = csched_loop_fd(loop), ends[2], told = 0;
+  int fd = fd_of(loop), ends[2], told = 0;
   if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0) abort();
   csched_fd_source source;
   csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, read_byte, &told);
@@ -159,7 +159,7 @@ static void submit_all(int submitter, void *context) {
 ctest_failure ctest_host_misses_nothing(int submitters, int jobs, uint64_t seed) {
   KERNEL();
   many many = {.loop = make_loop(), .jobs = jobs, .seed = seed};
-  int total = submitters * jobs, fd = csched_loop_fd(many.loop);
+  int total = submitters * jobs, fd = fd_of(many.loop);
   many.probes = calloc((size_t)total, sizeof *many.probes);
   for (int i = 0; i < total; i++) {
     probe_init(&many.probes[i], check_order, &many);
@@ -218,7 +218,7 @@ ctest_failure ctest_host_timers(int timers, uint64_t seed) {
     probe_init(&clocks.probes[i], check_deadline, &clocks);
     clocks.probes[i].id = i;
   }
-  int fd = csched_loop_fd(clocks.loop);
+  int fd = fd_of(clocks.loop);
   crew crew;
   crew_start(&crew, 1, submit_timers, &clocks);
   while (atomic_load(&clocks.ran) < timers) {
@@ -246,13 +246,13 @@ static void host_until_stopped(int index, void *context) {
   (void)index;
   csched_loop *loop = make_loop();
   sleeper->loop = loop;
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   atomic_store(&sleeper->thread, ctest_thread_id());
   do {
     await_readable(fd);
     csched_loop_run_ready(loop, SIZE_MAX);
     atomic_fetch_add(&sleeper->rounds, 1);
-  } while (csched_loop_run_until(loop, 0) != CSCHED_RUN_STOPPED);
+  } while (csched_loop_run_until(loop, 0) != CSCHED_RUN_ENDED);
   csched_loop_destroy(loop);
 }
 
@@ -277,7 +277,7 @@ ctest_failure ctest_host_idle(int milliseconds) {
   CHECK_EQUAL(ctest_thread_switches(id) - switches, 0);
   CHECK_EQUAL(ctest_thread_processor_time(id) - time, 0);
   CHECK_EQUAL(atomic_load(&sleeper.rounds), rounds);
-  csched_loop_stop(sleeper.loop);
+  csched_loop_end_run(sleeper.loop);
   crew_join(&crew);
   return kernel_result();
 }
@@ -295,7 +295,7 @@ ctest_failure ctest_host_without_descriptors(void) {
     limit.rlim_cur = (rlim_t)(first + room);
     close(first);
     setrlimit(RLIMIT_NOFILE, &limit);
-    int fd = csched_loop_fd(loop);
+    int fd = fd_of(loop);
     setrlimit(RLIMIT_NOFILE, &before);
     CHECK_EQUAL(fd, -EMFILE);
     CHECK_EQUAL(dup(0), first); // nothing is left behind
@@ -305,7 +305,7 @@ ctest_failure ctest_host_without_descriptors(void) {
   probe_init(&probe, NULL, NULL);
   CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probe)), 0);
   CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // and the loop is what it was
-  CHECK(csched_loop_fd(loop) >= 0);
+  CHECK(fd_of(loop) >= 0);
   csched_loop_destroy(loop);
   return kernel_result();
 }

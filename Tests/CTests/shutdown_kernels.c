@@ -64,7 +64,7 @@ ctest_failure ctest_shutdown(csched_stop_policy policy) {
   bool was_open = csched_target_submit(csched_loop_target(csched_main_loop()), job_of(&queued)) == 0;
   csched_target_submit_at(csched_loop_target(csched_main_loop()), &late.timer,
                           csched_time_after(csched_now(), 60000 * MS), 0);
-  if (is_main && was_open) csched_loop_fd(csched_main_loop()); // which has descriptors to close
+  if (is_main && was_open) fd_of(csched_main_loop()); // which has descriptors to close
   use_trampoline();
 
   csched_shutdown(policy);

@@ -120,7 +120,7 @@ ctest_failure ctest_thread_stop_races(int stoppers, int rounds) {
   return kernel_result();
 }
 
-static void stop_the_loop(probe *probe) { csched_loop_stop(csched_thread_loop(probe->context)); }
+static void stop_the_loop(probe *probe) { csched_loop_end_run(csched_thread_loop(probe->context)); }
 
 ctest_failure ctest_thread_loop_stop_ends_nothing(void) {
   KERNEL();
@@ -130,7 +130,7 @@ ctest_failure ctest_thread_loop_stop_ends_nothing(void) {
   probe_init(&after, NULL, NULL);
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&stopper)), 0);
   wait_until_run(thread);
-  csched_loop_stop(csched_thread_loop(thread));
+  csched_loop_end_run(csched_thread_loop(thread));
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&after)), 0);
   wait_until_run(thread);
   CHECK_PROBE(&after, 1, 0);

@@ -164,7 +164,7 @@ static void widen_elsewhere(probe *probe) {
 static void stop(probe *probe) {
   mark(probe);
   csched_virtual_run(timeline);
-  csched_virtual_stop(timeline);
+  csched_virtual_end_run(timeline);
   csched_virtual_step(timeline, 1);
 }
 
@@ -187,7 +187,7 @@ ctest_failure ctest_virtual_widened(void) {
   csched_virtual_skip_to(timeline, 1);
   CHECK_EQUAL(csched_virtual_now(timeline), 30);
   CHECK_JOURNAL(&order, "0,1,2,3,4");
-  csched_virtual_stop(timeline); // nothing is under way
+  csched_virtual_end_run(timeline); // nothing is under way
   csched_virtual_run(timeline);
   CHECK_JOURNAL(&order, "0,1,2,3,4,5");
   csched_virtual_destroy(timeline);

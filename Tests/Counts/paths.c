@@ -122,8 +122,9 @@ static void serial_sync(long count) {
 static void host_bursts(long bursts, int jobs_each) {
   enum { MOST = 100 };
   static csched_job burst[MOST];
+  int fd;
   make_loop();
-  if (csched_loop_fd(loop) < 0) abort();
+  if (csched_loop_fd(loop, &fd) != 0) abort();
   for (int i = 0; i < jobs_each; i++) csched_job_init(&burst[i], &type, NULL);
   for (long n = 0; n < bursts; n++) {
     for (int i = 0; i < jobs_each; i++) csched_target_submit(csched_loop_target(loop), &burst[i]);
@@ -135,8 +136,9 @@ static void host_submit_run(long count) { host_bursts(count, 1); }
 static void host_burst_of_100(long count) { host_bursts(count, 100); }
 
 static void host_timer_insert_cancel(long count) {
+  int fd;
   make_loop();
-  if (csched_loop_fd(loop) < 0) abort();
+  if (csched_loop_fd(loop, &fd) != 0) abort();
   for (long i = 0; i < count; i++) {
     csched_target_submit_at(csched_loop_target(loop), &timer, UINT64_C(1) << 61, 0);
     csched_timer_cancel(&timer);

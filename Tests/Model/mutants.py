@@ -185,8 +185,8 @@ MUTANTS = [
     # loop.c and thread.c
     ("a loop does not look again after parking", "core/loop.c", "P1", "if (!has_work(loop, activation, 0)) {", "{"),
     ("the stop of an activation is not announced", "core/loop.c", "P1",
-     "csched_store_release(&activation->stopped, 1u); announce(loop);",
-     "csched_store_release(&activation->stopped, 1u);"),
+     "csched_store_release(&activation->ended, 1u); announce(loop);",
+     "csched_store_release(&activation->ended, 1u);"),
     ("an earlier timer is not announced", "core/loop.c", "P1", "if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop); if (added", "if (added"),
     ("a moved timer is not announced", "core/loop.c", "csched_loop_rearm", "if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);", ""),
     ("a wake is not written down", "core/loop.c", "P2", "csched_store_relaxed(&loop->wake, 1u);", "//"),
@@ -370,7 +370,7 @@ MUTANTS = [
     ("pool: the monitor ends after the inboxes", "core/pool.c", "X1", "csched_pool_join_monitor_(pool);", ""),
     ("pool: the inboxes stay open", "core/pool.c", "X1", "for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox);", ""),
     ("pool: workers leave what is queued", "core/pool.c", "X1", "ending_of(pool) == 2 && !csched_pool_has_work_(pool);", "ending_of(pool) == 2;"),
-    ("pool: a stop refuses nobody", "core/pool.c", "", "return !csched_pool_is_monitor_(pool);", "return false;"),
+    ("pool: a stop refuses nobody", "core/pool.c", "", "&& !csched_pool_is_monitor_(pool)", "&& false"),
     ("pool: a refused job is not dropped", "core/pool.c", "", "csched_target_discard(job); return ECANCELED;", "return ECANCELED;"),
     ("pool: a second join joins again", "core/pool.c", "", "pool->is_joined = true;", ""),
     ("pool: a thread may join itself", "core/pool.c", "", "if (is_own_thread(pool)) return EDEADLK;", ""),
@@ -454,7 +454,7 @@ MUTANTS = [
     ("a push that finds the queue idle takes no reference", "core/serial.c", "",
      "take_reference(serial); return submit_drain(serial);",
      "return submit_drain(serial);"),
-    ("sync enters a busy queue", "core/serial.c", "S1", "if (!csched_mpsc_poke(&serial->inbox)) return false;", "csched_mpsc_poke(&serial->inbox);"),
+    ("sync enters a busy queue", "core/serial.c", "S1", "if (!csched_mpsc_notify(&serial->inbox)) return false;", "csched_mpsc_notify(&serial->inbox);"),
     ("a sync that ran inline leaves what came meanwhile", "core/serial.c", "S1",
      "if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return;",
      "if (csched_mpsc_park(&serial->inbox) || !is_suspended(serial)) return;"),
@@ -474,7 +474,7 @@ MUTANTS = [
      "csched_lock_unlock(&timeline->lock); if (link == NULL) { csched_lock_lock(&timeline->lock); end(timeline); csched_lock_unlock(&timeline->lock); } discard(&kept);"),
     ("virtual: the clock moves back", "core/virtual.c", "", "if (time <= timeline->now) return;", ""),
     ("virtual: what was cancelled is released under the lock", "core/virtual.c", "VT4", "csched_bin *before = csched_job_discard_into_(&kept.bin);", "csched_bin *before = NULL;"),
-    ("virtual: a cancelled job costs a step", "core/virtual.c", "", "!timeline->is_stopped && timeline->steps != CSCHED_FOREVER) timeline->steps++;", "false) timeline->steps++;"),
+    ("virtual: a cancelled job costs a step", "core/virtual.c", "", "!timeline->is_ended && timeline->steps != CSCHED_FOREVER) timeline->steps++;", "false) timeline->steps++;"),
     ("virtual: a run goes on for what repeats", "core/virtual.c", "", "leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0", "0"),
     ("virtual: what is closed takes another", "core/virtual.c", "", "if (!is_closed) append(timeline, link);", "append(timeline, link);"),
     ("virtual: a close leaves what is ready", "core/virtual.c", "", "job = timer != NULL ? &timer->job : job_at(take_ready(timeline));", "job = timer != NULL ? &timer->job : NULL;"),
@@ -531,8 +531,8 @@ MUTANTS = [
      "if (!pool->is_joined) {\n    pool->is_joined = true;\n    csched_lock_unlock(&pool->join_lock);\n    csched_pool_join_workers_(pool);\n    csched_lock_lock(&pool->join_lock);\n  }"),
     ("planted: a thread's handle is detached though joined", "core/thread.c", "H4", "if (!thread->is_joined) csched_os_thread_detach_", "csched_os_thread_detach_"),
     ("planted: a wait that is over is still one", "core/serial.c", "wait_in_line", "csched_wait_end_();", ""),
-    ("planted: an inner run takes the outer one's stop", "core/loop.c", "", "if (activation == NULL || csched_load_relaxed(&activation->stopped) == 0)", ""),
-    ("planted: run_once leaves a stop pending", "core/loop.c", "csched_loop_run_once_", "csched_store_relaxed(&loop->stopping, 0u);", ""),
+    ("planted: an inner run takes the outer one's stop", "core/loop.c", "", "if (activation == NULL || csched_load_relaxed(&activation->ended) == 0)", ""),
+    ("planted: run_once leaves a stop pending", "core/loop.c", "csched_loop_run_once_", "csched_store_relaxed(&loop->ending, 0u);", ""),
 ]
 
 # Killed by the C tests, because the checker's pollers have no descriptors. KERNELS: the tests, as a pattern.

@@ -47,8 +47,8 @@ static void *submit_all(void *unused) {
 // Begins the work. Returns: the descriptor that the host waits for.
 static inline int hosts_begin(pthread_t *submitter) {
   require(csched_loop_create(&loop) == 0, "there is a loop");
-  int fd = csched_loop_fd(loop);
-  require(fd >= 0, "it has a descriptor");
+  int fd = -1;
+  require(csched_loop_fd(loop, &fd) == 0, "it has a descriptor");
   require(pthread_create(submitter, NULL, submit_all, NULL) == 0, "there is a thread");
   return fd;
 }
@@ -66,10 +66,10 @@ static inline int hosts_ready(void) {
 static inline void hosts_idle_ends(void) {
   // One round more, when the submitter's last wake comes after the job that it announces.
   require(rounds <= rounds_when_done + 1, "nothing wakes up while idle");
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
 }
 
-static inline int hosts_is_stopped(void) { return csched_loop_run_until(loop, 0) == CSCHED_RUN_STOPPED; }
+static inline int hosts_is_stopped(void) { return csched_loop_run_until(loop, 0) == CSCHED_RUN_ENDED; }
 
 static inline void hosts_end(const char *host, pthread_t submitter) {
   pthread_join(submitter, NULL);

@@ -176,7 +176,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
   if (phase != CSCHED_FORK_IN_CHILD) return;
   if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: the same
   csched_store_relaxed(&shared, NULL);                                  // CL7: the same
-  csched_clock_leave_carriers_behind_();
+  csched_clock_orphan_carriers_();
   starting = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }

@@ -95,7 +95,7 @@ void csched_clock_end_carriers_(void) {
   csched_store_relaxed(&on_its_way, 0u); // CC2: nobody else is left to count
 }
 
-void csched_clock_leave_carriers_behind_(void) { // CC3
+void csched_clock_orphan_carriers_(void) { // CC3
   guard = (csched_lock)CSCHED_LOCK_INIT;
   carriers = NULL; // it is the parent's, and stays in memory
   timers.first = jobs.first = NULL;

@@ -1,10 +1,10 @@
-// 300 lines and more: the three inputs (queue, timers, stops) share the two ways to sleep, and are read together.
+// 300 lines and more: the three inputs (queue, timers, ends of runs) share the two ways to sleep, and are read together.
 //
 // States
 //   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
 //   wake       futex: 0 nothing, 1 the wake owed to this park (or a late one: the loop then looks once for nothing)
 //   closing    0 open, then 1 + the strictest policy asked for; it only grows; ORPHANED by fork: its thread lives in the parent
-//   stopping   1 from csched_loop_stop until a run has ended by it
+//   ending     1 from csched_loop_end_run until a run has ended by it
 //   timers     see timer.c; `wake` of them says until when the loop may sleep
 //   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
 //
@@ -17,7 +17,7 @@
 //       whose base the loop is included; then the clock (and the poller) again. What is submitted during a batch for an instant that
 //       the clock has passed waits for a later one, behind the timers that were there.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
-//   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
+//   P5  A run ends by its own activation, the end asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
 //   P7  A run is a level of what the thread is in the middle of (levels.c): when it is left, by an exception of C++ or by longjmp, it is
@@ -31,8 +31,8 @@
 //   P11  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
 //       and what was due is in it.
 // Orderings
-//   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
-//   parking by notify (csched_mpsc_poke) and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
+//   wake: relaxed, the inbox orders what it announces · closing and ends of runs: release, pair with the loop's acquire; ordered against
+//   parking by csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
 // Assumes: whoever calls keeps the loop valid during the call.
 // Source: the batch with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
@@ -77,7 +77,7 @@ struct csched_loop {
 
   CSCHED_CACHE_ALIGNED uint32_t wake;
   uint32_t closing;
-  uint32_t stopping;
+  uint32_t ending;
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
@@ -193,7 +193,7 @@ static CSCHED_NOINLINE void wake(csched_loop *loop) {
 }
 
 static void announce(csched_loop *loop) {
-  if (csched_mpsc_poke(&loop->inbox)) wake(loop); // P1, P2
+  if (csched_mpsc_notify(&loop->inbox)) wake(loop); // P1, P2
 }
 
 // MARK: timers
@@ -280,24 +280,24 @@ static bool is_dropping(const csched_loop *loop) {
   return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // P6
 }
 
-void csched_loop_stop(csched_loop *loop) {
-  csched_store_release(&loop->stopping, 1u); // P5: pairs with the loop's acquire
-  announce(loop);                            // P1
+void csched_loop_end_run(csched_loop *loop) {
+  csched_store_release(&loop->ending, 1u); // P5: pairs with the loop's acquire
+  announce(loop);                          // P1
 }
 
 void csched_activation_init(csched_activation *activation, csched_loop *loop) {
   *activation = (csched_activation){.loop = loop};
 }
 
-void csched_activation_stop(csched_activation *activation) {
+void csched_activation_end_run(csched_activation *activation) {
   csched_loop *loop = activation->loop;
-  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire
-  announce(loop);                                 // P1
+  csched_store_release(&activation->ended, 1u); // P5: pairs with the loop's acquire
+  announce(loop);                               // P1
 }
 
-static bool is_stopped(const csched_loop *loop, const csched_activation *activation) {
-  return (activation != NULL && csched_load_acquire(&activation->stopped) != 0) || // P5: pairs with activation_stop
-         csched_load_acquire(&loop->stopping) != 0;                                // P5: pairs with loop_stop
+static bool is_ended(const csched_loop *loop, const csched_activation *activation) {
+  return (activation != NULL && csched_load_acquire(&activation->ended) != 0) || // P5: pairs with activation_end_run
+         csched_load_acquire(&loop->ending) != 0;                                // P5: pairs with loop_end_run
 }
 
 // MARK: running
@@ -375,7 +375,7 @@ void csched_loop_finish_(csched_loop *loop) {
 void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier) { loop->courier = courier; }
 
 static bool has_work(const csched_loop *loop, const csched_activation *activation, csched_time now) {
-  return !csched_mpsc_is_empty(&loop->inbox) || is_stopped(loop, activation) || is_closing(loop) ||
+  return !csched_mpsc_is_empty(&loop->inbox) || is_ended(loop, activation) || is_closing(loop) ||
          !TAILQ_EMPTY(&loop->fds.ready) ||
          csched_load_relaxed(&loop->timers.wake) <= now; // P1: after a park, ordered by it
 }
@@ -479,10 +479,10 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
       result = CSCHED_RUN_CLOSED;
       break;
     }
-    if (is_stopped(loop, activation)) { // P5
-      if (activation == NULL || csched_load_relaxed(&activation->stopped) == 0)
-        csched_store_relaxed(&loop->stopping, 0u); // P5
-      result = CSCHED_RUN_STOPPED;
+    if (is_ended(loop, activation)) { // P5
+      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0)
+        csched_store_relaxed(&loop->ending, 0u); // P5
+      result = CSCHED_RUN_ENDED;
       break;
     }
     if (deadline != CSCHED_FOREVER && csched_now() >= deadline) {
@@ -514,8 +514,8 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
-    if (is_stopped(loop, NULL)) {                // P5: as any run
-      csched_store_relaxed(&loop->stopping, 0u); // P5
+    if (is_ended(loop, NULL)) {                // P5: as any run
+      csched_store_relaxed(&loop->ending, 0u); // P5
       break;
     }
     wait_for_work(loop, NULL, deadline);

@@ -56,7 +56,7 @@ void csched_pool_close_orphaned_(csched_pool *pool) {
   csched_store_relaxed(&pool->closing, ORPHANED); // X5: no other thread is left
 }
 
-bool csched_pool_is_left_behind(const csched_pool *pool) {
+bool csched_pool_is_orphaned(const csched_pool *pool) {
   return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: so from the child's beginning
 }
 
@@ -122,7 +122,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_pool_stop");
-  if (csched_pool_is_left_behind(pool)) return;                                      // it has no threads here
+  if (csched_pool_is_orphaned(pool)) return;                                         // it has no threads here
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
   while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with all others' acquire
   csched_pool_close_monitor_(pool, policy);
@@ -176,7 +176,7 @@ int csched_pool_join(csched_pool *pool) {
 }
 
 void csched_pool_destroy(csched_pool *pool) {
-  if (csched_pool_is_left_behind(pool)) return; // its memory may be half-way through a change
+  if (csched_pool_is_orphaned(pool)) return; // its memory may be half-way through a change
   if (is_own_thread(pool))
     csched_panic_("csched_pool_destroy",
                   "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",

@@ -7,8 +7,7 @@
 #include "target_internal.h"
 
 void csched_pool_require_not_orphaned_(const csched_pool *pool, const char *function) {
-  if (CSCHED_UNLIKELY(csched_pool_is_left_behind(pool)))
-    csched_target_panic_orphaned_(&pool->classes[0].target, function);
+  if (CSCHED_UNLIKELY(csched_pool_is_orphaned(pool))) csched_target_panic_orphaned_(&pool->classes[0].target, function);
 }
 
 void csched_pool_panic_worker_(const csched_pool *pool) {

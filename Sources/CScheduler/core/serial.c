@@ -216,7 +216,7 @@ void csched_serial_resume(csched_serial *serial) {
 
 static bool enter(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  if (!csched_mpsc_poke(&serial->inbox)) return false;                                 // S1
+  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // S1
   if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // S7
   let_go_inline(serial);
   return false;

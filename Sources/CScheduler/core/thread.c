@@ -63,7 +63,7 @@ static void body(void *context) {
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
   csched_store_relaxed(&thread->phase, (uint32_t)READY); // H1: it carries nothing
   csched_futex_wake_(&thread->phase, 1);
-  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // csched_loop_stop from a job ends no thread
+  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // csched_loop_end_run from a job ends no thread
 }
 
 static void at_end(void *context) { // H3
@@ -106,7 +106,7 @@ csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->lo
 
 bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_is_on_thread(thread->loop); }
 
-bool csched_thread_is_left_behind(const csched_thread *thread) { return csched_loop_is_orphaned_(thread->loop); }
+bool csched_thread_is_orphaned(const csched_thread *thread) { return csched_loop_is_orphaned_(thread->loop); }
 
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_thread_stop");

@@ -13,7 +13,7 @@ LIST_HEAD(csched_timer_list, csched_timer);
 TAILQ_HEAD(csched_timer_queue, csched_timer);
 RB_HEAD(csched_timer_tree, csched_timer);
 
-/// The timers of one loop. `wake` and `first` may be read without the lock: with relaxed order, for csched_mpsc_poke and
+/// The timers of one loop. `wake` and `first` may be read without the lock: with relaxed order, for csched_mpsc_notify and
 /// csched_mpsc_park to order.
 struct csched_timers {
   csched_time wake;  ///< whoever runs them need not look before: CSCHED_FOREVER while none asks for it

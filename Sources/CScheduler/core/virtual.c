@@ -65,7 +65,7 @@ struct csched_virtual {
   size_t ready, look_at;     // how many; at how many to look for cancelled ones
   waiter *waiters;
   csched_time goal, steps; // goal: 0, or the latest tick that was asked for
-  bool has_goal, runs, runs_all, is_stopped;
+  bool has_goal, runs, runs_all, is_ended;
   bool is_driving, is_closed, is_lending, is_lent;
   size_t turns, turn_limit;
   csched_job drive; // stands for one
@@ -257,7 +257,7 @@ static csched_job *next(csched_virtual *timeline, remains *kept) {
 static void forget_requests(csched_virtual *timeline) {
   timeline->has_goal = timeline->runs = timeline->runs_all = false;
   timeline->goal = timeline->steps = 0;
-  timeline->is_stopped = true;
+  timeline->is_ended = true;
 }
 
 // Follows the last of what was asked for.
@@ -273,12 +273,12 @@ static bool count_turn(csched_virtual *timeline, int change) { // VT8
   bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
     timeline->turns--;
-    if (!timeline->is_stopped && timeline->steps != CSCHED_FOREVER) timeline->steps++;
+    if (!timeline->is_ended && timeline->steps != CSCHED_FOREVER) timeline->steps++;
     return true;
   }
   if (timeline->turns >= timeline->turn_limit || (!is_any && timeline->steps == 0)) return false;
   timeline->turns++;
-  timeline->is_stopped = timeline->steps == 0; // then none is to be given back
+  timeline->is_ended = timeline->steps == 0; // then none is to be given back
   if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--;
   return true;
 }
@@ -375,7 +375,7 @@ void csched_virtual_panic_(const csched_virtual *timeline, const char *function)
       (const void *)timeline, timeline->turn_limit);
 }
 
-void csched_virtual_stop(csched_virtual *timeline) {
+void csched_virtual_end_run(csched_virtual *timeline) {
   csched_lock_lock(&timeline->lock);
   forget_requests(timeline);
   csched_lock_unlock(&timeline->lock);

@@ -126,7 +126,8 @@ static void closed(void) { // by the end of the thread
 static void leave_run_in_host(void *unused) {
   (void)unused;
   model_assert(csched_loop_create(&loop) == 0);
-  int fd = csched_loop_fd(loop);
+  int fd = -1;
+  model_assert(csched_loop_fd(loop, &fd) == 0);
   model_spawn(submit, &jobs[0]);
   model_spawn(submit, &jobs[1]);
   while (ran < 2) {

@@ -48,7 +48,7 @@ static void submit_soon(void *unused) {
 static void stop(void *unused) {
   (void)unused;
   model_write(&last_words, 1);
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
 }
 static void run_two_jobs(void *unused) {
   (void)unused;
@@ -83,7 +83,7 @@ static void run_until_stopped(void *unused) {
   create();
   model_spawn(stop, NULL);
   model_spawn(submit_job, (void *)0);
-  model_assert(csched_loop_run(loop) == CSCHED_RUN_STOPPED && model_read(&last_words) == 1);
+  model_assert(csched_loop_run(loop) == CSCHED_RUN_ENDED && model_read(&last_words) == 1);
 }
 static void stopped(void) {
   reset();
@@ -427,18 +427,18 @@ static int ends;
 static void run_inner(csched_job *job) {
   (void)job;
   csched_run_result result = csched_loop_run_activation(loop, &inner, CSCHED_FOREVER);
-  model_assert(result == CSCHED_RUN_STOPPED && csched_load_relaxed(&inner.stopped) == 1);
+  model_assert(result == CSCHED_RUN_ENDED && csched_load_relaxed(&inner.ended) == 1);
   ends = ends * 10 + 1;
 }
 static const csched_job_type nesting = {run_inner, drop, NULL};
 static void stop_outer(void *unused) {
   (void)unused;
   model_write(&last_words, 1);
-  csched_activation_stop(&outer);
+  csched_activation_end_run(&outer);
 }
 static void stop_inner(void *unused) {
   (void)unused;
-  csched_activation_stop(&inner);
+  csched_activation_end_run(&inner);
 }
 static void own_a_loop(void *unused) {
   (void)unused;
@@ -449,7 +449,7 @@ static void own_a_loop(void *unused) {
   csched_target_submit(csched_loop_target(loop), &jobs[0]);
   model_spawn(stop_outer, NULL);
   model_spawn(stop_inner, NULL);
-  model_assert(csched_loop_run_activation(loop, &outer, CSCHED_FOREVER) == CSCHED_RUN_STOPPED);
+  model_assert(csched_loop_run_activation(loop, &outer, CSCHED_FOREVER) == CSCHED_RUN_ENDED);
   model_assert(model_read(&last_words) == 1);
   ends = ends * 10 + 2;
 }

@@ -290,8 +290,8 @@ static void first_ran(void) { model_assert(ran == 1 && dropped == 2); }
 static csched_activation activation;
 static void stop_activation(void *unused) {
   (void)unused;
-  csched_activation_stop(&activation);
-  csched_loop_stop(loop);
+  csched_activation_end_run(&activation);
+  csched_loop_end_run(loop);
   one_is_done();
 }
 static void two_stops(void *unused) {
@@ -300,8 +300,8 @@ static void two_stops(void *unused) {
   csched_activation_init(&activation, loop);
   users = 1;
   model_spawn(stop_activation, NULL);
-  model_assert(csched_loop_run_activation(loop, &activation, CSCHED_FOREVER) == CSCHED_RUN_STOPPED);
-  model_assert(csched_loop_run(loop) == CSCHED_RUN_STOPPED); // for ever, if the first run took the other's stop
+  model_assert(csched_loop_run_activation(loop, &activation, CSCHED_FOREVER) == CSCHED_RUN_ENDED);
+  model_assert(csched_loop_run(loop) == CSCHED_RUN_ENDED); // for ever, if the first run took the other's stop
   wait_for_users();
   csched_loop_destroy(loop);
 }
@@ -313,7 +313,7 @@ static void stopped_both_ways(void) {
 static void stop_run_once(void *unused) {
   (void)unused;
   model_assert(csched_loop_create(&loop) == 0);
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
   model_assert(!csched_loop_run_once(loop, CSCHED_FOREVER));
   model_assert(csched_loop_run_until(loop, csched_now() + 1000) == CSCHED_RUN_TIMED_OUT);
   csched_loop_destroy(loop);

@@ -164,9 +164,9 @@ MUTANTS = [
     ("blocking: an outcome keeps the predicate", "BlockingSink", "swap(&predicate, &state.predicate) return true", "return true"),
     ("blocking: enough keeps the predicate", "BlockingSink", "swap(&over, &state.predicate)", ""),
     # RunLoopLock.swift
-    ("run loop lock: a stop before the loop is not looked at", "RunLoopLock", "if state.isStopped { csched_activation_stop(activation) }", ""),
+    ("run loop lock: a stop before the loop is not looked at", "RunLoopLock", "if state.isStopped { csched_activation_end_run(activation) }", ""),
     ("run loop lock: a stop is not written down", "RunLoopLock", "state.isStopped = true", ""),
-    ("run loop lock: a stop does not stop the activation", "RunLoopLock", "if let activation = state.activation { csched_activation_stop(activation) }", ""),
+    ("run loop lock: a stop does not stop the activation", "RunLoopLock", "if let activation = state.activation { csched_activation_end_run(activation) }", ""),
     ("run loop lock: the end is not closed", "RunLoopLock", "state.withLock { $0.isClosed = true }", ""),
     ("run loop lock: what is left is not performed", "RunLoopLock", "while performNext() {}", ""),
     ("run loop lock: closed after what is left", "RunLoopLock", "state.withLock { $0.isClosed = true } while performNext() {}", "while performNext() {}; state.withLock { $0.isClosed = true }"),

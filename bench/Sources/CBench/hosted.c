@@ -94,7 +94,9 @@ static const csched_job_type calls = {give_answer, do_nothing, NULL};
 static void *host_far(void *context) {
   hosts *hosts = context;
   if (csched_loop_create(&hosts->far) != 0) abort();
-  int epoll = epoll_on(csched_loop_fd(hosts->far));
+  int fd;
+  if (csched_loop_fd(hosts->far, &fd) != 0) abort();
+  int epoll = epoll_on(fd);
   pthread_barrier_wait(&hosts->ready);
   while (!atomic_load(&hosts->is_over)) {
     await(epoll);
@@ -111,8 +113,9 @@ static const csched_job_type ends = {end_far, do_nothing, NULL};
 
 static void *hosts_open(void) {
   hosts *made = touched(sizeof *made);
-  if (csched_loop_create(&made->near) != 0) abort();
-  made->near_epoll = epoll_on(csched_loop_fd(made->near));
+  int fd;
+  if (csched_loop_create(&made->near) != 0 || csched_loop_fd(made->near, &fd) != 0) abort();
+  made->near_epoll = epoll_on(fd);
   csched_job_init(&made->answer, &answers, made);
   for (int i = 0; i < 2; i++) csched_job_init(&made->calls[i], &calls, made);
   pthread_barrier_init(&made->ready, NULL, 2);

@@ -64,7 +64,7 @@ typedef struct loop_queue {
 
 static void take(csched_job *job) {
   loop_queue *queue = job->context;
-  if (++queue->items.taken == all_of(&queue->items)) csched_loop_stop(queue->loop);
+  if (++queue->items.taken == all_of(&queue->items)) csched_loop_end_run(queue->loop);
 }
 static const csched_job_type takes = {take, do_nothing, NULL};
 

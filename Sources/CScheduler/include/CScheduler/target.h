@@ -6,6 +6,16 @@
 //
 // What differs by kind: a pool's target is one priority of it, and runs jobs side by side, in no order; all others run one at a time, in
 // the order told here. A queue keeps time by its base's clock, and is lock-free as its base is. Virtual time takes a leeway for none.
+//
+// The same words end each kind:
+//  end_run  (loop, activation, virtual time) ends a run, and nothing else: what waits is there for the next one.
+//  close    (loop, virtual time) takes no more from now on, and has what is outstanding run or dropped, as its policy says (loop.h); virtual
+//           time drops it. It does not wait. Any number of times: DROP after RUN drops what is left, RUN after DROP changes nothing.
+//  stop     (thread, pool) is that for what has threads of its own, which then end: `join` waits for them. A queue has neither: it
+//           takes no more when its base does.
+//  destroy  gives up the handle, which nobody may use any more. A loop and virtual time, which others run, drop what is left; a thread, a pool
+//           and a queue, which go on by themselves, run it, unless they were stopped to drop. Only a pool's waits for that.
+// What is refused or dropped is told by ECANCELED or `drop`. In a child of fork none of these does anything to what is orphaned.
 #ifndef CSCHED_TARGET_H
 #define CSCHED_TARGET_H
 

@@ -44,19 +44,18 @@ CSCHED_INLINE csched_target *csched_thread_target(const csched_thread *thread) {
 bool csched_thread_is_current(const csched_thread *thread);
 
 /// Returns: whether the thread belongs to the parent of this process, from before fork. Thread: any.
-bool csched_thread_is_left_behind(const csched_thread *thread);
+bool csched_thread_is_orphaned(const csched_thread *thread);
 
-/// Does: ends the thread after the outstanding work has got what `policy` says. It does not wait: see csched_thread_join.
-/// Later submissions are dropped and answered with ECANCELED. Thread: any, the thread itself included, any number of times.
+/// Does: stops the thread (target.h): it ends after the outstanding work has got what `policy` says. Thread: any, itself included.
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy);
 
 /// Does: waits until the thread has ended. Several threads may wait, and again afterwards.
 /// Returns: 0; EDEADLK at once when the caller is that very thread. Thread: any; it blocks.
 int csched_thread_join(csched_thread *thread);
 
-/// Does: gives up the handle, and stops the thread with CSCHED_STOP_RUN unless it has been stopped. It does not wait: the
-/// thread frees what is left when it ends; join first to wait for that. Requires: no thread is in a call on the handle, and
-/// none makes one later. Thread: any, the thread itself included.
+/// Does: stops the thread with CSCHED_STOP_RUN unless it has been stopped, and gives up the handle. It does not wait: the thread frees
+/// what is left when it ends; join first to wait for that. Requires: no thread is in a call on the handle, and none makes one
+/// later. Thread: any, itself included.
 void csched_thread_destroy(csched_thread *thread);
 
 CSCHED_END_DECLS
