@@ -548,7 +548,7 @@ BY_KERNELS = [
      "csched_level_look_(CSCHED_CALLER_FRAME());", ""),
     ("a loop that is being destroyed may be destroyed", "core/loop.c", "csched_loop_free_",
      'loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";', ""),
-    ("a nice value above the highest is believed", "platform/linux.c", "csched_os_thread_set_nice_", "if (nice > MOST) nice = MOST;", "(void)MOST;"),
+    ("a nice value above the highest is believed", "platform/linux/linux.c", "csched_os_thread_set_nice_", "if (nice > MOST) nice = MOST;", "(void)MOST;"),
     ("planted: stale events go by the number alone", "core/loop_fd.c", "E3",
      "if (source == NULL || source->serial != events[i].tag >> 32) {", "if (source == NULL) {"),
 ]
