@@ -33,7 +33,7 @@ class Build:
 
     def sources(self):
         model = self.root / "Tests/Model"
-        return [*sorted((model / "engine").glob("*.c")), *sorted((model / "checks").glob("*.c")), model / "swift/seam.c",
+        return [*sorted((model / "engine").glob("*.c")), *sorted((self.tree / "Tests/Model/checks").glob("*.c")), model / "swift/seam.c",
                 *sorted((self.tree / "Sources/CScheduler/core").glob("*.c"))]
 
     def all(self):
@@ -81,7 +81,8 @@ class CorePart(ModelPart):
         _, file, text = mutant
         tree = folder / "tree"
         shutil.copytree(self.root / "Sources", tree / "Sources")
-        shutil.copytree(self.root / "Tests/Model/checks", tree / "Tests/Model/checks")
+        for part in ("checks", "engine"):  # which include the core's headers by their path
+            shutil.copytree(self.root / "Tests/Model" / part, tree / "Tests/Model" / part)
         (tree / "Sources/CScheduler" / file).write_text(text)
         build = Build(self.root, folder / "objects", tree)
         if file.endswith(".h"):

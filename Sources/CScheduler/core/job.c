@@ -101,18 +101,18 @@ static CSCHED_NOINLINE void wake(csched_job *job) {
   if (is_waited_for(job)) csched_futex_wake_(&job->state, INT32_MAX);
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // J8
-  (void)watch;
-  if (phase != CSCHED_FORK_IN_CHILD_FIRST) return;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   memset(waiters, 0, sizeof waiters); // they are not here
   csched_job_waiting_ = 0;
 }
 
 static void wait_for_end(csched_job *job) {
-  static csched_fork_watch forks = {.told = told_of_fork};
+  static csched_atfork atfork;
   uint32_t *count = waiters_of(job);
   uint32_t submissions = csched_load_relaxed(&job->submissions); // J5: with this run's, or with a later one's
-  csched_os_watch_forks_(&forks);
+  csched_os_atfork_(&atfork, told_of_fork);
   csched_fetch_add_relaxed(count, 1u);                          // J6
   csched_fetch_add_relaxed(&csched_job_waiting_, 1u);           // J6
   csched_fence_heavy_();                                        // J6: heavy side; pairs with the runner's light fence

@@ -95,7 +95,7 @@ struct csched_loop {
   bool was_left;                // the last run was, and there was none since
   csched_job run;               // stands for a run
   LIST_ENTRY(csched_loop) link; // among those of its thread
-  csched_fork_watch forks;
+  csched_atfork atfork;
 
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
 };
@@ -581,8 +581,8 @@ csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
 
 // MARK: create and destroy
 
-static csched_loop *loop_of(csched_fork_watch *watch) {
-  return (csched_loop *)((char *)watch - offsetof(csched_loop, forks));
+static csched_loop *loop_of(csched_atfork *atfork) {
+  return (csched_loop *)((char *)atfork - offsetof(csched_loop, atfork));
 }
 
 // In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
@@ -592,16 +592,14 @@ static void orphan(csched_loop *loop) {           // P8
   loop->target.type = &csched_target_orphaned_;
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // P8
-  csched_loop *loop = loop_of(watch);
-  if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&loop->timers);
-  if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&loop->timers);
-  if (phase != CSCHED_FORK_IN_CHILD) return;
-  binding = (csched_lock)CSCHED_LOCK_INIT;
-  loop->target.waits_for = NULL;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // P8
+  csched_loop *loop = loop_of(atfork);
   bool was_others =
       !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read: its value is all
-  csched_timers_in_child_(&loop->timers, was_others);
+  csched_timers_atfork_(&loop->timers, phase, was_others);
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
+  binding = (csched_lock)CSCHED_LOCK_INIT;
+  loop->target.waits_for = NULL;
   if (was_others) orphan(loop);
   else csched_fds_renew_(&loop->fds);
 }
@@ -609,7 +607,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
   const char *refusal = loop->refusal;
-  csched_fork_watch forks = loop->forks;
+  csched_atfork atfork = loop->atfork;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds, loop);
@@ -618,7 +616,7 @@ static void init(csched_loop *loop) {
   loop->jobs_left = MOST;
   loop->spin_for = SPIN_LEAST;
   loop->refusal = refusal;
-  loop->forks = forks;
+  loop->atfork = atfork;
 }
 
 void csched_loop_renew_(csched_loop *loop) {
@@ -630,9 +628,9 @@ void csched_loop_renew_(csched_loop *loop) {
 static csched_loop *begin(csched_loop *loop, const char *refusal) {
   loop->refusal = refusal;
   loop->target.owner = NULL;
-  loop->forks = (csched_fork_watch){.told = told_of_fork};
+  loop->atfork = (csched_atfork){0};
   init(loop);
-  csched_os_watch_forks_(&loop->forks);
+  csched_os_atfork_(&loop->atfork, told_of_fork);
   return loop;
 }
 
@@ -695,6 +693,6 @@ void csched_loop_free_(csched_loop *loop) {
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop
   csched_fds_destroy_(&loop->fds);
   csched_loop_unbind_(loop);
-  csched_os_unwatch_forks_(&loop->forks);
+  csched_os_atfork_end_(&loop->atfork);
   free(loop);
 }

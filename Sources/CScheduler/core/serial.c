@@ -64,14 +64,14 @@ struct csched_serial {
   uint32_t owners;
   void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
   void *owner;
-  csched_fork_watch forks;
+  csched_atfork atfork;
 };
 
 _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
 
 static void give_up(csched_serial *serial) {                              // S5
   if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // S5: pairs with itself
-  csched_os_unwatch_forks_(&serial->forks);
+  csched_os_atfork_end_(&serial->atfork);
   free(serial);
 }
 
@@ -353,9 +353,9 @@ static bool is_forsaken(const csched_serial *serial) {
          !csched_target_is_inside(&serial->target);
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // S9
-  csched_serial *serial = (csched_serial *)((char *)watch - offsetof(csched_serial, forks));
-  if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // S9
+  csched_serial *serial = (csched_serial *)((char *)atfork - offsetof(csched_serial, atfork));
+  if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL;
   if (csched_target_is_orphaned_(serial->base)) {
     csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
@@ -380,8 +380,7 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_mpsc_park(&serial->inbox);
   csched_job_init(&serial->drain, &drain_type, serial);
   csched_job_init(&serial->held, &held_type, serial);
-  serial->forks.told = told_of_fork;
-  csched_os_watch_forks_(&serial->forks);
+  csched_os_atfork_(&serial->atfork, told_of_fork);
   *result = serial;
   return 0;
 }

@@ -69,7 +69,7 @@ struct csched_virtual {
   bool is_driving, is_closed, is_lending, is_lent;
   size_t turns, turn_limit;
   csched_job drive; // stands for one
-  csched_fork_watch forks;
+  csched_atfork atfork;
 };
 _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is a cast");
 
@@ -517,24 +517,18 @@ size_t csched_virtual_pending(csched_virtual *timeline) {
 
 // MARK: life
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
-  csched_virtual *timeline = (csched_virtual *)((char *)watch - offsetof(csched_virtual, forks));
-  if (phase == CSCHED_FORK_BEFORE) {
-    csched_lock_lock(&timeline->lock);
-    csched_timers_before_fork_(&timeline->timers);
-  } else if (phase == CSCHED_FORK_IN_PARENT) {
-    csched_timers_in_parent_(&timeline->timers);
-    csched_lock_unlock(&timeline->lock);
-  } else if (phase == CSCHED_FORK_IN_CHILD_FIRST) {
-    csched_timers_in_child_(&timeline->timers, false);
-    timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
-    timeline->target.waits_for = NULL;
-    timeline->waiters = NULL;
-    if (!csched_target_is_inside(&timeline->target)) { // who drives, if anybody does, is not here
-      forget_requests(timeline);
-      timeline->is_driving = false;
-    }
-  }
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  csched_virtual *timeline = (csched_virtual *)((char *)atfork - offsetof(csched_virtual, atfork));
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timeline->lock);
+  csched_timers_atfork_(&timeline->timers, phase, false);
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timeline->lock);
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
+  timeline->target.waits_for = NULL;
+  timeline->waiters = NULL;
+  if (csched_target_is_inside(&timeline->target)) return;
+  forget_requests(timeline); // who drives, if anybody does, is not here
+  timeline->is_driving = false;
 }
 
 int csched_virtual_create(csched_virtual **result, csched_time start, size_t turn_limit) {
@@ -547,8 +541,7 @@ int csched_virtual_create(csched_virtual **result, csched_time start, size_t tur
   timeline->look_at = FEW;
   timeline->turn_limit = turn_limit != 0 ? turn_limit : TURN_LIMIT;
   csched_job_init(&timeline->drive, &drive_type, timeline);
-  timeline->forks.told = told_of_fork;
-  csched_os_watch_forks_(&timeline->forks);
+  csched_os_atfork_(&timeline->atfork, told_of_fork);
   *result = timeline;
   return 0;
 }
@@ -571,6 +564,6 @@ void csched_virtual_destroy(csched_virtual *timeline) {
                   (void *)timeline);
   csched_virtual_close(timeline);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep it
-  csched_os_unwatch_forks_(&timeline->forks);
+  csched_os_atfork_end_(&timeline->atfork);
   free(timeline);
 }

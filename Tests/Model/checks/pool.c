@@ -1001,15 +1001,15 @@ const model_check pool_checks[] = {
     {"pool fork: a queued job and a fork at a time, a worker for each", queued_and_forked,
      all_three_ran},                                                                                   // F1, F2, C1, D2
     {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},                       // X1, K4
-    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                       // CR1, CR2, K5
-    {"pool carry: one target's, the second late", pair, one_after_the_other},                          // CR2, DV4
+    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                       // K6, K7, K5
+    {"pool carry: one target's, the second late", pair, one_after_the_other},                          // K7, DV4
     {"pool carry: the second late, the first delivered", late_pair, one_after_the_other},              // DV4
-    {"pool carry: three of one target, and one of another", three, three_in_order},                    // CR1, CR2
-    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                       // CR1, X1
-    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},              // CR1, CR2, CR3
-    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},     // CR1
-    {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, CR1
-    {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, CR1
+    {"pool carry: three of one target, and one of another", three, three_in_order},                    // K6, K7
+    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                       // K6, X1
+    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},              // K6, K7, K8
+    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},     // K6
+    {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, K6
+    {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, K6
     {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                      // D1, D3
     {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                             // D2, D3, F1, C2
     {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                             // F2, D1, D2
