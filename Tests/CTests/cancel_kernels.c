@@ -88,7 +88,7 @@ static void run_loop(void *context) {
   }
   csched_store_release(&run->loop, loop);
   CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_CLOSED);
-  while (!atomic_load(&run->is_closed)) sched_yield();
+  WAIT_WHILE(!atomic_load(&run->is_closed));
   csched_loop_destroy(loop);
   int state;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); // close is a point of cancellation

@@ -86,7 +86,7 @@ static void open_when_dropping(int index, void *context) {
   gate *gate = ((void **)context)[0];
   atomic_int *is_dropping = ((void **)context)[1];
   (void)index;
-  while (!atomic_load(is_dropping)) sched_yield();
+  WAIT_WHILE(!atomic_load(is_dropping));
   gate_open(gate); // the queue takes the entry out while its drop goes on
 }
 
@@ -136,7 +136,7 @@ ctest_failure ctest_job_cancel_and_wait(int rounds) {
     slow slow = {0};
     probe_init(&slow.probe, run_slowly, &slow);
     CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&slow.probe)), 0);
-    while (!atomic_load(&slow.has_begun)) sched_yield();
+    WAIT_WHILE(!atomic_load(&slow.has_begun));
     csched_cancel_result result = csched_job_cancel_and_wait(job_of(&slow.probe));
     if (result == CSCHED_CANCEL_RUNNING) CHECK_EQUAL(slow.done, 1);
     CHECK(result != CSCHED_CANCEL_DROPPED);

@@ -32,9 +32,7 @@ static csched_job *make_job(atomic_int *begun) {
   return job;
 }
 
-static void wait_until_idle(const csched_job *job) {
-  while (!csched_job_is_idle(job)) sched_yield();
-}
+static void wait_until_idle(const csched_job *job) { WAIT_WHILE(!csched_job_is_idle(job)); }
 
 // The memory is ours. In each second round it goes back at once, which a sanitizer sees; in the others it is filled with what gives away
 // whoever still looks at it before `passed` returns.
@@ -56,9 +54,7 @@ static void pass_on_pool(void *pool) {
   nap(20 * US);
 }
 
-static void await(const atomic_int *begun) {
-  while (!atomic_load(begun)) sched_yield();
-}
+static void await(const atomic_int *begun) { WAIT_WHILE(!atomic_load(begun)); }
 
 ctest_failure ctest_job_freed_after_wait(int rounds) {
   KERNEL();
@@ -85,7 +81,7 @@ static void wait_and_take_back(void *thread) {
     csched_job *job = malloc(sizeof *job);
     csched_job_init(job, &sleeping, &begun);
     CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job), 0);
-    while (!atomic_load(&begun)) sched_yield();
+    WAIT_WHILE(!atomic_load(&begun));
     csched_job_cancel_and_wait(job);
     take_back(job, 1, pass_on_thread, thread);
   }
@@ -227,7 +223,7 @@ ctest_failure ctest_job_used_again_when_idle(int times) {
   for (int i = 1; i <= times; i++) {
     csched_job_init(&job, &noting, &begun);
     CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, (csched_priority)(i % 4)), &job), 0);
-    while (atomic_load(&begun) < i) sched_yield();
+    WAIT_WHILE(atomic_load(&begun) < i);
     if (i % 3 == 0) csched_job_cancel_and_wait(&job);
     else wait_until_idle(&job);
   }
@@ -266,7 +262,7 @@ ctest_failure ctest_job_wait_among_runs(int waits) {
   crew_start(&crew, 1, submit_on_and_on, &endless);
   for (int i = 0; i < waits; i++) {
     int begun = atomic_load(&endless.begun);
-    while (atomic_load(&endless.begun) == begun) sched_yield();
+    WAIT_WHILE(atomic_load(&endless.begun) == begun);
     csched_job_cancel_and_wait(&endless.job); // at the beginning of a run
   }
   atomic_store(&endless.is_over, 1);

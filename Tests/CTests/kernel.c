@@ -86,6 +86,13 @@ void nap(csched_time span) {
   while (nanosleep(&left, &left) != 0) {}
 }
 
+void give_way_(csched_time *since) {
+  csched_time now = csched_now();
+  if (*since == 0) *since = now;
+  if (now - *since < 200 * US) sched_yield();
+  else nap(20 * US);
+}
+
 void burn(csched_time span) {
   if (span == 0) return;
   for (csched_time end = csched_now() + span; csched_now() < end;) {}
@@ -104,7 +111,7 @@ static void *crew_main(void *argument) {
   crew *crew = argument;
   int index = atomic_fetch_add(&crew->next, 1);
   atomic_fetch_add(&crew->ready, 1);
-  while (atomic_load(&crew->ready) < crew->count) sched_yield();
+  WAIT_WHILE(atomic_load(&crew->ready) < crew->count);
   crew->body(index, crew->context);
   return NULL;
 }

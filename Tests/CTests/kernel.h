@@ -57,6 +57,11 @@ void watchdog_end(watchdog *dog);
 
 static const csched_time US = 1000, MS = 1000000;
 void nap(csched_time span);
+
+/// Waits while `condition` holds: yields at first; then it sleeps, because beside busy threads a yield takes some milliseconds.
+#define WAIT_WHILE(condition)                                                                                          \
+  for (csched_time since_ = 0; condition;) give_way_(&since_)
+void give_way_(csched_time *since);
 void burn(csched_time span); ///< keeps the processor busy
 uint64_t chance(uint64_t *state);
 static inline uint64_t chance_below(uint64_t *state, uint64_t bound) { return chance(state) % bound; }

@@ -153,7 +153,7 @@ static void wait_in_rounds(int index, void *context) {
   uint64_t seed = test->seed + 100 + (uint64_t)index;
   bool gives_up = test->timed && index % 2 == 1;
   for (int round = 1; round <= test->rounds; round++) {
-    while (atomic_load(&test->round) < round) sched_yield();
+    WAIT_WHILE(atomic_load(&test->round) < round);
     bool taken = true;
     if (gives_up)
       taken =
@@ -178,7 +178,7 @@ static void hold_in_rounds(int index, void *context) {
     atomic_store(&test->round, round);
     burn(round % 2 == 0 ? 7 * US + chance_below(&seed, 6 * US) : chance_below(&seed, 60 * US)); // about a spin, or any
     csched_lock_unlock(test->lock);
-    while (atomic_load(&test->passed) < round * test->waiters) sched_yield();
+    WAIT_WHILE(atomic_load(&test->passed) < round * test->waiters);
   }
   crew_join(&waiters);
 }

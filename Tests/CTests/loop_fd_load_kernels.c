@@ -204,8 +204,8 @@ ctest_failure ctest_fd_wakes(int rounds, uint64_t seed) {
     probe_init(&probe, NULL, NULL);
     if (what & 1) tick(&ticker);
     if (what & 2) CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
-    while ((what & 1) && atomic_load(&ticker.told) == told) sched_yield();
-    while ((what & 2) && atomic_load(&probe.releases) == 0) sched_yield();
+    WAIT_WHILE((what & 1) && atomic_load(&ticker.told) == told);
+    WAIT_WHILE((what & 2) && atomic_load(&probe.releases) == 0);
     burn(chance_below(&seed, 20 * US));
   }
   stop_and_join(thread, CSCHED_STOP_RUN);

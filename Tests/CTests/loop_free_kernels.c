@@ -164,7 +164,7 @@ static void leave_bound(int index, void *context) {
   csched_loop_attach(handover->loop);
   csched_loop_run_ready(handover->loop, 9);
   atomic_store(&handover->has_bound, 1);
-  while (atomic_load(&handover->has_taken) == 0) sched_yield();
+  WAIT_WHILE(atomic_load(&handover->has_taken) == 0);
 }
 
 ctest_failure ctest_loop_taken_over(void) {

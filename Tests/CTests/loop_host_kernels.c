@@ -152,7 +152,7 @@ static void submit_all(int submitter, void *context) {
     CHECK_EQUAL(csched_target_submit(csched_loop_target(many->loop), job_of(probe)), 0);
     if (chance_below(&seed, 8) == 0) burn(chance_below(&seed, 10 * US));
     if (chance_below(&seed, 4) == 0) // until it has run: the host falls asleep, and one wake lost is a hang
-      while (atomic_load(&probe->releases) == 0) sched_yield();
+      WAIT_WHILE(atomic_load(&probe->releases) == 0);
   }
 }
 

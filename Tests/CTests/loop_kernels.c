@@ -133,7 +133,7 @@ static void stop_from_outside(int index, void *context) {
   uint64_t seed = stopping->seed;
   (void)index;
   for (int i = 1; i <= stopping->rounds; i++) {
-    while (atomic_load(&stopping->round) < i) sched_yield();
+    WAIT_WHILE(atomic_load(&stopping->round) < i);
     burn(chance_below(&seed, 20 * US));
     csched_activation_end_run(&stopping->test->outer); // the run ends, however deep it sleeps
     atomic_store(&stopping->stopped, i);
@@ -150,7 +150,7 @@ ctest_failure ctest_loop_activation_stop_races(int rounds, uint64_t seed) {
     csched_activation_init(&test.outer, test.loop);
     atomic_store(&stopping.round, i);
     CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.outer, CSCHED_FOREVER), CSCHED_RUN_ENDED);
-    while (atomic_load(&stopping.stopped) < i) sched_yield(); // the activation stays valid during the call
+    WAIT_WHILE(atomic_load(&stopping.stopped) < i); // the activation stays valid during the call
   }
   crew_join(&crew);
   csched_loop_destroy(test.loop);

@@ -54,7 +54,7 @@ ctest_failure ctest_loop_wakes(int rounds, uint64_t seed) {
     probe_init(&probe, NULL, NULL);
     burn(chance_below(&seed, 30 * US)); // it spins, parks or sleeps by now
     CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
-    while (atomic_load(&probe.releases) == 0) sched_yield(); // hangs if the wake is lost
+    WAIT_WHILE(atomic_load(&probe.releases) == 0); // hangs if the wake is lost
   }
   stop_and_join(thread, CSCHED_STOP_RUN);
   return kernel_result();

@@ -227,7 +227,7 @@ ctest_failure ctest_pool_fork_beside_queued(int rounds) {
     probe_init(&test.forker, fork_and_go_on, &test);
     probe_init(&test.queued, hold_worker, &test);
     post(pool, CSCHED_PRIORITY_DEFAULT, &test.forker);
-    while (!atomic_load(&test.is_ready)) sched_yield();
+    WAIT_WHILE(!atomic_load(&test.is_ready));
     nap(MS); // the others go to sleep
     atomic_store(&test.delay, 1 + i % 40);
     post(pool, CSCHED_PRIORITY_DEFAULT, &test.queued);

@@ -242,7 +242,7 @@ static void fork_long(probe *probe) {
   csched_fork fork;
   csched_job_init(&test->inner, &long_type, test);
   csched_pool_fork(&fork, &test->inner);
-  while (!atomic_load(&test->begun)) sched_yield(); // a thief has it
+  WAIT_WHILE(!atomic_load(&test->begun)); // a thief has it
   int64_t used = ctest_thread_processor_time(ctest_thread_id());
   csched_pool_wait(&fork);
   CHECK(atomic_load(&test->ended));

@@ -81,7 +81,7 @@ ctest_failure ctest_pool_wakes(int rounds, uint64_t seed) {
     probe_init(&probe, NULL, NULL);
     burn(chance_below(&seed, 60) * US); // about as long as a worker searches
     post(pool, (csched_priority)(i % 4), &probe);
-    while (atomic_load(&probe.releases) == 0) sched_yield();
+    WAIT_WHILE(atomic_load(&probe.releases) == 0);
   }
   end_pool(pool, CSCHED_STOP_RUN);
   return kernel_result();

@@ -238,8 +238,7 @@ ctest_failure ctest_timer_rearmed_and_cancelled(int rounds) {
     probe_init(&probe, rearm, thread);
     CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probe.timer, csched_now() + 10 * US, 0), 0);
     burn(100 * US);
-    while (csched_timer_cancel(&probe.timer) != CSCHED_CANCEL_DROPPED)
-      sched_yield(); // until it is caught between two runs
+    WAIT_WHILE(csched_timer_cancel(&probe.timer) != CSCHED_CANCEL_DROPPED); // until it is caught between two runs
     CHECK_SOON(atomic_load(&probe.releases) == 1);
     CHECK_EQUAL(atomic_load(&probe.drops), 1);
   }

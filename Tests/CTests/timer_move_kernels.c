@@ -113,7 +113,7 @@ ctest_failure ctest_timer_changes_loops(int rounds) {
     probe_init(&probe, go_to_other, threads);
     CHECK_EQUAL(csched_target_submit_at(csched_thread_target(threads[0]), &probe.timer, csched_now() + 10 * US, 0), 0);
     burn(100 * US);
-    while (csched_timer_cancel(&probe.timer) != CSCHED_CANCEL_DROPPED) sched_yield(); // until caught between two runs
+    WAIT_WHILE(csched_timer_cancel(&probe.timer) != CSCHED_CANCEL_DROPPED); // until caught between two runs
     CHECK_SOON(atomic_load(&probe.releases) == 1);
     CHECK_EQUAL(atomic_load(&probe.drops), 1);
   }

@@ -45,7 +45,7 @@ static void end_ring(ring *ring) {
 static void wait_inside(void *context) {
   member *member = context;
   atomic_fetch_add(&member->ring->begun, 1);
-  while (atomic_load(&member->ring->begun) < member->ring->count) sched_yield(); // each holds what it holds
+  WAIT_WHILE(atomic_load(&member->ring->begun) < member->ring->count); // each holds what it holds
   member->result = csched_serial_sync(member->waits_for, do_nothing, NULL);
 }
 

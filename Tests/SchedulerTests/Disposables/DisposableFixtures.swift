@@ -3,6 +3,7 @@
 import Foundation
 import Scheduler
 import Synchronization
+import TestSupport
 
 /// Counts, from any thread.
 final class DisposalCounter: Disposable {
@@ -48,7 +49,7 @@ func raceDisposal(threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
     group.enter()
     Thread.detachNewThread {
       ready.dispose()
-      while ready.value < threads { sched_yield() }
+      waitWhile { ready.value < threads }
       run(work.withLock { $0.take() }, index)
       group.leave()
     }

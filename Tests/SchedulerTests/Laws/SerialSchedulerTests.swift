@@ -52,7 +52,7 @@ import Testing
       for index in 0..<2 {
         threads[index].schedule {  // a plain action of the thread, not one of its queue
           begun.increment()
-          while begun.value < 2 { sched_yield() }
+          waitWhile { begun.value < 2 }
           do {
             try queues[1 - index].trySync {}
             outcomes.add(nil)

@@ -20,3 +20,11 @@ public func eventually(within seconds: Double = 10, _ condition: () throws -> Bo
 public func failure(of kernel: ctest_failure?) -> String? {
   kernel.map { String(cString: $0) }
 }
+
+/// Waits while `condition` holds: yields at first; then it sleeps, because beside busy threads a yield takes some milliseconds.
+public func waitWhile(_ condition: () -> Bool) {
+  let end = csched_time_after(csched_now(), 200_000)
+  while condition() {
+    if csched_now() < end { sched_yield() } else { usleep(20) }
+  }
+}
