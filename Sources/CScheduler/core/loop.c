@@ -117,20 +117,14 @@ bool csched_loop_is_on_thread(const csched_loop *loop) {
   return csched_load_relaxed(&loop->thread) == &here; // racy read: only its own thread finds itself here
 }
 
-static bool is_orphaned(const csched_loop *loop) { return csched_load_relaxed(&loop->closing) == ORPHANED; } // P8
-
-static void require_not_orphaned(const csched_loop *loop, const char *function) {
-  if (CSCHED_UNLIKELY(is_orphaned(loop))) csched_target_panic_orphaned_(&loop->target, function);
-}
+bool csched_loop_is_orphaned_(const csched_loop *loop) { return csched_load_relaxed(&loop->closing) == ORPHANED; } // P8
 
 void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *function) {
-  require_not_orphaned(loop, function);
+  if (CSCHED_UNLIKELY(csched_loop_is_orphaned_(loop))) csched_target_panic_orphaned_(&loop->target, function);
 }
 
-bool csched_loop_is_orphaned_(const csched_loop *loop) { return is_orphaned(loop); }
-
 static CSCHED_NOINLINE CSCHED_NORETURN void panic_thread(const csched_loop *loop, const char *function) {
-  require_not_orphaned(loop, function);
+  csched_loop_require_not_orphaned_(loop, function);
   csched_panic_(function, "loop %p belongs to another thread. Call this on the thread that created it.",
                 (const void *)loop);
 }
@@ -221,7 +215,7 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline) {
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
-  require_not_orphaned(loop, "csched_loop_rearm");
+  csched_loop_require_not_orphaned_(loop, "csched_loop_rearm");
   if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer); // P9
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1: as a submission
   return added != CSCHED_TIMER_REFUSED;
@@ -679,14 +673,14 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 }
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
-  if (is_orphaned(loop)) return;             // P8: its memory may be half-way through a change
+  csched_level_look_(CSCHED_CALLER_FRAME());  // P7
+  if (csched_loop_is_orphaned_(loop)) return; // P8: its memory may be half-way through a change
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
 void csched_loop_free_(csched_loop *loop) {
-  if (is_orphaned(loop)) return; // P8
+  if (csched_loop_is_orphaned_(loop)) return; // P8
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
