@@ -295,9 +295,10 @@ ctest_failure ctest_host_without_descriptors(void) {
     limit.rlim_cur = (rlim_t)(first + room);
     close(first);
     setrlimit(RLIMIT_NOFILE, &limit);
-    int fd = fd_of(loop);
+    int fd = -1, error = csched_loop_fd(loop, &fd);
     setrlimit(RLIMIT_NOFILE, &before);
-    CHECK_EQUAL(fd, -EMFILE);
+    CHECK_EQUAL(error, EMFILE);
+    CHECK_EQUAL(fd, -1);
     CHECK_EQUAL(dup(0), first); // nothing is left behind
   }
   close(first);
