@@ -21,11 +21,11 @@ extension MainScheduler {
   private nonisolated(unsafe) static var source: (any DispatchSourceRead)?
 
   private static func watched() -> any DispatchSourceRead {
-    let descriptor = MainScheduler.hostDescriptor()
-    if descriptor < 0 {
+    let (descriptor, error) = MainScheduler.hostDescriptor()
+    if error != 0 {
       misuse(
         "MainScheduler.useDispatchMain",
-        "the system has no descriptor to give: error \(-descriptor). Raise the limit of open files, or close some.")
+        "the system has no descriptor to give: error \(error). Raise the limit of open files, or close some.")
     }
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .main)
     source.setEventHandler { MainScheduler.runDueInHost() }

@@ -64,7 +64,7 @@ extension CoreTests {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         ctest_die_submit_twice()
       }
-      expectMessage(result, "csched_loop_submit:", "is pending already")
+      expectMessage(result, "csched_target_submit:", "is pending already")
     }
   }
 

@@ -169,7 +169,7 @@ private final class DispatchHost: @unchecked Sendable {
     rounds += 1
     csched_loop_attach(loop)
     csched_loop_run_ready(loop, 256)
-    let isStopped = csched_loop_run_until(loop, 0) == CSCHED_RUN_STOPPED
+    let isStopped = csched_loop_run_until(loop, 0) == CSCHED_RUN_ENDED
     csched_loop_detach(loop)
     if isStopped { source?.cancel() }
   }
@@ -179,7 +179,9 @@ private final class DispatchHost: @unchecked Sendable {
     let context = Unmanaged.passUnretained(self).toOpaque()
     queue.sync {
       csched_loop_create(&loop)
-      let source = DispatchSource.makeReadSource(fileDescriptor: csched_loop_fd(loop), queue: queue)
+      var descriptor: Int32 = -1
+      #expect(csched_loop_fd(loop, &descriptor) == 0)
+      let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
       csched_loop_detach(loop)
       source.setEventHandler { [unowned self] in ready() }
       source.setCancelHandler { [self] in
@@ -191,10 +193,10 @@ private final class DispatchHost: @unchecked Sendable {
       source.resume()
     }
     csched_timer_init(timer, type, context)
-    csched_loop_submit_at(loop, timer, csched_time_after(csched_now(), 5_000_000))
+    csched_target_submit_at(csched_loop_target(loop), timer, csched_time_after(csched_now(), 5_000_000), 0)
     for i in 0..<count {
       csched_job_init(jobs + i, type, context)
-      csched_loop_submit(loop, jobs + i)
+      csched_target_submit(csched_loop_target(loop), jobs + i)
     }
     guard done.wait(timeout: .now() + 60) == .success else { return -1 }
     return queue.sync { ran }
@@ -208,7 +210,7 @@ private final class DispatchHost: @unchecked Sendable {
   }
 
   func stops() -> Bool {
-    csched_loop_stop(loop)
+    csched_loop_end_run(loop)
     return stopped.wait(timeout: .now() + 10) == .success
   }
 }

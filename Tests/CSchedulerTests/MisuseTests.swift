@@ -33,12 +33,6 @@ extension CoreTests {
         "csched_pool_target: 4 is no priority", "Name one of csched_priority")
       expectMessage(
         await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { ctest_die_priority(1, -1) },
-        "csched_pool_submit: -1 is no priority", "Name one of csched_priority")
-      expectMessage(
-        await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { ctest_die_priority(2, 4) },
-        "csched_pool_submit_at: 4 is no priority", "Name one of csched_priority")
-      expectMessage(
-        await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { ctest_die_priority(3, -1) },
         "csched_pool_submit_batch: -1 is no priority", "Name one of csched_priority")
     }
 

@@ -115,7 +115,7 @@ ctest_failure ctest_cancel_in_waits(void) {
   check_goes_on("sync", wait_for_sync, queue, resume);
   atomic_store(&opens, 0);
   probe_init(&busy, be_busy, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&busy)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&busy)), 0);
   CHECK_SOON(atomic_load(&busy.runs) == 1);
   check_goes_on("cancel and wait", wait_for_job, job_of(&busy), open_it);
   check_goes_on("a thread's join", join_thread, thread, stop_thread);
@@ -152,8 +152,8 @@ static void *die_on_trampoline(void *context) {
 
 static void *die_on_loop(void *context) {
   CHECK_EQUAL(csched_loop_create(context), 0);
-  CHECK_EQUAL(csched_loop_submit(*(csched_loop **)context, job_of(&dying)), 0);
-  CHECK_EQUAL(csched_loop_submit(*(csched_loop **)context, job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(*(csched_loop **)context), job_of(&dying)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(*(csched_loop **)context), job_of(&next)), 0);
   csched_loop_run(*(csched_loop **)context);
   return context;
 }
@@ -184,8 +184,8 @@ ctest_failure ctest_cancel_in_jobs(void) {
   gate_close(&gate, thread);
   probe_init(&dying, die, NULL);
   probe_init(&next, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&dying)), 0);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&dying)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&next)), 0);
   gate_open(&gate);
   CHECK_EQUAL(csched_thread_join(thread), 0);
   CHECK_PROBE(&dying, 1, 0);

@@ -136,8 +136,11 @@ ctest_failure ctest_carry_is_not_held_up(csched_clock clock, int workers) {
   for (int i = 0; i < 3; i++) probe_init(&others[i], count_other, NULL);
   now = csched_clock_now(clock) + 5 * MS;
   CHECK_EQUAL(csched_target_submit_at_clock(&quick.target, clock, &others[0].timer, now, 0), 0);
-  CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, &others[1].timer, csched_now() + 5 * MS, 0), 0);
-  CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_LOW, job_of(&others[2])), 0); // blocked workers are found out
+  CHECK_EQUAL(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_LOW), &others[1].timer,
+                                      csched_now() + 5 * MS, 0),
+              0);
+  CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_LOW), job_of(&others[2])),
+              0); // blocked workers are found out
   CHECK_SOON(atomic_load(&behind.releases) == 1);
   CHECK_EQUAL(atomic_load(&others_run), 3);
   CHECK(behind.ran_at >= others[0].ran_at); // it waited its turn

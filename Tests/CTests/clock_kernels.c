@@ -120,7 +120,7 @@ ctest_failure ctest_clock_cancel(void) {
     csched_time hour = csched_clock_now(both[i]) + 3600000 * MS;
     CHECK_EQUAL(csched_target_submit_at_clock(target_of(thread), both[i], &later.timer, hour, 0), 0);
     CHECK_EQUAL(csched_target_submit_at_clock(target_of(thread), both[i], &never.timer, CSCHED_FOREVER, 0), 0);
-    CHECK(!csched_thread_rearm(thread, &later.timer, csched_now())); // it does not wait there
+    CHECK(!csched_loop_rearm(csched_thread_loop(thread), &later.timer, csched_now())); // it does not wait there
     CHECK_EQUAL(csched_timer_cancel(&later.timer), CSCHED_CANCEL_DROPPED);
     CHECK_PROBE(&later, 0, 1); // at once
     CHECK_EQUAL(csched_timer_cancel(&never.timer), CSCHED_CANCEL_DROPPED);

@@ -128,7 +128,7 @@ static void lock_twice(probe *probe) {
 }
 static void use_poller(probe *probe) {
   (void)probe;
-  CHECK(csched_loop_fd(csched_loop_current()) >= 0);
+  CHECK(fd_of(csched_loop_current()) >= 0);
 }
 static void use_pool(probe *probe) {
   (void)probe;
@@ -145,8 +145,8 @@ static void use_least_stack(void *context) {
   probe_init(&mine, bodies[*(int *)context], NULL);
   probe_init(&later, NULL, NULL);
   csched_lock_lock(&busy);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&mine)), 0);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 2 * MS), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&mine)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + 2 * MS, 0), 0);
   nap(5 * MS);
   csched_lock_unlock(&busy);
   CHECK_SOON(atomic_load(&later.releases) == 1);
@@ -191,7 +191,7 @@ static void submit_late(int index, void *loop) {
   static probe late;
   nap(20 * MS);
   probe_init(&late, NULL, NULL);
-  csched_loop_submit(loop, job_of(&late));
+  csched_target_submit(csched_loop_target(loop), job_of(&late));
 }
 
 static void go_astray(void *context) {
@@ -200,12 +200,13 @@ static void go_astray(void *context) {
   probe later;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   while (open("/dev/null", O_RDONLY) < 200) {} // so that its three have numbers in a row
-  int fd = csched_loop_fd(loop) + stray->which, other = stray->by == CLOSED ? -1 : new_descriptor(stray->by);
+  int fd = fd_of(loop) + stray->which, other = stray->by == CLOSED ? -1 : new_descriptor(stray->by);
   if (other < 0) close(fd);
   else dup2(other, fd);
   probe_init(&later, NULL, NULL);
   crew crew;
-  if (stray->which == 2) CHECK_EQUAL(csched_loop_submit_at(loop, &later.timer, csched_now() + MS), 0);
+  if (stray->which == 2)
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &later.timer, csched_now() + MS, 0), 0);
   else crew_start(&crew, 1, submit_late, loop);
   csched_loop_run_until(loop, CSCHED_FOREVER);
 }
@@ -255,13 +256,14 @@ static void exec_something(void) {
 static void use_full_loop(void) {
   probe later;
   probe_init(&later, NULL, NULL);
-  if (csched_loop_fd(full) != full_number) _exit(2);
-  csched_loop_submit_at(full, &later.timer, csched_now() + MS);
+  if (fd_of(full) != full_number) _exit(2);
+  csched_target_submit_at(csched_loop_target(full), &later.timer, csched_now() + MS, 0);
   while (atomic_load(&later.runs) == 0) csched_loop_run_until(full, csched_now() + 20 * MS);
 }
 
 static void find_no_descriptor(void) {
-  if (csched_loop_fd(full) != -EMFILE) _exit(4);
+  int fd = -1;
+  if (csched_loop_fd(full, &fd) != EMFILE || fd != -1) _exit(4);
   limit_descriptors(512);
   use_full_loop(); // which has what it needs again
 }
@@ -276,7 +278,7 @@ static void run_without_descriptor(void) { csched_loop_run_until(full, csched_no
 static void fork_when_full(void *unused) {
   (void)unused;
   CHECK_EQUAL(csched_loop_create(&full), 0);
-  full_number = csched_loop_fd(full);
+  full_number = fd_of(full);
   CHECK(full_number >= 0);
   limit_descriptors(64 + (rlim_t)full_number);
   fill();
@@ -291,7 +293,7 @@ static void fork_when_full(void *unused) {
 static void run_lost_loop(void *unused) {
   (void)unused;
   CHECK_EQUAL(csched_loop_create(&full), 0);
-  CHECK(csched_loop_fd(full) >= 0);
+  CHECK(fd_of(full) >= 0);
   limit_descriptors(3);
   pid_t child = fork();
   if (child == 0) run_without_descriptor();

@@ -24,8 +24,8 @@ static void submit_in_handler(int number) {
   if (i >= all->signals) return;
   int saved = errno;
   errno = 4711;
-  int error = i % 2 == 0 ? csched_loop_submit(all->loop, job_of(&all->probes[i]))
-                         : csched_thread_submit(all->thread, job_of(&all->probes[i]));
+  int error = i % 2 == 0 ? csched_target_submit(csched_loop_target(all->loop), job_of(&all->probes[i]))
+                         : csched_target_submit(csched_thread_target(all->thread), job_of(&all->probes[i]));
   CHECK(error == 0 && errno == 4711);
   errno = saved;
 }
@@ -68,12 +68,12 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller, int signals) {
   unblock(SIGUSR1, &mask);
   all.thread = start_thread("handled");
   CHECK_EQUAL(csched_loop_create(&all.loop), 0);
-  if (on_poller) CHECK(csched_loop_fd(all.loop) >= 0);
+  if (on_poller) CHECK(fd_of(all.loop) >= 0);
   for (int i = 0; i < signals; i++) probe_init(&all.probes[i], NULL, NULL);
   atomic_int is_known = 0;
   probe learning, mine, theirs;
   probe_init(&learning, learn_thread, &is_known);
-  CHECK_EQUAL(csched_thread_submit(all.thread, job_of(&learning)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(all.thread), job_of(&learning)), 0);
   CHECK_SOON(atomic_load(&is_known) == 1 && atomic_load(&learning.releases) == 1);
   bothered[0] = pthread_self();
   crew crew;
@@ -81,8 +81,8 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller, int signals) {
   while (atomic_load(&all.next) < signals) {
     probe_init(&mine, NULL, NULL);
     probe_init(&theirs, NULL, NULL);
-    CHECK_EQUAL(csched_loop_submit(all.loop, job_of(&mine)), 0);
-    CHECK_EQUAL(csched_thread_submit(all.thread, job_of(&theirs)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_loop_target(all.loop), job_of(&mine)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(all.thread), job_of(&theirs)), 0);
     csched_loop_run_until(all.loop, csched_now() + 50 * US);
     while (atomic_load(&mine.releases) == 0) csched_loop_run_once(all.loop, csched_now() + MS);
     while (atomic_load(&theirs.releases) == 0) nap(10 * US);
@@ -143,7 +143,9 @@ static void check_masks(void *unused) {
   probe later, wall;
   probe_init(&later, NULL, NULL);
   probe_init(&wall, NULL, NULL);
-  CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, &later.timer, csched_now() + 60000 * MS, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_LOW), &later.timer,
+                                      csched_now() + 60000 * MS, 0),
+              0);
   csched_target *target = csched_loop_target(csched_thread_loop(thread));
   CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_BOOT, &wall.timer, CSCHED_FOREVER, 0), 0);
   CHECK_EQUAL(mask_of("masked") & ~bit(SIGRTMIN - 1) & ~bit(SIGRTMIN - 2), bit(SIGUSR1));
@@ -186,7 +188,7 @@ static void note_nice_beside(probe *probe) {
   csched_thread *thread = start_thread("beside");
   struct probe beside;
   probe_init(&beside, note_nice, NULL);
-  csched_thread_submit(thread, job_of(&beside));
+  csched_target_submit(csched_thread_target(thread), job_of(&beside));
   stop_and_join(thread, CSCHED_STOP_RUN);
   probe->id = beside.id;
 }
@@ -207,7 +209,9 @@ static void give_up_root(probe *probe) {
   static struct probe later;
   if (test->keeps_time) {
     probe_init(&later, NULL, NULL);
-    CHECK_EQUAL(csched_pool_submit_at(test->pool, CSCHED_PRIORITY_HIGH, &later.timer, csched_now() + 60000 * MS, 0), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_pool_target(test->pool, CSCHED_PRIORITY_HIGH), &later.timer,
+                                        csched_now() + 60000 * MS, 0),
+                0);
     CHECK_SOON(ctest_threads_named("drops-0") == 1);
     test->monitor = ctest_nice_of_thread("drops-0");
   }

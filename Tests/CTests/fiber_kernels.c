@@ -145,7 +145,7 @@ static void check_inside(void) {
 static void run_on_fiber(void) {
   check_inside();
   submit(2, log_it);
-  csched_loop_submit(loop, job_of(&probes[3]));
+  csched_target_submit(csched_loop_target(loop), job_of(&probes[3]));
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1); // a nested run on another stack
   check_inside();
 }
@@ -175,12 +175,12 @@ static void *currents(void *unused) {
     probe_init(&probes[3], log_it, NULL);
     probes[1].id = 1;
     probes[3].id = 3;
-    csched_serial_submit(queue, job_of(&probes[1]));
+    csched_target_submit(csched_serial_target(queue), job_of(&probes[1]));
     csched_loop_run_ready(loop, 1);
     CHECK_PROBE(&probes[1], 1, 0);
     CHECK(csched_loop_current() == NULL);
     probe_init(&probes[1], look_here_while_left, NULL);
-    csched_serial_submit(queue, job_of(&probes[1]));
+    csched_target_submit(csched_serial_target(queue), job_of(&probes[1]));
     on_fiber(run_loop);
     check_inside();
     go_on_in_fiber();

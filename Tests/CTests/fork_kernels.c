@@ -67,7 +67,7 @@ ctest_failure ctest_fork_lock_of_another(void) {
   csched_thread *thread = start_thread("holder");
   probe holder;
   probe_init(&holder, hold_for_ever, &lock);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&holder)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&holder)), 0);
   CHECK_SOON(csched_load_relaxed(&lock.owner) != 0);
   CHECK_CHILD_STOPS(lock_it, &lock, "orphaned by fork");
   stop_and_join(thread, CSCHED_STOP_RUN);
@@ -98,8 +98,8 @@ static void submit_to_own(int index, void *context) {
   static probe all[2][4]; // what the parent has submitted waits in the child, too
   probe *probes = all[own->runs - 1];
   probe_init(&probes[index], NULL, NULL);
-  if (index % 2 == 0) CHECK_EQUAL(csched_loop_submit(own->loop, job_of(&probes[index])), 0);
-  else CHECK_EQUAL(csched_serial_submit(own->queue, job_of(&probes[index])), 0);
+  if (index % 2 == 0) CHECK_EQUAL(csched_target_submit(csched_loop_target(own->loop), job_of(&probes[index])), 0);
+  else CHECK_EQUAL(csched_target_submit(csched_serial_target(own->queue), job_of(&probes[index])), 0);
   CHECK_SOON(atomic_load(&probes[index].releases) == 1);
   atomic_fetch_add(&own_served, 1);
 }
@@ -122,7 +122,8 @@ static void run_own(void *context) {
   CHECK(own->later.ran_at >= own->later.timer.deadline);
   probe mine;
   probe_init(&mine, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit_at(own->loop, &mine.timer, csched_now() + 20 * MS), 0); // not the parent's alarm
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(own->loop), &mine.timer, csched_now() + 20 * MS, 0),
+              0); // not the parent's alarm
   while (atomic_load(&mine.releases) == 0) csched_loop_run_until(own->loop, csched_now() + 100 * MS);
   CHECK(mine.ran_at >= mine.timer.deadline);
   if (own->source.fd >= 0) {
@@ -136,9 +137,9 @@ static void submit_all(own *own) {
   probe_init(&own->before, NULL, NULL);
   probe_init(&own->queued, NULL, NULL);
   probe_init(&own->later, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(own->loop, job_of(&own->before)), 0);
-  CHECK_EQUAL(csched_serial_submit(own->queue, job_of(&own->queued)), 0);
-  CHECK_EQUAL(csched_loop_submit_at(own->loop, &own->later.timer, csched_now() + 50 * MS), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(own->loop), job_of(&own->before)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(own->queue), job_of(&own->queued)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(own->loop), &own->later.timer, csched_now() + 50 * MS, 0), 0);
 }
 
 static void fork_inside(probe *probe) { CHECK_CHILD(run_own, probe->context); }
@@ -159,7 +160,7 @@ ctest_failure ctest_fork_own_loop(bool has_source) {
   submit_all(&own);
   CHECK_CHILD(run_own, &own);
   probe_init(&own.forking, fork_inside, &own); // and from inside of a run
-  CHECK_EQUAL(csched_loop_submit(own.loop, job_of(&own.forking)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(own.loop), job_of(&own.forking)), 0);
   run_own(&own); // nor has the child taken anything from the parent
   CHECK_PROBE(&own.forking, 1, 0);
   csched_serial_destroy(own.queue);
@@ -177,7 +178,7 @@ static void run_main_loop(void *context) {
   probe_init(&mine, NULL, NULL);
   CHECK(csched_is_main_thread());
   CHECK(loop == context);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&mine)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&mine)), 0);
   while (csched_loop_run_ready(loop, 8) > 0) {}
   CHECK_PROBE(&mine, 1, 0);
 }
@@ -218,11 +219,14 @@ static void make_anew(void *context) {
   CHECK_EQUAL(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)), 0);
   for (int i = 0; i < 8; i++) {
     probe_init(&probes[i], add_up, &count);
-    if (i % 2 == 0) CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_DEFAULT, job_of(&probes[i])), 0);
-    else CHECK_EQUAL(csched_serial_submit(queue, job_of(&probes[i])), 0);
+    if (i % 2 == 0)
+      CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), job_of(&probes[i])), 0);
+    else CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&probes[i])), 0);
   }
   probe_init(&later, NULL, NULL);
-  CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &later.timer, csched_now() + 5 * MS, 0), 0);
+  CHECK_EQUAL(
+      csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &later.timer, csched_now() + 5 * MS, 0),
+      0);
   CHECK_EQUAL(csched_serial_sync(queue, count_one, &count), 0);
   wait_until_run(thread);
   for (int i = 0; i < 8; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
@@ -245,8 +249,8 @@ ctest_failure ctest_fork_made_anew(void) {
   probe on_thread, on_pool;
   probe_init(&on_thread, fork_in_job, NULL);
   probe_init(&on_pool, fork_in_job, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&on_thread)), 0);
-  CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_DEFAULT, job_of(&on_pool)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&on_thread)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), job_of(&on_pool)), 0);
   csched_pool_destroy(pool);
   stop_and_join(thread, CSCHED_STOP_RUN);
   CHECK_PROBE(&on_thread, 1, 0);
@@ -326,14 +330,14 @@ static bool gate_has(const csched_target *target, const csched_job *job) {
 static void submit_behind_gate(int index, void *context) {
   gated *gated = context;
   (void)index;
-  CHECK_EQUAL(csched_serial_submit(gated->queue, job_of(&gated->others)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(gated->queue), job_of(&gated->others)), 0);
 }
 
 static void go_on_with_queue(void *context) {
   gated *gated = context;
   probe mine;
   probe_init(&mine, NULL, NULL);
-  CHECK_EQUAL(csched_serial_submit(gated->queue, job_of(&mine)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(gated->queue), job_of(&mine)), 0);
   for (csched_time end = csched_now() + 5000 * MS; atomic_load(&mine.releases) == 0 && csched_now() < end;)
     csched_loop_run_once(gated->loop, csched_now() + MS);
   CHECK_PROBE(&gated->others, 1, 0);
@@ -420,11 +424,11 @@ static void hammer(int index, void *context) {
     probe *one = &probes[index][0], *two = &probes[index][1];
     probe_init(one, NULL, NULL);
     probe_init(two, NULL, NULL);
-    CHECK_EQUAL(csched_pool_submit(storm->pool, CSCHED_PRIORITY_DEFAULT, job_of(one)), 0);
-    CHECK_EQUAL(csched_serial_submit(storm->queue, job_of(two)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_pool_target(storm->pool, CSCHED_PRIORITY_DEFAULT), job_of(one)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_serial_target(storm->queue), job_of(two)), 0);
     CHECK_SOON(atomic_load(&one->releases) == 1 && atomic_load(&two->releases) == 1);
     probe_init(one, NULL, NULL);
-    CHECK_EQUAL(csched_loop_submit_at(storm->loop, &one->timer, csched_now() + 60000 * MS), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(storm->loop), &one->timer, csched_now() + 60000 * MS, 0), 0);
     csched_timer_cancel(&one->timer);
     csched_loop_run_once(mine, 0);
     atomic_int count = 0;
@@ -437,7 +441,7 @@ static void live_on(void *context) {
   storm *storm = context;
   probe mine;
   probe_init(&mine, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit_at(storm->loop, &mine.timer, csched_now() + MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(storm->loop), &mine.timer, csched_now() + MS, 0), 0);
   CHECK(csched_loop_run_once(storm->loop, csched_now() + 5000 * MS));
   CHECK_PROBE(&mine, 1, 0);
   make_anew(NULL);

@@ -14,18 +14,19 @@ static struct family {
   atomic_int opens;
 } parents;
 
-static void submit_to_thread(void *c) { (void)c, csched_thread_submit(parents.thread, job_of(&parents.mine)); }
-static void submit_to_thread_at(void *c) {
-  (void)c, csched_thread_submit_at(parents.thread, &parents.mine.timer, csched_now() + MS);
+static void submit_to_thread(void *c) {
+  (void)c, csched_target_submit(csched_thread_target(parents.thread), job_of(&parents.mine));
 }
-static void submit_to_thread_now(void *c) { (void)c, csched_thread_submit_at(parents.thread, &parents.mine.timer, 0); }
+static void submit_to_thread_at(void *c) {
+  (void)c, csched_target_submit_at(csched_thread_target(parents.thread), &parents.mine.timer, csched_now() + MS, 0);
+}
+static void submit_to_thread_now(void *c) {
+  (void)c, csched_target_submit_at(csched_thread_target(parents.thread), &parents.mine.timer, 0, 0);
+}
 static void rearm_of_thread(void *c) {
-  (void)c, csched_thread_rearm(parents.thread, &parents.waiting.timer, csched_now() + MS);
+  (void)c, csched_loop_rearm(csched_thread_loop(parents.thread), &parents.waiting.timer, csched_now() + MS);
 }
 static void run_its_loop(void *c) { (void)c, csched_loop_run(csched_thread_loop(parents.thread)); }
-static void submit_to_its_target(void *c) {
-  (void)c, csched_target_submit(csched_loop_target(csched_thread_loop(parents.thread)), job_of(&parents.mine));
-}
 static void join_thread(void *c) {
   (void)c;
   csched_thread_stop(parents.thread, CSCHED_STOP_RUN);
@@ -33,18 +34,15 @@ static void join_thread(void *c) {
 }
 
 static void submit_to_pool(void *c) {
-  (void)c, csched_pool_submit(parents.pool, CSCHED_PRIORITY_LOW, job_of(&parents.mine));
+  (void)c, csched_target_submit(csched_pool_target(parents.pool, CSCHED_PRIORITY_LOW), job_of(&parents.mine));
 }
 static void submit_to_pool_at(void *c) {
-  (void)c, csched_pool_submit_at(parents.pool, CSCHED_PRIORITY_LOW, &parents.mine.timer, csched_now() + MS, 0);
+  (void)c, csched_target_submit_at(csched_pool_target(parents.pool, CSCHED_PRIORITY_LOW), &parents.mine.timer,
+                                   csched_now() + MS, 0);
 }
 static void submit_batch_to_pool(void *c) {
   csched_job *jobs[1] = {job_of(&parents.mine)};
   (void)c, csched_pool_submit_batch(parents.pool, CSCHED_PRIORITY_LOW, jobs, 1);
-}
-static void submit_to_pool_target(void *c) {
-  (void)c, csched_target_submit_at(csched_pool_target(parents.pool, CSCHED_PRIORITY_LOW), &parents.mine.timer,
-                                   csched_now() + MS, 0);
 }
 static void join_pool(void *c) {
   (void)c;
@@ -53,13 +51,15 @@ static void join_pool(void *c) {
 }
 
 static void do_nothing(void *c) { (void)c; }
-static void submit_to_queue(void *c) { (void)c, csched_serial_submit(parents.queue, job_of(&parents.mine)); }
+static void submit_to_queue(void *c) {
+  (void)c, csched_target_submit(csched_serial_target(parents.queue), job_of(&parents.mine));
+}
 static void submit_to_queue_at(void *c) {
-  (void)c, csched_serial_submit_at(parents.queue, &parents.mine.timer, csched_now() + MS, 0);
+  (void)c, csched_target_submit_at(csched_serial_target(parents.queue), &parents.mine.timer, csched_now() + MS, 0);
 }
 static void sync_on_queue(void *c) { (void)c, csched_serial_sync(parents.queue, do_nothing, NULL); }
 static void submit_to_queue_on_queue(void *c) {
-  (void)c, csched_serial_submit(parents.on_queue, job_of(&parents.mine));
+  (void)c, csched_target_submit(csched_serial_target(parents.on_queue), job_of(&parents.mine));
 }
 static void sync_on_queue_on_queue(void *c) { (void)c, csched_serial_sync(parents.on_queue, do_nothing, NULL); }
 static void wait_for_job(void *c) { (void)c, csched_job_cancel_and_wait(job_of(&parents.busy)); }
@@ -96,14 +96,18 @@ static void begin_family(bool is_busy) {
   probe_init(&parents.mine, NULL, NULL);
   probe_init(&parents.waiting, NULL, NULL);
   probe_init(&parents.busy, be_busy, NULL);
-  CHECK_EQUAL(csched_thread_submit_at(parents.thread, &parents.waiting.timer, csched_now() + 60000 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(parents.thread), &parents.waiting.timer,
+                                      csched_now() + 60000 * MS, 0),
+              0);
   if (!is_busy) atomic_store(&parents.opens, 1);
-  CHECK_EQUAL(csched_serial_submit(parents.queue, job_of(&parents.busy)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(parents.queue), job_of(&parents.busy)), 0);
   if (is_busy) CHECK_SOON(atomic_load(&parents.busy.runs) == 1);
   else CHECK_SOON(atomic_load(&parents.busy.releases) == 1);
   csched_time then = csched_now() + 60000 * MS;
   probe_init(&parents.on_pool, NULL, NULL);
-  CHECK_EQUAL(csched_pool_submit_at(parents.pool, CSCHED_PRIORITY_LOW, &parents.on_pool.timer, then, 0), 0);
+  CHECK_EQUAL(
+      csched_target_submit_at(csched_pool_target(parents.pool, CSCHED_PRIORITY_LOW), &parents.on_pool.timer, then, 0),
+      0);
 }
 
 static void end_family(void) {
@@ -123,8 +127,8 @@ static const char *const ORPHANED = "orphaned by fork";
 ctest_failure ctest_fork_thread_is_orphaned(void) {
   KERNEL();
   begin_family(true);
-  void (*const uses[])(void *) = {submit_to_thread, submit_to_thread_at,  submit_to_thread_now, rearm_of_thread,
-                                  run_its_loop,     submit_to_its_target, join_thread};
+  void (*const uses[])(void *) = {submit_to_thread, submit_to_thread_at, submit_to_thread_now,
+                                  rearm_of_thread,  run_its_loop,        join_thread};
   for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, ORPHANED);
   CHECK_CHILD_STOPS(join_thread, NULL, "csched_thread_join");
   end_family();
@@ -134,8 +138,7 @@ ctest_failure ctest_fork_thread_is_orphaned(void) {
 ctest_failure ctest_fork_pool_is_orphaned(void) {
   KERNEL();
   begin_family(true);
-  void (*const uses[])(void *) = {submit_to_pool, submit_to_pool_at, submit_batch_to_pool, submit_to_pool_target,
-                                  join_pool};
+  void (*const uses[])(void *) = {submit_to_pool, submit_to_pool_at, submit_batch_to_pool, join_pool};
   for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) CHECK_CHILD_STOPS(uses[i], NULL, ORPHANED);
   CHECK_CHILD_STOPS(join_pool, NULL, "csched_pool_join");
   end_family();
@@ -219,8 +222,8 @@ ctest_failure ctest_fork_worker_returns(bool on_queue) {
   probe_init(&next, NULL, NULL);
   for (int i = 0; i < 2; i++) {
     csched_job *job = job_of(i == 0 ? &forking : &next);
-    if (on_queue) CHECK_EQUAL(csched_serial_submit(queue, job), 0);
-    else CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_DEFAULT, job), 0);
+    if (on_queue) CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job), 0);
+    else CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), job), 0);
   }
   csched_serial_resume(queue);
   CHECK_SOON(atomic_load(&next.releases) == 1);
@@ -247,8 +250,8 @@ ctest_failure ctest_fork_thread_goes_on(void) {
   gate_close(&gate, thread);
   probe_init(&forking, fork_and_return, said);
   probe_init(&next, end_itself, thread);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&forking)), 0);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&forking)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&next)), 0);
   gate_open(&gate);
   CHECK_SOON(atomic_load(&next.releases) == 1);
   check_returned(&forking, said, NULL); // the last thread of a process ends it with 0

@@ -37,7 +37,7 @@ ctest_failure ctest_job_exactly_once(int cancellers, int jobs, int rounds, uint6
     crew crew;
     crew_start(&crew, cancellers, cancel_all, &test); // some come before the submission, and find nothing
     for (int i = 0; i < jobs; i++) {
-      CHECK_EQUAL(csched_thread_submit(thread, job_of(&probes[i])), 0);
+      CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probes[i])), 0);
       atomic_store_explicit(&test.submitted, i + 1, memory_order_release);
     }
     crew_join(&crew);
@@ -62,7 +62,7 @@ ctest_failure ctest_job_cancel_drops_first(void) {
   gate_close(&gate, thread);
   probe probe;
   probe_init(&probe, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
   CHECK(!csched_job_is_idle(job_of(&probe)));
   CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_DROPPED);
   CHECK_EQUAL(atomic_load(&probe.drops), 1);
@@ -100,7 +100,7 @@ ctest_failure ctest_job_release_follows_drop(int rounds) {
     probe probe;
     probe_init(&probe, NULL, &is_dropping);
     probe.on_drop = drop_slowly;
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
     crew crew;
     crew_start(&crew, 1, open_when_dropping, (void *[]){&gate, &is_dropping});
     CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_DROPPED);
@@ -135,7 +135,7 @@ ctest_failure ctest_job_cancel_and_wait(int rounds) {
   for (int i = 0; i < rounds; i++) {
     slow slow = {0};
     probe_init(&slow.probe, run_slowly, &slow);
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&slow.probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&slow.probe)), 0);
     WAIT_WHILE(!atomic_load(&slow.has_begun));
     csched_cancel_result result = csched_job_cancel_and_wait(job_of(&slow.probe));
     if (result == CSCHED_CANCEL_RUNNING) CHECK_EQUAL(slow.done, 1);
@@ -158,7 +158,7 @@ typedef struct periodic {
 static void run_again(probe *probe) {
   periodic *periodic = probe->context;
   burn(20 * US);
-  if (!atomic_load(&periodic->is_over)) csched_thread_submit(periodic->thread, job_of(probe));
+  if (!atomic_load(&periodic->is_over)) csched_target_submit(csched_thread_target(periodic->thread), job_of(probe));
 }
 
 static void wait_repeatedly(int index, void *context) {
@@ -181,7 +181,7 @@ ctest_failure ctest_job_cancel_and_wait_of_resubmitted(int rounds, int looks) {
     csched_thread *thread = start_thread("jobs");
     periodic periodic = {.thread = thread, .looks = looks};
     probe_init(&periodic.probe, run_again, &periodic);
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&periodic.probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&periodic.probe)), 0);
     crew_run(2, wait_repeatedly, &periodic); // hangs if the wake is lost
     atomic_store(&periodic.is_over, 1);
     CHECK_SOON(atomic_load(&periodic.probe.releases) == 1);
@@ -200,7 +200,7 @@ typedef struct repeating {
 
 static void repeat(probe *probe) {
   repeating *test = probe->context;
-  if (test->left-- > 0) CHECK_EQUAL(csched_thread_submit(test->thread, job_of(probe)), 0);
+  if (test->left-- > 0) CHECK_EQUAL(csched_target_submit(csched_thread_target(test->thread), job_of(probe)), 0);
 }
 
 ctest_failure ctest_job_resubmits_itself(int times) {
@@ -208,13 +208,13 @@ ctest_failure ctest_job_resubmits_itself(int times) {
   csched_thread *thread = start_thread("jobs");
   repeating test = {.thread = thread, .left = times};
   probe_init(&test.probe, repeat, &test);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&test.probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&test.probe)), 0);
   CHECK_SOON(atomic_load(&test.probe.releases) > 0);
   wait_until_run(thread);
   CHECK_PROBE(&test.probe, times + 1, 0);
   test.left = 0; // and once more, from outside, when it is idle
   CHECK(csched_job_is_idle(job_of(&test.probe)));
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&test.probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&test.probe)), 0);
   wait_until_run(thread);
   CHECK_EQUAL(atomic_load(&test.probe.runs), times + 2);
   CHECK_EQUAL(atomic_load(&test.probe.releases), 2);
@@ -241,6 +241,6 @@ void ctest_die_submit_twice(void) {
   gate_close(&gate, thread);
   probe probe;
   probe_init(&probe, NULL, NULL);
-  csched_thread_submit(thread, job_of(&probe));
-  csched_thread_submit(thread, job_of(&probe));
+  csched_target_submit(csched_thread_target(thread), job_of(&probe));
+  csched_target_submit(csched_thread_target(thread), job_of(&probe));
 }

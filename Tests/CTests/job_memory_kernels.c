@@ -64,8 +64,8 @@ ctest_failure ctest_job_freed_after_wait(int rounds) {
     bool is_on_pool = i % 4 >= 2;
     atomic_int begun = 0;
     csched_job *job = make_job(&begun);
-    if (is_on_pool) CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_DEFAULT, job), 0);
-    else CHECK_EQUAL(csched_thread_submit(thread, job), 0);
+    if (is_on_pool) CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), job), 0);
+    else CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job), 0);
     await(&begun);
     CHECK(csched_job_cancel_and_wait(job) != CSCHED_CANCEL_DROPPED);
     take_back(job, i, is_on_pool ? pass_on_pool : pass_on_thread, is_on_pool ? (void *)pool : (void *)thread);
@@ -80,7 +80,7 @@ static void wait_and_take_back(void *thread) {
     atomic_int begun = 0;
     csched_job *job = malloc(sizeof *job);
     csched_job_init(job, &sleeping, &begun);
-    CHECK_EQUAL(csched_thread_submit(thread, job), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job), 0);
     WAIT_WHILE(!atomic_load(&begun));
     csched_job_cancel_and_wait(job);
     take_back(job, 1, pass_on_thread, thread);
@@ -122,7 +122,7 @@ ctest_failure ctest_job_freed_by_the_last_waiter(int rounds) {
     atomic_int begun = 0;
     shared_job shared = {.job = make_job(&begun)};
     crew crew;
-    CHECK_EQUAL(csched_thread_submit(thread, shared.job), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), shared.job), 0);
     crew_start(&crew, 3, wait_and_count, &shared);
     crew_join(&crew);
     wait_until_run(thread);
@@ -144,14 +144,14 @@ static void free_after_drop(int round) {
   gate gate;
   gate_close(&gate, thread);
   csched_job *job = make_job(&begun);
-  CHECK_EQUAL(csched_thread_submit(thread, job), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job), 0);
   csched_thread_stop(thread, CSCHED_STOP_DROP);
   atomic_store(&gate.open, 1);
   wait_until_idle(job);
   take_back(job, round, drop_all_and_wait, thread);
   CHECK_EQUAL(csched_thread_join(thread), 0);
   job = make_job(&begun);
-  CHECK_EQUAL(csched_thread_submit(thread, job), ECANCELED);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job), ECANCELED);
   CHECK(csched_job_is_idle(job)); // refused: at once
   free(job);
   CHECK_EQUAL(atomic_load(&begun), 0);
@@ -166,7 +166,7 @@ typedef struct repeated {
 
 static void repeat(csched_job *job) {
   repeated *repeated = (struct repeated *)job;
-  if (repeated->left-- > 0) csched_thread_submit(repeated->thread, job);
+  if (repeated->left-- > 0) csched_target_submit(csched_thread_target(repeated->thread), job);
 }
 static const csched_job_type repeating = {repeat, do_nothing, NULL};
 
@@ -175,7 +175,7 @@ static void free_after_repetition(csched_thread *thread) {
   csched_job_init(&repeated->job, &repeating, NULL);
   repeated->thread = thread;
   repeated->left = 3;
-  CHECK_EQUAL(csched_thread_submit(thread, &repeated->job), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), &repeated->job), 0);
   wait_until_idle(&repeated->job);
   CHECK_EQUAL(repeated->left, -1);
   free(repeated);
@@ -187,11 +187,11 @@ ctest_failure ctest_job_freed_when_idle(int rounds) {
   for (int i = 0; i < rounds; i++) {
     atomic_int begun = 0;
     csched_job *job = make_job(&begun);
-    CHECK_EQUAL(csched_thread_submit(thread, job), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job), 0);
     wait_until_idle(job); // it has run
     take_back(job, i, pass_on_thread, thread);
     job = make_job(&begun);
-    CHECK_EQUAL(csched_thread_submit(thread, job), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job), 0);
     if (csched_job_cancel(job) == CSCHED_CANCEL_DROPPED) CHECK_EQUAL(csched_job_cancel(job), CSCHED_CANCEL_FINISHED);
     wait_until_idle(job); // the queue has come to the cancelled entry
     take_back(job, i, pass_on_thread, thread);
@@ -202,7 +202,7 @@ ctest_failure ctest_job_freed_when_idle(int rounds) {
   gate_close(&gate, thread);
   atomic_int begun = 0;
   csched_job *job = make_job(&begun);
-  CHECK_EQUAL(csched_thread_submit(thread, job), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job), 0);
   CHECK_EQUAL(csched_job_cancel_and_wait(job), CSCHED_CANCEL_DROPPED);
   CHECK(!csched_job_is_idle(job)); // linked still
   gate_open(&gate);
@@ -222,7 +222,7 @@ ctest_failure ctest_job_used_again_when_idle(int times) {
   csched_job job;
   for (int i = 1; i <= times; i++) {
     csched_job_init(&job, &noting, &begun);
-    CHECK_EQUAL(csched_pool_submit(pool, (csched_priority)(i % 4), &job), 0);
+    CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, (csched_priority)(i % 4)), &job), 0);
     WAIT_WHILE(atomic_load(&begun) < i);
     if (i % 3 == 0) csched_job_cancel_and_wait(&job);
     else wait_until_idle(&job);
@@ -248,7 +248,8 @@ static void submit_on_and_on(int index, void *context) {
   endless *endless = context;
   (void)index;
   while (!atomic_load(&endless->is_over))
-    if (csched_job_is_idle(&endless->job)) CHECK_EQUAL(csched_thread_submit(endless->thread, &endless->job), 0);
+    if (csched_job_is_idle(&endless->job))
+      CHECK_EQUAL(csched_target_submit(csched_thread_target(endless->thread), &endless->job), 0);
   wait_until_idle(&endless->job);
 }
 
@@ -274,7 +275,7 @@ static const csched_job_type nothing = {do_nothing, do_nothing, NULL};
 
 static void use_again(csched_job *job) {
   csched_job_init(job, &nothing, job->context);
-  csched_thread_submit(*(csched_thread **)job->context, job);
+  csched_target_submit(csched_thread_target(*(csched_thread **)job->context), job);
 }
 static const csched_job_type using_again = {use_again, do_nothing, NULL};
 
@@ -282,7 +283,7 @@ void ctest_die_job_initialised_in_run(void) {
   csched_thread *thread = start_thread("jobs");
   csched_job job;
   csched_job_init(&job, &using_again, &thread);
-  csched_thread_submit(thread, &job);
+  csched_target_submit(csched_thread_target(thread), &job);
   wait_until_run(thread);
 }
 
@@ -292,7 +293,7 @@ void ctest_die_job_initialised_in_queue(void) {
   gate_close(&gate, thread);
   csched_job job;
   csched_job_init(&job, &nothing, NULL);
-  csched_thread_submit(thread, &job);
+  csched_target_submit(csched_thread_target(thread), &job);
   csched_job_init(&job, &nothing, NULL);
   gate_open(&gate);
   wait_until_run(thread);
@@ -320,15 +321,15 @@ ctest_failure ctest_timer_freed_after_wait(int rounds, uint64_t seed) {
   for (int i = 0; i < rounds; i++) {
     atomic_int begun = 0;
     csched_timer *timer = make_timer(&begun);
-    CHECK_EQUAL(csched_thread_submit_at(thread, timer, csched_now() + 60000 * MS), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), timer, csched_now() + 60000 * MS, 0), 0);
     CHECK_EQUAL(csched_timer_cancel_and_wait(timer), CSCHED_CANCEL_DROPPED);
     CHECK(csched_job_is_idle(&timer->job)); // at once
     free(timer);
 
     timer = make_timer(&begun);
     csched_time due = csched_now() + chance_below(&seed, 60) * US;
-    if (i % 2 == 0) CHECK_EQUAL(csched_thread_submit_at(thread, timer, due), 0);
-    else CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_DEFAULT, timer, due, 0), 0);
+    if (i % 2 == 0) CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), timer, due, 0), 0);
+    else CHECK_EQUAL(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), timer, due, 0), 0);
     if (i % 4 < 2) await(&begun);
     else burn(chance_below(&seed, 60) * US);
     csched_cancel_result result = csched_timer_cancel_and_wait(timer);
@@ -348,26 +349,27 @@ typedef void leave_timer(csched_timer *timer);
 static void leave_on_loop(csched_timer *timer) {
   csched_loop *loop = NULL;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  CHECK_EQUAL(csched_loop_submit_at(loop, timer, csched_now() + 60000 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), timer, csched_now() + 60000 * MS, 0), 0);
   csched_loop_destroy(loop);
 }
 
 static void leave_on_thread(csched_timer *timer) {
   csched_thread *thread = start_thread("left");
-  CHECK_EQUAL(csched_thread_submit_at(thread, timer, csched_now() + 60000 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), timer, csched_now() + 60000 * MS, 0), 0);
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
 static void leave_on_pool(csched_timer *timer) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1});
-  CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, timer, csched_now() + 60000 * MS, 0), 0);
+  CHECK_EQUAL(
+      csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_LOW), timer, csched_now() + 60000 * MS, 0), 0);
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
 static void leave_cancelled(csched_timer *timer) {
   csched_loop *loop = NULL;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  CHECK_EQUAL(csched_loop_submit_at(loop, timer, CSCHED_FOREVER), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), timer, CSCHED_FOREVER, 0), 0);
   CHECK_EQUAL(csched_timer_cancel(timer), CSCHED_CANCEL_DROPPED);
   csched_loop_destroy(loop);
 }
@@ -375,7 +377,7 @@ static void leave_cancelled(csched_timer *timer) {
 static void leave_run(csched_timer *timer) {
   csched_loop *loop = NULL;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  CHECK_EQUAL(csched_loop_submit_at(loop, timer, csched_now() + MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), timer, csched_now() + MS, 0), 0);
   CHECK(csched_loop_run_once(loop, CSCHED_FOREVER));
   csched_loop_destroy(loop);
 }
@@ -383,15 +385,17 @@ static void leave_run(csched_timer *timer) {
 typedef int submit_timer(csched_loop *loop, csched_timer *timer);
 
 static int submit_far(csched_loop *loop, csched_timer *timer) {
-  return csched_loop_submit_at(loop, timer, csched_now() + 60000 * MS);
+  return csched_target_submit_at(csched_loop_target(loop), timer, csched_now() + 60000 * MS, 0);
 }
 static int submit_never(csched_loop *loop, csched_timer *timer) {
-  return csched_loop_submit_at(loop, timer, CSCHED_FOREVER);
+  return csched_target_submit_at(csched_loop_target(loop), timer, CSCHED_FOREVER, 0);
 }
 static int submit_late(csched_loop *loop, csched_timer *timer) {
-  return csched_loop_submit_at(loop, timer, csched_now());
+  return csched_target_submit_at(csched_loop_target(loop), timer, csched_now(), 0);
 }
-static int submit_as_job(csched_loop *loop, csched_timer *timer) { return csched_loop_submit(loop, &timer->job); }
+static int submit_as_job(csched_loop *loop, csched_timer *timer) {
+  return csched_target_submit(csched_loop_target(loop), &timer->job);
+}
 static int submit_late_by_clock(csched_loop *loop, csched_timer *timer) {
   return csched_target_submit_at_clock(csched_loop_target(loop), CSCHED_CLOCK_BOOT, timer, 0, 0);
 }

@@ -187,13 +187,18 @@ void gate_close(gate *gate, csched_thread *thread) {
   probe_init(&gate->probe, stand_at_gate, gate);
   atomic_init(&gate->reached, 0);
   atomic_init(&gate->open, 0);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&gate->probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&gate->probe)), 0);
   CHECK_SOON(atomic_load(&gate->reached));
 }
 
 void gate_open(gate *gate) {
   atomic_store(&gate->open, 1);
   CHECK_SOON(atomic_load(&gate->probe.releases) == 1);
+}
+
+int fd_of(csched_loop *loop) {
+  int fd = -1;
+  return csched_loop_fd(loop, &fd) == 0 ? fd : -1;
 }
 
 csched_thread *start_thread(const char *name) {
@@ -212,7 +217,7 @@ void stop_and_join(csched_thread *thread, csched_stop_policy policy) {
 void wait_until_run(csched_thread *thread) {
   probe last;
   probe_init(&last, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&last)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&last)), 0);
   while (atomic_load(&last.releases) == 0) nap(20 * US);
 }
 

@@ -110,6 +110,7 @@ typedef struct gate {
 void gate_close(gate *gate, csched_thread *thread); ///< returns when the thread stands before it
 void gate_open(gate *gate);
 
+int fd_of(csched_loop *loop); ///< its descriptor; -1: the system has none to give
 csched_thread *start_thread(const char *name);
 void stop_and_join(csched_thread *thread, csched_stop_policy policy); ///< and destroys
 void wait_until_run(csched_thread *thread); ///< what was submitted before has been run when it returns

@@ -9,12 +9,12 @@ static csched_loop *make_loop(void) {
 
 static void post(csched_loop *loop, probe *probe, void (*body)(struct probe *), void *context) {
   probe_init(probe, body, context);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(probe)), 0);
 }
 
 static void post_at(csched_loop *loop, probe *probe, csched_time deadline) {
   probe_init(probe, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit_at(loop, &probe->timer, deadline), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probe->timer, deadline, 0), 0);
 }
 
 // MARK: current
@@ -69,8 +69,8 @@ ctest_failure ctest_loop_close(csched_stop_policy policy) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // changes nothing
   probe_init(&refused, NULL, NULL);
   probe_init(&refused_later, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&refused)), ECANCELED);
-  CHECK_EQUAL(csched_loop_submit_at(loop, &refused_later.timer, csched_now() + MS), ECANCELED);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&refused)), ECANCELED);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &refused_later.timer, csched_now() + MS, 0), ECANCELED);
   CHECK_PROBE(&refused, 0, 1); // dropped and released on return
   CHECK_PROBE(&refused_later, 0, 1);
   CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_CLOSED);
@@ -131,8 +131,8 @@ static void submit_until_refused(int index, closing *test) {
     bool is_delayed = chance_below(&seed, 4) == 0;
     probe_init(probe, NULL, NULL);
     csched_time deadline = csched_now() + chance_below(&seed, 200 * US);
-    int error = is_delayed ? csched_thread_submit_at(test->thread, &probe->timer, deadline)
-                           : csched_thread_submit(test->thread, job_of(probe));
+    int error = is_delayed ? csched_target_submit_at(csched_thread_target(test->thread), &probe->timer, deadline, 0)
+                           : csched_target_submit(csched_thread_target(test->thread), job_of(probe));
     probe->id = error;
     atomic_fetch_add(&test->tried[index], 1);
     if (error == 0) continue;

@@ -33,15 +33,21 @@ static void come_again(member *member, kind kind) {
   if (party->is_over) return;
   probe *probe = &member->probe;
   switch (kind) {
-  case JOBS: CHECK_EQUAL(csched_loop_submit(party->loop, job_of(probe)), 0); break;
+  case JOBS: CHECK_EQUAL(csched_target_submit(csched_loop_target(party->loop), job_of(probe)), 0); break;
   case LATE_TIMERS:
     member->due += 1000; // ever later, because each run takes longer than that
-    CHECK_EQUAL(csched_loop_submit_at(party->loop, &probe->timer, member->due), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(party->loop), &probe->timer, member->due, 0), 0);
     break;
-  case PAST_TIMERS: CHECK_EQUAL(csched_loop_submit_at(party->loop, &probe->timer, member->due), 0); break;
-  case DUE_TIMERS: CHECK_EQUAL(csched_loop_submit_at(party->loop, &probe->timer, csched_now() + 2 * US), 0); break;
-  case QUEUED_JOBS: CHECK_EQUAL(csched_serial_submit(member->queue, job_of(probe)), 0); break;
-  case QUEUED_TIMERS: CHECK_EQUAL(csched_serial_submit_at(member->queue, &probe->timer, member->due, 0), 0); break;
+  case PAST_TIMERS:
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(party->loop), &probe->timer, member->due, 0), 0);
+    break;
+  case DUE_TIMERS:
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(party->loop), &probe->timer, csched_now() + 2 * US, 0), 0);
+    break;
+  case QUEUED_JOBS: CHECK_EQUAL(csched_target_submit(csched_serial_target(member->queue), job_of(probe)), 0); break;
+  case QUEUED_TIMERS:
+    CHECK_EQUAL(csched_target_submit_at(csched_serial_target(member->queue), &probe->timer, member->due, 0), 0);
+    break;
   default: break; // a source that stays ready
   }
 }
@@ -58,7 +64,7 @@ static void be_served(member *member) {
   party->pieces = 0;
   if (party->turns == 30) {
     party->is_over = true;
-    csched_loop_stop(party->loop);
+    csched_loop_end_run(party->loop);
   }
   come_again(member, party->waits);
 }
@@ -85,7 +91,7 @@ static void join_party(party *party, member *member, kind kind, csched_serial *q
 // Runs the loop until the victim has had its turns. `in_host`: as a host would, some at a time.
 static void run_party(party *party, bool in_host) {
   while (!party->is_over && in_host) csched_loop_run_ready(party->loop, 7);
-  if (!in_host) CHECK_EQUAL(csched_loop_run(party->loop), CSCHED_RUN_STOPPED);
+  if (!in_host) CHECK_EQUAL(csched_loop_run(party->loop), CSCHED_RUN_ENDED);
 }
 
 static void leave_party(member *member) {
@@ -140,7 +146,7 @@ static void count_one(probe *probe) { ((many *)probe->context)->ran++; }
 static void count_and_call_other(probe *probe) { // which comes when the batch has begun
   many *many = probe->context;
   many->ran++;
-  CHECK_EQUAL(csched_loop_submit(many->loop, job_of(&many->other)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(many->loop), job_of(&many->other)), 0);
 }
 static void look_at_count(probe *probe) {
   many *many = probe->context;
@@ -169,24 +175,28 @@ ctest_failure ctest_loop_batches(void) {
   begin_many(&many); // timers, a job
   csched_time due = csched_now() + MS;
   many.probes[0].body = count_and_call_other;
-  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_loop_submit_at(many.loop, &many.probes[i].timer, due), 0);
+  for (int i = 0; i < 100; i++)
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(many.loop), &many.probes[i].timer, due, 0), 0);
   nap(2 * MS);
   end_many(&many, BATCH);
   begin_many(&many); // jobs, a timer
   due = csched_now() + MS;
-  CHECK_EQUAL(csched_loop_submit_at(many.loop, &many.other.timer, due), 0);
-  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_loop_submit(many.loop, job_of(&many.probes[i])), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(many.loop), &many.other.timer, due, 0), 0);
+  for (int i = 0; i < 100; i++)
+    CHECK_EQUAL(csched_target_submit(csched_loop_target(many.loop), job_of(&many.probes[i])), 0);
   nap(2 * MS);
   end_many(&many, BATCH);
   begin_many(&many); // a queue's jobs, a job
-  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_serial_submit(many.queue, job_of(&many.probes[i])), 0);
-  CHECK_EQUAL(csched_loop_submit(many.loop, job_of(&many.other)), 0);
+  for (int i = 0; i < 100; i++)
+    CHECK_EQUAL(csched_target_submit(csched_serial_target(many.queue), job_of(&many.probes[i])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(many.loop), job_of(&many.other)), 0);
   end_many(&many, BATCH);
   begin_many(&many); // a queue's timers, a job
   due = csched_now() + MS;
-  for (int i = 0; i < 100; i++) CHECK_EQUAL(csched_serial_submit_at(many.queue, &many.probes[i].timer, due, 0), 0);
+  for (int i = 0; i < 100; i++)
+    CHECK_EQUAL(csched_target_submit_at(csched_serial_target(many.queue), &many.probes[i].timer, due, 0), 0);
   nap(2 * MS);
-  CHECK_EQUAL(csched_loop_submit(many.loop, job_of(&many.other)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(many.loop), job_of(&many.other)), 0);
   end_many(&many, BATCH);
   return kernel_result();
 }
@@ -266,7 +276,7 @@ typedef struct inside {
 static void submit_late(probe *probe) {
   inside *test = probe->context;
   struct probe *late = &test->late[probe->id];
-  CHECK_EQUAL(csched_loop_submit_at(test->loop, &late->timer, test->deadline), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(test->loop), &late->timer, test->deadline, 0), 0);
 }
 static void note_late(probe *probe) { journal_add(&((inside *)probe->context)->journal, probe->id); }
 
@@ -279,7 +289,7 @@ ctest_failure ctest_timer_late_inside(void) {
     probe_init(&test.first[i], submit_late, &test);
     probe_init(&test.late[i], note_late, &test);
     test.first[i].id = test.late[i].id = i;
-    CHECK_EQUAL(csched_loop_submit_at(test.loop, &test.first[i].timer, test.deadline), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(test.loop), &test.first[i].timer, test.deadline, 0), 0);
   }
   nap(2 * MS);
   while (csched_loop_run_ready(test.loop, SIZE_MAX) > 0) {}

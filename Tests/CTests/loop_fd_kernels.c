@@ -274,7 +274,7 @@ static void run_until_both(ear *it) {
   if (it->removes->calls == 0) CHECK(csched_loop_run_once(it->loop, CSCHED_FOREVER));
   CHECK_EQUAL(it->removes->calls, 1);
 }
-static void stop_loop(ear *it) { csched_loop_stop(it->loop); }
+static void stop_loop(ear *it) { csched_loop_end_run(it->loop); }
 
 ctest_failure ctest_fd_nested(void) {
   KERNEL();
@@ -292,9 +292,9 @@ ctest_failure ctest_fd_nested(void) {
   a.body = b.body = stop_loop; // what is found when a run is stopped waits for the next one
   say(a.other);
   say(b.other);
-  CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_ENDED);
   CHECK_EQUAL(a.calls + b.calls, 3);
-  CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_ENDED);
   CHECK_EQUAL(a.calls + b.calls, 4);
   ear_close(&a);
   ear_close(&b);

@@ -48,7 +48,7 @@ static void remove_ticker(probe *probe) {
 static uint32_t run_on(csched_thread *thread, void (*body)(probe *), void *context) {
   probe probe;
   probe_init(&probe, body, context);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
   CHECK_SOON(atomic_load(&probe.releases) == 1);
   return probe.thread;
 }
@@ -128,11 +128,11 @@ typedef struct greed {
 
 static void job_again(probe *probe) {
   greed *greed = probe->context;
-  CHECK_EQUAL(csched_loop_submit(greed->loop, job_of(probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(greed->loop), job_of(probe)), 0);
 }
 static void timer_again(probe *probe) {
   greed *greed = probe->context;
-  CHECK_EQUAL(csched_loop_submit_at(greed->loop, &probe->timer, csched_now() + 1), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(greed->loop), &probe->timer, csched_now() + 1, 0), 0);
 }
 
 // Each wants the whole processor: alone, or with each of the others. By what the thread itself had of it.
@@ -146,8 +146,9 @@ ctest_failure ctest_fd_fair(int milliseconds) {
     ticker_open(&greed.always, count_only);
     tick(&greed.always);
     CHECK_EQUAL(csched_loop_add_fd(greed.loop, &greed.always.source), 0);
-    if (who & 1) CHECK_EQUAL(csched_loop_submit(greed.loop, job_of(&greed.job)), 0);
-    if (who & 2) CHECK_EQUAL(csched_loop_submit_at(greed.loop, &greed.timer.timer, csched_now() + 1), 0);
+    if (who & 1) CHECK_EQUAL(csched_target_submit(csched_loop_target(greed.loop), job_of(&greed.job)), 0);
+    if (who & 2)
+      CHECK_EQUAL(csched_target_submit_at(csched_loop_target(greed.loop), &greed.timer.timer, csched_now() + 1, 0), 0);
     int64_t before = ctest_thread_processor_time(ctest_thread_id());
     while (ctest_thread_processor_time(ctest_thread_id()) - before < (int64_t)((csched_time)milliseconds * MS))
       csched_loop_run_until(greed.loop, csched_now() + 10 * MS);
@@ -171,8 +172,8 @@ ctest_failure ctest_fd_idle(int milliseconds) {
   probe_init(&never, NULL, NULL);
   probe_init(&soon, NULL, NULL);
   uint32_t id = run_on(thread, add_ticker, &ticker);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &never.timer, csched_now() + 3600000 * MS), 0);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &soon.timer, csched_now() + 2 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &never.timer, csched_now() + 3600000 * MS, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &soon.timer, csched_now() + 2 * MS, 0), 0);
   CHECK_SOON(atomic_load(&soon.releases) == 1);
   tick(&ticker);
   CHECK_SOON(atomic_load(&ticker.told) == 1);
@@ -194,7 +195,7 @@ ctest_failure ctest_fd_wakes(int rounds, uint64_t seed) {
   ticker_open(&ticker, count_and_read);
   probe first;
   probe_init(&first, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&first)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&first)), 0);
   run_on(thread, add_ticker, &ticker);
   for (int i = 0; i < rounds; i++) { // now a job, now a byte, now both; at any moment of its falling asleep
     uint64_t what = 1 + chance_below(&seed, 3);
@@ -202,7 +203,7 @@ ctest_failure ctest_fd_wakes(int rounds, uint64_t seed) {
     probe probe;
     probe_init(&probe, NULL, NULL);
     if (what & 1) tick(&ticker);
-    if (what & 2) CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    if (what & 2) CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
     WAIT_WHILE((what & 1) && atomic_load(&ticker.told) == told);
     WAIT_WHILE((what & 2) && atomic_load(&probe.releases) == 0);
     burn(chance_below(&seed, 20 * US));
@@ -225,7 +226,7 @@ ctest_failure ctest_fd_timers(int timers, uint64_t seed) {
   for (int i = 0; i < timers; i++) {
     probe_init(&probes[i], check_not_early, &deadlines[i]);
     deadlines[i] = csched_now() + chance_below(&seed, 5 * MS);
-    CHECK_EQUAL(csched_thread_submit_at(thread, &probes[i].timer, deadlines[i]), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probes[i].timer, deadlines[i], 0), 0);
     if (chance_below(&seed, 4) == 0) tick(&ticker);
     nap(chance_below(&seed, 100 * US));
   }

@@ -68,7 +68,7 @@ ctest_failure ctest_loop_free(void) {
       CHECK_PROBE(&later, 0, 1);
     }
     CHECK_EQUAL(csched_serial_sync(place.queue, look_in_sync, &place), 0);
-    CHECK(csched_loop_fd(loop) >= 0); // and in a host
+    CHECK(fd_of(loop) >= 0); // and in a host
   }
   csched_loop_close(loop, CSCHED_STOP_RUN);
   CHECK(!csched_loop_is_free_(loop));
@@ -87,16 +87,16 @@ ctest_failure ctest_loop_free_cancelled(void) {
     probe_init(&probes[i], note, &journal);
     probes[i].id = i;
   }
-  for (int i = 0; i < 2; i++) CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[i])), 0);
+  for (int i = 0; i < 2; i++) CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[i])), 0);
   for (int i = 0; i < 2; i++) csched_job_cancel(job_of(&probes[i]));
   CHECK(csched_loop_is_free_(loop));
   for (int i = 0; i < 2; i++) CHECK_PROBE(&probes[i], 0, 1); // and they are released
   csched_time due = csched_now() + 1 * MS;
-  CHECK_EQUAL(csched_loop_submit_at(loop, &probes[3].timer, due + 1), 0);
-  CHECK_EQUAL(csched_loop_submit_at(loop, &probes[2].timer, due), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[3].timer, due + 1, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[2].timer, due, 0), 0);
   nap(2 * MS);
   CHECK(!csched_loop_is_free_(loop));
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[4])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[4])), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 3);
   CHECK_JOURNAL(&journal, "2,3,4");
   csched_loop_destroy(loop);
@@ -119,11 +119,11 @@ ctest_failure ctest_loop_run_through(void) {
     probe_init(&probes[i], i == 6 ? nest : note, &journal);
     probes[i].id = i;
   }
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   CHECK(fd >= 0);
-  for (int i = 0; i < 4; i++) CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[i])), 0);
-  CHECK_EQUAL(csched_loop_submit_at(loop, &probes[4].timer, csched_now() + 1 * MS), 0);
-  CHECK_EQUAL(csched_loop_submit_at(loop, &probes[5].timer, csched_now() + 3600000 * MS), 0);
+  for (int i = 0; i < 4; i++) CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[i])), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[4].timer, csched_now() + 1 * MS, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[5].timer, csched_now() + 3600000 * MS, 0), 0);
   nap(2 * MS);
   CHECK(csched_loop_run_through_(loop, NULL, false)); // what is due, and no job
   CHECK_JOURNAL(&journal, "4");
@@ -135,12 +135,12 @@ ctest_failure ctest_loop_run_through(void) {
   CHECK(!csched_loop_run_through_(loop, job_of(&probes[3]), false)); // as far as where it was
   CHECK_JOURNAL(&journal, "4,0,1,2");
   CHECK_PROBE(&probes[3], 0, 1);
-  CHECK_EQUAL(csched_loop_submit_at(loop, &probes[6].timer, csched_now() + 1 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[6].timer, csched_now() + 1 * MS, 0), 0);
   nap(2 * MS);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[7])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[7])), 0);
   CHECK(!csched_loop_run_through_(loop, NULL, false));
   CHECK_JOURNAL(&journal, "4,0,1,2,6,7");
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[0])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[0])), 0);
   CHECK(csched_loop_run_through_(loop, NULL, true));
   CHECK(!is_readable(fd)); // a promise is enough
   CHECK(csched_loop_run_through_(loop, NULL, false));
@@ -180,7 +180,7 @@ ctest_failure ctest_loop_taken_over(void) {
   CHECK(csched_loop_is_on_thread(handover.loop));
   probe probe;
   probe_init(&probe, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(handover.loop, job_of(&probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(handover.loop), job_of(&probe)), 0);
   CHECK_EQUAL(csched_loop_run_ready(handover.loop, 9), 1);
   csched_loop_destroy(handover.loop);
   CHECK_PROBE(&probe, 1, 0);

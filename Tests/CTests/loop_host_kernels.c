@@ -26,16 +26,16 @@ static void await_readable(int fd) {
 static void submit_two(probe *probe) {
   struct probe *others = probe->context;
   csched_loop *loop = csched_loop_current();
-  for (int i = 0; i < 2; i++) CHECK_EQUAL(csched_loop_submit(loop, job_of(&others[i])), 0);
+  for (int i = 0; i < 2; i++) CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&others[i])), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1); // a run inside leaves the loop where it is
 }
 
 static void check_stop_and_close(csched_loop *loop, int fd) {
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
   CHECK(is_readable(fd));
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 0);
   CHECK(is_readable(fd)); // nobody has taken it
-  CHECK_EQUAL(csched_loop_run_until(loop, 0), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run_until(loop, 0), CSCHED_RUN_ENDED);
   csched_loop_run_ready(loop, 9);
   CHECK(!is_readable(fd));
   CHECK_EQUAL(csched_loop_run_until(loop, 0), CSCHED_RUN_TIMED_OUT);
@@ -52,33 +52,33 @@ ctest_failure ctest_host_readable(void) {
   csched_loop *loop = make_loop();
   probe probes[6];
   for (int i = 0; i < 6; i++) probe_init(&probes[i], i == 4 ? submit_two : NULL, probes);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[0])), 0);
-  int fd = csched_loop_fd(loop);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[0])), 0);
+  int fd = fd_of(loop);
   CHECK(fd >= 0);
-  CHECK_EQUAL(csched_loop_fd(loop), fd);
+  CHECK_EQUAL(fd_of(loop), fd);
   CHECK(is_readable(fd)); // what was there before
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
-  for (int i = 0; i < 3; i++) CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[i])), 0);
+  for (int i = 0; i < 3; i++) CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[i])), 0);
   CHECK(is_readable(fd));
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 2);
   CHECK(is_readable(fd)); // work is left
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 1);
   CHECK(!is_readable(fd));
   csched_time deadline = csched_now() + 5 * MS;
-  CHECK_EQUAL(csched_loop_submit_at(loop, &probes[3].timer, deadline), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[3].timer, deadline, 0), 0);
   CHECK(is_readable(fd)); // an earlier timer: the loop is to set its alarm
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 0);
   await_readable(fd);
   CHECK(csched_now() >= deadline);
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[4])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[4])), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
   CHECK(is_readable(fd)); // one of the two that it submitted is left
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probes[5])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[5])), 0);
   CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // its own runs stay possible
   csched_loop_run_ready(loop, 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 0);
@@ -98,7 +98,7 @@ static void read_byte(csched_fd_source *source, unsigned events) {
 ctest_failure ctest_host_of_sources(void) {
   KERNEL();
   csched_loop *loop = make_loop();
-  int fd = csched_loop_fd(loop), ends[2], told = 0;
+  int fd = fd_of(loop), ends[2], told = 0;
   if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0) abort();
   csched_fd_source source;
   csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, read_byte, &told);
@@ -149,7 +149,7 @@ static void submit_all(int submitter, void *context) {
   uint64_t seed = many->seed + (uint64_t)submitter;
   for (int i = 0; i < many->jobs; i++) {
     probe *probe = &many->probes[submitter * many->jobs + i];
-    CHECK_EQUAL(csched_loop_submit(many->loop, job_of(probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_loop_target(many->loop), job_of(probe)), 0);
     if (chance_below(&seed, 8) == 0) burn(chance_below(&seed, 10 * US));
     if (chance_below(&seed, 4) == 0) // until it has run: the host falls asleep, and one wake lost is a hang
       WAIT_WHILE(atomic_load(&probe->releases) == 0);
@@ -159,7 +159,7 @@ static void submit_all(int submitter, void *context) {
 ctest_failure ctest_host_misses_nothing(int submitters, int jobs, uint64_t seed) {
   KERNEL();
   many many = {.loop = make_loop(), .jobs = jobs, .seed = seed};
-  int total = submitters * jobs, fd = csched_loop_fd(many.loop);
+  int total = submitters * jobs, fd = fd_of(many.loop);
   many.probes = calloc((size_t)total, sizeof *many.probes);
   for (int i = 0; i < total; i++) {
     probe_init(&many.probes[i], check_order, &many);
@@ -202,7 +202,9 @@ static void submit_timers(int index, void *context) {
   (void)index;
   for (int i = 0; i < clocks->count; i++) {
     clocks->deadlines[i] = csched_now() + chance_below(&clocks->seed, 5 * MS);
-    CHECK_EQUAL(csched_loop_submit_at(clocks->loop, &clocks->probes[i].timer, clocks->deadlines[i]), 0);
+    CHECK_EQUAL(
+        csched_target_submit_at(csched_loop_target(clocks->loop), &clocks->probes[i].timer, clocks->deadlines[i], 0),
+        0);
     if (i % 3 == 0) nap(chance_below(&clocks->seed, 200 * US));
   }
 }
@@ -216,7 +218,7 @@ ctest_failure ctest_host_timers(int timers, uint64_t seed) {
     probe_init(&clocks.probes[i], check_deadline, &clocks);
     clocks.probes[i].id = i;
   }
-  int fd = csched_loop_fd(clocks.loop);
+  int fd = fd_of(clocks.loop);
   crew crew;
   crew_start(&crew, 1, submit_timers, &clocks);
   while (atomic_load(&clocks.ran) < timers) {
@@ -244,13 +246,13 @@ static void host_until_stopped(int index, void *context) {
   (void)index;
   csched_loop *loop = make_loop();
   sleeper->loop = loop;
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   atomic_store(&sleeper->thread, ctest_thread_id());
   do {
     await_readable(fd);
     csched_loop_run_ready(loop, SIZE_MAX);
     atomic_fetch_add(&sleeper->rounds, 1);
-  } while (csched_loop_run_until(loop, 0) != CSCHED_RUN_STOPPED);
+  } while (csched_loop_run_until(loop, 0) != CSCHED_RUN_ENDED);
   csched_loop_destroy(loop);
 }
 
@@ -263,8 +265,8 @@ ctest_failure ctest_host_idle(int milliseconds) {
   probe job, timer;
   probe_init(&job, NULL, NULL);
   probe_init(&timer, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(sleeper.loop, job_of(&job)), 0);
-  CHECK_EQUAL(csched_loop_submit_at(sleeper.loop, &timer.timer, csched_now() + 2 * MS), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(sleeper.loop), job_of(&job)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(sleeper.loop), &timer.timer, csched_now() + 2 * MS, 0), 0);
   CHECK_SOON(atomic_load(&job.releases) == 1 && atomic_load(&timer.releases) == 1);
   nap(20 * MS);
   uint32_t id = atomic_load(&sleeper.thread);
@@ -275,7 +277,7 @@ ctest_failure ctest_host_idle(int milliseconds) {
   CHECK_EQUAL(ctest_thread_switches(id) - switches, 0);
   CHECK_EQUAL(ctest_thread_processor_time(id) - time, 0);
   CHECK_EQUAL(atomic_load(&sleeper.rounds), rounds);
-  csched_loop_stop(sleeper.loop);
+  csched_loop_end_run(sleeper.loop);
   crew_join(&crew);
   return kernel_result();
 }
@@ -293,17 +295,18 @@ ctest_failure ctest_host_without_descriptors(void) {
     limit.rlim_cur = (rlim_t)(first + room);
     close(first);
     setrlimit(RLIMIT_NOFILE, &limit);
-    int fd = csched_loop_fd(loop);
+    int fd = -1, error = csched_loop_fd(loop, &fd);
     setrlimit(RLIMIT_NOFILE, &before);
-    CHECK_EQUAL(fd, -EMFILE);
+    CHECK_EQUAL(error, EMFILE);
+    CHECK_EQUAL(fd, -1);
     CHECK_EQUAL(dup(0), first); // nothing is left behind
   }
   close(first);
   probe probe;
   probe_init(&probe, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probe)), 0);
   CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // and the loop is what it was
-  CHECK(csched_loop_fd(loop) >= 0);
+  CHECK(fd_of(loop) >= 0);
   csched_loop_destroy(loop);
   return kernel_result();
 }

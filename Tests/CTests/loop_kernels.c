@@ -24,7 +24,7 @@ typedef struct nesting {
 static void stop_run(probe *probe) {
   nesting *test = probe->context;
   journal_add(&test->journal, probe->id);
-  csched_loop_stop(test->loop);
+  csched_loop_end_run(test->loop);
 }
 
 static void jot(probe *probe) {
@@ -34,20 +34,20 @@ static void jot(probe *probe) {
 
 static void post(nesting *test, int id, void (*body)(probe *)) {
   prepare(&test->probes[id], id, body, test);
-  CHECK_EQUAL(csched_loop_submit(test->loop, job_of(&test->probes[id])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(test->loop), job_of(&test->probes[id])), 0);
 }
 
 ctest_failure ctest_loop_stop_before_run(void) {
   KERNEL();
   nesting test = {.loop = make_loop()};
   post(&test, 1, jot);
-  csched_loop_stop(test.loop);
-  csched_loop_stop(test.loop); // twice is once
-  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_STOPPED);
+  csched_loop_end_run(test.loop);
+  csched_loop_end_run(test.loop); // twice is once
+  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_ENDED);
   CHECK_EQUAL(atomic_load(&test.journal.count), 0);
   post(&test, 2, stop_run);
   post(&test, 3, jot);
-  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_STOPPED); // the earlier stop is used up
+  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_ENDED); // the earlier stop is used up
   CHECK_JOURNAL(&test.journal, "1,2");
   csched_loop_destroy(test.loop);
   CHECK_PROBE(&test.probes[3], 0, 1);
@@ -57,7 +57,7 @@ ctest_failure ctest_loop_stop_before_run(void) {
 static void run_inside(probe *probe) {
   nesting *test = probe->context;
   journal_add(&test->journal, probe->id);
-  CHECK_EQUAL(csched_loop_run(test->loop), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run(test->loop), CSCHED_RUN_ENDED);
   journal_add(&test->journal, 10 * probe->id);
 }
 
@@ -70,7 +70,7 @@ ctest_failure ctest_loop_stop_innermost(void) {
   post(&test, 4, stop_run);
   post(&test, 5, jot);
   post(&test, 6, stop_run);
-  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run(test.loop), CSCHED_RUN_ENDED);
   CHECK_JOURNAL(&test.journal, "1,2,3,20,4,10,5,6");
   csched_loop_destroy(test.loop);
   return kernel_result();
@@ -79,19 +79,19 @@ ctest_failure ctest_loop_stop_innermost(void) {
 static void stop_outer(probe *probe) {
   nesting *test = probe->context;
   journal_add(&test->journal, probe->id);
-  csched_activation_stop(&test->outer);
+  csched_activation_end_run(&test->outer);
 }
 
 static void stop_inner(probe *probe) {
   nesting *test = probe->context;
   journal_add(&test->journal, probe->id);
-  csched_activation_stop(&test->inner);
+  csched_activation_end_run(&test->inner);
 }
 
 static void run_inner(probe *probe) {
   nesting *test = probe->context;
   journal_add(&test->journal, probe->id);
-  CHECK_EQUAL(csched_loop_run_activation(test->loop, &test->inner, CSCHED_FOREVER), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run_activation(test->loop, &test->inner, CSCHED_FOREVER), CSCHED_RUN_ENDED);
   journal_add(&test->journal, 10 * probe->id);
 }
 
@@ -105,14 +105,14 @@ ctest_failure ctest_loop_activations(void) {
   post(&test, 3, jot);
   post(&test, 4, stop_inner);
   post(&test, 5, jot); // after the end of both
-  CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.outer, CSCHED_FOREVER), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.outer, CSCHED_FOREVER), CSCHED_RUN_ENDED);
   CHECK_JOURNAL(&test.journal, "1,2,3,4,10");
-  csched_activation_stop(&test.outer); // late: ends nothing
+  csched_activation_end_run(&test.outer); // late: ends nothing
   CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 5 * MS), CSCHED_RUN_TIMED_OUT);
   CHECK_JOURNAL(&test.journal, "1,2,3,4,10,5");
   csched_activation_init(&test.inner, test.loop);
-  csched_activation_stop(&test.inner); // before it begins: ends at once
-  CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.inner, CSCHED_FOREVER), CSCHED_RUN_STOPPED);
+  csched_activation_end_run(&test.inner); // before it begins: ends at once
+  CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.inner, CSCHED_FOREVER), CSCHED_RUN_ENDED);
   csched_activation_init(&test.inner, test.loop);
   csched_time deadline = csched_now() + 2 * MS;
   CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.inner, deadline), CSCHED_RUN_TIMED_OUT);
@@ -135,7 +135,7 @@ static void stop_from_outside(int index, void *context) {
   for (int i = 1; i <= stopping->rounds; i++) {
     WAIT_WHILE(atomic_load(&stopping->round) < i);
     burn(chance_below(&seed, 20 * US));
-    csched_activation_stop(&stopping->test->outer); // the run ends, however deep it sleeps
+    csched_activation_end_run(&stopping->test->outer); // the run ends, however deep it sleeps
     atomic_store(&stopping->stopped, i);
   }
 }
@@ -149,7 +149,7 @@ ctest_failure ctest_loop_activation_stop_races(int rounds, uint64_t seed) {
   for (int i = 1; i <= rounds; i++) {
     csched_activation_init(&test.outer, test.loop);
     atomic_store(&stopping.round, i);
-    CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.outer, CSCHED_FOREVER), CSCHED_RUN_STOPPED);
+    CHECK_EQUAL(csched_loop_run_activation(test.loop, &test.outer, CSCHED_FOREVER), CSCHED_RUN_ENDED);
     WAIT_WHILE(atomic_load(&stopping.stopped) < i); // the activation stays valid during the call
   }
   crew_join(&crew);
@@ -170,7 +170,7 @@ ctest_failure ctest_loop_run_until(void) {
   CHECK_JOURNAL(&test.journal, "1,2");
   CHECK_EQUAL(csched_loop_run_until(test.loop, 0), CSCHED_RUN_TIMED_OUT);
   post(&test, 3, stop_run);
-  CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 60000 * MS), CSCHED_RUN_STOPPED);
+  CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 60000 * MS), CSCHED_RUN_ENDED);
   csched_loop_close(test.loop, CSCHED_STOP_RUN);
   CHECK_EQUAL(csched_loop_run_until(test.loop, CSCHED_FOREVER), CSCHED_RUN_CLOSED);
   csched_loop_destroy(test.loop);
@@ -191,7 +191,7 @@ ctest_failure ctest_loop_run_once(void) {
   CHECK_JOURNAL(&test.journal, "1,2");
   prepare(&test.probes[3], 3, jot, &test);
   deadline = csched_now() + 5 * MS;
-  CHECK_EQUAL(csched_loop_submit_at(test.loop, &test.probes[3].timer, deadline), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(test.loop), &test.probes[3].timer, deadline, 0), 0);
   CHECK(csched_loop_run_once(test.loop, CSCHED_FOREVER)); // waits for a delayed one, too
   CHECK(csched_now() >= deadline);
   CHECK_JOURNAL(&test.journal, "1,2,3");
@@ -202,7 +202,7 @@ ctest_failure ctest_loop_run_once(void) {
 ctest_failure ctest_loop_run_once_with_stop_pending(void) {
   KERNEL();
   csched_loop *loop = make_loop();
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
   int64_t before = ctest_thread_processor_time(ctest_thread_id());
   csched_loop_run_once(loop, csched_now() + 100 * MS);
   CHECK(ctest_thread_processor_time(ctest_thread_id()) - before <
@@ -214,7 +214,7 @@ ctest_failure ctest_loop_run_once_with_stop_pending(void) {
 static void post_again(probe *probe) {
   nesting *test = probe->context;
   journal_add(&test->journal, probe->id);
-  CHECK_EQUAL(csched_loop_submit(test->loop, job_of(probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(test->loop), job_of(probe)), 0);
 }
 
 ctest_failure ctest_loop_run_ready(void) {

@@ -20,7 +20,8 @@ static void come_in_order(probe *probe) {
 static void submit_in_order(int index, void *context) {
   ordered *test = context;
   for (int i = 0; i < test->jobs; i++) {
-    CHECK_EQUAL(csched_thread_submit(test->thread, job_of(&test->probes[index * test->jobs + i])), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(test->thread), job_of(&test->probes[index * test->jobs + i])),
+                0);
     if (i % 100 == 0) nap(100 * US); // let it sleep now and then
   }
 }
@@ -52,7 +53,7 @@ ctest_failure ctest_loop_wakes(int rounds, uint64_t seed) {
     probe probe;
     probe_init(&probe, NULL, NULL);
     burn(chance_below(&seed, 30 * US)); // it spins, parks or sleeps by now
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
     WAIT_WHILE(atomic_load(&probe.releases) == 0); // hangs if the wake is lost
   }
   stop_and_join(thread, CSCHED_STOP_RUN);
@@ -65,8 +66,8 @@ ctest_failure ctest_loop_idle(int milliseconds) {
   probe first, never;
   probe_init(&first, NULL, NULL);
   probe_init(&never, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&first)), 0);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &never.timer, CSCHED_FOREVER), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&first)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &never.timer, CSCHED_FOREVER, 0), 0);
   wait_until_run(thread);
   nap(20 * MS);
   int64_t switches = ctest_thread_switches(first.thread), time = ctest_thread_processor_time(first.thread);

@@ -126,9 +126,9 @@ static csched_time come_back(size_t workers, csched_time between, bool says_noth
   probe_init(&test.first, wait_for_second, &test);
   probe_init(&test.second, NULL, NULL);
   CHECK(ctest_forbid_threads(true));
-  CHECK_EQUAL(csched_pool_submit(test.pool, CSCHED_PRIORITY_DEFAULT, job_of(&test.first)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_pool_target(test.pool, CSCHED_PRIORITY_DEFAULT), job_of(&test.first)), 0);
   nap(between);
-  CHECK_EQUAL(csched_pool_submit(test.pool, CSCHED_PRIORITY_DEFAULT, job_of(&test.second)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_pool_target(test.pool, CSCHED_PRIORITY_DEFAULT), job_of(&test.second)), 0);
   nap(50 * MS);
   CHECK_EQUAL(atomic_load(&test.second.runs), 0);
   csched_time start = csched_now();

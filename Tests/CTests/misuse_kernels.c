@@ -15,7 +15,7 @@ void ctest_die_loop_destroy(int where) {
   switch (where) {
   case 0: // inside of its own job
     probe_init(&probe, destroy_loop, loop);
-    csched_loop_submit(loop, job_of(&probe));
+    csched_target_submit(csched_loop_target(loop), job_of(&probe));
     csched_loop_run_once(loop, 0);
     break;
   case 1: csched_loop_destroy(csched_thread_loop(start_thread("mine"))); break;
@@ -31,12 +31,8 @@ void ctest_die_priority(int where, int value) {
   csched_job *jobs[] = {job_of(&probe)};
   csched_priority priority = (csched_priority)value;
   if (csched_pool_create(&pool, NULL) != 0) abort();
-  switch (where) {
-  case 0: csched_pool_target(pool, priority); break;
-  case 1: csched_pool_submit(pool, priority, jobs[0]); break;
-  case 2: csched_pool_submit_at(pool, priority, &probe.timer, 0, 0); break;
-  default: csched_pool_submit_batch(pool, priority, jobs, 1);
-  }
+  if (where == 0) csched_pool_target(pool, priority);
+  else csched_pool_submit_batch(pool, priority, jobs, 1);
 }
 
 void ctest_die_policy(int where, int value) {
@@ -71,7 +67,7 @@ ctest_failure ctest_loop_destroyed_elsewhere(void) {
   for (int i = 0; i < 2; i++) {
     probe probe;
     probe_init(&probe, NULL, NULL);
-    CHECK_EQUAL(csched_loop_submit(loops[i], job_of(&probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_loop_target(loops[i]), job_of(&probe)), 0);
     csched_loop_destroy(loops[i]);
     CHECK_PROBE(&probe, 0, 1);
   }
@@ -89,7 +85,7 @@ static void begin_own(const csched_job_type *type) {
   static csched_job job;
   if (csched_loop_create(&own) != 0) abort();
   csched_job_init(&job, type, NULL);
-  csched_loop_submit(own, &job);
+  csched_target_submit(csched_loop_target(own), &job);
 }
 
 static void destroy_in_drop(void *type) {

@@ -94,7 +94,7 @@ static void push_and_notify(int index, void *context) {
     csched_push_result result = csched_mpsc_push(&test->queue, &test->items[index * test->jobs + i].job);
     CHECK(result != CSCHED_PUSH_CLOSED);
     owe(test, result == CSCHED_PUSHED_WAKE);
-    if (chance_below(&seed, 4) == 0) owe(test, csched_mpsc_poke(&test->queue));
+    if (chance_below(&seed, 4) == 0) owe(test, csched_mpsc_notify(&test->queue));
     if (chance_below(&seed, 8) == 0) burn(chance_below(&seed, 5 * US));
   }
   atomic_fetch_add(&test->done, 1);
@@ -156,7 +156,7 @@ static void write_and_notify(int index, void *context) {
     while (atomic_load(&test->seen) < round - 1) CSCHED_CPU_RELAX();
     for (uint64_t pauses = chance_below(&seed, 16); pauses > 0; pauses--) CSCHED_CPU_RELAX();
     csched_store_relaxed(&test->written, (uint32_t)round);
-    if (csched_mpsc_poke(&test->queue)) sem_post(&test->wake);
+    if (csched_mpsc_notify(&test->queue)) sem_post(&test->wake);
   }
 }
 
@@ -249,15 +249,15 @@ ctest_failure ctest_mpsc_states(void) {
   tally tally = {0};
   item *items = make_items(1, 4);
   csched_mpsc_init(&queue);
-  CHECK(!csched_mpsc_poke(&queue)); // awake: no wake is owed
+  CHECK(!csched_mpsc_notify(&queue)); // awake: no wake is owed
   CHECK(csched_mpsc_park(&queue));
   CHECK(csched_mpsc_is_empty(&queue)); // parked is empty
   CHECK(csched_mpsc_peek(&queue) == NULL);
   CHECK(csched_mpsc_unpark(&queue));
   CHECK(!csched_mpsc_unpark(&queue));
   CHECK(csched_mpsc_park(&queue));
-  CHECK(csched_mpsc_poke(&queue));
-  CHECK(!csched_mpsc_poke(&queue));
+  CHECK(csched_mpsc_notify(&queue));
+  CHECK(!csched_mpsc_notify(&queue));
   CHECK(!csched_mpsc_unpark(&queue));
   CHECK(csched_mpsc_park(&queue));
   CHECK_EQUAL(csched_mpsc_push(&queue, &items[0].job), CSCHED_PUSHED_WAKE);
@@ -275,7 +275,7 @@ ctest_failure ctest_mpsc_states(void) {
   CHECK(take_one(&queue, &tally) && take_one(&queue, &tally) && !take_one(&queue, &tally));
   CHECK(csched_mpsc_is_empty(&queue));
   CHECK(!csched_mpsc_park(&queue)); // closed: no sleep
-  CHECK(!csched_mpsc_poke(&queue));
+  CHECK(!csched_mpsc_notify(&queue));
   free(items);
   return kernel_result();
 }

@@ -26,7 +26,9 @@ ctest_failure ctest_pool_ends(void) {
       post(pool, (csched_priority)(i % 4), &queued[i]);
     }
     probe_init(&far, NULL, NULL);
-    CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &far.timer, csched_now() + 60000 * MS, 0), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &far.timer,
+                                        csched_now() + 60000 * MS, 0),
+                0);
     if (!from_inside) csched_pool_stop(pool, policy);
     if (!from_inside) csched_pool_stop(pool, policy);
     pool_gate_open(&gate);
@@ -35,10 +37,11 @@ ctest_failure ctest_pool_ends(void) {
     for (int i = 0; i < 10; i++) CHECK_PROBE(&queued[i], policy == CSCHED_STOP_RUN, policy == CSCHED_STOP_DROP);
     CHECK_PROBE(&far, 0, 1);
     probe_init(&refused, NULL, NULL);
-    CHECK_EQUAL(csched_pool_submit(pool, CSCHED_PRIORITY_LOW, job_of(&refused)), ECANCELED);
+    CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_LOW), job_of(&refused)), ECANCELED);
     CHECK_PROBE(&refused, 0, 1);
     probe_init(&refused, NULL, NULL);
-    CHECK_EQUAL(csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, &refused.timer, csched_now(), 0), ECANCELED);
+    CHECK_EQUAL(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_LOW), &refused.timer, csched_now(), 0),
+                ECANCELED);
     CHECK_PROBE(&refused, 0, 1);
     // A thread that has been joined may be in the system's list a moment longer, above all in an emulator's.
     CHECK_SOON(ctest_threads_named("ends-1") + ctest_threads_named("ends-0") == 0);
@@ -63,9 +66,10 @@ static void submit_or_stop(int index, void *context) {
   }
   for (int i = 0; i < 32; i++) {
     probe *each = &test->probes[index][i];
-    int result = i % 8 == 3 ? csched_pool_submit_at(test->pool, (csched_priority)(i % 4), &each->timer,
-                                                    csched_now() + 20 * US, 0)
-                            : csched_pool_submit(test->pool, (csched_priority)(i % 4), job_of(each));
+    int result = i % 8 == 3
+                     ? csched_target_submit_at(csched_pool_target(test->pool, (csched_priority)(i % 4)), &each->timer,
+                                               csched_now() + 20 * US, 0)
+                     : csched_target_submit(csched_pool_target(test->pool, (csched_priority)(i % 4)), job_of(each));
     if (result != 0) atomic_fetch_add(&test->refused, 1);
   }
 }
@@ -309,7 +313,9 @@ void ctest_exit_pool_without_threads(void) {
     post(pool, CSCHED_PRIORITY_DEFAULT, &probes[i]);
   }
   probe_init(&late, NULL, NULL); // the thread that keeps the time is there
-  if (csched_pool_submit_at(pool, CSCHED_PRIORITY_DEFAULT, &late.timer, csched_now() + MS, 0) != 0) _Exit(2);
+  if (csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), &late.timer, csched_now() + MS, 0) !=
+      0)
+    _Exit(2);
   CHECK_SOON(atomic_load(&late.releases) == 1);
   end_pool(pool, CSCHED_STOP_RUN);
   for (int i = 0; i < 100; i++) CHECK_PROBE(&probes[i], 1, 0);

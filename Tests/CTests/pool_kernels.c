@@ -13,7 +13,7 @@ void end_pool(csched_pool *pool, csched_stop_policy policy) {
 }
 
 void post(csched_pool *pool, csched_priority priority, probe *probe) {
-  CHECK_EQUAL(csched_pool_submit(pool, priority, job_of(probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_pool_target(pool, priority), job_of(probe)), 0);
 }
 
 static void stand(probe *probe) {
@@ -159,7 +159,8 @@ typedef struct flood {
 static void again(probe *probe) {
   flood *test = probe->context;
   atomic_fetch_add(&test->rounds, 1);
-  if (!atomic_load(&test->is_over)) csched_pool_submit(test->pool, CSCHED_PRIORITY_HIGH, job_of(probe));
+  if (!atomic_load(&test->is_over))
+    csched_target_submit(csched_pool_target(test->pool, CSCHED_PRIORITY_HIGH), job_of(probe));
 }
 
 static void note_rounds(probe *probe) {
@@ -221,9 +222,9 @@ ctest_failure ctest_pool_timers(int count, uint64_t seed) {
     probe_init(&probes[i], check_target, pool);
     probes[i].id = i;
     due[i] = csched_now() + chance_below(&seed, 30000) * US;
-    CHECK_EQUAL(
-        csched_pool_submit_at(pool, (csched_priority)(i % 4), &probes[i].timer, due[i], chance_below(&seed, 2) * MS),
-        0);
+    CHECK_EQUAL(csched_target_submit_at(csched_pool_target(pool, (csched_priority)(i % 4)), &probes[i].timer, due[i],
+                                        chance_below(&seed, 2) * MS),
+                0);
     if (i % 8 == 7) csched_timer_cancel(&probes[i].timer);
   }
   probe_init(&far, NULL, NULL);

@@ -88,7 +88,7 @@ static void take_turn(probe *probe) {
 static void submit_jobs(int index, void *context) {
   turn_check *check = context;
   for (int i = 0; i < check->jobs; i++)
-    csched_serial_submit(check->serial, job_of(&check->probes[index * check->jobs + i]));
+    csched_target_submit(csched_serial_target(check->serial), job_of(&check->probes[index * check->jobs + i]));
 }
 
 ctest_failure ctest_serial_order(int submitters, int jobs) {
@@ -124,7 +124,7 @@ ctest_failure ctest_serial_timers(int count) {
     for (int i = 0; i < count; i++) {
       probe_init(&check.probes[i], take_turn, &check);
       check.probes[i].id = i;
-      CHECK_EQUAL(csched_serial_submit_at(base.serial, &check.probes[i].timer, due, 0), 0);
+      CHECK_EQUAL(csched_target_submit_at(csched_serial_target(base.serial), &check.probes[i].timer, due, 0), 0);
     }
     CHECK_SOON(atomic_load(&check.probes[count - 1].releases) == 1);
     base_end(&base);
@@ -157,11 +157,11 @@ ctest_failure ctest_serial_fair(int jobs) {
   probe *probes = calloc((size_t)jobs, sizeof *probes), between;
   for (int i = 0; i < jobs; i++) {
     probe_init(&probes[i], count_long, NULL);
-    csched_serial_submit(base.serial, job_of(&probes[i]));
+    csched_target_submit(csched_serial_target(base.serial), job_of(&probes[i]));
   }
   int seen = -1;
   probe_init(&between, note_long_runs, &seen);
-  csched_thread_submit(base.pair.threads[0], job_of(&between)); // behind the queue's drain
+  csched_target_submit(csched_thread_target(base.pair.threads[0]), job_of(&between)); // behind the queue's drain
   gate_open(&gate);
   CHECK_SOON(atomic_load(&between.releases) == 1);
   CHECK(seen >= 0 && seen <= 64);
@@ -182,8 +182,8 @@ ctest_failure ctest_serial_suspend(int rounds) {
       for (int p = 0; p < 2; p++) probe_init(&probes[p], NULL, NULL);
       csched_serial_suspend(base.serial);
       csched_serial_suspend(base.serial);
-      csched_serial_submit(base.serial, job_of(&probes[0]));
-      csched_serial_submit(base.serial, job_of(&probes[1]));
+      csched_target_submit(csched_serial_target(base.serial), job_of(&probes[0]));
+      csched_target_submit(csched_serial_target(base.serial), job_of(&probes[1]));
       csched_serial_resume(base.serial);
       nap(50 * US);
       CHECK_EQUAL(atomic_load(&probes[0].runs), 0);
@@ -265,7 +265,7 @@ ctest_failure ctest_serial_entered(void) {
       CHECK(csched_target_current() == csched_serial_target(base.serial));
       CHECK(!csched_serial_try_enter(base.serial, &second)); // it is busy
       CHECK_EQUAL(csched_serial_sync(base.serial, note_thread, NULL), EDEADLK);
-      csched_serial_submit(base.serial, &job);
+      csched_target_submit(csched_serial_target(base.serial), &job);
       nap(MS);
       CHECK(!ran); // its turn has not come
       csched_serial_leave(base.serial, &inside);
@@ -327,7 +327,7 @@ ctest_failure ctest_serial_sync_deadlocks(void) {
       probe job;
       csched_serial_suspend(base.serial); // it cannot be served at once
       probe_init(&job, sync_from_job, base.serial);
-      csched_thread_submit(base.pair.threads[0], job_of(&job));
+      csched_target_submit(csched_thread_target(base.pair.threads[0]), job_of(&job));
       CHECK_SOON(atomic_load(&job.releases) == 1);
       CHECK_EQUAL(sync_result, EDEADLK); // on the thread that would have to serve it
       csched_serial_resume(base.serial);
@@ -348,14 +348,14 @@ ctest_failure ctest_serial_base_gone(int jobs) {
   probe *probes = calloc((size_t)jobs, sizeof *probes), late;
   for (int i = 0; i < jobs; i++) {
     probe_init(&probes[i], NULL, NULL);
-    CHECK_EQUAL(csched_serial_submit(base.serial, job_of(&probes[i])), 0);
+    CHECK_EQUAL(csched_target_submit(csched_serial_target(base.serial), job_of(&probes[i])), 0);
   }
   csched_thread_stop(base.pair.threads[0], CSCHED_STOP_DROP);
   gate_open(&gate);
   CHECK_EQUAL(csched_thread_join(base.pair.threads[0]), 0);
   for (int i = 0; i < jobs; i++) CHECK_PROBE(&probes[i], 0, 1);
   probe_init(&late, NULL, NULL);
-  CHECK_EQUAL(csched_serial_submit(base.serial, job_of(&late)), ECANCELED);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(base.serial), job_of(&late)), ECANCELED);
   CHECK_PROBE(&late, 0, 1);
   CHECK_EQUAL(csched_serial_sync(base.serial, nothing, NULL), ECANCELED);
   base_end(&base);
@@ -374,7 +374,7 @@ ctest_failure ctest_serial_let_go(int rounds) {
     if (i % 2 == 0) csched_serial_suspend(serial);
     for (int p = 0; p < 3; p++) {
       probe_init(&probes[p], NULL, NULL);
-      csched_serial_submit(serial, job_of(&probes[p]));
+      csched_target_submit(csched_serial_target(serial), job_of(&probes[p]));
     }
     csched_serial_destroy(serial);
     for (int p = 0; p < 3; p++) CHECK_SOON(atomic_load(&probes[p].releases) == 1);

@@ -61,9 +61,10 @@ ctest_failure ctest_shutdown(csched_stop_policy policy) {
   probe_init(&late, NULL, NULL);
   probe_init(&refused, NULL, NULL);
   probe_init(&next, NULL, NULL);
-  bool was_open = csched_loop_submit(csched_main_loop(), job_of(&queued)) == 0;
-  csched_loop_submit_at(csched_main_loop(), &late.timer, csched_time_after(csched_now(), 60000 * MS));
-  if (is_main && was_open) csched_loop_fd(csched_main_loop()); // which has descriptors to close
+  bool was_open = csched_target_submit(csched_loop_target(csched_main_loop()), job_of(&queued)) == 0;
+  csched_target_submit_at(csched_loop_target(csched_main_loop()), &late.timer,
+                          csched_time_after(csched_now(), 60000 * MS), 0);
+  if (is_main && was_open) fd_of(csched_main_loop()); // which has descriptors to close
   use_trampoline();
 
   csched_shutdown(policy);
@@ -71,7 +72,7 @@ ctest_failure ctest_shutdown(csched_stop_policy policy) {
   bool has_run = was_open && policy == CSCHED_STOP_RUN;
   if (is_main) CHECK_PROBE(&queued, has_run, !has_run);
   if (is_main) CHECK_PROBE(&late, 0, 1);
-  CHECK_EQUAL(csched_loop_submit(csched_main_loop(), job_of(&refused)), ECANCELED);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(csched_main_loop()), job_of(&refused)), ECANCELED);
   CHECK_PROBE(&refused, 0, 1);
   if (is_main) CHECK_EQUAL(csched_loop_run(csched_main_loop()), CSCHED_RUN_CLOSED);
 
@@ -115,8 +116,8 @@ void ctest_die_shutdown(int where) {
   csched_pool *pool;
   switch (where) {
   case 0: csched_trampoline_run(&job); break;
-  case 1: csched_thread_submit(start_thread("ends"), &job); break;
-  default: csched_pool_create(&pool, NULL); csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, &job);
+  case 1: csched_target_submit(csched_thread_target(start_thread("ends")), &job); break;
+  default: csched_pool_create(&pool, NULL); csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &job);
   }
   nap(10000 * MS);
 }

@@ -56,7 +56,7 @@ static void use_loop(csched_loop *loop) {
   probe later;
   probe_init(&later, NULL, NULL);
   csched_time until = csched_now() + 300 * US;
-  CHECK_EQUAL(csched_loop_submit_at(loop, &later.timer, csched_now() + 500 * US), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &later.timer, csched_now() + 500 * US, 0), 0);
   csched_run_result result = csched_loop_run_until(loop, until);
   CHECK_EQUAL(result, CSCHED_RUN_TIMED_OUT);
   CHECK(csched_now() >= until);
@@ -74,11 +74,12 @@ static void use_others(storm *storm) {
   probe_init(&on_queue, NULL, NULL);
   probe_init(&later, NULL, NULL);
   post(storm->pool, CSCHED_PRIORITY_DEFAULT, &on_pool);
-  CHECK_EQUAL(csched_serial_submit(storm->queue, job_of(&on_queue)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(storm->queue), job_of(&on_queue)), 0);
   CHECK_EQUAL(csched_serial_sync(storm->queue, count_one, &count), 0);
   CHECK_EQUAL(count, 1);
   CHECK_PROBE(&on_queue, 1, 0);
-  CHECK_EQUAL(csched_thread_submit_at(storm->thread, &later.timer, csched_now() + 200 * US), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(storm->thread), &later.timer, csched_now() + 200 * US, 0),
+              0);
   csched_thread *thread = start_thread("joined");
   stop_and_join(thread, CSCHED_STOP_RUN);
   CHECK_SOON(atomic_load(&on_pool.releases) == 1 && atomic_load(&later.releases) == 1);
@@ -123,7 +124,7 @@ ctest_failure ctest_signal_storm(int rounds) {
   CHECK_EQUAL(csched_serial_create(&storm.queue, csched_pool_target(storm.pool, CSCHED_PRIORITY_DEFAULT)), 0);
   probe on_thread, workers[2];
   probe_init(&on_thread, make_victim, &storm);
-  CHECK_EQUAL(csched_thread_submit(storm.thread, job_of(&on_thread)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(storm.thread), job_of(&on_thread)), 0);
   for (int i = 0; i < 2; i++) {
     probe_init(&workers[i], be_victim_and_nap, &storm);
     post(storm.pool, CSCHED_PRIORITY_DEFAULT, &workers[i]);

@@ -41,9 +41,13 @@ static void wait_for_end(void (*submit)(void *), void *context) {
   CHECK_PROBE(&ending, 1, 0);
 }
 
-static void submit_to_thread(void *thread) { CHECK_EQUAL(csched_thread_submit(thread, job_of(&ending)), 0); }
+static void submit_to_thread(void *thread) {
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&ending)), 0);
+}
 static void submit_to_pool(void *pool) { post(pool, CSCHED_PRIORITY_DEFAULT, &ending); }
-static void submit_to_queue(void *queue) { CHECK_EQUAL(csched_serial_submit(queue, job_of(&ending)), 0); }
+static void submit_to_queue(void *queue) {
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&ending)), 0);
+}
 
 ctest_failure ctest_end_waited_for(int rounds) {
   KERNEL();
@@ -98,7 +102,7 @@ ctest_failure ctest_end_nested(void) {
   tell_init(1, run_inner);
   tell_init(2, run_innermost);
   tell_init(3, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&told[1])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&told[1])), 0);
   CHECK_EQUAL(csched_thread_join(thread), 0);
   csched_thread_destroy(thread);
   CHECK_JOURNAL(&order, "2,1,-3,3");
@@ -141,22 +145,22 @@ static csched_loop *loop;
 
 static void exit_on_loop(void) {
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&ending)), 0);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&next)), 0);
-  CHECK_EQUAL(csched_loop_submit_at(loop, &last.timer, csched_now() + 60000 * MS), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&ending)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &last.timer, csched_now() + 60000 * MS, 0), 0);
   csched_loop_run(loop);
 }
 
 static void run_nested(probe *probe) {
   if (probe->context == NULL) exit_thread(probe);
   probe_init(&last, run_nested, NULL);
-  csched_loop_submit(loop, job_of(&last));
+  csched_target_submit(csched_loop_target(loop), job_of(&last));
   csched_loop_run(loop);
 }
 
 static void exit_on_nested_loop(void) {
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&ending)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&ending)), 0);
   csched_loop_run(loop);
 }
 
@@ -174,7 +178,7 @@ ctest_failure ctest_end_on_loop(void) {
   CHECK_PROBE(&next, 0, 1); // nobody is left to run it
   CHECK_PROBE(&last, 0, 1);
   probe_init(&next, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&next)), ECANCELED);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&next)), ECANCELED);
   CHECK_PROBE(&next, 0, 1);
   csched_loop_destroy(loop);
   probe_init(&ending, run_nested, &ending);
@@ -194,8 +198,8 @@ static void goes_on(csched_serial *queue) {
   init_all(&ending, 1, exit_thread);
   probe_init(&next, NULL, NULL);
   csched_serial_suspend(queue);
-  CHECK_EQUAL(csched_serial_submit(queue, job_of(&ending)), 0);
-  CHECK_EQUAL(csched_serial_submit(queue, job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&ending)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&next)), 0);
   csched_serial_resume(queue);
   CHECK_SOON(atomic_load(&next.releases) == 1);
   CHECK_PROBE(&ending, 1, 0);
@@ -214,7 +218,7 @@ static void goes_on_after_sync(csched_serial *queue) {
   on_bare_thread(exit_in_sync);
   probe_init(&next, NULL, NULL);
   CHECK_EQUAL(csched_serial_sync(queue, do_nothing, NULL), 0);
-  CHECK_EQUAL(csched_serial_submit(queue, job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&next)), 0);
   CHECK_SOON(atomic_load(&next.releases) == 1);
   CHECK_PROBE(&next, 1, 0);
 }
@@ -250,8 +254,8 @@ ctest_failure ctest_end_queue_goes_on(int rounds) {
   init_all(&ending, 1, exit_thread);
   probe_init(&next, NULL, NULL);
   csched_serial_suspend(queue);
-  CHECK_EQUAL(csched_serial_submit(queue, job_of(&ending)), 0);
-  CHECK_EQUAL(csched_serial_submit(queue, job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&ending)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&next)), 0);
   csched_serial_resume(queue);
   CHECK_EQUAL(csched_thread_join(thread), 0);
   CHECK_PROBE(&ending, 1, 0);
@@ -295,7 +299,7 @@ static void go_deeper(probe *probe) {
   int level = (int)(probe - levels);
   csched_fork fork;
   if (atomic_load(&probe->runs) > 1) return; // submitted again
-  if (level == 3 || level == 30) csched_loop_submit(loop, job_of(probe));
+  if (level == 3 || level == 30) csched_target_submit(csched_loop_target(loop), job_of(probe));
   if (level == LEVELS - 1)
     for (int i = 0; i < LEVELS; i++)
       if (i != 3 && i != 30) csched_job_cancel_and_wait(job_of(&levels[i])); // does not wait: it is inside
@@ -308,7 +312,7 @@ ctest_failure ctest_job_many_levels(void) {
   KERNEL();
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   for (int i = 0; i < LEVELS; i++) probe_init(&levels[i], go_deeper, NULL);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&levels[0])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&levels[0])), 0);
   while (csched_loop_run_ready(loop, 8) > 0) {}
   for (int i = 0; i < LEVELS; i++) CHECK_PROBE(&levels[i], i == 3 || i == 30 ? 2 : 1, 0);
   csched_loop_destroy(loop);

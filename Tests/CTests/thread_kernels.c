@@ -13,7 +13,7 @@ ctest_failure ctest_thread_ready(int rounds) {
     CHECK(!csched_thread_is_current(thread));
     probe probe;
     probe_init(&probe, NULL, NULL);
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
     wait_until_run(thread);
     CHECK_PROBE(&probe, 1, 0);
     CHECK(probe.thread != ctest_thread_id());
@@ -34,7 +34,7 @@ ctest_failure ctest_thread_named(const char *name, const char *shown) {
   csched_thread *thread = start_thread(name);
   probe probe;
   probe_init(&probe, read_name, found);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
   stop_and_join(thread, CSCHED_STOP_RUN);
   if (strcmp(found, shown != NULL ? shown : inherited) != 0) kernel_fail(HERE, found);
   return kernel_result();
@@ -60,7 +60,7 @@ ctest_failure ctest_thread_absurd_stacks(void) {
     if (thread == NULL) continue;
     probe probe;
     probe_init(&probe, NULL, NULL);
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
     stop_and_join(thread, CSCHED_STOP_RUN);
     CHECK_PROBE(&probe, 1, 0);
   }
@@ -85,14 +85,14 @@ ctest_failure ctest_thread_ends(void) {
   gate_close(&gate, inside);
   probe_init(&stopper, stop_itself, inside);
   probe_init(&after, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(inside, job_of(&stopper)), 0);
-  CHECK_EQUAL(csched_thread_submit(inside, job_of(&after)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(inside), job_of(&stopper)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(inside), job_of(&after)), 0);
   gate_open(&gate);
   CHECK_EQUAL(csched_thread_join(inside), 0);
   CHECK_PROBE(&stopper, 1, 0);
   CHECK_PROBE(&after, 1, 0); // it was outstanding
   probe_init(&refused, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(inside, job_of(&refused)), ECANCELED); // after the end
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(inside), job_of(&refused)), ECANCELED); // after the end
   CHECK_PROBE(&refused, 0, 1);
   csched_thread_destroy(outside);
   csched_thread_destroy(inside);
@@ -111,7 +111,7 @@ ctest_failure ctest_thread_stop_races(int stoppers, int rounds) {
     csched_thread *thread = start_thread("raced");
     probe probe;
     probe_init(&probe, NULL, NULL);
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
     crew_run(stoppers, stop_with_others, thread);
     csched_thread_destroy(thread);
     int drops = atomic_load(&probe.drops);
@@ -120,7 +120,7 @@ ctest_failure ctest_thread_stop_races(int stoppers, int rounds) {
   return kernel_result();
 }
 
-static void stop_the_loop(probe *probe) { csched_loop_stop(csched_thread_loop(probe->context)); }
+static void stop_the_loop(probe *probe) { csched_loop_end_run(csched_thread_loop(probe->context)); }
 
 ctest_failure ctest_thread_loop_stop_ends_nothing(void) {
   KERNEL();
@@ -128,10 +128,10 @@ ctest_failure ctest_thread_loop_stop_ends_nothing(void) {
   probe stopper, after;
   probe_init(&stopper, stop_the_loop, thread);
   probe_init(&after, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&stopper)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&stopper)), 0);
   wait_until_run(thread);
-  csched_loop_stop(csched_thread_loop(thread));
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&after)), 0);
+  csched_loop_end_run(csched_thread_loop(thread));
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&after)), 0);
   wait_until_run(thread);
   CHECK_PROBE(&after, 1, 0);
   stop_and_join(thread, CSCHED_STOP_RUN);
@@ -153,7 +153,7 @@ ctest_failure ctest_thread_destroyed_unjoined(int times) {
   for (int i = 0; i < times; i++) {
     csched_thread *thread = start_thread("unjoined");
     probe_init(&probes[i], NULL, NULL);
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&probes[i])), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probes[i])), 0);
     csched_thread_destroy(thread); // does not wait; what is outstanding is run
   }
   for (int i = 0; i < times; i++) {
@@ -201,7 +201,7 @@ ctest_failure ctest_thread_join_itself(void) {
   csched_thread *thread = start_thread("lonely");
   probe probe;
   probe_init(&probe, join_itself, thread);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
   stop_and_join(thread, CSCHED_STOP_RUN);
   CHECK_PROBE(&probe, 1, 0);
   return kernel_result();
@@ -218,8 +218,8 @@ ctest_failure ctest_thread_destroys_itself(int times) {
     gate_close(&gate, thread);
     probe_init(&destroyer, destroy_itself, thread);
     probe_init(&after, NULL, NULL);
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&destroyer)), 0);
-    CHECK_EQUAL(csched_thread_submit(thread, job_of(&after)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&destroyer)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&after)), 0);
     gate_open(&gate);
     CHECK_SOON(atomic_load(&after.releases) == 1);
     CHECK_PROBE(&destroyer, 1, 0);
@@ -244,14 +244,14 @@ ctest_failure ctest_thread_exits_inside(void) {
   probe_init(&queued, NULL, NULL);
   probe_init(&later, NULL, NULL);
   probe_init(&refused, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 60000 * MS), 0);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&exiting)), 0);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&queued)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + 60000 * MS, 0), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&exiting)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&queued)), 0);
   gate_open(&gate);
   CHECK_EQUAL(csched_thread_join(thread), 0);
   CHECK_PROBE(&queued, 0, 1); // nobody is left to run it
   CHECK_PROBE(&later, 0, 1);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&refused)), ECANCELED);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&refused)), ECANCELED);
   CHECK_PROBE(&refused, 0, 1);
   csched_thread_destroy(thread);
   CHECK_SOON(ctest_threads_named("exits") == 0);
@@ -273,9 +273,9 @@ ctest_failure ctest_thread_interrupted(int signals) {
   probe first, later;
   probe_init(&first, tell_who, &who);
   probe_init(&later, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&first)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&first)), 0);
   wait_until_run(thread);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 30 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + 30 * MS, 0), 0);
   for (int i = 0; i < signals; i++) {
     pthread_kill(who, SIGUSR2);
     nap(10 * US);

@@ -20,7 +20,7 @@ static void fire(probe *probe) {
 
 static void keep_busy(probe *probe) {
   delayed *test = probe->context;
-  if (!atomic_load(&test->is_over)) csched_thread_submit(test->thread, job_of(probe));
+  if (!atomic_load(&test->is_over)) csched_target_submit(csched_thread_target(test->thread), job_of(probe));
 }
 
 ctest_failure ctest_timer_order(int timers, bool busy, uint64_t seed) {
@@ -33,10 +33,10 @@ ctest_failure ctest_timer_order(int timers, bool busy, uint64_t seed) {
     probe_init(&probes[i], fire, &test);
     probes[i].id = i;
     csched_time deadline = start + chance_below(&seed, 50) * 200 * US; // many are equal
-    CHECK_EQUAL(csched_thread_submit_at(test.thread, &probes[i].timer, deadline), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_thread_target(test.thread), &probes[i].timer, deadline, 0), 0);
   }
   probe_init(&test.spinner, keep_busy, &test); // a loop that does not sleep looks at the clock all the time
-  if (busy) CHECK_EQUAL(csched_thread_submit(test.thread, job_of(&test.spinner)), 0);
+  if (busy) CHECK_EQUAL(csched_target_submit(csched_thread_target(test.thread), job_of(&test.spinner)), 0);
   for (int i = 0; i < timers; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
   atomic_store(&test.is_over, 1);
   stop_and_join(test.thread, CSCHED_STOP_RUN);
@@ -61,7 +61,7 @@ ctest_failure ctest_timer_equal_deadlines(void) {
   for (int i = 0; i < 6; i++) {
     probe_init(&probes[i], note, &journal);
     probes[i].id = i;
-    CHECK_EQUAL(csched_thread_submit_at(thread, &probes[i].timer, deadline), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probes[i].timer, deadline, 0), 0);
   }
   nap(5 * MS); // all are due when the thread comes to them
   gate_open(&gate);
@@ -89,7 +89,7 @@ static void submit_overdue(probe *probe) {
   for (int i = 1; i < 3; i++) { // the same deadline, once in the future and once in the past
     probe_init(&test->probes[i], add, test);
     test->probes[i].id = i;
-    CHECK_EQUAL(csched_loop_submit_at(test->loop, &test->probes[i].timer, deadline), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(test->loop), &test->probes[i].timer, deadline, 0), 0);
     nap(3 * MS);
   }
 }
@@ -99,7 +99,7 @@ ctest_failure ctest_timer_overdue_keeps_its_place(void) {
   overdue test = {0};
   CHECK_EQUAL(csched_loop_create(&test.loop), 0);
   probe_init(&test.probes[0], submit_overdue, &test);
-  CHECK_EQUAL(csched_loop_submit(test.loop, job_of(&test.probes[0])), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(test.loop), job_of(&test.probes[0])), 0);
   for (int i = 0; i < 100 && test.journal.count < 2; i++) // the machine may be busy
     CHECK_EQUAL(csched_loop_run_until(test.loop, csched_now() + 20 * MS), CSCHED_RUN_TIMED_OUT);
   CHECK_JOURNAL(&test.journal, "1,2");
@@ -117,14 +117,15 @@ ctest_failure ctest_timer_cancel_outside(void) {
   probe_init(&never, NULL, NULL);
   probe_init(&unused, NULL, NULL);
   CHECK_EQUAL(csched_timer_cancel(&unused.timer), CSCHED_CANCEL_FINISHED);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 60000 * MS), 0);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &never.timer, CSCHED_FOREVER), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + 60000 * MS, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &never.timer, CSCHED_FOREVER, 0), 0);
   CHECK_EQUAL(csched_timer_cancel(&later.timer), CSCHED_CANCEL_DROPPED);
   CHECK_PROBE(&later, 0, 1); // at once
   CHECK_EQUAL(csched_timer_cancel(&never.timer), CSCHED_CANCEL_DROPPED);
   CHECK_PROBE(&never, 0, 1);
   CHECK_EQUAL(csched_timer_cancel(&later.timer), CSCHED_CANCEL_FINISHED);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + MS), 0); // and it can be used again
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + MS, 0),
+              0); // and it can be used again
   CHECK_SOON(atomic_load(&later.releases) == 2);
   CHECK_EQUAL(atomic_load(&later.runs), 1);
   stop_and_join(thread, CSCHED_STOP_RUN);
@@ -172,8 +173,8 @@ ctest_failure ctest_timer_cancel_inside(void) {
   probe later, canceller;
   probe_init(&later, NULL, NULL);
   probe_init(&canceller, cancel_other, &later);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &later.timer, csched_now() + 60000 * MS), 0);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &canceller.timer, csched_now() + MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + 60000 * MS, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &canceller.timer, csched_now() + MS, 0), 0);
   CHECK_SOON(atomic_load(&canceller.releases) == 1);
   CHECK_PROBE(&later, 0, 1);
   stop_and_join(thread, CSCHED_STOP_RUN);
@@ -209,7 +210,7 @@ ctest_failure ctest_timer_cancel_races(int rounds, uint64_t seed) {
     for (int i = 0; i < RACERS; i++) {
       probe_init(&probes[i], NULL, NULL);
       csched_time deadline = start + 50 * US + chance_below(&seed, 200 * US);
-      CHECK_EQUAL(csched_thread_submit_at(thread, &probes[i].timer, deadline), 0);
+      CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probes[i].timer, deadline, 0), 0);
     }
     crew_run(3, cancel_timers, &test);
     int drops = 0;
@@ -226,7 +227,7 @@ ctest_failure ctest_timer_cancel_races(int rounds, uint64_t seed) {
 
 static void rearm(probe *probe) {
   csched_thread *thread = probe->context;
-  csched_thread_submit_at(thread, &probe->timer, csched_now() + 30 * US);
+  csched_target_submit_at(csched_thread_target(thread), &probe->timer, csched_now() + 30 * US, 0);
 }
 
 ctest_failure ctest_timer_rearmed_and_cancelled(int rounds) {
@@ -235,7 +236,7 @@ ctest_failure ctest_timer_rearmed_and_cancelled(int rounds) {
   for (int i = 0; i < rounds; i++) {
     probe probe;
     probe_init(&probe, rearm, thread);
-    CHECK_EQUAL(csched_thread_submit_at(thread, &probe.timer, csched_now() + 10 * US), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probe.timer, csched_now() + 10 * US, 0), 0);
     burn(100 * US);
     WAIT_WHILE(csched_timer_cancel(&probe.timer) != CSCHED_CANCEL_DROPPED); // until it is caught between two runs
     CHECK_SOON(atomic_load(&probe.releases) == 1);
@@ -251,9 +252,9 @@ ctest_failure ctest_timer_earlier_wakes(void) {
   probe late, early;
   probe_init(&late, NULL, NULL);
   probe_init(&early, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &late.timer, csched_now() + 60000 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &late.timer, csched_now() + 60000 * MS, 0), 0);
   nap(2 * MS); // it sleeps until then
-  CHECK_EQUAL(csched_thread_submit_at(thread, &early.timer, csched_now() + 2 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &early.timer, csched_now() + 2 * MS, 0), 0);
   CHECK_SOON(atomic_load(&early.releases) == 1);
   CHECK(early.ran_at >= early.timer.deadline);
   stop_and_join(thread, CSCHED_STOP_RUN);

@@ -8,18 +8,18 @@ ctest_failure ctest_timer_moved(void) {
   probe probe, unused;
   probe_init(&probe, NULL, NULL);
   probe_init(&unused, NULL, NULL);
-  CHECK(!csched_thread_rearm(thread, &unused.timer, 1)); // never submitted
-  CHECK_EQUAL(csched_thread_submit_at(thread, &probe.timer, CSCHED_FOREVER), 0);
-  CHECK(!csched_thread_rearm(other, &probe.timer, 1)); // it waits elsewhere
-  CHECK(csched_thread_rearm(thread, &probe.timer, csched_now() + 60000 * MS));
+  CHECK(!csched_loop_rearm(csched_thread_loop(thread), &unused.timer, 1)); // never submitted
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probe.timer, CSCHED_FOREVER, 0), 0);
+  CHECK(!csched_loop_rearm(csched_thread_loop(other), &probe.timer, 1)); // it waits elsewhere
+  CHECK(csched_loop_rearm(csched_thread_loop(thread), &probe.timer, csched_now() + 60000 * MS));
   nap(2 * MS); // it sleeps until then
   CHECK_EQUAL(atomic_load(&probe.releases), 0);
-  CHECK(csched_thread_rearm(thread, &probe.timer, csched_now() + 2 * MS)); // and is woken
+  CHECK(csched_loop_rearm(csched_thread_loop(thread), &probe.timer, csched_now() + 2 * MS)); // and is woken
   CHECK_SOON(atomic_load(&probe.releases) == 1);
   CHECK(probe.ran_at >= probe.timer.deadline);
   CHECK_PROBE(&probe, 1, 0);
-  CHECK(!csched_thread_rearm(thread, &probe.timer, 1)); // it is over
-  CHECK_EQUAL(csched_thread_submit_at(thread, &probe.timer, CSCHED_FOREVER), 0);
+  CHECK(!csched_loop_rearm(csched_thread_loop(thread), &probe.timer, 1)); // it is over
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probe.timer, CSCHED_FOREVER, 0), 0);
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   stop_and_join(thread, CSCHED_STOP_RUN);
   stop_and_join(other, CSCHED_STOP_RUN);
@@ -36,13 +36,13 @@ ctest_failure ctest_timer_debounced(int moves) {
   probe first, probe;
   probe_init(&first, remember_thread, &id);
   probe_init(&probe, NULL, NULL);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&first)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&first)), 0);
   CHECK_SOON(atomic_load(&first.releases) == 1);
-  CHECK_EQUAL(csched_thread_submit_at(thread, &probe.timer, csched_now() + 10000 * MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probe.timer, csched_now() + 10000 * MS, 0), 0);
   nap(5 * MS);
   int64_t before = ctest_thread_voluntary_switches(atomic_load(&id));
   for (int i = 0; i < moves; i++) // later and later
-    CHECK(csched_thread_rearm(thread, &probe.timer, csched_now() + 10000 * MS));
+    CHECK(csched_loop_rearm(csched_thread_loop(thread), &probe.timer, csched_now() + 10000 * MS));
   CHECK(ctest_thread_voluntary_switches(atomic_load(&id)) - before <= 3); // the thread does not hear of it
   CHECK_EQUAL(csched_timer_cancel(&probe.timer), CSCHED_CANCEL_DROPPED);
   stop_and_join(thread, CSCHED_STOP_RUN);
@@ -66,7 +66,7 @@ static void move_timers(int index, void *context) {
     burn(chance_below(&seed, 10 * US));
     probe *probe = &test->probes[chance_below(&seed, RACERS)];
     csched_time deadline = csched_now() + chance_below(&seed, 100 * US);
-    if (csched_thread_rearm(test->thread, &probe->timer, deadline)) atomic_fetch_add(&test->moved, 1);
+    if (csched_loop_rearm(csched_thread_loop(test->thread), &probe->timer, deadline)) atomic_fetch_add(&test->moved, 1);
   }
 }
 
@@ -82,7 +82,8 @@ ctest_failure ctest_timer_move_races(int rounds, uint64_t seed) {
     csched_time start = csched_now();
     for (int i = 0; i < RACERS; i++) probe_init(&probes[i], check_deadline, NULL);
     for (int i = 0; i < RACERS; i++)
-      CHECK_EQUAL(csched_thread_submit_at(thread, &probes[i].timer, start + 200 * US + chance_below(&seed, 200 * US)),
+      CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probes[i].timer,
+                                          start + 200 * US + chance_below(&seed, 200 * US), 0),
                   0);
     crew_run(3, move_timers, &test);
     for (int i = 0; i < RACERS; i++) {
@@ -101,7 +102,7 @@ ctest_failure ctest_timer_move_races(int rounds, uint64_t seed) {
 static void go_to_other(probe *probe) {
   csched_thread **threads = probe->context;
   probe->id ^= 1;
-  csched_thread_submit_at(threads[probe->id], &probe->timer, csched_now() + 30 * US);
+  csched_target_submit_at(csched_thread_target(threads[probe->id]), &probe->timer, csched_now() + 30 * US, 0);
 }
 
 ctest_failure ctest_timer_changes_loops(int rounds) {
@@ -110,7 +111,7 @@ ctest_failure ctest_timer_changes_loops(int rounds) {
   for (int i = 0; i < rounds; i++) {
     probe probe;
     probe_init(&probe, go_to_other, threads);
-    CHECK_EQUAL(csched_thread_submit_at(threads[0], &probe.timer, csched_now() + 10 * US), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_thread_target(threads[0]), &probe.timer, csched_now() + 10 * US, 0), 0);
     burn(100 * US);
     WAIT_WHILE(csched_timer_cancel(&probe.timer) != CSCHED_CANCEL_DROPPED); // until caught between two runs
     CHECK_SOON(atomic_load(&probe.releases) == 1);
@@ -128,13 +129,13 @@ ctest_failure ctest_timer_leeway_wakes(int timers, int seconds, uint64_t seed) {
   atomic_uint id = 0;
   probe first, *probes = calloc((size_t)timers, sizeof *probes);
   probe_init(&first, remember_thread, &id);
-  CHECK_EQUAL(csched_thread_submit(thread, job_of(&first)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&first)), 0);
   CHECK_SOON(atomic_load(&first.releases) == 1);
   csched_time start = csched_now() + 300 * MS, span = (csched_time)seconds * 1000 * MS;
   for (int i = 0; i < timers; i++) {
     probe_init(&probes[i], check_deadline, NULL);
     csched_time deadline = start + chance_below(&seed, span);
-    CHECK_EQUAL(csched_thread_submit_at_leeway(thread, &probes[i].timer, deadline, 10 * MS), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probes[i].timer, deadline, 10 * MS), 0);
   }
   CHECK(csched_now() < start); // or else what follows means nothing
   int64_t before = ctest_thread_voluntary_switches(atomic_load(&id));
@@ -156,10 +157,10 @@ ctest_failure ctest_timer_leeway_rides_along(void) {
   probe_init(&patient, NULL, NULL);
   probe_init(&exact, NULL, NULL);
   csched_time now = csched_now();
-  CHECK_EQUAL(csched_thread_submit_at_leeway(thread, &patient.timer, now + 2 * MS, CSCHED_FOREVER), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &patient.timer, now + 2 * MS, CSCHED_FOREVER), 0);
   nap(10 * MS);
   CHECK_EQUAL(atomic_load(&patient.runs), 0); // it wakes nobody
-  CHECK_EQUAL(csched_thread_submit_at(thread, &exact.timer, csched_now() + MS), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &exact.timer, csched_now() + MS, 0), 0);
   CHECK_SOON(atomic_load(&exact.releases) == 1);
   CHECK_SOON(atomic_load(&patient.releases) == 1); // with the other one
   CHECK(patient.ran_at <= exact.ran_at);

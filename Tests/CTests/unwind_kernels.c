@@ -38,8 +38,8 @@ enum { RUNS = 5 };
 static void leave_run(void (*run)(void)) {
   probe_init(&leaving, jump, NULL);
   probe_init(&next, NULL, NULL);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&leaving)), 0);
-  CHECK_EQUAL(csched_loop_submit(loop, job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&leaving)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&next)), 0);
   if (setjmp(back) == 0) run();
 }
 
@@ -92,7 +92,7 @@ ctest_failure ctest_unwind_timer(void) {
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   for (int i = 0; i < RUNS; i++) {
     probe_init(&leaving, jump, NULL);
-    CHECK_EQUAL(csched_loop_submit_at(loop, &leaving.timer, csched_now() + MS), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &leaving.timer, csched_now() + MS, 0), 0);
     if (setjmp(back) == 0)
       for (;;) runs[i]();
     CHECK_EQUAL(csched_timer_cancel_and_wait(&leaving.timer), CSCHED_CANCEL_FINISHED);
@@ -107,7 +107,7 @@ ctest_failure ctest_unwind_nested_run(void) {
   static probe outer;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   probe_init(&outer, leave_nested_run, NULL);
-  csched_loop_submit(loop, job_of(&outer));
+  csched_target_submit(csched_loop_target(loop), job_of(&outer));
   CHECK_EQUAL(csched_loop_run_ready(loop, 8), 2); // `next` besides
   CHECK_PROBE(&outer, 1, 0);
   CHECK_PROBE(&leaving, 1, 0);
@@ -180,7 +180,7 @@ ctest_failure ctest_unwind_waited_for(void) {
   atomic_store(&waits, 0);
   atomic_store(&has_waited, 0);
   probe_init(&leaving, jump_when_waited_for, NULL);
-  csched_loop_submit(loop, job_of(&leaving));
+  csched_target_submit(csched_loop_target(loop), job_of(&leaving));
   crew_start(&crew, 1, wait_for_leaving, NULL);
   if (setjmp(back) == 0) csched_loop_run(loop);
   CHECK(csched_target_current() == NULL); // so it has ended
@@ -188,16 +188,16 @@ ctest_failure ctest_unwind_waited_for(void) {
   crew_join(&crew);
   if (setjmp(back) == 0) { // the waiter may be its own thread, too
     probe_init(&leaving, jump, NULL);
-    csched_loop_submit(loop, job_of(&leaving));
+    csched_target_submit(csched_loop_target(loop), job_of(&leaving));
     csched_loop_run(loop);
   }
   csched_job_cancel_and_wait(job_of(&leaving));
   CHECK_PROBE(&leaving, 1, 0);
-  csched_loop_submit(loop, job_of(&leaving)); // it may be submitted as it is
+  csched_target_submit(csched_loop_target(loop), job_of(&leaving)); // it may be submitted as it is
   if (setjmp(back) == 0) csched_loop_run(loop);
   csched_job_init(job_of(&leaving), &probe_type, NULL); // and be initialised before anybody has noticed
   leaving.body = NULL;
-  csched_loop_submit(loop, job_of(&leaving));
+  csched_target_submit(csched_loop_target(loop), job_of(&leaving));
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
   CHECK_EQUAL(atomic_load(&leaving.runs), 3);
   csched_loop_destroy(loop);
@@ -240,7 +240,7 @@ static void leave_sync(csched_serial *queue) {
 
 static void check_goes_on(csched_serial *queue) {
   probe_init(&next, NULL, NULL);
-  CHECK_EQUAL(csched_serial_submit(queue, job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&next)), 0);
   CHECK_SOON(atomic_load(&next.releases) == 1);
   CHECK_PROBE(&next, 1, 0);
 }
@@ -265,7 +265,7 @@ static void check_ways_to_notice(queues *all) {
   crew_run(1, sync_on_other_thread, all->queue);
   leave_sync(all->queue);
   probe_init(&next, NULL, NULL);
-  csched_serial_submit_at(all->queue, &next.timer, csched_now() + 1 * MS, 0);
+  csched_target_submit_at(csched_serial_target(all->queue), &next.timer, csched_now() + 1 * MS, 0);
   CHECK_SOON(atomic_load(&next.releases) == 1);
 }
 
@@ -329,8 +329,8 @@ ctest_failure ctest_unwind_queue_on_loop(void) {
   atomic_store(&has_waited, 0);
   probe_init(&leaving, jump, NULL);
   probe_init(&next, NULL, NULL);
-  csched_serial_submit(queue, job_of(&leaving));
-  csched_serial_submit(queue, job_of(&next));
+  csched_target_submit(csched_serial_target(queue), job_of(&leaving));
+  csched_target_submit(csched_serial_target(queue), job_of(&next));
   if (setjmp(back) == 0) csched_loop_run(loop);
   CHECK(csched_loop_run_once(loop, csched_now() + 1000 * MS));
   CHECK_PROBE(&leaving, 1, 0);
@@ -385,7 +385,7 @@ static void without_memory_inside(void *context) {
 static void submit_again(probe *probe) {
   CHECK_EQUAL(csched_job_cancel_and_wait(job_of(probe)), CSCHED_CANCEL_RUNNING); // does not wait: it is inside
   check_inside();
-  if (atomic_load(&probe->runs) == 1) csched_loop_submit(loop, job_of(probe));
+  if (atomic_load(&probe->runs) == 1) csched_target_submit(csched_loop_target(loop), job_of(probe));
 }
 
 static void have_no_memory(int index, void *context) {
@@ -399,7 +399,7 @@ static void have_no_memory(int index, void *context) {
   fail_at(0);
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   probe_init(&leaving, submit_again, NULL);
-  csched_loop_submit(loop, job_of(&leaving));
+  csched_target_submit(csched_loop_target(loop), job_of(&leaving));
   CHECK_EQUAL(csched_loop_run_ready(loop, 8), 2);
   CHECK_EQUAL(atomic_load(&leaving.runs), 2);
   CHECK_EQUAL(atomic_load(&leaving.releases), 1);

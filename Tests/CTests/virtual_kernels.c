@@ -164,7 +164,7 @@ static void widen_elsewhere(probe *probe) {
 static void stop(probe *probe) {
   mark(probe);
   csched_virtual_run(timeline);
-  csched_virtual_stop(timeline);
+  csched_virtual_end_run(timeline);
   csched_virtual_step(timeline, 1);
 }
 
@@ -187,7 +187,7 @@ ctest_failure ctest_virtual_widened(void) {
   csched_virtual_skip_to(timeline, 1);
   CHECK_EQUAL(csched_virtual_now(timeline), 30);
   CHECK_JOURNAL(&order, "0,1,2,3,4");
-  csched_virtual_stop(timeline); // nothing is under way
+  csched_virtual_end_run(timeline); // nothing is under way
   csched_virtual_run(timeline);
   CHECK_JOURNAL(&order, "0,1,2,3,4,5");
   csched_virtual_destroy(timeline);
@@ -264,7 +264,7 @@ ctest_failure ctest_virtual_steps(void) {
   csched_virtual_step(timeline, 1);
   CHECK_JOURNAL(&order, "1");
   CHECK_EQUAL(csched_virtual_now(timeline), 11);
-  for (int i = 4; i < 10; i++) csched_serial_submit(queue, job_of(&many[i]));
+  for (int i = 4; i < 10; i++) csched_target_submit(csched_serial_target(queue), job_of(&many[i]));
   csched_job_cancel(job_of(&many[4])), csched_job_cancel(job_of(&many[6])), csched_job_cancel(job_of(&many[9]));
   csched_virtual_step(timeline, 1); // each job of a queue is a step
   CHECK_JOURNAL(&order, "1,5");
@@ -377,13 +377,13 @@ ctest_failure ctest_virtual_serial_in_its_place(void) {
   many[3].body = leave_thread;
   for (int i = 0; i < 6; i++)
     csched_target_submit_at(i % 2 == 0 ? line() : csched_serial_target(queues[0]), &many[i].timer, 7, 0);
-  csched_serial_submit(queues[0], job_of(&many[6]));
+  csched_target_submit(csched_serial_target(queues[0]), job_of(&many[6]));
   csched_virtual_step(timeline, 3);
   CHECK_JOURNAL(&order, "6,0,1");
   if (pthread_create(&thread, NULL, run_here, NULL) != 0) abort();
   pthread_join(thread, NULL);
   CHECK_JOURNAL(&order, "6,0,1,2,3");
-  soon(&many[7]), csched_serial_submit(queues[0], job_of(&many[8]));
+  soon(&many[7]), csched_target_submit(csched_serial_target(queues[0]), job_of(&many[8]));
   for (int i = 9; i < 12; i++)
     csched_target_submit_at(i % 2 == 0 ? line() : csched_serial_target(queues[0]), &many[i].timer, i == 11 ? 3 : 9, 0);
   csched_virtual_skip_to(timeline, 12); // behind what is there, in the queue, too
@@ -499,12 +499,12 @@ ctest_failure ctest_virtual_closed(void) {
   CHECK_EQUAL(csched_serial_create(&queue, line()), 0);
   prepare(many, 7, mark);
   soon(&many[0]), at(&many[1], 5), at(&many[2], CSCHED_FOREVER);
-  csched_serial_submit(queue, job_of(&many[3]));
+  csched_target_submit(csched_serial_target(queue), job_of(&many[3]));
   csched_virtual_close(timeline);
   csched_virtual_close(timeline);
   CHECK_EQUAL(csched_target_submit(line(), job_of(&many[4])), ECANCELED);
   CHECK_EQUAL(csched_target_submit_at(line(), &many[5].timer, 9, 0), ECANCELED);
-  CHECK_EQUAL(csched_serial_submit(queue, job_of(&many[6])), ECANCELED);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&many[6])), ECANCELED);
   CHECK_EQUAL(csched_serial_sync(queue, (void (*)(void *))abort, NULL), ECANCELED);
   csched_virtual_run(timeline);
   csched_virtual_advance_to(timeline, 7);

@@ -65,7 +65,7 @@ static void go_round(ring *ring, bool is_circle) {
     ring->members[i].result = -1;
   }
   for (int i = 0; i < ring->count; i++)
-    CHECK_EQUAL(csched_thread_submit(ring->threads[i], job_of(&ring->members[i].probe)), 0);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(ring->threads[i]), job_of(&ring->members[i].probe)), 0);
   for (int i = 0; i < ring->count; i++) {
     member *member = &ring->members[i];
     CHECK_SOON(atomic_load(&member->probe.releases) == 1);
@@ -138,7 +138,7 @@ ctest_failure ctest_waits_loop(bool is_main_loop) {
   ring.members[0] = (member){.ring = &ring, .waits_for = on_loop, .result = -1};
   ring.members[1] = (member){.ring = &ring, .waits_for = ring.upper[0], .result = -1};
   probe_init(&ring.members[0].probe, sync_with_loop_of_waiter, &ring.members[0]);
-  CHECK_EQUAL(csched_thread_submit(ring.threads[0], job_of(&ring.members[0].probe)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(ring.threads[0]), job_of(&ring.members[0].probe)), 0);
   wait_inside(&ring.members[1]);
   csched_time until = csched_now() + 10000 * MS; // the job may be the one that waits, for what the loop now runs
   while (atomic_load(&ring.members[0].probe.releases) == 0 && csched_now() < until)
@@ -194,7 +194,7 @@ ctest_failure ctest_waits_stopped(csched_stop_policy policy) {
   atomic_store(&is_open, 0);
   results[0] = results[1] = -1;
   probe_init(&standing, stand, queues);
-  CHECK_EQUAL(csched_serial_submit(busy[1], job_of(&standing)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(busy[1]), job_of(&standing)), 0);
   CHECK_SOON(atomic_load(&standing.runs) == 1);
   csched_pool_stop(pool, policy);
   check_refused(queues);

@@ -43,7 +43,7 @@ static void queue_push_pop(long count) {
 static void loop_submit_run(long count) {
   make_loop();
   for (long i = 0; i < count; i++) {
-    csched_loop_submit(loop, &job);
+    csched_target_submit(csched_loop_target(loop), &job);
     csched_loop_run_ready(loop, 1);
   }
 }
@@ -51,7 +51,7 @@ static void loop_submit_run(long count) {
 static void loop_submit_cancel(long count) {
   make_loop();
   for (long i = 0; i < count; i++) {
-    csched_loop_submit(loop, &job);
+    csched_target_submit(csched_loop_target(loop), &job);
     csched_job_cancel(&job);
     csched_loop_run_ready(loop, 1);
   }
@@ -63,10 +63,10 @@ static void timer_insert_cancel(long count) {
   make_loop();
   for (int i = 0; i < PENDING; i++) {
     csched_timer_init(&others[i], &type, NULL);
-    csched_loop_submit_at(loop, &others[i], UINT64_C(1) << 61 | (uint64_t)i << 24);
+    csched_target_submit_at(csched_loop_target(loop), &others[i], UINT64_C(1) << 61 | (uint64_t)i << 24, 0);
   }
   for (long i = 0; i < count; i++) {
-    csched_loop_submit_at(loop, &timer, UINT64_C(1) << 61);
+    csched_target_submit_at(csched_loop_target(loop), &timer, UINT64_C(1) << 61, 0);
     csched_timer_cancel(&timer);
   }
 }
@@ -74,7 +74,7 @@ static void timer_insert_cancel(long count) {
 static void timer_late(long count) {
   make_loop();
   for (long i = 0; i < count; i++) {
-    csched_loop_submit_at(loop, &timer, 1);
+    csched_target_submit_at(csched_loop_target(loop), &timer, 1, 0);
     csched_loop_run_ready(loop, 1);
   }
 }
@@ -122,11 +122,12 @@ static void serial_sync(long count) {
 static void host_bursts(long bursts, int jobs_each) {
   enum { MOST = 100 };
   static csched_job burst[MOST];
+  int fd;
   make_loop();
-  if (csched_loop_fd(loop) < 0) abort();
+  if (csched_loop_fd(loop, &fd) != 0) abort();
   for (int i = 0; i < jobs_each; i++) csched_job_init(&burst[i], &type, NULL);
   for (long n = 0; n < bursts; n++) {
-    for (int i = 0; i < jobs_each; i++) csched_loop_submit(loop, &burst[i]);
+    for (int i = 0; i < jobs_each; i++) csched_target_submit(csched_loop_target(loop), &burst[i]);
     csched_loop_run_ready(loop, MOST + 1);
   }
 }
@@ -135,10 +136,11 @@ static void host_submit_run(long count) { host_bursts(count, 1); }
 static void host_burst_of_100(long count) { host_bursts(count, 100); }
 
 static void host_timer_insert_cancel(long count) {
+  int fd;
   make_loop();
-  if (csched_loop_fd(loop) < 0) abort();
+  if (csched_loop_fd(loop, &fd) != 0) abort();
   for (long i = 0; i < count; i++) {
-    csched_loop_submit_at(loop, &timer, UINT64_C(1) << 61);
+    csched_target_submit_at(csched_loop_target(loop), &timer, UINT64_C(1) << 61, 0);
     csched_timer_cancel(&timer);
   }
 }

@@ -16,7 +16,7 @@ FAULTS = [
     ("a resume forgets the mark of those left", "loops", "core/serial.c", r"hold - SUSPENSION == STALLED \? 0 : hold - SUSPENSION;", "(hold - SUSPENSION) & ~(uint32_t)STALLED;"),
     ("a close wakes nobody who sleeps on the poller", "host", "core/loop.c", r"if \(csched_mpsc_close\(&loop->inbox\)\) wake\(loop\);", "(void)csched_mpsc_close(&loop->inbox);"),
     ("stale events go by the number alone", "host", "core/loop_fd.c", r"source == NULL \|\| source->serial != events\[i\]\.tag >> 32", "source == NULL"),
-    ("a stale event brings back an alarm that has rung", "host", "platform/linux_poller.c", r"poller->armed != CSCHED_FOREVER \? EPOLLIN \| EPOLLET : EPOLLET", "EPOLLIN | EPOLLET"),
+    ("a stale event brings back an alarm that has rung", "host", "platform/linux/linux_poller.c", r"poller->armed != CSCHED_FOREVER \? EPOLLIN \| EPOLLET : EPOLLET", "EPOLLIN | EPOLLET"),
     ("a nested level runs the jobs below", "trampoline", "core/trampoline.c", r"(frame->outer_start = mine->start;\n)  mine->start = mine->last;", r"\1"),
     ("the clocks' thread leaves the alarm as it was", "clocks", "core/clock.c", r"\n  set_alarm\(queue\);([^\n]*\n\})", r"\n\1"),
 ]

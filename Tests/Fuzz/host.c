@@ -293,8 +293,8 @@ static void submit(item *item, bool is_timed) {
   item->waits = true;
   TRACE("submit %d at %llu + %llu", (int)(item - items), (unsigned long long)item->deadline,
         (unsigned long long)item->leeway);
-  int answer = is_timed ? csched_loop_submit_at_leeway(loop, &item->timer, item->deadline, item->leeway)
-                        : csched_loop_submit(loop, &item->timer.job);
+  int answer = is_timed ? csched_target_submit_at(csched_loop_target(loop), &item->timer, item->deadline, item->leeway)
+                        : csched_target_submit(csched_loop_target(loop), &item->timer.job);
   REQUIRE(answer == (closing != 0 ? ECANCELED : 0) && item->waits == (answer == 0), "submission says %d", answer);
 }
 
@@ -324,17 +324,17 @@ static void run_until(csched_time deadline) {
   depth--;
   ran_at = fuzz_now;
   csched_run_result wanted = closing != 0      ? CSCHED_RUN_CLOSED
-                             : is_stop_pending ? CSCHED_RUN_STOPPED
+                             : is_stop_pending ? CSCHED_RUN_ENDED
                                                : CSCHED_RUN_TIMED_OUT;
   REQUIRE(result == wanted, "the run ends by %d", (int)result);
-  if (result == CSCHED_RUN_STOPPED) is_stop_pending = false;
+  if (result == CSCHED_RUN_ENDED) is_stop_pending = false;
   if (depth == 0 && closing != 0) is_close_known = true;
 }
 
 static void stop(void) {
   TRACE("stop");
   is_stop_pending = true;
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
 }
 
 static void close_loop(csched_stop_policy policy) {
@@ -418,7 +418,7 @@ static void begin(void) {
   memset(items, 0, sizeof items);
   for (int i = 0; i < ITEMS; i++) csched_timer_init(&items[i].timer, &type, NULL);
   for (int i = 0; i < SOURCES; i++) begin_source(&sources[i]);
-  if (csched_loop_create(&loop) != 0 || (host = csched_loop_fd(loop)) < 0) abort();
+  if (csched_loop_create(&loop) != 0 || csched_loop_fd(loop, &host) != 0) abort();
 }
 
 // All that there is gets done, and then the host is not told of anything.

@@ -33,7 +33,7 @@ class Build:
 
     def sources(self):
         model = self.root / "Tests/Model"
-        return [*sorted((model / "engine").glob("*.c")), *sorted((model / "checks").glob("*.c")), model / "swift/seam.c",
+        return [*sorted((model / "engine").glob("*.c")), *sorted((self.tree / "Tests/Model/checks").glob("*.c")), model / "swift/seam.c",
                 *sorted((self.tree / "Sources/CScheduler/core").glob("*.c"))]
 
     def all(self):
@@ -81,7 +81,8 @@ class CorePart(ModelPart):
         _, file, text = mutant
         tree = folder / "tree"
         shutil.copytree(self.root / "Sources", tree / "Sources")
-        shutil.copytree(self.root / "Tests/Model/checks", tree / "Tests/Model/checks")
+        for part in ("checks", "engine"):  # which include the core's headers by their path
+            shutil.copytree(self.root / "Tests/Model" / part, tree / "Tests/Model" / part)
         (tree / "Sources/CScheduler" / file).write_text(text)
         build = Build(self.root, folder / "objects", tree)
         if file.endswith(".h"):
@@ -105,7 +106,7 @@ class CorePart(ModelPart):
         for _, file, mutated in self.mutants():
             changed.setdefault(file, set()).update(source.changed_lines(self._text(file), mutated))
         folder = self.root / "Sources/CScheduler"
-        for path in [*sorted((folder / "core").glob("*.c")), *sorted((folder / "include/CScheduler").glob("*.h"))]:
+        for path in [*sorted((folder / "core").glob("*.[ch]")), *sorted((folder / "include/CScheduler").glob("*.h"))]:
             file = str(path.relative_to(folder))
             lines = path.read_text().split("\n")
             for number in source.atomic_lines(path.read_text()) if path.name != "atomic.h" else []:

@@ -8,7 +8,7 @@ import source
 
 FLAGS = ["-std=c11", "-O1", "-g", "-pthread", "-w"]
 TESTS = ["Tests/Standalone/main.c", "Tests/CTests/*.c", "Tests/Support/CTestSupport/*.c"]
-HEADERS = ["Sources/CScheduler/include", "Sources/CScheduler/core", "Sources/CScheduler/platform", "Tests/CTests/include", "Tests/CTests/include", "Tests/Support/CTestSupport/include"]
+HEADERS = ["Sources/CScheduler/include", "Sources/CScheduler/core", "Sources/CScheduler/platform/linux", "Tests/CTests/include", "Tests/CTests/include", "Tests/Support/CTestSupport/include"]
 
 
 class KernelPart:
@@ -32,7 +32,7 @@ class KernelPart:
     def build(self):
         core = self.root / "Sources/CScheduler"
         paths = [path for pattern in TESTS for path in sorted(self.root.glob(pattern))]
-        self.objects = [self._compile(path, self.folder) for path in [*paths, *core.glob("core/*.c"), *core.glob("platform/*.c")]]
+        self.objects = [self._compile(path, self.folder) for path in [*paths, *core.glob("core/*.c"), *core.glob("platform/**/*.c")]]
         return self._link(self.objects, self.folder)
 
     def build_mutant(self, folder, mutant):

@@ -25,7 +25,7 @@ FUNCTION = re.compile(r"^\w[^;={]*?\b(\w+)\([^;]*\{")
 def weakenings(root):
     """Yields (name, file below Sources/CScheduler, mutated text) for each."""
     sources = root / "Sources/CScheduler"
-    for path in [*sorted((sources / "core").glob("*.c")), *sorted((sources / "include/CScheduler").glob("*.h"))]:
+    for path in [*sorted((sources / "core").glob("*.[ch]")), *sorted((sources / "include/CScheduler").glob("*.h"))]:
         if path.name == "atomic.h":
             continue
         text, position, function, counts = path.read_text(), 0, "", {}

@@ -16,8 +16,9 @@ enum { MOST = 64 };
 typedef struct copy {
   void *handle;
   int (*start)(csched_thread **, const csched_thread_options *);
-  int (*submit)(csched_thread *, csched_job *);
-  int (*submit_at)(csched_thread *, csched_timer *, csched_time);
+  csched_loop *(*loop_of)(const csched_thread *);
+  int (*submit)(csched_target *, csched_job *);
+  int (*submit_at)(csched_target *, csched_timer *, csched_time, csched_time);
   int (*create_loop)(csched_loop **);
   bool (*enter)(void);
   void (*leave)(csched_scope *);
@@ -63,7 +64,8 @@ static bool load(copy *copy, const char *path) {
   copy->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (copy->handle == NULL) fprintf(stderr, "copies: %s\n", dlerror());
   if (copy->handle == NULL || !find(copy, "csched_thread_start", &copy->start) ||
-      !find(copy, "csched_thread_submit", &copy->submit) || !find(copy, "csched_thread_submit_at", &copy->submit_at) ||
+      !find(copy, "csched_thread_loop", &copy->loop_of) || !find(copy, "csched_target_submit", &copy->submit) ||
+      !find(copy, "csched_target_submit_at", &copy->submit_at) ||
       !find(copy, "csched_loop_create", &copy->create_loop) || !find(copy, "csched_trampoline_enter", &copy->enter) ||
       !find(copy, "csched_trampoline_leave_", &copy->leave) ||
       !find(copy, "csched_lock_lock_until", &copy->lock_until) || !find(copy, "csched_now", &copy->now) ||
@@ -71,8 +73,9 @@ static bool load(copy *copy, const char *path) {
     return false;
   csched_job_init(&copy->job, &type, copy);
   csched_timer_init(&copy->timer, &type, copy);
-  return copy->submit(copy->thread, &copy->job) == 0 &&
-         copy->submit_at(copy->thread, &copy->timer, copy->now() + 300000000) == 0 && // after it has been closed
+  csched_target *target = csched_loop_target(copy->loop_of(copy->thread));
+  return copy->submit(target, &copy->job) == 0 &&
+         copy->submit_at(target, &copy->timer, copy->now() + 300000000, 0) == 0 && // after it has been closed
          pthread_create(&copy->user, NULL, use, copy) == 0;
 }
 

@@ -37,7 +37,7 @@ int main() {
 
   csched_thread *thread = nullptr;
   if (csched_thread_start(&thread, nullptr) != 0) return 1;
-  csched_thread_submit(thread, &counting);
+  csched_target_submit(csched_thread_target(thread), &counting);
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   csched_thread_join(thread);
   csched_thread_destroy(thread);

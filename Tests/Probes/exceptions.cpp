@@ -90,8 +90,8 @@ void loops() {
   csched_activation_init(&activation, loop);
   for (int way = 0; way < 5; way++) {
     Job thrower(refuse), next;
-    csched_loop_submit(loop, &thrower);
-    csched_loop_submit(loop, &next);
+    csched_target_submit(csched_loop_target(loop), &thrower);
+    csched_target_submit(csched_loop_target(loop), &next);
     CHECK(thrown_by([&] {
             if (way == 0) csched_loop_run(loop);
             if (way == 1) csched_loop_run_until(loop, CSCHED_FOREVER);
@@ -106,15 +106,15 @@ void loops() {
   of_job = loop;
   Job outer([](Job *) { // caught inside of a job, around a nested run
     Job inner(refuse);
-    csched_loop_submit(of_job, &inner);
+    csched_target_submit(csched_loop_target(of_job), &inner);
     CHECK(thrown_by([] { csched_loop_run(of_job); }) == 42);
     CHECK(inner.has_ended() && csched_loop_current() == of_job);
     CHECK(current_from(20) == csched_loop_target(of_job));
   });
-  csched_loop_submit(loop, &outer);
+  csched_target_submit(csched_loop_target(loop), &outer);
   CHECK(csched_loop_run_ready(loop, 8) == 1 && outer.has_ended() && is_outside());
   Job last(refuse);
-  csched_loop_submit(loop, &last);
+  csched_target_submit(csched_loop_target(loop), &last);
   CHECK(thrown_by([&] { csched_loop_run(loop); }) == 42);
   csched_loop_destroy(loop);
   CHECK(last.has_ended());
@@ -136,7 +136,7 @@ struct Queues {
   void go_on() { // without a sync, or anything else that would look
     for (csched_serial *queue : {lower, upper}) {
       Job job;
-      csched_serial_submit(queue, &job);
+      csched_target_submit(csched_serial_target(queue), &job);
       for (int i = 0; i < 10000 && !csched_job_is_idle(&job); i++) usleep(1000);
       CHECK(job.ran == 1);
       csched_target_inside inside;
@@ -211,7 +211,7 @@ void through_c() {
   CHECK(csched_loop_create(&loop) == 0);
   Queues queues;
   Job thrower(refuse), refuser(refuse), next;
-  csched_loop_submit(loop, &thrower);
+  csched_target_submit(csched_loop_target(loop), &thrower);
   CHECK(thrown_by([&] { run_in_c(loop); }) == 42);
   CHECK(csched_target_current() == nullptr && csched_loop_current() == nullptr && thrower.has_ended());
   CHECK(thrown_by([&] { sync_in_c(queues.upper, refuse_body, nullptr); }) == 43);
@@ -234,13 +234,13 @@ void thread_end() {
   pthread_t thread;
   auto main = [](void *) -> void * {
     CHECK(csched_loop_create(&loop) == 0);
-    for (Job *job : jobs) csched_loop_submit(loop, job);
+    for (Job *job : jobs) csched_target_submit(csched_loop_target(loop), job);
     csched_loop_run(loop);
     return nullptr;
   };
   CHECK(pthread_create(&thread, nullptr, main, nullptr) == 0 && pthread_join(thread, nullptr) == 0);
   CHECK(ending.has_ended() && next.ran == 0 && next.dropped == 1 && next.released == 1);
-  CHECK(csched_loop_submit(loop, &late) == ECANCELED && late.dropped == 1);
+  CHECK(csched_target_submit(csched_loop_target(loop), &late) == ECANCELED && late.dropped == 1);
   csched_loop_destroy(loop);
   queues.go_on();
 }

@@ -34,11 +34,12 @@ static const csched_job_type job_type = {run_job, drop, NULL}, timer_type = {run
 static void *submit_all(void *unused) {
   for (int i = 0; i < JOBS; i++) {
     csched_job_init(&jobs[i], &job_type, NULL);
-    require(csched_loop_submit(loop, &jobs[i]) == 0, "a job is accepted");
+    require(csched_target_submit(csched_loop_target(loop), &jobs[i]) == 0, "a job is accepted");
     if (i % (JOBS / TIMERS) != 0) continue;
     csched_timer *timer = &timers[i / (JOBS / TIMERS)];
     csched_timer_init(timer, &timer_type, NULL);
-    require(csched_loop_submit_at(loop, timer, csched_now() + 3000000) == 0, "a timer is accepted");
+    require(csched_target_submit_at(csched_loop_target(loop), timer, csched_now() + 3000000, 0) == 0,
+            "a timer is accepted");
   }
   return unused;
 }
@@ -46,8 +47,8 @@ static void *submit_all(void *unused) {
 // Begins the work. Returns: the descriptor that the host waits for.
 static inline int hosts_begin(pthread_t *submitter) {
   require(csched_loop_create(&loop) == 0, "there is a loop");
-  int fd = csched_loop_fd(loop);
-  require(fd >= 0, "it has a descriptor");
+  int fd = -1;
+  require(csched_loop_fd(loop, &fd) == 0, "it has a descriptor");
   require(pthread_create(submitter, NULL, submit_all, NULL) == 0, "there is a thread");
   return fd;
 }
@@ -65,10 +66,10 @@ static inline int hosts_ready(void) {
 static inline void hosts_idle_ends(void) {
   // One round more, when the submitter's last wake comes after the job that it announces.
   require(rounds <= rounds_when_done + 1, "nothing wakes up while idle");
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
 }
 
-static inline int hosts_is_stopped(void) { return csched_loop_run_until(loop, 0) == CSCHED_RUN_STOPPED; }
+static inline int hosts_is_stopped(void) { return csched_loop_run_until(loop, 0) == CSCHED_RUN_ENDED; }
 
 static inline void hosts_end(const char *host, pthread_t submitter) {
   pthread_join(submitter, NULL);

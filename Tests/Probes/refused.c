@@ -75,12 +75,14 @@ static int use_thread(void) {
   if (csched_thread_start(&thread, &(csched_thread_options){.name = "refused"}) != 0) return AN_ERROR;
   for (int i = 0; i < 200; i++) {
     csched_job_init(&jobs[i], &type, NULL);
-    if (csched_thread_submit(thread, &jobs[i]) != 0) return WRONG;
+    if (csched_target_submit(csched_thread_target(thread), &jobs[i]) != 0) return WRONG;
     if (i % 50 == 0) usleep(500);
   }
   for (int i = 0; i < 30; i++) {
     csched_timer_init(&timers[i], &type, NULL);
-    if (csched_thread_submit_at(thread, &timers[i], csched_now() + (csched_time)(i % 5) * MS) != 0) return WRONG;
+    if (csched_target_submit_at(csched_thread_target(thread), &timers[i], csched_now() + (csched_time)(i % 5) * MS,
+                                0) != 0)
+      return WRONG;
     if (i % 3 == 0) csched_timer_cancel(&timers[i]);
   }
   wait_for(230);
@@ -99,7 +101,7 @@ static int use_many_threads(void) {
   while (count < MANY && csched_thread_start(&threads[count], NULL) == 0) count++;
   for (int i = 0; i < count; i++) csched_job_init(&jobs[i], &type, NULL);
   for (int i = 0; i < count; i++)
-    if (csched_thread_submit(threads[i], &jobs[i]) != 0) return WRONG;
+    if (csched_target_submit(csched_thread_target(threads[i]), &jobs[i]) != 0) return WRONG;
   wait_for((uint32_t)count);
   for (int i = 0; i < count; i++) csched_thread_stop(threads[i], CSCHED_STOP_RUN);
   for (int i = 0; i < count; i++) csched_thread_join(threads[i]);
@@ -126,7 +128,7 @@ static void *submit_late(void *loop) {
   static csched_job job;
   usleep(10000);
   csched_job_init(&job, &type, NULL);
-  csched_loop_submit(loop, &job);
+  csched_target_submit(csched_loop_target(loop), &job);
   return NULL;
 }
 
@@ -141,7 +143,7 @@ static int use_loop(bool is_sound) {
   if (csched_loop_add_fd(loop, &source) != 0) return AN_ERROR;
   bool is_written = write(ends[1], "x", 1) == 1;
   csched_timer_init(&timer, &type, NULL);
-  if (csched_loop_submit_at(loop, &timer, csched_now() + MS) != 0) return WRONG;
+  if (csched_target_submit_at(csched_loop_target(loop), &timer, csched_now() + MS, 0) != 0) return WRONG;
   csched_loop_run_until(loop, csched_now() + 5 * MS);
   if (is_sound && is_written && told != 1) return WRONG;
   bool submits = pthread_create(&submitter, NULL, submit_late, loop) == 0;
@@ -170,11 +172,12 @@ static int use_pool(void) {
   if (csched_pool_create(&pool, &(csched_pool_options){.name = "refused", .workers = 2}) != 0) return AN_ERROR;
   for (int i = 0; i < 100; i++) {
     csched_job_init(&jobs[i], i % 10 == 0 ? &blocking : &type, NULL);
-    if (csched_pool_submit(pool, (csched_priority)(i % 4), &jobs[i]) != 0) return WRONG;
+    if (csched_target_submit(csched_pool_target(pool, (csched_priority)(i % 4)), &jobs[i]) != 0) return WRONG;
   }
   wait_for(100);
   csched_timer_init(&timer, &type, NULL);
-  csched_pool_submit_at(pool, CSCHED_PRIORITY_LOW, &timer, csched_now() + MS, 0); // run, or dropped with an error
+  csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_LOW), &timer, csched_now() + MS,
+                          0); // run, or dropped with an error
   wait_for(1);
   if (csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)) != 0) return AN_ERROR;
   if (csched_serial_sync(queue, note, &synced) != 0 || synced != 1) return WRONG;

@@ -40,7 +40,8 @@ static csched_stop_policy any_policy(life *life) {
 static void live_as_loop(life *life) {
   csched_loop *loop;
   CHECK(csched_loop_create(&loop) == 0, "no memory");
-  if (soak_below(life->seed, 4) == 0) CHECK(csched_loop_fd(loop) >= 0, "no descriptor");
+  int fd;
+  if (soak_below(life->seed, 4) == 0) CHECK(csched_loop_fd(loop, &fd) == 0, "no descriptor");
   submit_all(life, csched_loop_target(loop));
   csched_loop_run_ready(loop, soak_below(life->seed, JOBS));
   if (soak_below(life->seed, 2)) csched_loop_close(loop, any_policy(life));

@@ -70,7 +70,7 @@ static CSCHED_NORETURN void be_child(const busy *busy, uint64_t which) {
   alarm(ALARM); // a child that hangs is ended
   csched_lock_lock(&lock);
   csched_lock_unlock(&lock);
-  CHECK(csched_pool_is_left_behind(busy->pool) && csched_thread_is_left_behind(busy->thread), "not orphaned");
+  CHECK(csched_pool_is_orphaned(busy->pool) && csched_thread_is_orphaned(busy->thread), "not orphaned");
   uses[which % 3](&tally, jobs);
   soak_settle(&tally);
   _exit(0);

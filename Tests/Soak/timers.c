@@ -76,7 +76,7 @@ static bool move(setting *setting, int i, uint64_t *seed) {
   csched_time deadline = soon(seed), before = atomic_load(&job->deadline);
   if (setting->places[i] >= THREADS || before == 0) return false;
   if (deadline < before) atomic_store(&job->deadline, deadline); // it must not come before either
-  return csched_thread_rearm(setting->threads[setting->places[i]], &job->timer, deadline);
+  return csched_loop_rearm(csched_thread_loop(setting->threads[setting->places[i]]), &job->timer, deadline);
 }
 
 static void fill(int count, uint64_t *seed, soak_figures *figures) {

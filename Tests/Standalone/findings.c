@@ -62,7 +62,7 @@ static int number;
 static void *close_loop(void *unused) {
   csched_loop *loop;
   if (csched_loop_create(&loop) != 0) abort();
-  number = csched_loop_fd(loop);
+  if (csched_loop_fd(loop, &number) != 0) abort();
   csched_store_release(&is_ready, 1u);
   usleep(100000);
   csched_loop_destroy(loop); // the fault: somebody else uses its descriptor, and nothing orders the two
@@ -81,7 +81,7 @@ static void use_descriptor(void) {
 static void use_uninitialized(void) {
   csched_activation *volatile hidden = malloc(sizeof *hidden); // from the compiler, which finds the fault itself
   csched_activation *activation = hidden;                      // the fault: no csched_activation_init
-  if (csched_load_relaxed(&activation->stopped) != 0) puts("stopped");
+  if (csched_load_relaxed(&activation->ended) != 0) puts("ended");
   free(activation);
 }
 

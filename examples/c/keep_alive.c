@@ -24,7 +24,7 @@ static int submit(csched_thread *thread, int amount) {
   if (request == NULL) return -1;
   csched_job_init(&request->job, &additions, NULL);
   request->amount = amount;
-  return csched_thread_submit(thread, &request->job); // ours no longer, whatever the answer
+  return csched_target_submit(csched_thread_target(thread), &request->job); // ours no longer, whatever the answer
 }
 
 // MARK: a chain of a million hops on the trampoline, with one job and no stack

@@ -156,34 +156,32 @@ static int make(clocks *all) {
   return error;
 }
 
-static void clear_in_child(clock_queue *queue) { // CL7
-  csched_timers_in_child_(&queue->timers, true);
+static void clear_in_child(clock_queue *queue) {                        // CL7
   while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // so that they can still be cancelled
   queue->setting = (csched_lock)CSCHED_LOCK_INIT;
   csched_store_relaxed(&queue->is_telling, 0u); // CL7: no other thread is left
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // CL7
-  (void)watch;
-  if (phase == CSCHED_FORK_BEFORE) csched_lock_lock(&starting);
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7
+  (void)atfork;
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&starting);
   for (int i = 0; i < CLOCKS && is_made; i++) {
     clock_queue *queue = &memory.queues[i];
-    if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&queue->timers);
-    if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&queue->timers);
-    if (phase == CSCHED_FORK_IN_CHILD) clear_in_child(queue);
+    csched_timers_atfork_(&queue->timers, phase, true);
+    if (phase == CSCHED_ATFORK_IN_CHILD) clear_in_child(queue);
   }
-  if (phase == CSCHED_FORK_IN_PARENT) csched_lock_unlock(&starting);
-  if (phase != CSCHED_FORK_IN_CHILD) return;
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&starting);
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
   if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: the same
   csched_store_relaxed(&shared, NULL);                                  // CL7: the same
-  csched_clock_leave_carriers_behind_();
+  csched_clock_orphan_carriers_();
   starting = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }
 
 static int start(clocks **result) {
-  static csched_fork_watch forks = {.told = told_of_fork};
-  csched_os_watch_forks_(&forks);
+  static csched_atfork atfork;
+  csched_os_atfork_(&atfork, told_of_fork);
   csched_lock_lock(&starting);
   clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
   int error = is_stopping ? ECANCELED : all == NULL ? make(&memory) : 0;

@@ -11,7 +11,7 @@
 // Orderings
 //   on_its_way: relaxed, because nobody else is left
 // Assumes: one thread at a time delivers (clock.c), and has ended before csched_clock_end_carriers_.
-// Source: as the pool's monitor thread does (pool_carry.c).
+// Source: as the pool's monitor thread does (pool_monitor.c).
 // Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers",
 //   "after fork other clocks are told anew".
 // Models: checks/clock.c. Not modelled: CC3.
@@ -95,7 +95,7 @@ void csched_clock_end_carriers_(void) {
   csched_store_relaxed(&on_its_way, 0u); // CC2: nobody else is left to count
 }
 
-void csched_clock_leave_carriers_behind_(void) { // CC3
+void csched_clock_orphan_carriers_(void) { // CC3
   guard = (csched_lock)CSCHED_LOCK_INIT;
   carriers = NULL; // it is the parent's, and stays in memory
   timers.first = jobs.first = NULL;

@@ -26,7 +26,7 @@ csched_time csched_clock_hand_on_(void);
 void csched_clock_end_carriers_(void);
 
 /// Does: forgets them, in a child of fork.
-void csched_clock_leave_carriers_behind_(void);
+void csched_clock_orphan_carriers_(void);
 
 /// Returns: how many threads they have. Thread: any.
 size_t csched_clock_carrier_threads_(void);

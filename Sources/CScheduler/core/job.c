@@ -9,7 +9,7 @@
 //   PASSED     dequeued while `drop` runs: the canceller must release
 //   ORPHANED   in a child of fork: it was RUNNING on a thread that lives in the parent
 // submissions  of a job: how often it was submitted while somebody waited. A wait ends by that too, when the job runs again already
-// waiting      how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash
+// csched_job_waiting_  how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash
 //
 // Obligations
 //   J1  Exactly one of run and drop: QUEUED is left by one compare-and-exchange, to RUNNING, DROPPING or CANCELLED.
@@ -52,7 +52,15 @@
 
 #include <string.h>
 
-enum { IDLE = 0, QUEUED = 1, RUNNING = 2, CANCELLED = 3, DROPPING = 4, PASSED = 5, ORPHANED = 6 };
+enum {
+  IDLE = CSCHED_JOB_IDLE,
+  QUEUED = CSCHED_JOB_QUEUED,
+  RUNNING = 2,
+  CANCELLED = 3,
+  DROPPING = 4,
+  PASSED = 5,
+  ORPHANED = 6
+};
 enum { WAITERS = 256 };
 
 // Returns: the level at which `job` runs on this thread, NULL when it does not.
@@ -74,7 +82,7 @@ static inline bool forget(const csched_job *job) {
 
 // MARK: waiters
 
-static CSCHED_CACHE_ALIGNED uint32_t waiting;
+CSCHED_CACHE_ALIGNED uint32_t csched_job_waiting_;
 static uint32_t waiters[WAITERS]; // one that is not meant costs a call of the system
 
 static uint32_t *waiters_of(const csched_job *job) {
@@ -85,32 +93,34 @@ static uint32_t *waiters_of(const csched_job *job) {
 static bool is_waited_for(const csched_job *job) { return csched_load_relaxed(waiters_of(job)) != 0; } // J6
 
 // After a light fence: whether `wake` has to be called. The job may be gone, and is a name to both.
-static inline bool does_anybody_wait(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6
+static inline bool does_anybody_wait(void) {
+  return CSCHED_UNLIKELY(csched_load_relaxed(&csched_job_waiting_) != 0); // J6
+}
 
 static CSCHED_NOINLINE void wake(csched_job *job) {
   if (is_waited_for(job)) csched_futex_wake_(&job->state, INT32_MAX);
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // J8
-  (void)watch;
-  if (phase != CSCHED_FORK_IN_CHILD_FIRST) return;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   memset(waiters, 0, sizeof waiters); // they are not here
-  waiting = 0;
+  csched_job_waiting_ = 0;
 }
 
 static void wait_for_end(csched_job *job) {
-  static csched_fork_watch forks = {.told = told_of_fork};
+  static csched_atfork atfork;
   uint32_t *count = waiters_of(job);
   uint32_t submissions = csched_load_relaxed(&job->submissions); // J5: with this run's, or with a later one's
-  csched_os_watch_forks_(&forks);
+  csched_os_atfork_(&atfork, told_of_fork);
   csched_fetch_add_relaxed(count, 1u);                          // J6
-  csched_fetch_add_relaxed(&waiting, 1u);                       // J6
+  csched_fetch_add_relaxed(&csched_job_waiting_, 1u);           // J6
   csched_fence_heavy_();                                        // J6: heavy side; pairs with the runner's light fence
   while (csched_load_acquire(&job->state) == RUNNING &&         // J5: acquire; pairs with the runner's release
          csched_load_acquire(&job->submissions) == submissions) // J5: the same
     csched_futex_wait_(&job->state, RUNNING, CSCHED_FOREVER);
-  csched_fetch_add_relaxed(&waiting, UINT32_MAX); // J6: its value is all
-  csched_fetch_add_relaxed(count, UINT32_MAX);    // J6: the same
+  csched_fetch_add_relaxed(&csched_job_waiting_, UINT32_MAX); // J6: its value is all
+  csched_fetch_add_relaxed(count, UINT32_MAX);                // J6: the same
 }
 
 // MARK: submitting and running

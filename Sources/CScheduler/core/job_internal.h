@@ -2,10 +2,25 @@
 // Depends on: job.h.
 #pragma once
 
+#include <CScheduler/atomic.h>
 #include <CScheduler/job.h>
 
 /// Does: marks `job` as submitted, before it is linked anywhere. Stops the process if it is pending already.
 void csched_job_submitted_(csched_job *job, const char *function);
+
+// Inline for csched_target_submit; the protocol is that of job.c.
+enum { CSCHED_JOB_IDLE = 0, CSCHED_JOB_QUEUED = 1 };
+extern CSCHED_HIDDEN uint32_t csched_job_waiting_;
+
+/// Does: the same where nothing more is to be done for it. Returns: whether it has; if not, csched_job_submitted_ does.
+static inline bool csched_job_mark_(csched_job *job) {
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->state) != CSCHED_JOB_IDLE || // racy read: finds misuse
+                      csched_load_relaxed(&csched_job_waiting_) != 0))       // J5, J6: the end before has looked
+    return false;
+  csched_store_release(&job->state,
+                       (uint32_t)CSCHED_JOB_QUEUED); // J1: release; pairs with cancel's acquire; carries the job
+  return true;
+}
 
 /// Does: runs `job` unless it was cancelled, then releases it. Requires: it has been unlinked.
 void csched_job_perform_(csched_job *job);

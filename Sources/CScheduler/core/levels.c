@@ -29,7 +29,7 @@ typedef struct thread_levels {
   csched_level *last;
   csched_level **top;              // of its thread; NULL: left in the parent of a fork
   uintptr_t stack_low, stack_high; // both 0: not yet asked
-  csched_fork_watch forks;
+  csched_atfork atfork;
 } thread_levels;
 
 static csched_level none = {.frame = UINTPTR_MAX}; // never written
@@ -68,10 +68,10 @@ static void link_block(block *block, csched_level *outer) {
   block->more = NULL;
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
-  thread_levels *levels = (thread_levels *)((char *)watch - offsetof(thread_levels, forks));
-  if (phase == CSCHED_FORK_BEFORE && levels == mine) is_on_own_stack(0); // in the child it looks like the main thread
-  if (phase != CSCHED_FORK_IN_CHILD || levels == mine || levels->top == NULL) return;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  thread_levels *levels = (thread_levels *)((char *)atfork - offsetof(thread_levels, atfork));
+  if (phase == CSCHED_ATFORK_BEFORE && levels == mine) is_on_own_stack(0); // in the child it looks like the main thread
+  if (phase != CSCHED_ATFORK_IN_CHILD || levels == mine || levels->top == NULL) return;
   csched_level *each = *levels->top != &csched_level_lost_ ? *levels->top : levels->last;
   for (; each->outer != NULL; each = each->outer)
     if (each->job != NULL) csched_job_orphan_(each->job);
@@ -91,7 +91,7 @@ void csched_levels_free_(void) {
   csched_level_top_ = &none;
   mine = NULL;
   csched_tsd_set_(&key, NULL, thread_ends); // it has a place for this thread already, so it cannot fail
-  csched_os_unwatch_forks_(&levels->forks);
+  csched_os_atfork_end_(&levels->atfork);
   for (block *each = levels->first.more, *more; each != NULL; each = more) {
     more = each->more;
     csched_os_memory_give_(each, sizeof *each);
@@ -113,8 +113,7 @@ static bool make(void) {
   levels->top = &csched_level_top_;
   mine = levels;
   csched_level_top_ = &levels->first.levels[0];
-  levels->forks.told = told_of_fork;
-  csched_os_watch_forks_(&levels->forks);
+  csched_os_atfork_(&levels->atfork, told_of_fork);
   return true;
 }
 

@@ -17,9 +17,9 @@ static CSCHED_THREAD_LOCAL uint32_t number;
 // In a child, of the thread that has forked: its number, which is that of a thread of the parent, and the system's one now; else 0.
 static struct { uint32_t number, id; } forked;
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // lock.c, L9
-  (void)watch;
-  if (phase != CSCHED_FORK_IN_CHILD_FIRST) return;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // lock.c, L9
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   forked.number = number;
   forked.id = csched_os_thread_id_();
   csched_buckets_forget_(); // no sleeper is left, nor whoever had a bucket
@@ -27,9 +27,9 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
 }
 
 uint32_t csched_lock_self_(void) {
-  static csched_fork_watch watch = {.told = told_of_fork};
+  static csched_atfork atfork;
   if (number == 0) {
-    csched_os_watch_forks_(&watch);
+    csched_os_atfork_(&atfork, told_of_fork);
     csched_processors_look_();
     number = csched_os_thread_id_();
     if (number == forked.number) number |= TAKEN_ALREADY; // lock.c, L9

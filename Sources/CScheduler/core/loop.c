@@ -1,10 +1,10 @@
-// 300 lines and more: the three inputs (queue, timers, stops) share the two ways to sleep, and are read together.
+// 300 lines and more: the three inputs (queue, timers, ends of runs) share the two ways to sleep, and are read together.
 //
 // States
 //   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
 //   wake       futex: 0 nothing, 1 the wake owed to this park (or a late one: the loop then looks once for nothing)
 //   closing    0 open, then 1 + the strictest policy asked for; it only grows; ORPHANED by fork: its thread lives in the parent
-//   stopping   1 from csched_loop_stop until a run has ended by it
+//   ending     1 from csched_loop_end_run until a run has ended by it
 //   timers     see timer.c; `wake` of them says until when the loop may sleep
 //   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
 //
@@ -17,7 +17,7 @@
 //       whose base the loop is included; then the clock (and the poller) again. What is submitted during a batch for an instant that
 //       the clock has passed waits for a later one, behind the timers that were there.
 //   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
-//   P5  A run ends by its own activation, the stop asked of the innermost, its deadline, or the loop's closing; whatever
+//   P5  A run ends by its own activation, the end asked of the innermost, its deadline, or the loop's closing; whatever
 //       ends an inner run leaves the outer ones alone, closing aside.
 //   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
 //   P7  A run is a level of what the thread is in the middle of (levels.c): when it is left, by an exception of C++ or by longjmp, it is
@@ -31,8 +31,8 @@
 //   P11  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
 //       and what was due is in it.
 // Orderings
-//   wake: relaxed, the inbox orders what it announces · closing and stops: release, pair with the loop's acquire; ordered against
-//   parking by notify (csched_mpsc_poke) and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
+//   wake: relaxed, the inbox orders what it announces · closing and ends of runs: release, pair with the loop's acquire; ordered against
+//   parking by csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
 // Assumes: whoever calls keeps the loop valid during the call.
 // Source: the batch with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
@@ -77,7 +77,7 @@ struct csched_loop {
 
   CSCHED_CACHE_ALIGNED uint32_t wake;
   uint32_t closing;
-  uint32_t stopping;
+  uint32_t ending;
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
@@ -95,10 +95,12 @@ struct csched_loop {
   bool was_left;                // the last run was, and there was none since
   csched_job run;               // stands for a run
   LIST_ENTRY(csched_loop) link; // among those of its thread
-  csched_fork_watch forks;
+  csched_atfork atfork;
 
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
 };
+
+_Static_assert(offsetof(csched_loop, target) == 0, "csched_loop_target is a cast");
 
 // MARK: owning thread
 
@@ -115,20 +117,14 @@ bool csched_loop_is_on_thread(const csched_loop *loop) {
   return csched_load_relaxed(&loop->thread) == &here; // racy read: only its own thread finds itself here
 }
 
-static bool is_orphaned(const csched_loop *loop) { return csched_load_relaxed(&loop->closing) == ORPHANED; } // P8
-
-static void require_not_orphaned(const csched_loop *loop, const char *function) {
-  if (CSCHED_UNLIKELY(is_orphaned(loop))) csched_target_panic_orphaned_(&loop->target, function);
-}
+bool csched_loop_is_orphaned_(const csched_loop *loop) { return csched_load_relaxed(&loop->closing) == ORPHANED; } // P8
 
 void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *function) {
-  require_not_orphaned(loop, function);
+  if (CSCHED_UNLIKELY(csched_loop_is_orphaned_(loop))) csched_target_panic_orphaned_(&loop->target, function);
 }
 
-bool csched_loop_is_orphaned_(const csched_loop *loop) { return is_orphaned(loop); }
-
 static CSCHED_NOINLINE CSCHED_NORETURN void panic_thread(const csched_loop *loop, const char *function) {
-  require_not_orphaned(loop, function);
+  csched_loop_require_not_orphaned_(loop, function);
   csched_panic_(function, "loop %p belongs to another thread. Call this on the thread that created it.",
                 (const void *)loop);
 }
@@ -191,7 +187,7 @@ static CSCHED_NOINLINE void wake(csched_loop *loop) {
 }
 
 static void announce(csched_loop *loop) {
-  if (csched_mpsc_poke(&loop->inbox)) wake(loop); // P1, P2
+  if (csched_mpsc_notify(&loop->inbox)) wake(loop); // P1, P2
 }
 
 // MARK: timers
@@ -212,25 +208,14 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
   if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer); // P9
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);            // P1
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  require_not_orphaned(loop, "csched_loop_submit_at");
   csched_job_discard_(&timer->job); // P6
   return ECANCELED;
-}
-
-int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  csched_job_submitted_(&timer->job, "csched_loop_submit_at");
-  timer->target = &loop->target;
-  return deliver_at(&loop->target, timer, deadline, leeway);
-}
-
-int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline) {
-  return csched_loop_submit_at_leeway(loop, timer, deadline, 0);
 }
 
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline) {
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
-  require_not_orphaned(loop, "csched_loop_rearm");
+  csched_loop_require_not_orphaned_(loop, "csched_loop_rearm");
   if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer); // P9
   if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1: as a submission
   return added != CSCHED_TIMER_REFUSED;
@@ -246,7 +231,6 @@ static int deliver(csched_target *target, csched_job *job) {
     wake(loop); // P2
     return 0;
   }
-  require_not_orphaned(loop, "csched_loop_submit");
   csched_job_discard_(job); // P6
   return ECANCELED;
 }
@@ -273,13 +257,6 @@ static const csched_target_type loop_type = {.deliver = deliver,
                                              .has = has,
                                              .passes_on_ = true};
 
-csched_target *csched_loop_target(csched_loop *loop) { return &loop->target; }
-
-int csched_loop_submit(csched_loop *loop, csched_job *job) {
-  csched_job_submitted_(job, "csched_loop_submit");
-  return deliver(&loop->target, job);
-}
-
 void csched_require_policy_(csched_stop_policy policy, const char *function) {
   if (CSCHED_UNLIKELY((unsigned)policy > CSCHED_STOP_DROP))
     csched_panic_(function, "%d is no policy. Name one of csched_stop_policy.", (int)policy);
@@ -297,24 +274,24 @@ static bool is_dropping(const csched_loop *loop) {
   return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // P6
 }
 
-void csched_loop_stop(csched_loop *loop) {
-  csched_store_release(&loop->stopping, 1u); // P5: pairs with the loop's acquire
-  announce(loop);                            // P1
+void csched_loop_end_run(csched_loop *loop) {
+  csched_store_release(&loop->ending, 1u); // P5: pairs with the loop's acquire
+  announce(loop);                          // P1
 }
 
 void csched_activation_init(csched_activation *activation, csched_loop *loop) {
   *activation = (csched_activation){.loop = loop};
 }
 
-void csched_activation_stop(csched_activation *activation) {
+void csched_activation_end_run(csched_activation *activation) {
   csched_loop *loop = activation->loop;
-  csched_store_release(&activation->stopped, 1u); // P5: pairs with the loop's acquire
-  announce(loop);                                 // P1
+  csched_store_release(&activation->ended, 1u); // P5: pairs with the loop's acquire
+  announce(loop);                               // P1
 }
 
-static bool is_stopped(const csched_loop *loop, const csched_activation *activation) {
-  return (activation != NULL && csched_load_acquire(&activation->stopped) != 0) || // P5: pairs with activation_stop
-         csched_load_acquire(&loop->stopping) != 0;                                // P5: pairs with loop_stop
+static bool is_ended(const csched_loop *loop, const csched_activation *activation) {
+  return (activation != NULL && csched_load_acquire(&activation->ended) != 0) || // P5: pairs with activation_end_run
+         csched_load_acquire(&loop->ending) != 0;                                // P5: pairs with loop_end_run
 }
 
 // MARK: running
@@ -392,7 +369,7 @@ void csched_loop_finish_(csched_loop *loop) {
 void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier) { loop->courier = courier; }
 
 static bool has_work(const csched_loop *loop, const csched_activation *activation, csched_time now) {
-  return !csched_mpsc_is_empty(&loop->inbox) || is_stopped(loop, activation) || is_closing(loop) ||
+  return !csched_mpsc_is_empty(&loop->inbox) || is_ended(loop, activation) || is_closing(loop) ||
          !TAILQ_EMPTY(&loop->fds.ready) ||
          csched_load_relaxed(&loop->timers.wake) <= now; // P1: after a park, ordered by it
 }
@@ -496,10 +473,10 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
       result = CSCHED_RUN_CLOSED;
       break;
     }
-    if (is_stopped(loop, activation)) { // P5
-      if (activation == NULL || csched_load_relaxed(&activation->stopped) == 0)
-        csched_store_relaxed(&loop->stopping, 0u); // P5
-      result = CSCHED_RUN_STOPPED;
+    if (is_ended(loop, activation)) { // P5
+      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0)
+        csched_store_relaxed(&loop->ending, 0u); // P5
+      result = CSCHED_RUN_ENDED;
       break;
     }
     if (deadline != CSCHED_FOREVER && csched_now() >= deadline) {
@@ -531,8 +508,8 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
-    if (is_stopped(loop, NULL)) {                // P5: as any run
-      csched_store_relaxed(&loop->stopping, 0u); // P5
+    if (is_ended(loop, NULL)) {                // P5: as any run
+      csched_store_relaxed(&loop->ending, 0u); // P5
       break;
     }
     wait_for_work(loop, NULL, deadline);
@@ -598,8 +575,8 @@ csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
 
 // MARK: create and destroy
 
-static csched_loop *loop_of(csched_fork_watch *watch) {
-  return (csched_loop *)((char *)watch - offsetof(csched_loop, forks));
+static csched_loop *loop_of(csched_atfork *atfork) {
+  return (csched_loop *)((char *)atfork - offsetof(csched_loop, atfork));
 }
 
 // In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
@@ -609,16 +586,14 @@ static void orphan(csched_loop *loop) {           // P8
   loop->target.type = &csched_target_orphaned_;
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // P8
-  csched_loop *loop = loop_of(watch);
-  if (phase == CSCHED_FORK_BEFORE) csched_timers_before_fork_(&loop->timers);
-  if (phase == CSCHED_FORK_IN_PARENT) csched_timers_in_parent_(&loop->timers);
-  if (phase != CSCHED_FORK_IN_CHILD) return;
-  binding = (csched_lock)CSCHED_LOCK_INIT;
-  loop->target.waits_for = NULL;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // P8
+  csched_loop *loop = loop_of(atfork);
   bool was_others =
       !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read: its value is all
-  csched_timers_in_child_(&loop->timers, was_others);
+  csched_timers_atfork_(&loop->timers, phase, was_others);
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
+  binding = (csched_lock)CSCHED_LOCK_INIT;
+  loop->target.waits_for = NULL;
   if (was_others) orphan(loop);
   else csched_fds_renew_(&loop->fds);
 }
@@ -626,7 +601,7 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { //
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
   const char *refusal = loop->refusal;
-  csched_fork_watch forks = loop->forks;
+  csched_atfork atfork = loop->atfork;
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds, loop);
@@ -635,7 +610,7 @@ static void init(csched_loop *loop) {
   loop->jobs_left = MOST;
   loop->spin_for = SPIN_LEAST;
   loop->refusal = refusal;
-  loop->forks = forks;
+  loop->atfork = atfork;
 }
 
 void csched_loop_renew_(csched_loop *loop) {
@@ -647,9 +622,9 @@ void csched_loop_renew_(csched_loop *loop) {
 static csched_loop *begin(csched_loop *loop, const char *refusal) {
   loop->refusal = refusal;
   loop->target.owner = NULL;
-  loop->forks = (csched_fork_watch){.told = told_of_fork};
+  loop->atfork = (csched_atfork){0};
   init(loop);
-  csched_os_watch_forks_(&loop->forks);
+  csched_os_atfork_(&loop->atfork, told_of_fork);
   return loop;
 }
 
@@ -698,20 +673,20 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 }
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
-  if (is_orphaned(loop)) return;             // P8: its memory may be half-way through a change
+  csched_level_look_(CSCHED_CALLER_FRAME());  // P7
+  if (csched_loop_is_orphaned_(loop)) return; // P8: its memory may be half-way through a change
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
 void csched_loop_free_(csched_loop *loop) {
-  if (is_orphaned(loop)) return; // P8
+  if (csched_loop_is_orphaned_(loop)) return; // P8
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop
   csched_fds_destroy_(&loop->fds);
   csched_loop_unbind_(loop);
-  csched_os_unwatch_forks_(&loop->forks);
+  csched_os_atfork_end_(&loop->atfork);
   free(loop);
 }

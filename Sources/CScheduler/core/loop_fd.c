@@ -190,15 +190,16 @@ void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until)
   else wake(fds);                                 // E2
 }
 
-int csched_loop_fd(csched_loop *loop) {
+int csched_loop_fd(csched_loop *loop, int *fd) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_fd");
   int error = csched_fds_open_(fds);
-  if (error != 0) return -error;
+  if (error != 0) return error;
   if (!fds->has_host) {
     fds->has_host = true;
     csched_loop_run_ready(loop, 0); // parks at its end, unless it is in another run
   }
-  return fds->poller.fd;
+  *fd = fds->poller.fd;
+  return 0;
 }
 
 void csched_loop_detach(csched_loop *loop) {

@@ -12,9 +12,9 @@ static bool is_bound, is_over, is_hosted;
 
 // In the child the thread that forked is the main one. The loop has the same address, because others keep that, and nothing of
 // what it had, unless it is that thread's.
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
-  (void)watch;
-  if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   known = 0;
   lock = (csched_lock)CSCHED_LOCK_INIT;
   is_hosted = false;
@@ -23,11 +23,11 @@ static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
   is_bound = false;
 }
 
-static csched_fork_watch forks = {.told = told_of_fork};
+static csched_atfork atfork;
 
 bool csched_is_main_thread(void) {
   if (known == 0) {
-    csched_os_watch_forks_(&forks);
+    csched_os_atfork_(&atfork, told_of_fork);
     known = csched_os_is_main_thread_() ? 2 : 1;
   }
   return known == 2;

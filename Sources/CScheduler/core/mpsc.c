@@ -15,7 +15,7 @@
 //       the wake (push, notify, close) or needs none (unpark).
 //   Q4  Skip the wake: a push that does not find PARKED was seen by the consumer, or will be, before it sleeps: park succeeds
 //       only on NULL.
-//   Q5  What was written before a notify (csched_mpsc_poke) is seen after a park that it did not end: both are read-modify-writes of head.
+//   Q5  What was written before csched_mpsc_notify is seen after a park that it did not end: both are read-modify-writes of head.
 //   Q6  Closed is for ever, and atomic with the push: a job is refused, or will be popped.
 // Orderings
 //   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake comes after · notify
@@ -111,7 +111,7 @@ bool csched_mpsc_unpark(csched_mpsc *queue) {
   return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: its own mark, so there is nothing to acquire
 }
 
-bool csched_mpsc_poke(csched_mpsc *queue) {
+bool csched_mpsc_notify(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head);                             // racy read, rechecked by the cas
   while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {} // Q3, Q5: pairs with park
   return head == PARKED;

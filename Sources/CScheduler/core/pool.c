@@ -28,6 +28,7 @@
 #include "job_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
+#include "target_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,19 +53,17 @@ bool csched_pool_is_dropping_(const csched_pool *pool) {
   return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: the same
 }
 
-void csched_pool_close_orphaned_(csched_pool *pool) {
-  csched_store_relaxed(&pool->closing, ORPHANED); // X5: no other thread is left
+bool csched_pool_is_orphaned(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: so from the child's beginning
 }
 
-bool csched_pool_is_left_behind(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: so from the child's beginning
+static void require_not_orphaned(const csched_pool *pool, const char *function) {
+  if (CSCHED_UNLIKELY(csched_pool_is_orphaned(pool))) csched_target_panic_orphaned_(&pool->classes[0].target, function);
 }
 
 // Returns: whether what comes now is refused: the monitor goes on delivering while it ends.
 static bool is_refusing(csched_pool *pool) {
-  if (CSCHED_LIKELY(!csched_pool_is_closing_(pool))) return false;
-  csched_pool_require_not_orphaned_(pool, "csched_pool_submit");
-  return !csched_pool_is_monitor_(pool);
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
 }
 
 static int deliver(csched_target *target, csched_job *job) {
@@ -79,10 +78,7 @@ static int deliver(csched_target *target, csched_job *job) {
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_pool_class *class = (csched_pool_class *)target;
-  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) {
-    csched_pool_require_not_orphaned_(class->pool, "csched_pool_submit_at");
-    return refuse(&class->inbox, &timer->job);
-  }
+  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
@@ -109,22 +105,9 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
   return &class_of(pool, priority, "csched_pool_target")->target;
 }
 
-int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job) {
-  csched_pool_class *class = class_of(pool, priority, "csched_pool_submit");
-  csched_job_submitted_(job, "csched_pool_submit");
-  return deliver(&class->target, job);
-}
-
-int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
-                          csched_time leeway) {
-  csched_pool_class *class = class_of(pool, priority, "csched_pool_submit_at");
-  csched_job_submitted_(&timer->job, "csched_pool_submit_at");
-  timer->target = &class->target;
-  return deliver_at(timer->target, timer, deadline, leeway);
-}
-
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
   csched_mpsc *inbox = &class_of(pool, priority, "csched_pool_submit_batch")->inbox;
+  require_not_orphaned(pool, "csched_pool_submit_batch");
   if (count == 0) return 0;
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
   for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
@@ -140,7 +123,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_pool_stop");
-  if (csched_pool_is_left_behind(pool)) return;                                      // it has no threads here
+  if (csched_pool_is_orphaned(pool)) return;                                         // it has no threads here
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
   while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with all others' acquire
   csched_pool_close_monitor_(pool, policy);
@@ -182,7 +165,7 @@ static bool is_own_thread(csched_pool *pool) {
 }
 
 int csched_pool_join(csched_pool *pool) {
-  csched_pool_require_not_orphaned_(pool, "csched_pool_join");
+  require_not_orphaned(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
   while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last one's release
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
@@ -194,7 +177,7 @@ int csched_pool_join(csched_pool *pool) {
 }
 
 void csched_pool_destroy(csched_pool *pool) {
-  if (csched_pool_is_left_behind(pool)) return; // its memory may be half-way through a change
+  if (csched_pool_is_orphaned(pool)) return; // its memory may be half-way through a change
   if (is_own_thread(pool))
     csched_panic_("csched_pool_destroy",
                   "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
@@ -202,8 +185,30 @@ void csched_pool_destroy(csched_pool *pool) {
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
   csched_pool_free_monitor_(pool); // whose loop waits for a delivery that is being made, which may be one to this pool
-  csched_os_unwatch_forks_(&pool->forks);
+  csched_os_atfork_end_(&pool->atfork);
   free(pool);
+}
+
+// MARK: atfork
+
+void csched_pool_panic_worker_(const csched_pool *pool) {
+  csched_panic_("fork",
+                "a job of pool %p forked, and returns in the child, which has no workers. End the child inside of the "
+                "job: by _exit, or by exec.",
+                (const void *)pool);
+}
+
+// In a child the pool's threads are not there; a worker that has forked is no worker any more, but a thread that can run to the end of
+// its job. No lock is taken: another thread may have had it.
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5
+  csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
+  csched_pool_leave_in_child_(pool);
+  csched_store_relaxed(&pool->closing, ORPHANED); // X5: no other thread is left
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
+    csched_mpsc_close(&pool->classes[i].inbox);
+    pool->classes[i].target.type = &csched_target_orphaned_;
+  }
 }
 
 // MARK: create
@@ -246,7 +251,7 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + most * sizeof(csched_pool_worker));
   if (pool == NULL) return ENOMEM;
   init(pool, options, workers, most);
-  csched_pool_watch_forks_(pool);
+  csched_os_atfork_(&pool->atfork, told_of_fork);
   int error = csched_pool_start_monitor_(pool);
   if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
     *result = pool;
@@ -257,7 +262,7 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
     csched_pool_join_monitor_(pool);
     csched_pool_free_monitor_(pool);
   }
-  csched_os_unwatch_forks_(&pool->forks);
+  csched_os_atfork_end_(&pool->atfork);
   free(pool); // X4
   return error;
 }

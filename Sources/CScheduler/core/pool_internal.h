@@ -40,7 +40,7 @@ struct csched_pool_worker {
   // Its own.
   bool is_searching, is_surplus, has_left;
   unsigned blocking_depth, helping_depth;
-  // See pool_carry.c; under `pick`.
+  // See pool_monitor.c; under `pick`.
   const csched_target *carries_for;
   csched_job *carried, **last_carried;
   int nice;
@@ -80,11 +80,11 @@ struct csched_pool {
   bool is_joined;
   // See pool_monitor.c.
   csched_thread *monitor;
-  csched_courier courier; ///< see pool_carry.c
+  csched_courier courier; ///< see pool_monitor.c
   uint32_t on_its_way;
   csched_timer tick;
   uint32_t watching;
-  csched_fork_watch forks; ///< see pool_fork.c
+  csched_atfork atfork;
 
   csched_pool_worker slots[]; ///< `most_threads` of them
 };
@@ -127,7 +127,7 @@ bool csched_pool_leave_in_child_(
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
 
-// pool_carry.c: what workers do for the monitor.
+// pool_monitor.c: what workers do for the monitor.
 void csched_pool_init_courier_(csched_pool *pool);
 bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker,
                                         csched_job *job); ///< returns: false when another will do it
@@ -140,11 +140,6 @@ bool csched_pool_end_(csched_pool_worker *worker); ///< does it; returns: whethe
 bool csched_pool_is_closing_(const csched_pool *pool);
 bool csched_pool_is_dropping_(const csched_pool *pool);
 void csched_pool_over_(csched_pool *pool);
-void csched_pool_close_orphaned_(csched_pool *pool); ///< in a child of fork, for ever
-
-// pool_fork.c: what becomes of a pool in a child of fork.
-void csched_pool_watch_forks_(csched_pool *pool);
-void csched_pool_require_not_orphaned_(const csched_pool *pool, const char *function); ///< stops the process if it is
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a job has come back in a child
 
 // pool_monitor.c

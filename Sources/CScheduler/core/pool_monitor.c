@@ -3,6 +3,8 @@
 //   watching   0, or 1: `tick` is submitted to the monitor thread, or running there
 //   standing   of a worker: RUNNING, jobs or a search; BLOCKED, as it says itself; STALLED, as the monitor has found; IDLE; ORPHANED by fork.
 //              The second and the third are counted as BLOCKED in `counts`
+//   carries_for  of a worker: NULL, or whose timer it delivers; under `pick`
+//   carried    of a worker: timers for the same one, which came after that; under `pick`
 //
 // Obligations
 //   K1  When work waits, enough workers are counted as running, and nobody searches, the monitor watches: whoever skips a wake for
@@ -14,19 +16,29 @@
 //   K3  BLOCKED counts each worker once: standing leaves RUNNING by the worker's exchange or the monitor's compare-and-exchange;
 //       whoever makes it leave RUNNING, or come back, changes the count.
 //   K4  The monitor ends before the inboxes are closed: what is due by then is delivered. What comes later it refuses.
-//   K5  The monitor calls nothing of the user's: workers do that for it (pool_carry.c).
+//   K5  The monitor calls nothing of the user's: workers do that for it.
+//   K6  Each timer that is carried is delivered once, or discarded when the pool drops, by a worker: until then it waits in the inbox of
+//       CSCHED_CARRIED, or behind the one before it, with the worker that delivers that, who puts it back at the front.
+//   K7  One at a time for one target, and for all queues on it: so these keep their order.
+//   K8  A delivery that blocks, which may be the work itself, holds up the timers of that target only.
 // Orderings
 //   watching: →0 ordered by a full fence, →1 acquire, pairs with →0's release: `tick` is free · standing: relaxed, its value is all
-// Assumes: a thread's own clock of processor time (platform.h).
-// Source: the tick over blocked threads is that of Go's sysmon; it looks at processor time in place of system calls.
+//   carries_for, carried: `pick` carries what was taken out
+// Assumes: a thread's own clock of processor time (platform.h); a target of the user's stays valid until the timer's release (target.h).
+// Source: the tick over blocked threads is that of Go's sysmon; it looks at processor time in place of system calls. A key that is busy takes
+//   what comes for it, as in queues that are sharded by key.
 // Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced",
 //   "a pool comes back when there are threads again",
-//   "an idle pool does not wake up", "delayed jobs of a pool run, never early".
+//   "an idle pool does not wake up", "delayed jobs of a pool run, never early",
+//   "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers",
+//   "timers of a target of one's own keep their order".
 // Models: checks/pool.c. Not modelled: K2, which is a bound on time: the checker may hold any thread up for as long as it likes.
 
 #include "pool_internal.h"
 
+#include "job_internal.h"
 #include "loop_internal.h"
+#include "target_internal.h"
 
 enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, ORPHANED = 4 };
 
@@ -66,6 +78,74 @@ bool csched_pool_is_monitor_(csched_pool *pool) { return csched_thread_is_curren
 
 size_t csched_pool_live_threads_(csched_pool *pool) { return csched_pool_thread_count(pool) + 1; }
 
+// MARK: carrying: what workers do for it
+
+static csched_pool *pool_of(csched_courier *courier) {
+  return (csched_pool *)((char *)courier - offsetof(csched_pool, courier));
+}
+
+static bool add(csched_pool *pool, int class, csched_job *job) {
+  bool is_taken = csched_mpsc_push(&pool->classes[class].inbox, job) != CSCHED_PUSH_CLOSED;
+  if (is_taken) csched_pool_announce_(pool, 1);
+  return is_taken;
+}
+
+// The monitor ends before the inboxes are closed; whoever submits late is refused.
+static void take_over(csched_courier *courier, csched_timer *timer) { // K6
+  if (add(pool_of(courier), CSCHED_CARRIED, &timer->job)) return;
+  csched_delivery_carried_(courier);
+  csched_target_discard(&timer->job);
+}
+
+static void take_to_discard(csched_bin *bin, csched_job *job) { // K6
+  add(pool_of((csched_courier *)bin), CSCHED_BINNED, job);
+}
+
+void csched_pool_init_courier_(csched_pool *pool) {
+  pool->courier = (csched_courier){.bin.take = take_to_discard, .carry = take_over, .on_its_way = &pool->on_its_way};
+}
+
+csched_courier *csched_pool_courier_(csched_pool *pool) { return &pool->courier; }
+
+bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker, csched_job *job) {
+  csched_pool *pool = worker->pool;
+  const csched_target *key = csched_target_foreign_(((csched_timer *)job)->target);
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: whoever carries has raised it
+  for (uint32_t i = 0; i < used; i++) {
+    csched_pool_worker *each = &pool->slots[i];
+    if (each->carries_for != key) continue;
+    job->next = NULL;
+    *each->last_carried = job; // K7
+    each->last_carried = &job->next;
+    return false;
+  }
+  worker->carries_for = key;
+  worker->carried = NULL;
+  worker->last_carried = &worker->carried;
+  return true;
+}
+
+void csched_pool_carry_(csched_pool_worker *worker, csched_job *job) {
+  csched_target *target = ((csched_timer *)job)->target;
+  if (csched_pool_is_dropping_(worker->pool) || csched_job_is_cancelled_(job)) csched_target_discard(job);
+  else target->type->deliver(target, job);
+  csched_pool_end_carrying_(worker);
+}
+
+void csched_pool_end_carrying_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  csched_pool_class *class = &pool->classes[CSCHED_CARRIED];
+  csched_delivery_carried_(&pool->courier);
+  csched_lock_lock(&pool->pick);
+  if (worker->carried != NULL) { // K6: before all that came after them
+    *worker->last_carried = class->inbox.first;
+    class->inbox.first = worker->carried;
+    csched_store_relaxed(&class->more, 1u); // racy write: this worker looks again
+  }
+  worker->carries_for = NULL;
+  csched_lock_unlock(&pool->pick);
+}
+
 // MARK: watching
 
 // Looks at each worker. At the first time it only notes how far they are.
@@ -98,7 +178,8 @@ static void tick(csched_job *job) {
   }
   if (!is_needed) return; // K1: see release
   csched_pool_wake_(pool, false);
-  csched_loop_submit_at(csched_loop_current(), &pool->tick, csched_time_after(csched_now(), TICK));
+  csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
+                          0);
 }
 
 static void drop_tick(csched_job *job) { (void)job; }
@@ -118,7 +199,7 @@ void csched_pool_watch_(csched_pool *pool) {
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
   if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // K1: pairs with release_tick's release
   csched_timer_init(&pool->tick, &tick_type, pool);
-  csched_thread_submit(pool->monitor, &pool->tick.job);
+  csched_target_submit(csched_thread_target(pool->monitor), &pool->tick.job);
 }
 
 // MARK: blocking

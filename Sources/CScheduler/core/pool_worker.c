@@ -6,7 +6,7 @@
 // Obligations
 //   C1  Each job is picked once, the oldest of its priority: the inboxes' consumer is whoever holds `pick`. The highest priority
 //       comes first, but one that is lower by n steps is passed over 8 << n times at the most. What workers do for the monitor comes
-//       before all of them (pool_carry.c).
+//       before all of them (pool_monitor.c).
 //   C2  A thief that looks at all slots up to `slots_used` misses none that can have forked: it is raised before the thread starts.
 //   C3  Each thread is let go of once: it detaches itself when it leaves an open pool; it is joined by the next one in its slot, or by
 //       the pool's join, when that is closing. A slot is taken by one thread at a time.

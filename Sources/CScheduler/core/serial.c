@@ -64,12 +64,14 @@ struct csched_serial {
   uint32_t owners;
   void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
   void *owner;
-  csched_fork_watch forks;
+  csched_atfork atfork;
 };
+
+_Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
 
 static void give_up(csched_serial *serial) {                              // S5
   if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // S5: pairs with itself
-  csched_os_unwatch_forks_(&serial->forks);
+  csched_os_atfork_end_(&serial->atfork);
   free(serial);
 }
 
@@ -93,7 +95,7 @@ static bool is_suspended(const csched_serial *serial) {
 // MARK: holding
 
 static int submit_drain(csched_serial *serial) {
-  csched_job_submitted_(&serial->drain, "csched_serial_submit");
+  csched_job_submitted_(&serial->drain, "csched_target_submit");
   return serial->base->type->deliver(serial->base, &serial->drain);
 }
 
@@ -193,12 +195,6 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
   return serial->base->type->deliver_at(serial->base, timer, deadline, leeway);
 }
 
-int csched_serial_submit(csched_serial *serial, csched_job *job) { return csched_target_submit(&serial->target, job); }
-
-int csched_serial_submit_at(csched_serial *serial, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  return csched_target_submit_at(&serial->target, timer, deadline, leeway);
-}
-
 // MARK: suspending
 
 void csched_serial_suspend(csched_serial *serial) {
@@ -220,7 +216,7 @@ void csched_serial_resume(csched_serial *serial) {
 
 static bool enter(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  if (!csched_mpsc_poke(&serial->inbox)) return false;                                 // S1
+  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // S1
   if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // S7
   let_go_inline(serial);
   return false;
@@ -286,7 +282,7 @@ static int wait_in_line(csched_serial *serial, void (*body)(void *), void *conte
   csched_job_init(&sync.job, &sync_type, NULL);
   if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
   if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
-  csched_serial_submit(serial, &sync.job);
+  csched_target_submit(&serial->target, &sync.job);
   if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
   while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // S1: pairs with the end's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
@@ -357,9 +353,9 @@ static bool is_forsaken(const csched_serial *serial) {
          !csched_target_is_inside(&serial->target);
 }
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) { // S9
-  csched_serial *serial = (csched_serial *)((char *)watch - offsetof(csched_serial, forks));
-  if (phase != CSCHED_FORK_IN_CHILD_LAST) return;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // S9
+  csched_serial *serial = (csched_serial *)((char *)atfork - offsetof(csched_serial, atfork));
+  if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL;
   if (csched_target_is_orphaned_(serial->base)) {
     csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
@@ -384,8 +380,7 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_mpsc_park(&serial->inbox);
   csched_job_init(&serial->drain, &drain_type, serial);
   csched_job_init(&serial->held, &held_type, serial);
-  serial->forks.told = told_of_fork;
-  csched_os_watch_forks_(&serial->forks);
+  csched_os_atfork_(&serial->atfork, told_of_fork);
   *result = serial;
   return 0;
 }
@@ -395,8 +390,6 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
   serial->release = release;
   serial->owner = serial->target.owner = owner;
 }
-
-csched_target *csched_serial_target(csched_serial *serial) { return &serial->target; }
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))

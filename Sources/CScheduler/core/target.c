@@ -110,17 +110,36 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // MARK: submitting
 
+// Nothing is looked for on the way to what has no base: a signal handler, on a stack of its own, may submit to a loop.
+static void look_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
+  if (target->type->base != NULL) csched_level_look_(caller); // a sync that was left may hold the queue
+  csched_job_submitted_(job, function);
+}
+
+static CSCHED_NOINLINE int submit_slow(csched_target *target, csched_job *job, uintptr_t caller) {
+  look_and_mark(target, job, caller, "csched_target_submit");
+  return target->type->deliver(target, job);
+}
+
+static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *timer, csched_time deadline,
+                                          csched_time leeway, uintptr_t caller) {
+  look_and_mark(target, &timer->job, caller, "csched_target_submit_at");
+  return target->type->deliver_at(target, timer, deadline, leeway);
+}
+
+static inline bool mark(const csched_target *target, csched_job *job) {
+  return CSCHED_LIKELY(target->type->base == NULL) && csched_job_mark_(job);
+}
+
 CSCHED_NOINLINE int csched_target_submit(csched_target *target, csched_job *job) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // a sync that was left may hold the target
-  csched_job_submitted_(job, "csched_target_submit");
+  if (!mark(target, job)) return submit_slow(target, job, CSCHED_CALLER_FRAME());
   return target->type->deliver(target, job);
 }
 
 CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline,
                                             csched_time leeway) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // the same
-  csched_job_submitted_(&timer->job, "csched_target_submit_at");
   timer->target = target;
+  if (!mark(target, &timer->job)) return submit_at_slow(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 

@@ -63,7 +63,7 @@ static void body(void *context) {
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
   csched_store_relaxed(&thread->phase, (uint32_t)READY); // H1: it carries nothing
   csched_futex_wake_(&thread->phase, 1);
-  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // csched_loop_stop from a job ends no thread
+  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // csched_loop_end_run from a job ends no thread
 }
 
 static void at_end(void *context) { // H3
@@ -106,22 +106,7 @@ csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->lo
 
 bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_is_on_thread(thread->loop); }
 
-bool csched_thread_is_left_behind(const csched_thread *thread) { return csched_loop_is_orphaned_(thread->loop); }
-
-int csched_thread_submit(csched_thread *thread, csched_job *job) { return csched_loop_submit(thread->loop, job); }
-
-int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline) {
-  return csched_loop_submit_at(thread->loop, timer, deadline);
-}
-
-int csched_thread_submit_at_leeway(csched_thread *thread, csched_timer *timer, csched_time deadline,
-                                   csched_time leeway) {
-  return csched_loop_submit_at_leeway(thread->loop, timer, deadline, leeway);
-}
-
-bool csched_thread_rearm(csched_thread *thread, csched_timer *timer, csched_time deadline) {
-  return csched_loop_rearm(thread->loop, timer, deadline);
-}
+bool csched_thread_is_orphaned(const csched_thread *thread) { return csched_loop_is_orphaned_(thread->loop); }
 
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_thread_stop");

@@ -310,13 +310,12 @@ void csched_timers_close_(csched_timers *timers) {
   csched_lock_unlock(&timers->lock);
 }
 
-// MARK: forks
+// MARK: atfork
 
-void csched_timers_before_fork_(csched_timers *timers) { csched_lock_lock(&timers->lock); }
-
-void csched_timers_in_parent_(csched_timers *timers) { csched_lock_unlock(&timers->lock); }
-
-void csched_timers_in_child_(csched_timers *timers, bool are_orphaned) {
+void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, bool are_orphaned) {
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timers->lock);
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timers->lock);
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   timers->lock = (csched_lock)CSCHED_LOCK_INIT; // the unlock would look for sleepers, who are gone
   if (!are_orphaned) return;
   timers->is_closed = true;

@@ -5,6 +5,7 @@
 #include <CScheduler/lock.h>
 #include <CScheduler/timer.h>
 
+#include "../platform/platform.h"
 #include "bsd.h"
 
 enum { CSCHED_WHEEL_LEVELS = 7, CSCHED_WHEEL_SLOTS = 64 };
@@ -13,7 +14,7 @@ LIST_HEAD(csched_timer_list, csched_timer);
 TAILQ_HEAD(csched_timer_queue, csched_timer);
 RB_HEAD(csched_timer_tree, csched_timer);
 
-/// The timers of one loop. `wake` and `first` may be read without the lock: with relaxed order, for csched_mpsc_poke and
+/// The timers of one loop. `wake` and `first` may be read without the lock: with relaxed order, for csched_mpsc_notify and
 /// csched_mpsc_park to order.
 struct csched_timers {
   csched_time wake;  ///< whoever runs them need not look before: CSCHED_FOREVER while none asks for it
@@ -72,11 +73,9 @@ csched_time csched_timers_wake_(csched_timers *timers);
 /// Returns: how many wait; those at CSCHED_FOREVER only `with_never`. Thread: any.
 size_t csched_timers_count_(csched_timers *timers, bool with_never);
 
-/// Does: keeps other threads from them across a fork, so that the child finds them whole. Those that are orphaned take no more, and
+/// Does: in each phase of a fork, keeps other threads from them, so that the child finds them whole. Those that are orphaned take no more, and
 /// any that is moved to a time comes to be the first.
-void csched_timers_before_fork_(csched_timers *timers);
-void csched_timers_in_parent_(csched_timers *timers);
-void csched_timers_in_child_(csched_timers *timers, bool are_orphaned);
+void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, bool are_orphaned);
 
 /// Does: refuses every later timer; those that wait can still be popped. Thread: any, any number of times.
 void csched_timers_close_(csched_timers *timers);

@@ -65,12 +65,13 @@ struct csched_virtual {
   size_t ready, look_at;     // how many; at how many to look for cancelled ones
   waiter *waiters;
   csched_time goal, steps; // goal: 0, or the latest tick that was asked for
-  bool has_goal, runs, runs_all, is_stopped;
+  bool has_goal, runs, runs_all, is_ended;
   bool is_driving, is_closed, is_lending, is_lent;
   size_t turns, turn_limit;
   csched_job drive; // stands for one
-  csched_fork_watch forks;
+  csched_atfork atfork;
 };
+_Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is a cast");
 
 // MARK: what was cancelled
 
@@ -256,7 +257,7 @@ static csched_job *next(csched_virtual *timeline, remains *kept) {
 static void forget_requests(csched_virtual *timeline) {
   timeline->has_goal = timeline->runs = timeline->runs_all = false;
   timeline->goal = timeline->steps = 0;
-  timeline->is_stopped = true;
+  timeline->is_ended = true;
 }
 
 // Follows the last of what was asked for.
@@ -272,12 +273,12 @@ static bool count_turn(csched_virtual *timeline, int change) { // VT8
   bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
     timeline->turns--;
-    if (!timeline->is_stopped && timeline->steps != CSCHED_FOREVER) timeline->steps++;
+    if (!timeline->is_ended && timeline->steps != CSCHED_FOREVER) timeline->steps++;
     return true;
   }
   if (timeline->turns >= timeline->turn_limit || (!is_any && timeline->steps == 0)) return false;
   timeline->turns++;
-  timeline->is_stopped = timeline->steps == 0; // then none is to be given back
+  timeline->is_ended = timeline->steps == 0; // then none is to be given back
   if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--;
   return true;
 }
@@ -374,7 +375,7 @@ void csched_virtual_panic_(const csched_virtual *timeline, const char *function)
       (const void *)timeline, timeline->turn_limit);
 }
 
-void csched_virtual_stop(csched_virtual *timeline) {
+void csched_virtual_end_run(csched_virtual *timeline) {
   csched_lock_lock(&timeline->lock);
   forget_requests(timeline);
   csched_lock_unlock(&timeline->lock);
@@ -498,8 +499,6 @@ static const csched_target_type virtual_type = {.deliver = deliver,
                                                 .await_ = await,
                                                 .passes_on_ = true};
 
-csched_target *csched_virtual_target(csched_virtual *timeline) { return &timeline->target; }
-
 csched_time csched_virtual_now(csched_virtual *timeline) {
   csched_lock_lock(&timeline->lock);
   csched_time now = timeline->now;
@@ -518,24 +517,18 @@ size_t csched_virtual_pending(csched_virtual *timeline) {
 
 // MARK: life
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
-  csched_virtual *timeline = (csched_virtual *)((char *)watch - offsetof(csched_virtual, forks));
-  if (phase == CSCHED_FORK_BEFORE) {
-    csched_lock_lock(&timeline->lock);
-    csched_timers_before_fork_(&timeline->timers);
-  } else if (phase == CSCHED_FORK_IN_PARENT) {
-    csched_timers_in_parent_(&timeline->timers);
-    csched_lock_unlock(&timeline->lock);
-  } else if (phase == CSCHED_FORK_IN_CHILD_FIRST) {
-    csched_timers_in_child_(&timeline->timers, false);
-    timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
-    timeline->target.waits_for = NULL;
-    timeline->waiters = NULL;
-    if (!csched_target_is_inside(&timeline->target)) { // who drives, if anybody does, is not here
-      forget_requests(timeline);
-      timeline->is_driving = false;
-    }
-  }
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  csched_virtual *timeline = (csched_virtual *)((char *)atfork - offsetof(csched_virtual, atfork));
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timeline->lock);
+  csched_timers_atfork_(&timeline->timers, phase, false);
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timeline->lock);
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
+  timeline->target.waits_for = NULL;
+  timeline->waiters = NULL;
+  if (csched_target_is_inside(&timeline->target)) return;
+  forget_requests(timeline); // who drives, if anybody does, is not here
+  timeline->is_driving = false;
 }
 
 int csched_virtual_create(csched_virtual **result, csched_time start, size_t turn_limit) {
@@ -548,8 +541,7 @@ int csched_virtual_create(csched_virtual **result, csched_time start, size_t tur
   timeline->look_at = FEW;
   timeline->turn_limit = turn_limit != 0 ? turn_limit : TURN_LIMIT;
   csched_job_init(&timeline->drive, &drive_type, timeline);
-  timeline->forks.told = told_of_fork;
-  csched_os_watch_forks_(&timeline->forks);
+  csched_os_atfork_(&timeline->atfork, told_of_fork);
   *result = timeline;
   return 0;
 }
@@ -572,6 +564,6 @@ void csched_virtual_destroy(csched_virtual *timeline) {
                   (void *)timeline);
   csched_virtual_close(timeline);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep it
-  csched_os_unwatch_forks_(&timeline->forks);
+  csched_os_atfork_end_(&timeline->atfork);
   free(timeline);
 }

@@ -16,9 +16,9 @@
 
 static csched_lock lock; // of all `waits_for`
 
-static void told_of_fork(csched_fork_watch *watch, csched_fork_phase phase) {
-  (void)watch;
-  if (phase == CSCHED_FORK_IN_CHILD_FIRST) lock = (csched_lock)CSCHED_LOCK_INIT;
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  (void)atfork;
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) lock = (csched_lock)CSCHED_LOCK_INIT;
 }
 
 static void set_waits_for(csched_target *target) {
@@ -35,8 +35,8 @@ static csched_target *next(const csched_target *target) {
 }
 
 bool csched_wait_begin_(csched_target *target) {
-  static csched_fork_watch forks = {.told = told_of_fork};
-  csched_os_watch_forks_(&forks);
+  static csched_atfork atfork;
+  csched_os_atfork_(&atfork, told_of_fork);
   bool ends = true;
   csched_lock_lock(&lock);
   for (const csched_target *each = target; each != NULL && ends; each = next(each))

@@ -178,23 +178,23 @@ void csched_os_memory_give_(void *memory, size_t size);
 
 /// The instants of a fork. In the child only the forking thread is left; there are three for it, and all are told of one before the
 /// first is told of the next. Nobody locks or unlocks in the first: other threads' sleepers are still written down.
-typedef enum csched_fork_phase {
-  CSCHED_FORK_BEFORE,
-  CSCHED_FORK_IN_PARENT,
-  CSCHED_FORK_IN_CHILD_FIRST,
-  CSCHED_FORK_IN_CHILD,
-  CSCHED_FORK_IN_CHILD_LAST,
-} csched_fork_phase;
+typedef enum csched_atfork_phase {
+  CSCHED_ATFORK_BEFORE,
+  CSCHED_ATFORK_IN_PARENT,
+  CSCHED_ATFORK_IN_CHILD_FIRST,
+  CSCHED_ATFORK_IN_CHILD,
+  CSCHED_ATFORK_IN_CHILD_LAST,
+} csched_atfork_phase;
 
-/// Something that is told of forks, on the forking thread; it lives in what it watches over. All zero, but `told`, at first.
-typedef struct csched_fork_watch {
-  struct csched_fork_watch *next, **back;
-  void (*told)(struct csched_fork_watch *watch, csched_fork_phase phase);
-} csched_fork_watch;
+/// Something that is told of each fork of the process, on the forking thread; it lives in what that is done for. All zero at first.
+typedef struct csched_atfork {
+  struct csched_atfork *next, **back;
+  void (*told)(struct csched_atfork *atfork, csched_atfork_phase phase);
+} csched_atfork;
 
-/// Does: tells `watch` of each fork from now on; once is enough. Requires: `told` unwatches nothing. Thread: any.
-void csched_os_watch_forks_(csched_fork_watch *watch);
-void csched_os_unwatch_forks_(csched_fork_watch *watch);
+/// Does: calls `told` at each fork from now on, until csched_os_atfork_end_; once is enough. Requires: `told` ends none. Thread: any.
+void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *atfork, csched_atfork_phase phase));
+void csched_os_atfork_end_(csched_atfork *atfork);
 
 /// Does: closes `fd`; no point of cancellation.
 void csched_os_close_(int fd);

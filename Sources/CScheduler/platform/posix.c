@@ -136,67 +136,68 @@ void *csched_os_memory_take_(size_t size) {
 
 void csched_os_memory_give_(void *memory, size_t size) { munmap(memory, size); }
 
-// MARK: forks
+// MARK: atfork
 
-static pthread_mutex_t watching = PTHREAD_MUTEX_INITIALIZER; // of the list, also from before a fork until after it
-static csched_fork_watch *watches;
-// This thread has the list: one that is told may take its first lock, which watches.
+static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER; // of the list, also from before a fork until after it
+static csched_atfork *all;
+// This thread has the list: one that is told may take its first lock, which all.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
-void csched_os_watch_forks_(csched_fork_watch *watch) {
-  if (!is_forking) pthread_mutex_lock(&watching);
-  if (watch->back == NULL) {
-    watch->next = watches;
-    watch->back = &watches;
-    if (watches != NULL) watches->back = &watch->next;
-    watches = watch;
+void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *, csched_atfork_phase)) {
+  if (!is_forking) pthread_mutex_lock(&listing);
+  if (atfork->back == NULL) {
+    atfork->told = told;
+    atfork->next = all;
+    atfork->back = &all;
+    if (all != NULL) all->back = &atfork->next;
+    all = atfork;
   }
-  if (!is_forking) pthread_mutex_unlock(&watching);
+  if (!is_forking) pthread_mutex_unlock(&listing);
 }
 
-void csched_os_unwatch_forks_(csched_fork_watch *watch) {
-  pthread_mutex_lock(&watching);
-  if (watch->back != NULL) {
-    *watch->back = watch->next;
-    if (watch->next != NULL) watch->next->back = watch->back;
-    watch->back = NULL;
+void csched_os_atfork_end_(csched_atfork *atfork) {
+  pthread_mutex_lock(&listing);
+  if (atfork->back != NULL) {
+    *atfork->back = atfork->next;
+    if (atfork->next != NULL) atfork->next->back = atfork->back;
+    atfork->back = NULL;
   }
-  pthread_mutex_unlock(&watching);
+  pthread_mutex_unlock(&listing);
 }
 
-static void tell(csched_fork_phase phase) {
-  for (csched_fork_watch *each = watches, *next; each != NULL; each = next) {
+static void tell(csched_atfork_phase phase) {
+  for (csched_atfork *each = all, *next; each != NULL; each = next) {
     next = each->next;
     each->told(each, phase);
   }
 }
 
 static void before(void) {
-  pthread_mutex_lock(&watching);
+  pthread_mutex_lock(&listing);
   pthread_mutex_lock(&making);
   is_forking = true;
-  tell(CSCHED_FORK_BEFORE);
+  tell(CSCHED_ATFORK_BEFORE);
 }
 
 static void in_parent(void) {
-  tell(CSCHED_FORK_IN_PARENT);
+  tell(CSCHED_ATFORK_IN_PARENT);
   is_forking = false;
   pthread_mutex_unlock(&making);
-  pthread_mutex_unlock(&watching);
+  pthread_mutex_unlock(&listing);
 }
 
 static void in_child(void) {
   csched_store_relaxed(&live, is_ours ? 1u : 0u); // a count
-  tell(CSCHED_FORK_IN_CHILD_FIRST);
-  tell(CSCHED_FORK_IN_CHILD);
-  tell(CSCHED_FORK_IN_CHILD_LAST);
+  tell(CSCHED_ATFORK_IN_CHILD_FIRST);
+  tell(CSCHED_ATFORK_IN_CHILD);
+  tell(CSCHED_ATFORK_IN_CHILD_LAST);
   is_forking = false;
   pthread_mutex_unlock(&making);
-  pthread_mutex_unlock(&watching);
+  pthread_mutex_unlock(&listing);
 }
 
 // At the start of the program, so that a program's own handlers come before ours, and in the child after them.
-__attribute__((constructor)) static void listen_to_forks(void) { pthread_atfork(before, in_parent, in_child); }
+__attribute__((constructor)) static void add_handlers(void) { pthread_atfork(before, in_parent, in_child); }
 
 // MARK: panic
 

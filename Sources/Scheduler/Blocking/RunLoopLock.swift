@@ -88,7 +88,7 @@ public final class RunLoopLock: Sendable {
     return state.withLock { state in
       if state.isClosed { return false }
       state.add(action, waking: state.loop == nil ? nil : wake)
-      if let loop = state.loop { wake.submit { _ = csched_loop_submit(loop, $0) } }
+      if let loop = state.loop { wake.submit { _ = csched_target_submit(csched_loop_target(loop), $0) } }
       return true
     }
   }
@@ -98,7 +98,7 @@ public final class RunLoopLock: Sendable {
   public func stop() {
     state.withLock { state in
       state.isStopped = true
-      if let activation = state.activation { csched_activation_stop(activation) }
+      if let activation = state.activation { csched_activation_end_run(activation) }
     }
   }
 
@@ -149,7 +149,7 @@ public final class RunLoopLock: Sendable {
       csched_activation_init(activation, loop)
       let dispatched = state.withLock { state in
         (state.loop, state.activation) = (loop, activation)
-        if state.isStopped { csched_activation_stop(activation) }
+        if state.isStopped { csched_activation_end_run(activation) }
         return state.count
       }
       defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }
@@ -167,11 +167,11 @@ public final class RunLoopLock: Sendable {
     csched_pool_blocking_begin()
     defer {
       csched_pool_blocking_end()
-      if isForAnother { csched_loop_stop(loop) }
+      if isForAnother { csched_loop_end_run(loop) }
     }
     while true {
       switch csched_loop_run_activation(loop, activation, deadline) {
-      case CSCHED_RUN_STOPPED:
+      case CSCHED_RUN_ENDED:
         if isStopped { return true }
         isForAnother = true  // a stop of the loop is for the run outside of this wait
       case CSCHED_RUN_TIMED_OUT:
@@ -199,7 +199,7 @@ public final class RunLoopLock: Sendable {
     if loop == Self.loopHere() {
       performNext()
     } else {
-      PlainAction { self.performNext() }.submit { _ = csched_loop_submit(loop, $0) }
+      PlainAction { self.performNext() }.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
       csched_loop_run_ready(loop, 1)
     }
   }

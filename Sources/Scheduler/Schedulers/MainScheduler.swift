@@ -56,7 +56,7 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   @discardableResult
   public static func run(until instant: MonotonicTime) -> Bool {
     MainCore.shared.requireMain("run(until:)")
-    return csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds) == CSCHED_RUN_STOPPED
+    return csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds) == CSCHED_RUN_ENDED
   }
 
   /// Runs what is ready, and what that makes ready, without waiting. Returns how many actions ran.
@@ -69,7 +69,7 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   /// Ends the innermost ``run()`` or ``run(until:)``, or the next one. Any thread.
-  public static func stop() { csched_loop_stop(MainCore.shared.loop) }
+  public static func stop() { csched_loop_end_run(MainCore.shared.loop) }
 
   // MARK: hosts
 
@@ -80,7 +80,13 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   /// For that module: a descriptor that is readable when ``runDueInHost()`` is to be called. On the thread that is the main one there.
-  package static func hostDescriptor() -> Int32 { MainCore.shared.inHost { csched_loop_fd($0) } }
+  package static func hostDescriptor() -> (descriptor: Int32, error: Int32) {
+    MainCore.shared.inHost {
+      var descriptor: Int32 = -1
+      let error = csched_loop_fd($0, &descriptor)
+      return (descriptor, error)
+    }
+  }
 
   /// For that module: runs the delayed actions that are due. On the thread that is the main one there.
   package static func runDueInHost() { MainCore.shared.runDue() }

@@ -135,17 +135,18 @@ static void set_deadline(item *item, csched_time deadline) {
 static int submit_now(item *item, int at) {
   csched_job *job = &item->timer.job;
   if (fuzz_below(4) == 0) return csched_target_submit(places[at].target, job);
-  if (place_is_queue(at)) return csched_serial_submit(places[at].queue, job);
-  return csched_loop_submit(loop_of(item)->loop, job);
+  if (place_is_queue(at)) return csched_target_submit(csched_serial_target(places[at].queue), job);
+  return csched_target_submit(csched_loop_target(loop_of(item)->loop), job);
 }
 
 static int submit_at(item *item, int at) {
   csched_time deadline = item->deadline, leeway = item->leeway;
   csched_timer *timer = &item->timer;
   if (fuzz_below(4) == 0) return csched_target_submit_at(places[at].target, timer, deadline, leeway);
-  if (place_is_queue(at)) return csched_serial_submit_at(places[at].queue, timer, deadline, leeway);
-  if (leeway == 0) return csched_loop_submit_at(loop_of(item)->loop, timer, deadline);
-  return csched_loop_submit_at_leeway(loop_of(item)->loop, timer, deadline, leeway);
+  if (place_is_queue(at))
+    return csched_target_submit_at(csched_serial_target(places[at].queue), timer, deadline, leeway);
+  if (leeway == 0) return csched_target_submit_at(csched_loop_target(loop_of(item)->loop), timer, deadline, 0);
+  return csched_target_submit_at(csched_loop_target(loop_of(item)->loop), timer, deadline, leeway);
 }
 
 static void check_answer(const item *item, int at, uint64_t order, int answer) {

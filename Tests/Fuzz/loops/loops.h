@@ -74,7 +74,7 @@ typedef struct loop {
   csched_loop *loop;
   int place;
   unsigned runs;        ///< of it that are on the stack
-  bool is_stop_pending; ///< csched_loop_stop, not taken yet
+  bool is_stop_pending; ///< csched_loop_end_run, not taken yet
   int closing;          ///< 0, or 1 + the policy
   csched_time ran_at;   ///< when a run of it ended last
   bool is_quiet;        ///< all that could run has, and nothing has been done to its queues since

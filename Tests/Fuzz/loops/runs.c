@@ -66,7 +66,7 @@ void loop_stop(int at) {
   if (!loop_exists(at)) return;
   TRACE("stop loop %d", at);
   loops[at].is_stop_pending = true;
-  csched_loop_stop(loops[at].loop);
+  csched_loop_end_run(loops[at].loop);
 }
 
 void loop_run_ready(int at, size_t most) {
@@ -82,7 +82,7 @@ void loop_run_ready(int at, size_t most) {
 // Each run looks at the reasons to end in this order.
 static csched_run_result wanted(int at, bool is_stopped) {
   if (loops[at].closing != 0) return CSCHED_RUN_CLOSED;
-  if (is_stopped || loops[at].is_stop_pending) return CSCHED_RUN_STOPPED;
+  if (is_stopped || loops[at].is_stop_pending) return CSCHED_RUN_ENDED;
   return CSCHED_RUN_TIMED_OUT;
 }
 
@@ -94,7 +94,7 @@ static void check_result(int at, csched_run_result result, csched_time deadline)
   if (result == CSCHED_RUN_CLOSED)
     for (int i = 0; i < ITEMS; i++)
       REQUIRE(items[i].place != loops[at].place || items[i].state != WAITS, "item %d is left by a close", i);
-  if (result == CSCHED_RUN_STOPPED && !is_stopped) loops[at].is_stop_pending = false; // this run has taken it
+  if (result == CSCHED_RUN_ENDED && !is_stopped) loops[at].is_stop_pending = false; // this run has taken it
 }
 
 void loop_run_until(int at, csched_time deadline) {
@@ -110,7 +110,7 @@ void loop_run_activation(int at, csched_time deadline, bool is_stopped_before) {
   csched_activation activation;
   if (!begin(at, &activation, is_stopped_before)) return;
   csched_activation_init(&activation, loops[at].loop);
-  if (is_stopped_before) csched_activation_stop(&activation);
+  if (is_stopped_before) csched_activation_end_run(&activation);
   TRACE("loop %d: run an activation until %llu", at, (unsigned long long)deadline);
   check_result(at, csched_loop_run_activation(loops[at].loop, &activation, deadline), deadline);
   end(at, false);
@@ -134,7 +134,7 @@ void stop_activation(unsigned which) {
     if (frame->activation == NULL) continue;
     TRACE("stop an activation of loop %d", frame->loop);
     frame->is_stopped = true;
-    csched_activation_stop(frame->activation);
+    csched_activation_end_run(frame->activation);
     return;
   }
 }

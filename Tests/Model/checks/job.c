@@ -142,7 +142,7 @@ static void outstanding(void) {
 static void fill_and_submit(void *unused) {
   (void)unused;
   model_write(&held, 7);
-  csched_job_submitted_(&job, "check");
+  if (!csched_job_mark_(&job)) csched_job_submitted_(&job, "check");
 }
 static void drop_held(csched_job *unused) {
   (void)unused;
@@ -246,7 +246,7 @@ static void perform_on_and_on(void *unused) {
     csched_job_perform_(&job);
     if (csched_load_acquire(&wait_is_over) != 0) return;
     while (!csched_job_is_idle(&job)) csched_nap_(1000); // its canceller may come last
-    csched_job_submitted_(&job, "check");
+    if (!csched_job_mark_(&job)) csched_job_submitted_(&job, "check");
   }
 }
 static void wait_for_one(void *unused) {

@@ -69,11 +69,11 @@ static void run_nested(void *unused) {
   (void)unused;
   model_assert(csched_loop_create(&loop) == 0);
   csched_job_init(&jobs[1], &nesting, NULL);
-  csched_loop_submit(loop, &jobs[1]);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[1]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   csched_loop_run_ready(loop, 1);
   model_assert(ran == 2 && released == 2 && csched_loop_current() == NULL);
-  csched_loop_submit(loop, &jobs[2]);
+  csched_target_submit(csched_loop_target(loop), &jobs[2]);
   csched_loop_run_ready(loop, 1);
   csched_loop_destroy(loop);
 }
@@ -85,7 +85,7 @@ static void three(void) { model_assert(ran == 3 && released == 3); }
 
 // MARK: loops
 
-static void submit(void *job) { csched_loop_submit(loop, job); }
+static void submit(void *job) { csched_target_submit(csched_loop_target(loop), job); }
 static void leave_run(void *unused) {
   (void)unused;
   model_assert(csched_loop_create(&loop) == 0);
@@ -107,7 +107,7 @@ static void two(void) {
 static void end_after_run(void *unused) {
   (void)unused;
   model_assert(csched_loop_create(&loop) == 0);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   model_spawn(submit, &jobs[1]);
   if (setjmp(back) == 0) csched_loop_run(loop);
   if (ran == 1) model_exit();
@@ -118,7 +118,7 @@ static void ended_after_run(void) {
 }
 static void closed(void) { // by the end of the thread
   model_assert(ran == 1 && dropped == 1 && released == 2);
-  model_assert(csched_loop_submit(loop, &jobs[2]) == ECANCELED);
+  model_assert(csched_target_submit(csched_loop_target(loop), &jobs[2]) == ECANCELED);
   csched_loop_destroy(loop);
 }
 
@@ -126,7 +126,8 @@ static void closed(void) { // by the end of the thread
 static void leave_run_in_host(void *unused) {
   (void)unused;
   model_assert(csched_loop_create(&loop) == 0);
-  int fd = csched_loop_fd(loop);
+  int fd = -1;
+  model_assert(csched_loop_fd(loop, &fd) == 0);
   model_spawn(submit, &jobs[0]);
   model_spawn(submit, &jobs[1]);
   while (ran < 2) {
@@ -148,7 +149,7 @@ static void body(void *unused) {
   model_write(&owned, model_read(&owned) + 1);
   if (may_jump) longjmp(back, 1);
 }
-static void look_by_submission(void) { csched_serial_submit(serial, &jobs[2]); }
+static void look_by_submission(void) { csched_target_submit(csched_serial_target(serial), &jobs[2]); }
 static void look_by_sync(void) {
   may_jump = false;
   model_assert(csched_serial_sync(serial, body, NULL) == 0);
@@ -226,7 +227,7 @@ static void leave_sync(void *unused) {
 }
 static void submit_to_queue(void *unused) {
   (void)unused;
-  csched_serial_submit(serial, &jobs[1]);
+  csched_target_submit(csched_serial_target(serial), &jobs[1]);
   give_up();
 }
 static void prepare_queue(unsigned count) {

@@ -35,12 +35,12 @@ static void destroy(void) { csched_loop_destroy(loop); }
 
 static void submit_at(int i, csched_time span) {
   due[i] = csched_time_after(csched_now(), (int64_t)span);
-  csched_loop_submit_at(loop, &timers[i], due[i]);
+  csched_target_submit_at(csched_loop_target(loop), &timers[i], due[i], 0);
 }
 
 // MARK: parking
 
-static void submit_job(void *context) { csched_loop_submit(loop, &jobs[(intptr_t)context]); }
+static void submit_job(void *context) { csched_target_submit(csched_loop_target(loop), &jobs[(intptr_t)context]); }
 static void submit_soon(void *unused) {
   (void)unused;
   submit_at(1, 100000);
@@ -48,7 +48,7 @@ static void submit_soon(void *unused) {
 static void stop(void *unused) {
   (void)unused;
   model_write(&last_words, 1);
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
 }
 static void run_two_jobs(void *unused) {
   (void)unused;
@@ -65,7 +65,7 @@ static void submitted(void) {
 // The only timer that ends the sleep comes from outside; a far one, or none, is there already.
 static void run_until_soon(void *far) {
   create();
-  if (far != NULL) csched_loop_submit_at(loop, &timers[0], CSCHED_FOREVER);
+  if (far != NULL) csched_target_submit_at(csched_loop_target(loop), &timers[0], CSCHED_FOREVER, 0);
   model_spawn(submit_soon, NULL);
   model_assert(csched_loop_run_once(loop, CSCHED_FOREVER) && ran == 1 && order[0] == JOBS + 1);
 }
@@ -83,7 +83,7 @@ static void run_until_stopped(void *unused) {
   create();
   model_spawn(stop, NULL);
   model_spawn(submit_job, (void *)0);
-  model_assert(csched_loop_run(loop) == CSCHED_RUN_STOPPED && model_read(&last_words) == 1);
+  model_assert(csched_loop_run(loop) == CSCHED_RUN_ENDED && model_read(&last_words) == 1);
 }
 static void stopped(void) {
   reset();
@@ -114,7 +114,7 @@ static void run_timers(void *unused) {
   submit_at(0, 300000);
   submit_at(1, 90000);
   due[2] = due[1]; // equal: in the order of submission
-  csched_loop_submit_at(loop, &timers[2], due[2]);
+  csched_target_submit_at(csched_loop_target(loop), &timers[2], due[2], 0);
   while (ran < TIMERS) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
 }
 static void timers_run(void) {
@@ -189,9 +189,9 @@ static void in_a_batch(void) {
 static void ask_for_the_past(csched_job *job) {
   if (counted++ == 0) {
     csched_job_init(&jobs[0], &looking, NULL);
-    csched_loop_submit(loop, &jobs[0]);
+    csched_target_submit(csched_loop_target(loop), &jobs[0]);
   }
-  if (++come_again < 2 * MANY) csched_loop_submit_at(loop, (csched_timer *)job, due[0]);
+  if (++come_again < 2 * MANY) csched_target_submit_at(csched_loop_target(loop), (csched_timer *)job, due[0], 0);
 }
 static const csched_job_type asking = {ask_for_the_past, drop, NULL};
 static void run_beside_the_past(void *unused) {
@@ -200,7 +200,7 @@ static void run_beside_the_past(void *unused) {
   due[0] = csched_time_after(csched_now(), SOON);
   for (int i = 0; i < 2; i++) {
     csched_timer_init(&many[i], &asking, NULL);
-    csched_loop_submit_at(loop, &many[i], due[0]);
+    csched_target_submit_at(csched_loop_target(loop), &many[i], due[0], 0);
   }
   run_all(2 * MANY);
 }
@@ -216,16 +216,16 @@ static void next_batch(void) {
 static void call_job(csched_job *unused) {
   (void)unused;
   csched_job_init(&jobs[0], &looking, NULL);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
 }
 static const csched_job_type calling = {call_job, drop, NULL};
 static void run_beside_many_timers(void *unused) {
   (void)unused;
   begin_batches();
   csched_time soon = csched_time_after(csched_now(), SOON);
-  for (int i = 0; i < MANY; i++) csched_loop_submit_at(loop, &many[i], soon);
+  for (int i = 0; i < MANY; i++) csched_target_submit_at(csched_loop_target(loop), &many[i], soon, 0);
   csched_timer_init(&timers[0], &calling, NULL); // the job comes when the batch has begun
-  csched_loop_submit_at(loop, &timers[0], soon - 1);
+  csched_target_submit_at(csched_loop_target(loop), &timers[0], soon - 1, 0);
   csched_nap_(2 * SOON);
   run_all(MANY);
 }
@@ -237,8 +237,8 @@ static void run_beside_many_jobs(void *unused) {
   (void)unused;
   begin_batches();
   csched_timer_init(&many[0], &looking, NULL);
-  csched_loop_submit_at(loop, &many[0], csched_time_after(csched_now(), SOON));
-  for (int i = 0; i < MANY; i++) csched_loop_submit(loop, &others[i]);
+  csched_target_submit_at(csched_loop_target(loop), &many[0], csched_time_after(csched_now(), SOON), 0);
+  for (int i = 0; i < MANY; i++) csched_target_submit(csched_loop_target(loop), &others[i]);
   csched_nap_(2 * SOON);
   run_all(MANY);
 }
@@ -249,9 +249,9 @@ static void jobs_and_a_timer(void) {
 static void run_beside_a_queue(void *unused) {
   (void)unused;
   begin_batches();
-  for (int i = 0; i < MANY; i++) csched_serial_submit(queue, &others[i]);
+  for (int i = 0; i < MANY; i++) csched_target_submit(csched_serial_target(queue), &others[i]);
   csched_job_init(&jobs[0], &looking, NULL);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   run_all(MANY);
 }
 static void queue_and_a_job(void) {
@@ -294,7 +294,7 @@ static csched_time instant;
 static void
 come_late(csched_job *job) { // the one with the first run has another before it in the timers, the second has not
   csched_timer *late = job == &timers[0].job ? &many[0] : &many[1];
-  csched_loop_submit_at(loop, late, instant);
+  csched_target_submit_at(csched_loop_target(loop), late, instant, 0);
 }
 static const csched_job_type bringing = {come_late, drop, NULL};
 static csched_job_type noting;
@@ -306,7 +306,7 @@ static void bring_two(void *unused) {
   for (intptr_t i = 0; i < 2; i++) {
     csched_timer_init(&timers[i], &bringing, NULL);
     csched_timer_init(&many[i], &noting, (void *)i);
-    csched_loop_submit_at(loop, &timers[i], instant);
+    csched_target_submit_at(csched_loop_target(loop), &timers[i], instant, 0);
   }
   csched_nap_(2 * SOON);
   while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
@@ -324,7 +324,7 @@ static void first_first(void) {
 // To a queue on the loop: the first may be on its way there when the second comes late.
 static void submit_two_at(void *unused) {
   (void)unused;
-  for (int i = 0; i < 2; i++) csched_serial_submit_at(queue, &many[i], instant, 0);
+  for (int i = 0; i < 2; i++) csched_target_submit_at(csched_serial_target(queue), &many[i], instant, 0);
 }
 static void run_queue(void *unused) {
   (void)unused;
@@ -346,21 +346,21 @@ static void passing_on_a_queue(void) {
 static csched_time earlier;
 static void submit_earlier(void *unused) {
   (void)unused;
-  for (int i = 2; i < 4; i++) csched_loop_submit_at(loop, &many[i], earlier);
+  for (int i = 2; i < 4; i++) csched_target_submit_at(csched_loop_target(loop), &many[i], earlier, 0);
 }
 static void come_both_late(csched_job *unused) {
   (void)unused;
   while ((instant = csched_now()) < earlier) {} // others may stand still meanwhile, which a nap would not allow
-  for (int i = 0; i < 2; i++) csched_loop_submit_at(loop, &many[i], instant);
+  for (int i = 0; i < 2; i++) csched_target_submit_at(csched_loop_target(loop), &many[i], instant, 0);
 }
 static const csched_job_type bringing_both = {come_both_late, drop, NULL};
 static void run_two_late(void *fillers) {
   begin_batches();
   noting = (csched_job_type){note, drop, NULL};
   for (intptr_t i = 0; i < 4; i++) csched_timer_init(&many[i], &noting, (void *)i);
-  for (intptr_t i = 0; i < (intptr_t)fillers; i++) csched_loop_submit(loop, &others[i]);
+  for (intptr_t i = 0; i < (intptr_t)fillers; i++) csched_target_submit(csched_loop_target(loop), &others[i]);
   csched_job_init(&jobs[0], &bringing_both, NULL);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   earlier =
       csched_time_after(csched_now(), 45000); // one look at the clock later that is to come, some looks later it has
   model_spawn(submit_earlier, NULL);
@@ -397,8 +397,8 @@ static void close_drop(void *unused) {
 }
 static void run_until_closed(void *policy) {
   create();
-  csched_loop_submit(loop, &jobs[0]);
-  csched_loop_submit_at(loop, &timers[0], CSCHED_FOREVER);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
+  csched_target_submit_at(csched_loop_target(loop), &timers[0], CSCHED_FOREVER, 0);
   model_spawn(policy != NULL ? close_drop : close_run, NULL);
   model_spawn(submit_job, (void *)1);
   model_assert(csched_loop_run(loop) == CSCHED_RUN_CLOSED && model_read(&last_words) == 1);
@@ -427,18 +427,18 @@ static int ends;
 static void run_inner(csched_job *job) {
   (void)job;
   csched_run_result result = csched_loop_run_activation(loop, &inner, CSCHED_FOREVER);
-  model_assert(result == CSCHED_RUN_STOPPED && csched_load_relaxed(&inner.stopped) == 1);
+  model_assert(result == CSCHED_RUN_ENDED && csched_load_relaxed(&inner.ended) == 1);
   ends = ends * 10 + 1;
 }
 static const csched_job_type nesting = {run_inner, drop, NULL};
 static void stop_outer(void *unused) {
   (void)unused;
   model_write(&last_words, 1);
-  csched_activation_stop(&outer);
+  csched_activation_end_run(&outer);
 }
 static void stop_inner(void *unused) {
   (void)unused;
-  csched_activation_stop(&inner);
+  csched_activation_end_run(&inner);
 }
 static void own_a_loop(void *unused) {
   (void)unused;
@@ -446,10 +446,10 @@ static void own_a_loop(void *unused) {
   csched_activation_init(&outer, loop);
   csched_activation_init(&inner, loop);
   csched_job_init(&jobs[0], &nesting, NULL);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   model_spawn(stop_outer, NULL);
   model_spawn(stop_inner, NULL);
-  model_assert(csched_loop_run_activation(loop, &outer, CSCHED_FOREVER) == CSCHED_RUN_STOPPED);
+  model_assert(csched_loop_run_activation(loop, &outer, CSCHED_FOREVER) == CSCHED_RUN_ENDED);
   model_assert(model_read(&last_words) == 1);
   ends = ends * 10 + 2;
 }

@@ -39,16 +39,16 @@ static void destroy(void) {
   model_assert(ran + dropped <= JOBS);
 }
 
-static void submit_job(void *context) { csched_loop_submit(loop, &jobs[(intptr_t)context]); }
+static void submit_job(void *context) { csched_target_submit(csched_loop_target(loop), &jobs[(intptr_t)context]); }
 static void submit_soon(void *unused) {
   (void)unused;
   due = csched_time_after(csched_now(), 100000);
-  csched_loop_submit_at(loop, &timer, due);
+  csched_target_submit_at(csched_loop_target(loop), &timer, due, 0);
 }
 static void stop(void *unused) {
   (void)unused;
   model_write(&last_words, 1);
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
 }
 static void close_run(void *unused) {
   (void)unused;
@@ -58,10 +58,15 @@ static void close_run(void *unused) {
 
 // MARK: a host
 
+static int fd_of(csched_loop *loop) {
+  int fd = -1;
+  model_assert(csched_loop_fd(loop, &fd) == 0);
+  return fd;
+}
+
 // Runs what is ready, `max` at a time, until so many have run. A host that nobody wakes is a deadlock.
 static int host(int until, size_t max) {
-  int fd = csched_loop_fd(loop), rounds = 0;
-  model_assert(fd >= 0);
+  int fd = fd_of(loop), rounds = 0;
   for (; ran < until; rounds++) {
     model_poll(fd);
     csched_loop_run_ready(loop, max);
@@ -80,8 +85,8 @@ static void hosted_one_by_one(void) { begin(host_two, &jobs); }
 
 // The loop gets its host inside of a run, and another run inside of that ends before it.
 static void take_fd(csched_job *job) {
-  model_assert(csched_loop_fd(loop) >= 0);
-  csched_loop_submit(loop, &jobs[2]);
+  fd_of(loop);
+  csched_target_submit(csched_loop_target(loop), &jobs[2]);
   csched_loop_run_ready(loop, SIZE_MAX); // leaves nothing, and the loop where it is
   count(job);
 }
@@ -90,7 +95,7 @@ static void host_inside(void *unused) {
   (void)unused;
   create();
   csched_job_init(&jobs[0], &taking, NULL);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   model_spawn(submit_job, (void *)1);
   csched_loop_run_ready(loop, SIZE_MAX);
   host(3, 1);
@@ -109,8 +114,8 @@ static void hosted_timer(void) { begin(host_timer, NULL); }
 static csched_activation elsewhere;
 static void stop_and_submit(void *unused) {
   (void)unused;
-  csched_activation_stop(&elsewhere);
-  csched_loop_submit(loop, &jobs[0]);
+  csched_activation_end_run(&elsewhere);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
 }
 static void host_one(void *unused) {
   (void)unused;
@@ -122,7 +127,7 @@ static void host_one(void *unused) {
 static void hosted_behind_another(void) { begin(host_one, NULL); }
 
 static void host_until(csched_run_result wanted) {
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   while (csched_loop_run_until(loop, 0) != wanted) {
     model_poll(fd);
     csched_loop_run_ready(loop, SIZE_MAX);
@@ -134,13 +139,13 @@ static void host_until_stopped(void *unused) {
   create();
   model_spawn(stop, NULL);
   model_spawn(submit_job, (void *)0);
-  host_until(CSCHED_RUN_STOPPED);
+  host_until(CSCHED_RUN_ENDED);
 }
 static void hosted_stop(void) { begin(host_until_stopped, NULL); }
 static void host_until_closed(void *unused) {
   (void)unused;
   create();
-  csched_loop_submit(loop, &jobs[1]);
+  csched_target_submit(csched_loop_target(loop), &jobs[1]);
   model_spawn(close_run, NULL);
   model_spawn(submit_job, (void *)0);
   host_until(CSCHED_RUN_CLOSED);
@@ -156,15 +161,15 @@ static int readable;
 static void park_and_look(void *unused) {
   (void)unused;
   create();
-  readable = csched_loop_fd(loop);
+  readable = fd_of(loop);
   model_assert(model_wakes(readable) == 0);
-  csched_loop_submit(loop, &jobs[2]);
+  csched_target_submit(csched_loop_target(loop), &jobs[2]);
   model_assert(model_wakes(readable) == 1);
   model_assert(csched_loop_run_ready(loop, 1) == 1 && model_wakes(readable) == 0); // it has not looked for more
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
   model_assert(csched_loop_run_ready(loop, SIZE_MAX) == 0 &&
                model_wakes(readable) == 1); // the stop is still to be taken
-  model_assert(csched_loop_run_until(loop, 0) == CSCHED_RUN_STOPPED && model_wakes(readable) == 0);
+  model_assert(csched_loop_run_until(loop, 0) == CSCHED_RUN_ENDED && model_wakes(readable) == 0);
   model_spawn(submit_job, (void *)0);
   model_spawn(submit_job, (void *)1);
 }
@@ -177,17 +182,17 @@ static void one_wake(void) {
 // The host's thread looks whether it may run something at once, while others submit, cancel, and let a timer come due.
 static void submit_and_cancel(void *unused) {
   (void)unused;
-  csched_loop_submit(loop, &jobs[0]);
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
   csched_job_cancel(&jobs[0]);
 }
 static void host_looking(void *unused) {
   (void)unused;
   create();
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   model_spawn(submit_and_cancel, NULL);
   model_spawn(submit_job, (void *)1);
   csched_loop_is_free_(loop);
-  csched_loop_submit(loop, &jobs[2]);
+  csched_target_submit(csched_loop_target(loop), &jobs[2]);
   model_assert(!csched_loop_is_free_(loop));
   while (ran + dropped < JOBS) {
     model_poll(fd);
@@ -202,7 +207,7 @@ static void all_idle(void) {
 static void host_looking_at_timer(void *unused) {
   (void)unused;
   create();
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   submit_soon(NULL);
   model_spawn(submit_and_cancel, NULL);
   while (ran < 1) {
@@ -232,23 +237,23 @@ static void run_to_mark(csched_job *run) {
 static const csched_job_type running = {run_to_mark, nothing, NULL};
 
 static void ask(int i) {
-  csched_loop_submit(loop, &marks[i]);
+  csched_target_submit(csched_loop_target(loop), &marks[i]);
   csched_fetch_add_relaxed(&asked, 1u);
-  csched_loop_submit(other, &runs[i]);
+  csched_target_submit(csched_loop_target(other), &runs[i]);
 }
 static void submit_told(int i) {
-  csched_loop_submit(loop, &jobs[i]);
+  csched_target_submit(csched_loop_target(loop), &jobs[i]);
   ask(i);
 }
 static void ours_theirs_ours(void *unused) {
   (void)unused;
   submit_told(0);
-  csched_loop_submit(other, &theirs[0]);
+  csched_target_submit(csched_loop_target(other), &theirs[0]);
   submit_told(1);
 }
 static void theirs_ours(void *unused) {
   (void)unused;
-  csched_loop_submit(other, &theirs[1]);
+  csched_target_submit(csched_loop_target(other), &theirs[1]);
   submit_told(2);
 }
 // What the host does when the descriptor is readable. It may find that for nothing.
@@ -261,7 +266,7 @@ static const csched_job_type looking = {run_due, nothing, NULL};
 static csched_job look;
 static void look_there(void *unused) {
   (void)unused;
-  csched_loop_submit(other, &look);
+  csched_target_submit(csched_loop_target(other), &look);
 }
 static int place_of(int id) {
   for (int i = 0; i < noted; i++)
@@ -287,7 +292,7 @@ static void run_other(int count) {
 static void host_in_order(void *unused) {
   (void)unused;
   create_both();
-  csched_loop_fd(loop);
+  fd_of(loop);
   model_spawn(ours_theirs_ours, NULL);
   model_spawn(theirs_ours, NULL);
   model_spawn(look_there, NULL);
@@ -300,7 +305,7 @@ static void hosted_in_order(void) { begin(host_in_order, NULL); }
 static void host_untold(void *unused) {
   (void)unused;
   create_both();
-  int fd = csched_loop_fd(loop);
+  int fd = fd_of(loop);
   submit_told(0);
   submit_told(1);
   model_spawn(submit_job, (void *)2);
@@ -347,7 +352,7 @@ static void run_until_stopped(void *unused) {
   create();
   add_source();
   model_spawn(stop, NULL);
-  model_assert(csched_loop_run(loop) == CSCHED_RUN_STOPPED && model_read(&last_words) == 1);
+  model_assert(csched_loop_run(loop) == CSCHED_RUN_ENDED && model_read(&last_words) == 1);
 }
 static void stop_on_poller(void) { begin(run_until_stopped, NULL); }
 

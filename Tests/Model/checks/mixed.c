@@ -157,7 +157,7 @@ static void own_suspended_queue(void *syncs) {
   if (syncs != NULL) model_spawn(sync_with_suspended, NULL);
   for (int i = 0; i < 2; i++) {
     csched_job_init(&jobs[i], &of_queue, NULL);
-    csched_serial_submit(serial, &jobs[i]);
+    csched_target_submit(csched_serial_target(serial), &jobs[i]);
   }
   model_spawn(resume_twice, NULL);
   while (ran < (syncs != NULL ? 3 : 2))
@@ -244,10 +244,10 @@ static void wait_one_after_the_other(void *unused) {
   csched_job_init(&jobs[0], &busy_type, NULL);
   csched_job_init(&jobs[1], &first_type, NULL);
   csched_job_init(&jobs[2], &second_type, NULL);
-  csched_serial_submit(second, &jobs[0]);
-  csched_serial_submit(first, &jobs[1]);
+  csched_target_submit(csched_serial_target(second), &jobs[0]);
+  csched_target_submit(csched_serial_target(first), &jobs[1]);
   while (csched_load_acquire(&first_round_over) == 0) csched_nap_(1000);
-  csched_serial_submit(second, &jobs[2]);
+  csched_target_submit(csched_serial_target(second), &jobs[2]);
   for (int i = 0; i < 2; i++) csched_thread_stop(threads[1 - i], CSCHED_STOP_RUN);
   model_assert(csched_thread_join(threads[1]) == 0 && csched_thread_join(threads[0]) == 0);
   csched_serial_destroy(first);
@@ -275,7 +275,7 @@ static void drop_after_run(void *unused) {
   model_assert(csched_loop_create(&loop) == 0);
   for (int i = 0; i < 3; i++) {
     csched_job_init(&jobs[i], i == 0 ? &closing : &counted, NULL);
-    csched_loop_submit(loop, &jobs[i]);
+    csched_target_submit(csched_loop_target(loop), &jobs[i]);
   }
   csched_loop_close(loop, CSCHED_STOP_RUN);
   model_assert(csched_loop_run(loop) == CSCHED_RUN_CLOSED);
@@ -290,8 +290,8 @@ static void first_ran(void) { model_assert(ran == 1 && dropped == 2); }
 static csched_activation activation;
 static void stop_activation(void *unused) {
   (void)unused;
-  csched_activation_stop(&activation);
-  csched_loop_stop(loop);
+  csched_activation_end_run(&activation);
+  csched_loop_end_run(loop);
   one_is_done();
 }
 static void two_stops(void *unused) {
@@ -300,8 +300,8 @@ static void two_stops(void *unused) {
   csched_activation_init(&activation, loop);
   users = 1;
   model_spawn(stop_activation, NULL);
-  model_assert(csched_loop_run_activation(loop, &activation, CSCHED_FOREVER) == CSCHED_RUN_STOPPED);
-  model_assert(csched_loop_run(loop) == CSCHED_RUN_STOPPED); // for ever, if the first run took the other's stop
+  model_assert(csched_loop_run_activation(loop, &activation, CSCHED_FOREVER) == CSCHED_RUN_ENDED);
+  model_assert(csched_loop_run(loop) == CSCHED_RUN_ENDED); // for ever, if the first run took the other's stop
   wait_for_users();
   csched_loop_destroy(loop);
 }
@@ -313,7 +313,7 @@ static void stopped_both_ways(void) {
 static void stop_run_once(void *unused) {
   (void)unused;
   model_assert(csched_loop_create(&loop) == 0);
-  csched_loop_stop(loop);
+  csched_loop_end_run(loop);
   model_assert(!csched_loop_run_once(loop, CSCHED_FOREVER));
   model_assert(csched_loop_run_until(loop, csched_now() + 1000) == CSCHED_RUN_TIMED_OUT);
   csched_loop_destroy(loop);

@@ -49,7 +49,8 @@ static void make(size_t workers, size_t most) { make_leaving(workers, most, CSCH
 static void submit(void *context) {
   intptr_t i = (intptr_t)context;
   model_write(&given[i], 1);
-  if (csched_pool_submit(pool, (csched_priority)i, &jobs[i]) == 0) csched_fetch_add_relaxed(&accepted, 1u);
+  if (csched_target_submit(csched_pool_target(pool, (csched_priority)i), &jobs[i]) == 0)
+    csched_fetch_add_relaxed(&accepted, 1u);
 }
 static void end(csched_stop_policy policy) {
   csched_pool_stop(pool, policy);
@@ -302,7 +303,7 @@ enum { PATIENT = 40 };
 static csched_job urgent;
 static void come_again(csched_job *job) {
   model_assert(++begun < PATIENT);
-  if (count(&met) < 1) csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, job);
+  if (count(&met) < 1) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job);
 }
 static const csched_job_type again = {come_again, note_drop, NULL};
 static void low_beside_high(void *unused) {
@@ -311,8 +312,8 @@ static void low_beside_high(void *unused) {
   jobs[0].type = &telling;
   model_write(&given[0], 1);
   csched_job_init(&urgent, &again, NULL);
-  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_LOW, &jobs[0]) == 0);
-  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, &urgent) == 0);
+  model_assert(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_LOW), &jobs[0]) == 0);
+  model_assert(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &urgent) == 0);
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
 }
@@ -548,7 +549,7 @@ static void meet_again(csched_job *job) {
 static const csched_job_type meeting_again = {meet_again, note_drop, NULL};
 static uint32_t submitted;
 static void submit_last(void *job) {
-  model_assert(csched_pool_submit(pool, CSCHED_PRIORITY_HIGH, job) == 0);
+  model_assert(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job) == 0);
   csched_fetch_add_relaxed(&submitted, 1u);
   csched_futex_wake_(&submitted, INT32_MAX);
 }
@@ -582,7 +583,7 @@ static void stop_with_one_due(void *unused) {
   make(1, 1);
   csched_timer_init(&timer, &due_type, NULL);
   due = csched_time_after(csched_now(), 50000);
-  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, due, 0) == 0);
+  model_assert(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &timer, due, 0) == 0);
   csched_nap_(60000);
   end(CSCHED_STOP_RUN);
 }
@@ -596,7 +597,7 @@ static void only_one_ran(void) {
 }
 static void submit_timer(void *unused) {
   (void)unused;
-  csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, CSCHED_FOREVER, 0);
+  csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &timer, CSCHED_FOREVER, 0);
   csched_fetch_add_acq_rel(&met, 1u);
 }
 static void stop_against_timer(void *unused) {
@@ -630,9 +631,10 @@ static void keep_time(void *unused) {
   make(1, 1);
   csched_timer_init(&timer, &timed, NULL);
   due = csched_time_after(csched_now(), 50000);
-  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &timer, due, 0) == 0);
+  model_assert(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &timer, due, 0) == 0);
   wait_for(&met, 1);
-  model_assert(csched_pool_submit_at(pool, CSCHED_PRIORITY_HIGH, &far_timer, CSCHED_FOREVER, 0) == 0);
+  model_assert(csched_target_submit_at(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &far_timer, CSCHED_FOREVER, 0) ==
+               0);
   submit((void *)0);
   end(CSCHED_STOP_RUN);
 }
@@ -833,7 +835,7 @@ static void stop_with_all(void *policy) {
   model_assert(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)) == 0);
   submit_carried(0, 0);
   csched_target_submit_at(&users[1], &carried[1], CSCHED_FOREVER, 0);
-  csched_serial_submit_at(queue, &carried[2], instant, 0);
+  csched_target_submit_at(csched_serial_target(queue), &carried[2], instant, 0);
   csched_nap_(40000);
   end(policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
 }
@@ -999,15 +1001,15 @@ const model_check pool_checks[] = {
     {"pool fork: a queued job and a fork at a time, a worker for each", queued_and_forked,
      all_three_ran},                                                                                   // F1, F2, C1, D2
     {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},                       // X1, K4
-    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                       // CR1, CR2, K5
-    {"pool carry: one target's, the second late", pair, one_after_the_other},                          // CR2, DV4
+    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                       // K6, K7, K5
+    {"pool carry: one target's, the second late", pair, one_after_the_other},                          // K7, DV4
     {"pool carry: the second late, the first delivered", late_pair, one_after_the_other},              // DV4
-    {"pool carry: three of one target, and one of another", three, three_in_order},                    // CR1, CR2
-    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                       // CR1, X1
-    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},              // CR1, CR2, CR3
-    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},     // CR1
-    {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, CR1
-    {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, CR1
+    {"pool carry: three of one target, and one of another", three, three_in_order},                    // K6, K7
+    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                       // K6, X1
+    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},              // K6, K7, K8
+    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},     // K6
+    {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, K6
+    {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, K6
     {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                      // D1, D3
     {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                             // D2, D3, F1, C2
     {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                             // F2, D1, D2

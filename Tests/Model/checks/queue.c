@@ -39,7 +39,7 @@ static void produce(void *context) {
 static void set_flag(void *unused) {
   (void)unused;
   csched_store_relaxed(&flag, 1u);
-  if (csched_mpsc_poke(&queue)) wake_consumer();
+  if (csched_mpsc_notify(&queue)) wake_consumer();
 }
 
 static void close_queue(void *unused) {

@@ -113,8 +113,8 @@ static void start(int workers, unsigned users) {
 
 static void submit_two(void *context) {
   int first = (int)(intptr_t)context;
-  csched_serial_submit(serial, &jobs[first]);
-  csched_serial_submit(serial, &jobs[first + 1]);
+  csched_target_submit(csched_serial_target(serial), &jobs[first]);
+  csched_target_submit(csched_serial_target(serial), &jobs[first + 1]);
   leave();
 }
 static void submitted(void) {
@@ -147,8 +147,8 @@ static void both(void) { model_assert(ran == 2 && owned.value == 2 && place(0) <
 static void nothing_begins(void *unused) {
   (void)unused;
   csched_serial_suspend(serial);
-  csched_serial_submit(serial, &jobs[0]);
-  csched_serial_submit(serial, &jobs[1]);
+  csched_target_submit(csched_serial_target(serial), &jobs[0]);
+  csched_target_submit(csched_serial_target(serial), &jobs[1]);
   csched_nap_(100000);
   model_assert(ran == 0);
   csched_serial_resume(serial);
@@ -171,7 +171,7 @@ static void sync_once(void *unused) {
 }
 static void submit_one(void *unused) {
   (void)unused;
-  csched_serial_submit(serial, &jobs[0]);
+  csched_target_submit(csched_serial_target(serial), &jobs[0]);
   leave();
 }
 static void synced(void) {

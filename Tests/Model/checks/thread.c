@@ -38,14 +38,16 @@ static void answer(int result) {
   else refused++;
 }
 
-static void submit_from_outside(void *context) { answer(csched_thread_submit(thread, &jobs[(intptr_t)context])); }
+static void submit_from_outside(void *context) {
+  answer(csched_target_submit(csched_thread_target(thread), &jobs[(intptr_t)context]));
+}
 
 static void own_the_thread(void *policy) {
   model_assert(csched_thread_start(&thread, NULL) == 0);
   model_spawn(submit_from_outside, (void *)1);
-  answer(csched_thread_submit(thread, &jobs[0]));
+  answer(csched_target_submit(csched_thread_target(thread), &jobs[0]));
   csched_thread_stop(thread, policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
-  answer(csched_thread_submit(thread, &jobs[2])); // refused
+  answer(csched_target_submit(csched_thread_target(thread), &jobs[2])); // refused
   model_assert(csched_thread_join(thread) == 0);
 }
 static void stop_run(void) {
@@ -74,7 +76,7 @@ static void own_a_timer(void *unused) {
   (void)unused;
   model_assert(csched_thread_start(&thread, NULL) == 0);
   csched_time due = csched_time_after(csched_now(), 60000);
-  answer(csched_thread_submit_at(thread, &timer, due));
+  answer(csched_target_submit_at(csched_thread_target(thread), &timer, due, 0));
   model_spawn(cancel_timer, NULL);
   csched_nap_(200000);
   csched_thread_stop(thread, CSCHED_STOP_RUN);
@@ -123,7 +125,7 @@ static void let_go(void *unused) {
   (void)unused;
   jobs[0].type = &destroying;
   model_assert(csched_thread_start(&thread, NULL) == 0);
-  answer(csched_thread_submit(thread, &jobs[0]));
+  answer(csched_target_submit(csched_thread_target(thread), &jobs[0]));
   csched_store_release(&submitted, 1u);
 }
 static void destroyed_from_inside(void) {
@@ -136,7 +138,7 @@ static void ran_once(void) { model_assert(ran == 1 && dropped == 0); }
 static void start_and_destroy(void *unused) {
   (void)unused;
   model_assert(csched_thread_start(&thread, NULL) == 0);
-  answer(csched_thread_submit(thread, &jobs[0]));
+  answer(csched_target_submit(csched_thread_target(thread), &jobs[0]));
   csched_thread_destroy(thread);
 }
 static void destroyed_at_once(void) {
@@ -154,8 +156,8 @@ static void join_after_exit(void *unused) {
   (void)unused;
   jobs[0].type = &leaving;
   model_assert(csched_thread_start(&thread, NULL) == 0);
-  for (int i = 0; i < JOBS; i++) answer(csched_thread_submit(thread, &jobs[i]));
-  answer(csched_thread_submit_at(thread, &timer, CSCHED_FOREVER));
+  for (int i = 0; i < JOBS; i++) answer(csched_target_submit(csched_thread_target(thread), &jobs[i]));
+  answer(csched_target_submit_at(csched_thread_target(thread), &timer, CSCHED_FOREVER, 0));
   model_assert(csched_thread_join(thread) == 0);
   model_assert(ran == 1 && dropped == JOBS);
 }

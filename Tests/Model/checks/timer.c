@@ -46,7 +46,7 @@ static void once(void) {
 static bool moved;
 static void move_timer(void *unused) {
   (void)unused;
-  moved = csched_thread_rearm(thread, &timer, csched_time_after(csched_now(), 20000));
+  moved = csched_loop_rearm(csched_thread_loop(thread), &timer, csched_time_after(csched_now(), 20000));
 }
 static void run_and_stop(csched_job *job) {
   run(job);
@@ -57,7 +57,7 @@ static void own_a_moving_timer(void *first) {
   csched_timer_init(&timer, &stopping, NULL);
   model_assert(csched_thread_start(&thread, NULL) == 0);
   csched_time due = first == NULL ? CSCHED_FOREVER : csched_time_after(csched_now(), 30000);
-  answer(csched_thread_submit_at(thread, &timer, due));
+  answer(csched_target_submit_at(csched_thread_target(thread), &timer, due, 0));
   model_spawn(move_timer, NULL);
   csched_thread_join(thread); // never, if the wake is missed
   model_assert(ran == 1);
@@ -77,7 +77,7 @@ static void moved_once(void) {
 
 static void submit_timer_from_outside(void *unused) {
   (void)unused;
-  answer(csched_thread_submit_at(thread, &timer, csched_time_after(csched_now(), 40000)));
+  answer(csched_target_submit_at(csched_thread_target(thread), &timer, csched_time_after(csched_now(), 40000), 0));
 }
 static void own_against_timer(void *unused) {
   (void)unused;

@@ -68,7 +68,7 @@ static void submit_and_advance(void *time) {
 }
 static void stop(void *unused) {
   (void)unused;
-  csched_virtual_stop(timeline);
+  csched_virtual_end_run(timeline);
 }
 static void skip(void *time) { csched_virtual_skip_to(timeline, (csched_time)(uintptr_t)time); }
 
@@ -274,7 +274,7 @@ static void synced_at_last(void) {
 static void stop_in_job(csched_job *job) {
   run(job);
   csched_serial_resume(queue);
-  csched_virtual_stop(timeline);
+  csched_virtual_end_run(timeline);
 }
 static const csched_job_type stopping = {stop_in_job, drop, release};
 static void a_sync_beside_a_stop(void) { // by the one who drives
@@ -287,7 +287,7 @@ static void a_sync_beside_a_stop(void) { // by the one who drives
 }
 static void submit_to_queue(void *unused) {
   (void)unused;
-  csched_serial_submit(queue, &plain);
+  csched_target_submit(csched_serial_target(queue), &plain);
   submit(line(), 2, 1);
   advance((void *)1);
 }

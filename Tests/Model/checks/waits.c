@@ -51,7 +51,7 @@ static void start(int number) {
 static void go_round(void *unused) {
   (void)unused;
   for (int i = 0; i < count; i++) waits_for[i] = queues[(i + 1) % count];
-  for (int i = 0; i < count; i++) csched_thread_submit(threads[i], &jobs[i]);
+  for (int i = 0; i < count; i++) csched_target_submit(csched_thread_target(threads[i]), &jobs[i]);
 }
 static void begin_round(void *number) {
   start((int)(intptr_t)number);
@@ -71,7 +71,7 @@ static void one_refused_at_most(void) {
 // Two waits, one after the other, in both directions: no circle.
 static void wait_then_pass_on(csched_job *job) {
   wait_for_next(job);
-  csched_thread_submit(threads[1], &jobs[1]);
+  csched_target_submit(csched_thread_target(threads[1]), &jobs[1]);
 }
 static const csched_job_type passing = {wait_then_pass_on, drop, end_one};
 static void begin_in_turn(void *unused) {
@@ -80,7 +80,7 @@ static void begin_in_turn(void *unused) {
   csched_job_init(&jobs[0], &passing, NULL);
   waits_for[0] = queues[1];
   waits_for[1] = queues[0];
-  csched_thread_submit(threads[0], &jobs[0]);
+  csched_target_submit(csched_thread_target(threads[0]), &jobs[0]);
 }
 static void in_turn(void) { model_spawn(begin_in_turn, NULL); }
 static void none_refused(void) { model_assert(results[0] == 0 && results[1] == 0); }
@@ -95,7 +95,7 @@ static void wait_outside(void *unused) {
   model_assert(csched_serial_create(&on_loop, csched_loop_target(loop)) == 0);
   count = 2; // with this thread
   waits_for[0] = on_loop;
-  csched_thread_submit(threads[0], &jobs[0]);
+  csched_target_submit(csched_thread_target(threads[0]), &jobs[0]);
   results[1] = csched_serial_sync(queues[0], nothing, NULL);
   model_assert(results[1] == 0 || results[1] == EDEADLK);
   for (bool is_over = false; !is_over;) {

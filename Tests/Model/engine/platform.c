@@ -258,8 +258,10 @@ bool csched_os_thread_has_ended_(uint32_t id) {
 }
 
 // Nothing forks.
-void csched_os_watch_forks_(csched_fork_watch *watch) { (void)watch; }
-void csched_os_unwatch_forks_(csched_fork_watch *watch) { (void)watch; }
+void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *, csched_atfork_phase)) {
+  (void)atfork, (void)told;
+}
+void csched_os_atfork_end_(csched_atfork *atfork) { (void)atfork; }
 int csched_poller_renew_(csched_poller *poller) {
   (void)poller;
   return 0;

@@ -87,14 +87,16 @@ static const csched_job_type answers = {take_answer, do_nothing, NULL};
 
 static void give_answer(csched_job *job) {
   hosts *hosts = job->context;
-  csched_loop_submit(hosts->near, &hosts->answer);
+  csched_target_submit(csched_loop_target(hosts->near), &hosts->answer);
 }
 static const csched_job_type calls = {give_answer, do_nothing, NULL};
 
 static void *host_far(void *context) {
   hosts *hosts = context;
   if (csched_loop_create(&hosts->far) != 0) abort();
-  int epoll = epoll_on(csched_loop_fd(hosts->far));
+  int fd;
+  if (csched_loop_fd(hosts->far, &fd) != 0) abort();
+  int epoll = epoll_on(fd);
   pthread_barrier_wait(&hosts->ready);
   while (!atomic_load(&hosts->is_over)) {
     await(epoll);
@@ -111,8 +113,9 @@ static const csched_job_type ends = {end_far, do_nothing, NULL};
 
 static void *hosts_open(void) {
   hosts *made = touched(sizeof *made);
-  if (csched_loop_create(&made->near) != 0) abort();
-  made->near_epoll = epoll_on(csched_loop_fd(made->near));
+  int fd;
+  if (csched_loop_create(&made->near) != 0 || csched_loop_fd(made->near, &fd) != 0) abort();
+  made->near_epoll = epoll_on(fd);
   csched_job_init(&made->answer, &answers, made);
   for (int i = 0; i < 2; i++) csched_job_init(&made->calls[i], &calls, made);
   pthread_barrier_init(&made->ready, NULL, 2);
@@ -124,7 +127,7 @@ static void *hosts_open(void) {
 static void hosts_trip(void *context) {
   hosts *hosts = context;
   hosts->has_answer = false;
-  csched_loop_submit(hosts->far, &hosts->calls[hosts->turn++ & 1]);
+  csched_target_submit(csched_loop_target(hosts->far), &hosts->calls[hosts->turn++ & 1]);
   while (!hosts->has_answer) {
     await(hosts->near_epoll);
     csched_loop_run_ready(hosts->near, 64);
@@ -135,7 +138,7 @@ static void hosts_close(void *context) {
   hosts *hosts = context;
   csched_job end;
   csched_job_init(&end, &ends, hosts);
-  csched_loop_submit(hosts->far, &end);
+  csched_target_submit(csched_loop_target(hosts->far), &end);
   pthread_barrier_wait(&hosts->ready);
   pthread_join(hosts->thread, NULL);
   pthread_barrier_destroy(&hosts->ready);

@@ -53,7 +53,7 @@ static void ours_prepare(long count) {
 
 static void ours_run(long count) {
   csched_pool *pool = the_pool();
-  for (long i = 0; i < count; i++) csched_pool_submit(pool, CSCHED_PRIORITY_DEFAULT, &jobs[i]);
+  for (long i = 0; i < count; i++) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), &jobs[i]);
   await(&all_done);
 }
 
@@ -144,7 +144,7 @@ static long on_pool(long from, long to, bool is_sum) {
   whole whole = {.part = {.from = from, .to = to}, .is_sum = is_sum};
   sem_init(&whole.done, 0, 0);
   csched_job_init(&whole.part.job, &wholes, &whole);
-  csched_pool_submit(the_pool(), CSCHED_PRIORITY_DEFAULT, &whole.part.job);
+  csched_target_submit(csched_pool_target(the_pool(), CSCHED_PRIORITY_DEFAULT), &whole.part.job);
   await(&whole.done);
   return whole.part.result;
 }
@@ -215,7 +215,7 @@ static void hop(csched_job *job) {
   }
   csched_job *link = &chain->jobs[next % LINKS];
   await_idle(link); // its last run has long returned, but its worker may have been stopped on the way out
-  csched_serial_submit(chain->queues[next & 1], link);
+  csched_target_submit(csched_serial_target(chain->queues[next & 1]), link);
 }
 static const csched_job_type hops = {hop, do_nothing, NULL};
 
@@ -227,7 +227,7 @@ double cbench_serial_chain(long count) {
   sem_init(&chain.done, 0, 0);
   chain.left = count;
   csched_time start = csched_now();
-  csched_serial_submit(chain.queues[count & 1], &chain.jobs[count % LINKS]);
+  csched_target_submit(csched_serial_target(chain.queues[count & 1]), &chain.jobs[count % LINKS]);
   await(&chain.done);
   double took = since(start);
   for (int i = 0; i < LINKS; i++) await_idle(&chain.jobs[i]);
@@ -255,9 +255,9 @@ void cbench_wait_jobs(long count) {
   csched_job *all = malloc(sizeof *all * (size_t)count);
   sem_init(&never, 0, 0);
   csched_job_init(&first, &holds, &never);
-  csched_thread_submit(thread, &first);
+  csched_target_submit(csched_thread_target(thread), &first);
   for (long i = 0; i < count; i++) {
     csched_job_init(&all[i], &kept, NULL);
-    csched_thread_submit(thread, &all[i]);
+    csched_target_submit(csched_thread_target(thread), &all[i]);
   }
 }

@@ -64,7 +64,7 @@ typedef struct loop_queue {
 
 static void take(csched_job *job) {
   loop_queue *queue = job->context;
-  if (++queue->items.taken == all_of(&queue->items)) csched_loop_stop(queue->loop);
+  if (++queue->items.taken == all_of(&queue->items)) csched_loop_end_run(queue->loop);
 }
 static const csched_job_type takes = {take, do_nothing, NULL};
 
@@ -79,7 +79,7 @@ static void *loop_queue_make(int producers, long each) {
 static void loop_queue_produce(void *context, int producer) {
   loop_queue *queue = context;
   csched_job *jobs = first_of(&queue->items, producer);
-  for (long i = 0; i < queue->items.each; i++) csched_loop_submit(queue->loop, &jobs[i]);
+  for (long i = 0; i < queue->items.each; i++) csched_target_submit(csched_loop_target(queue->loop), &jobs[i]);
 }
 
 static void loop_queue_consume(void *context) { csched_loop_run(((loop_queue *)context)->loop); }

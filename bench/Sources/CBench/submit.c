@@ -40,11 +40,11 @@ static double submit_some(csched_job *jobs, long some, bool until_run) {
   csched_job_init(&first, &holds, &busy);
   csched_job_init(&last, &posts, &done);
   for (long i = 0; i < some; i++) csched_job_init(&jobs[i], &nothing, NULL);
-  if (!until_run) csched_thread_submit(thread, &first);
+  if (!until_run) csched_target_submit(csched_thread_target(thread), &first);
   csched_time start = csched_now();
-  for (long i = 0; i < some; i++) csched_thread_submit(thread, &jobs[i]);
+  for (long i = 0; i < some; i++) csched_target_submit(csched_thread_target(thread), &jobs[i]);
   double took = since(start);
-  csched_thread_submit(thread, &last);
+  csched_target_submit(csched_thread_target(thread), &last);
   sem_post(&busy);
   await(&done);
   if (until_run) took = since(start);

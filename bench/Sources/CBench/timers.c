@@ -18,8 +18,9 @@ typedef struct wheel {
 } wheel;
 
 static void submit(wheel *wheel, csched_timer *timer, uint32_t milliseconds) {
-  if (wheel->thread != NULL) csched_thread_submit_at(wheel->thread, timer, after(wheel->start, milliseconds));
-  else csched_loop_submit_at(wheel->loop, timer, after(wheel->start, milliseconds));
+  if (wheel->thread != NULL)
+    csched_target_submit_at(csched_thread_target(wheel->thread), timer, after(wheel->start, milliseconds), 0);
+  else csched_target_submit_at(csched_loop_target(wheel->loop), timer, after(wheel->start, milliseconds), 0);
 }
 
 static void *wheel_make(wheel wheel, long pending, const uint32_t *milliseconds) {

@@ -24,7 +24,7 @@ static const csched_job_type answers = {take_answer, do_nothing, NULL};
 
 static void give_answer(csched_job *job) {
   loops *loops = job->context;
-  csched_loop_submit(loops->near, &loops->answer);
+  csched_target_submit(csched_loop_target(loops->near), &loops->answer);
 }
 static const csched_job_type calls = {give_answer, do_nothing, NULL};
 
@@ -39,7 +39,7 @@ static void *loops_open(void) {
 static void loops_trip(void *context) {
   loops *loops = context;
   loops->has_answer = false;
-  csched_thread_submit(loops->far, &loops->calls[loops->turn++ & 1]);
+  csched_target_submit(csched_thread_target(loops->far), &loops->calls[loops->turn++ & 1]);
   while (!loops->has_answer) csched_loop_run_once(loops->near, CSCHED_FOREVER);
 }
 

@@ -6,8 +6,8 @@
 // ENOMEM or EAGAIN, with nothing left behind; the rest cannot fail for memory, but for a thread's first use of its trampoline.
 // fork: what needs only the forking thread works in the child; what was orphaned stops the process with a message.
 //
-// Signal handlers may call: csched_now, csched_loop_submit and csched_thread_submit with a job that is ready (csched_job_init), and
-// csched_loop_stop and csched_activation_stop. They take no lock, allocate nothing, and leave errno alone. All else may take a lock, so
+// Signal handlers may call: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop or
+// thread, csched_loop_end_run and csched_activation_end_run. They take no lock, allocate nothing, and leave errno alone. All else may take a lock, so
 // also timers, pools, queues, cancelling and closing: where the handler has interrupted the lock's owner, that stops the process with a
 // message. Threads of ours that run jobs begin with the signal mask of the thread that starts them, which for a pool's workers may be any
 // that submits; those that only keep time block all signals but those of faults, so a handler never runs there.

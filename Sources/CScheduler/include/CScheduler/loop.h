@@ -22,15 +22,15 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_loop csched_loop;
 
-/// One call of csched_loop_run_activation, known by name so that a stop ends this one and no other.
+/// One call of csched_loop_run_activation, known by name so that this one can be ended, and no other.
 typedef struct csched_activation {
   csched_loop *loop;
-  uint32_t stopped;
+  uint32_t ended;
 } csched_activation;
 
 /// Why a run returned.
 typedef enum csched_run_result {
-  CSCHED_RUN_STOPPED,   ///< its activation was stopped
+  CSCHED_RUN_ENDED,     ///< by csched_loop_end_run, or csched_activation_end_run of its own
   CSCHED_RUN_TIMED_OUT, ///< its deadline came
   CSCHED_RUN_CLOSED,    ///< the loop was closed, and what the policy asks for has been done
 } csched_run_result;
@@ -56,22 +56,8 @@ csched_loop *csched_loop_current(void);
 /// Returns: whether the calling thread is the loop's. Thread: any.
 bool csched_loop_is_on_thread(const csched_loop *loop);
 
-/// Returns: the loop as a target, for what has one as its base (serial.h). It is valid as long as the loop. Thread: any.
-csched_target *csched_loop_target(csched_loop *loop);
-
-/// Does: appends `job` to the loop's work. Returns: 0; ECANCELED when the loop is closed, after the job has been dropped and
-/// released. Requires: the job is idle. Thread: any. Lock-free; it wakes the loop only when it sleeps.
-int csched_loop_submit(csched_loop *loop, csched_job *job);
-
-/// Does: runs `timer->job` at `deadline` (of csched_now) or as soon after as the loop comes to it, never before. A deadline
-/// that is not in the future is a plain submit; but while timers that were due before wait, it comes after them, among the timers. So one
-/// that asks for the past again and again keeps nobody waiting. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped.
-/// Returns, requires, thread: as csched_loop_submit.
-int csched_loop_submit_at(csched_loop *loop, csched_timer *timer, csched_time deadline);
-
-/// Does: as csched_loop_submit_at, and lets the loop sleep for up to `leeway` more, so that one wake serves many timers. What
-/// is due runs whenever the loop is awake; with CSCHED_FOREVER the timer never wakes it. Returns, requires, thread: the same.
-int csched_loop_submit_at_leeway(csched_loop *loop, csched_timer *timer, csched_time deadline, csched_time leeway);
+/// Returns: the loop as a target, to submit to (target.h): it is the loop's first member. Valid as long as the loop. Thread: any.
+CSCHED_INLINE csched_target *csched_loop_target(csched_loop *loop) { return (csched_target *)loop; }
 
 /// Does: moves a timer that waits in this loop for its deadline to another one, as if cancelled and submitted anew with the
 /// same leeway, but without a drop, a release or a wake for the old one. Returns: false, and changes nothing, when it does not
@@ -84,7 +70,7 @@ csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activati
 bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope);
 size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope);
 
-/// Does: as csched_loop_run_until, until csched_activation_stop ends it; a stop that came before ends it at once. Thread: the loop's.
+/// Does: as csched_loop_run_until, until csched_activation_end_run; one that came before ends it at once. Thread: the loop's.
 CSCHED_INLINE csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation,
                                                            csched_time deadline) {
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
@@ -93,7 +79,7 @@ CSCHED_INLINE csched_run_result csched_loop_run_activation(csched_loop *loop, cs
   return result;
 }
 
-/// Does: runs jobs until csched_loop_stop, or until the loop is closed. Runs nest: a job may run its own loop. Thread: the loop's.
+/// Does: runs jobs until csched_loop_end_run, or until the loop is closed. Runs nest: a job may run its own loop. Thread: the loop's.
 CSCHED_INLINE csched_run_result csched_loop_run(csched_loop *loop) {
   return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER);
 }
@@ -119,10 +105,10 @@ CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
   return count;
 }
 
-/// Does: ends the innermost run. Asked while none is in progress, it ends the next as soon as that begins, so that a stop
+/// Does: ends the innermost run. Asked while none is in progress, it ends the next as soon as that begins, so that it
 /// cannot fall between creating a loop and running it; in the same way one that comes just as a nested run ends by itself ends
 /// the run outside it. To end one certain run, use an activation. Thread: any.
-void csched_loop_stop(csched_loop *loop);
+void csched_loop_end_run(csched_loop *loop);
 
 /// Does: runs what is due and ready, as csched_loop_run_ready, and of the submitted jobs those as far as `last`, which was submitted;
 /// none when that is NULL. With `is_promised` the host is not told of what is left: another of these runs is on its way.
@@ -134,9 +120,8 @@ bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is
 /// is submitted next runs after what is due already. Thread: any. Private.
 bool csched_loop_is_free_(csched_loop *loop);
 
-/// Does: closes the loop: later submissions are refused, the outstanding ones get what `policy` says, then every run returns. What is no
-/// policy stops the process.
-/// Any number of times; DROP after RUN drops what is left, RUN after DROP changes nothing. Thread: any.
+/// Does: closes the loop (target.h): what is outstanding gets what `policy` says in its runs, which then return. What is no policy stops
+/// the process. Thread: any.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy);
 
 /// Does: makes `activation` ready for one run of `loop`. Thread: before it is shared.
@@ -144,7 +129,7 @@ void csched_activation_init(csched_activation *activation, csched_loop *loop);
 
 /// Does: ends this activation's run, now or when it begins, and touches no other: a run nested inside goes on to its own
 /// end first. Requires: the activation and its loop stay valid during the call. Thread: any, any number of times.
-void csched_activation_stop(csched_activation *activation);
+void csched_activation_end_run(csched_activation *activation);
 
 CSCHED_END_DECLS
 

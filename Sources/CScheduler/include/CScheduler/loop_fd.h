@@ -65,14 +65,14 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 
 /// Does: makes the loop one that a host can drive, at the first call. The descriptor is readable when there is something to do: a
-/// job, a timer that is due, a source that is ready, a stop that has not been taken, a close that is new. Then call
+/// job, a timer that is due, a source that is ready, an end of a run that has not been taken, a close that is new. Then call
 /// csched_loop_run_ready, after which it is not readable unless there is more. Between two calls nothing wakes up for nothing.
-/// csched_loop_run_until(loop, 0) then runs no job and says what came: it takes a stop (CSCHED_RUN_STOPPED), ends a closed loop
+/// csched_loop_run_until(loop, 0) then runs no job and says what came: it takes such an end (CSCHED_RUN_ENDED), ends a closed loop
 /// (CSCHED_RUN_CLOSED), or neither. Other runs stay possible. Only wait for the descriptor, as a level, not an edge: it is the
 /// loop's, until that is destroyed. In a child of fork it has the same number, and stands for the child's loop; where the child has no
 /// descriptor to spare for that, it is told at its first use: by this function's answer, or a message.
-/// Returns: the descriptor, or a negative errno value (-EMFILE). Thread: the loop's.
-int csched_loop_fd(csched_loop *loop);
+/// Returns: 0, and the descriptor in `*fd`; an errno value (EMFILE …) when the system has none to give. Thread: the loop's.
+int csched_loop_fd(csched_loop *loop, int *fd);
 
 /// Does: lets go of the loop, which then belongs to no thread, or gives it to the calling thread: for hosts whose threads change (a
 /// serial queue of Dispatch attaches before it runs what is ready, and detaches after it). Requires: no run is in progress; whoever

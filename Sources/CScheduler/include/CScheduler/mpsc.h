@@ -2,7 +2,7 @@
 // Depends on: job.h.
 //
 // Lock-free and intrusive; jobs of one producer keep their order. A push is one compare-and-exchange, so a producer that is
-// stopped in the middle of one holds nothing up. The queue knows whether its consumer sleeps: exactly one push (or csched_mpsc_poke)
+// stopped in the middle of one holds nothing up. The queue knows whether its consumer sleeps: exactly one push (or csched_mpsc_notify)
 // per sleep is told to wake it.
 #ifndef CSCHED_MPSC_H
 #define CSCHED_MPSC_H
@@ -56,13 +56,13 @@ bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job);
 /// wait for the wake, then csched_mpsc_unpark.
 bool csched_mpsc_park(csched_mpsc *queue);
 
-/// Does: takes the announcement back. Returns: false when a push or csched_mpsc_poke has done so already, whose wake is then on its
+/// Does: takes the announcement back. Returns: false when a push or csched_mpsc_notify has done so already, whose wake is then on its
 /// way. Thread: the consumer.
 bool csched_mpsc_unpark(csched_mpsc *queue);
 
 /// Does: makes what the caller wrote before visible to a consumer that parks later, or else unparks it.
 /// Returns: whether it was parked: the caller then owes it a wake. Thread: any. Lock-free.
-bool csched_mpsc_poke(csched_mpsc *queue);
+bool csched_mpsc_notify(csched_mpsc *queue);
 
 /// Does: refuses every later push. What was pushed before can still be popped. Returns: whether the consumer was parked: the
 /// caller then owes it a wake. Thread: any, any number of times.

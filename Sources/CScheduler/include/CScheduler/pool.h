@@ -41,26 +41,14 @@ typedef struct csched_pool_options {
 /// has, and tries again while work waits. Thread: any.
 int csched_pool_create(csched_pool **pool, const csched_pool_options *options);
 
-/// Returns: where to submit with this priority: for serial queues, and csched_target_submit. Valid as long as the pool.
-/// Thread: any.
+/// Returns: this priority of the pool as a target, to submit to (target.h). Valid as long as the pool. Thread: any.
 csched_target *csched_pool_target(csched_pool *pool, csched_priority priority);
 
-/// Does: has a worker run `job`. Returns: 0; ECANCELED when the pool has been stopped, after the job has been dropped and
-/// released. Requires: the job is idle. Thread: any. Lock-free, unless it wakes or starts a worker.
-int csched_pool_submit(csched_pool *pool, csched_priority priority, csched_job *job);
-
-/// Does: has a worker run `timer->job` at `deadline` (of csched_now) or up to `leeway` later, never before. Returns, requires, thread:
-/// as csched_pool_submit.
-int csched_pool_submit_at(csched_pool *pool, csched_priority priority, csched_timer *timer, csched_time deadline,
-                          csched_time leeway);
-
-/// Does: submits `count` jobs at once: all or none of them are taken, in this order, and as many workers wake as have work.
-/// Returns, requires, thread: as csched_pool_submit.
+/// Does: submits `count` jobs at once: all or none of them are taken, in this order, and as many workers wake as have work, which
+/// no number of single submissions does. Returns, requires, thread: as csched_target_submit.
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count);
 
-/// Does: ends the pool: what is queued or due gets what `policy` says, delayed jobs whose time has not come are dropped, then
-/// the workers end. It does not wait: see csched_pool_join. Later submissions are dropped and answered with ECANCELED. Any
-/// number of times; DROP after RUN drops what is left. Thread: any, workers included.
+/// Does: stops the pool (target.h): its threads end after the outstanding work has got what `policy` says. Thread: any, workers included.
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy);
 
 /// Does: waits until a stopped pool has ended: all its threads are gone. Several may wait, and again afterwards.
@@ -93,7 +81,7 @@ void csched_pool_fork(csched_fork *fork, csched_job *job);
 void csched_pool_wait(csched_fork *fork);
 
 /// Returns: whether the pool belongs to the parent of this process, from before fork: make another one. Thread: any.
-bool csched_pool_is_left_behind(const csched_pool *pool);
+bool csched_pool_is_orphaned(const csched_pool *pool);
 
 /// Returns: how many workers run at a time. Thread: any.
 size_t csched_pool_worker_count(const csched_pool *pool);

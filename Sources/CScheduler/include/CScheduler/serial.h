@@ -30,16 +30,8 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void 
 /// on the handle, and none makes one later; jobs of the queue included. Thread: any.
 void csched_serial_destroy(csched_serial *serial);
 
-/// Returns: the queue as a target: to be submitted to, and to be the base of another queue. Valid as long as the queue. Thread: any.
-csched_target *csched_serial_target(csched_serial *serial);
-
-/// Does: appends `job`. Returns: 0; ECANCELED when the queue's base takes no more, after the job has been dropped and
-/// released. Requires: the job is idle. Thread: any. Lock-free, but for what the target does to wake a thread.
-int csched_serial_submit(csched_serial *serial, csched_job *job);
-
-/// Does: appends `timer` at `deadline` (of csched_now) or up to `leeway` nanoseconds later, never before. Equal deadlines keep
-/// the order of submission. Returns, requires, thread: as csched_serial_submit.
-int csched_serial_submit_at(csched_serial *serial, csched_timer *timer, csched_time deadline, csched_time leeway);
+/// Returns: the queue as a target, to submit to (target.h), and to be the base of another queue. Valid as long as the queue. Thread: any.
+CSCHED_INLINE csched_target *csched_serial_target(csched_serial *serial) { return (csched_target *)serial; }
 
 /// Does: calls `body(context)` as a job of the queue, and waits until it has returned. When the queue is idle that happens at once, on
 /// the calling thread, unless its base is a loop of another thread.

@@ -1,8 +1,21 @@
-// Where work can be submitted: what loops, threads, pools and serial queues have in common.
+// Where work can be submitted: what loops, threads, pools, serial queues and virtual time have in common.
 // Depends on: job.h, timer.h.
 //
-// Each of them begins with a csched_target, and says how work is delivered to it. So any of them can be the base of
-// a serial queue: another serial queue, too, and one that you write yourself.
+// Each of them shows its target (csched_loop_target …), and to submit to that is the only way in. It says how work is delivered to
+// it, so any can be the base of a serial queue: another serial queue, too, and one that you write yourself.
+//
+// What differs by kind: a pool's target is one priority of it, and runs jobs side by side, in no order; all others run one at a time, in
+// the order told here. A queue keeps time by its base's clock, and is lock-free as its base is. Virtual time takes a leeway for none.
+//
+// The same words end each kind:
+//  end_run  (loop, activation, virtual time) ends a run, and nothing else: what waits is there for the next one.
+//  close    (loop, virtual time) takes no more from now on, and has what is outstanding run or dropped, as its policy says (loop.h); virtual
+//           time drops it. It does not wait. Any number of times: DROP after RUN drops what is left, RUN after DROP changes nothing.
+//  stop     (thread, pool) is that for what has threads of its own, which then end: `join` waits for them. A queue has neither: it
+//           takes no more when its base does.
+//  destroy  gives up the handle, which nobody may use any more. A loop and virtual time, which others run, drop what is left; a thread, a pool
+//           and a queue, which go on by themselves, run it, unless they were stopped to drop. Only a pool's waits for that.
+// What is refused or dropped is told by ECANCELED or `drop`. In a child of fork none of these does anything to what is orphaned.
 #ifndef CSCHED_TARGET_H
 #define CSCHED_TARGET_H
 
@@ -57,16 +70,21 @@ typedef csched_scope csched_target_inside;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Swift module keeps room for so much");
 
-/// Does: submits `job`. Returns: 0; ECANCELED when the target takes no more, after the job has been dropped and released.
-/// Requires: the job is idle. Thread: any.
+/// Does: submits `job`, to run after those that the same thread has submitted before. Returns: 0; ECANCELED when the target, or one of
+/// its bases, takes no more, after the job has been dropped and released. Requires: the job is idle. Thread: any. Lock-free but
+/// for virtual time, and for what it takes to wake a thread that sleeps, or start one; those that are awake are not woken.
 int csched_target_submit(csched_target *target, csched_job *job);
 
 /// Returns: the present time of the clock that deadlines of csched_target_submit_at are of: csched_now, unless it or one of its bases
 /// has virtual time (virtual.h). Thread: any.
 csched_time csched_target_now(const csched_target *target);
 
-/// Does: submits `timer`, to run at `deadline` (of csched_target_now) or up to `leeway` nanoseconds later, never before.
-/// Returns, thread: as csched_target_submit. Requires: as csched_target_submit; a target of your own stays valid until the timer's release.
+/// Does: submits `timer`, to run at `deadline` (of csched_target_now) or as soon after as the target comes to it, never before; those of
+/// the same deadline in the order of their submission. A deadline that is not in the future is a plain submission; but while timers that
+/// were due before wait, it comes after them, among the timers: so one that asks for the past again and again keeps nobody waiting.
+/// CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped. Whoever keeps the time may sleep for up to `leeway` nanoseconds
+/// more, so that one wake serves many timers; what is due runs whenever it is awake, and for CSCHED_FOREVER it never wakes.
+/// Returns, thread: as csched_target_submit. Requires: the same; a target of your own stays valid until the timer's release.
 int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
 
 /// Returns: the target whose job is running on this thread, the innermost one; NULL outside of any. Thread: any.

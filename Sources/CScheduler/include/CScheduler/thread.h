@@ -32,39 +32,30 @@ typedef struct csched_thread_options {
 /// Returns: 0; EAGAIN or ENOMEM when the system has no thread or memory to give, with nothing left behind. Thread: any.
 int csched_thread_start(csched_thread **thread, const csched_thread_options *options);
 
-/// Returns: the thread's loop, for what only it can do (stop an activation, for instance). Do not destroy it. Thread: any.
+/// Returns: the thread's loop, for what only it can do (move a timer, end an activation). Do not destroy it. Thread: any.
 csched_loop *csched_thread_loop(const csched_thread *thread);
+
+/// Returns: the thread as a target, to submit to (target.h): its loop's. Valid as long as the handle. Thread: any.
+CSCHED_INLINE csched_target *csched_thread_target(const csched_thread *thread) {
+  return csched_loop_target(csched_thread_loop(thread));
+}
 
 /// Returns: whether the caller runs on this thread. Thread: any.
 bool csched_thread_is_current(const csched_thread *thread);
 
 /// Returns: whether the thread belongs to the parent of this process, from before fork. Thread: any.
-bool csched_thread_is_left_behind(const csched_thread *thread);
+bool csched_thread_is_orphaned(const csched_thread *thread);
 
-/// Does, returns, requires, thread: as csched_loop_submit.
-int csched_thread_submit(csched_thread *thread, csched_job *job);
-
-/// Does, returns, requires, thread: as csched_loop_submit_at.
-int csched_thread_submit_at(csched_thread *thread, csched_timer *timer, csched_time deadline);
-
-/// Does, returns, requires, thread: as csched_loop_submit_at_leeway.
-int csched_thread_submit_at_leeway(csched_thread *thread, csched_timer *timer, csched_time deadline,
-                                   csched_time leeway);
-
-/// Does, returns, requires, thread: as csched_loop_rearm.
-bool csched_thread_rearm(csched_thread *thread, csched_timer *timer, csched_time deadline);
-
-/// Does: ends the thread after the outstanding work has got what `policy` says. It does not wait: see csched_thread_join.
-/// Later submissions are dropped and answered with ECANCELED. Thread: any, the thread itself included, any number of times.
+/// Does: stops the thread (target.h): it ends after the outstanding work has got what `policy` says. Thread: any, itself included.
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy);
 
 /// Does: waits until the thread has ended. Several threads may wait, and again afterwards.
 /// Returns: 0; EDEADLK at once when the caller is that very thread. Thread: any; it blocks.
 int csched_thread_join(csched_thread *thread);
 
-/// Does: gives up the handle, and stops the thread with CSCHED_STOP_RUN unless it has been stopped. It does not wait: the
-/// thread frees what is left when it ends; join first to wait for that. Requires: no thread is in a call on the handle, and
-/// none makes one later. Thread: any, the thread itself included.
+/// Does: stops the thread with CSCHED_STOP_RUN unless it has been stopped, and gives up the handle. It does not wait: the thread frees
+/// what is left when it ends; join first to wait for that. Requires: no thread is in a call on the handle, and none makes one
+/// later. Thread: any, itself included.
 void csched_thread_destroy(csched_thread *thread);
 
 CSCHED_END_DECLS

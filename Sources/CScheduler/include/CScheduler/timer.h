@@ -1,7 +1,7 @@
 // A job with a deadline.
 // Depends on: job.h.
 //
-// What a timer is, whoever runs it: it is submitted to a loop or a thread (loop.h, thread.h), and cancelled here.
+// What a timer is, whoever runs it: it is submitted to a target (target.h), and cancelled here.
 #ifndef CSCHED_TIMER_H
 #define CSCHED_TIMER_H
 

@@ -25,15 +25,15 @@ typedef struct csched_virtual csched_virtual;
 /// run `turn_limit` jobs and finds still more; 0: 2^21. Returns: 0 or ENOMEM. Thread: any.
 int csched_virtual_create(csched_virtual **timeline, csched_time start, size_t turn_limit);
 
-/// Does: refuses what is submitted from now on, and drops what waits. Thread: any, any number of times.
+/// Does: closes it (target.h), and drops what waits. Thread: any.
 void csched_virtual_close(csched_virtual *timeline);
 
 /// Does: the same, and frees it. Requires: no thread is in a call on it, or makes one later; the queues on it are gone or have
 /// nothing to do; what was submitted has been released. Thread: any.
 void csched_virtual_destroy(csched_virtual *timeline);
 
-/// Returns: it as a target, valid as long as it. Thread: any may submit and cancel at any time.
-csched_target *csched_virtual_target(csched_virtual *timeline);
+/// Returns: it as a target, to submit to (target.h). Valid as long as it. Thread: any may submit and cancel at any time.
+CSCHED_INLINE csched_target *csched_virtual_target(csched_virtual *timeline) { return (csched_target *)timeline; }
 
 /// Returns: the present tick; in a job, that of the job. Thread: any.
 csched_time csched_virtual_now(csched_virtual *timeline);
@@ -95,7 +95,7 @@ CSCHED_INLINE void csched_virtual_step(csched_virtual *timeline, csched_time cou
 
 /// Does: makes an end of what is being driven, after the job that is running, and of what it was widened to; calls that are made afterwards
 /// count. The clock stays. Thread: any.
-void csched_virtual_stop(csched_virtual *timeline);
+void csched_virtual_end_run(csched_virtual *timeline);
 
 /// Does: moves the clock to `time`, unless that has passed, and runs nothing: what is due by then runs late, at the next drive. Thread: any.
 void csched_virtual_skip_to(csched_virtual *timeline, csched_time time);

@@ -66,7 +66,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   func submitted() {
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
     let mark = PlainAction {}
-    mark.submit { _ = csched_loop_submit(loop, $0) }
+    mark.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
     asked.add(1, ordering: .relaxed)
     host {
       let core = MainCore.shared, isPromised = core.asked.subtract(1, ordering: .relaxed).newValue > 0

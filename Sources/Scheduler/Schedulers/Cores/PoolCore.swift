@@ -24,7 +24,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
     /// The present pool. One that a fork has orphaned is not it any more.
     mutating func find() -> SharedPool? {
-      if let pool = present, csched_pool_is_left_behind(pool.pool) {
+      if let pool = present, csched_pool_is_orphaned(pool.pool) {
         orphaned.append(pool)
         present = nil
       }

@@ -51,7 +51,7 @@ extension VirtualTimeScheduler {
   ///
   /// The clock stays at that action; what has not run stays where it is. When nothing is being driven this does nothing. Calls that
   /// are made afterwards count, those by the same action too.
-  public func stop() { csched_virtual_stop(timeline.pointer) }
+  public func stop() { csched_virtual_end_run(timeline.pointer) }
 
   /// Moves the clock to `time` and runs nothing: what has become due runs, late, at the next advance, run or step. A `time` in the
   /// past does nothing.

@@ -33,7 +33,7 @@ let memoryRows = [
   Row(
     "G1c", "memory of a job that waits in a queue, the caller's included, in C", unit: "bytes",
     [
-      Contender("csched_thread_submit", .ours, growth { cbench_wait_jobs($0) }),
+      Contender("csched_target_submit", .ours, growth { cbench_wait_jobs($0) }),
       Contender("dispatch_async_f", .dispatch, growth { cbench_dispatch_wait_jobs($0) }),
     ], targets: [.promise(40, "≤40"), .peer("dispatch_async_f", 0.5)]),
   Row(

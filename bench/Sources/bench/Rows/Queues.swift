@@ -133,21 +133,21 @@ private let oneProducer: [Row] = [
   Row(
     "M1t", "submit a job to a busy thread, in C",
     [
-      .ours("csched_thread_submit") { cbench_submit_ours(false, $0) },
+      .ours("csched_target_submit") { cbench_submit_ours(false, $0) },
       .dispatch("dispatch_async_f") { cbench_submit_dispatch(false, $0) },
     ], targets: [.peer("dispatch_async_f", 0.3)]),
   Row(
     "M1tr", "the same, until all have run",
     [
       Contender(
-        "csched_thread_submit", .ours, .operations(slices: 1, least: aMillion) { cbench_submit_ours(true, $0) }),
+        "csched_target_submit", .ours, .operations(slices: 1, least: aMillion) { cbench_submit_ours(true, $0) }),
       Contender(
         "dispatch_async_f", .dispatch, .operations(slices: 1, least: aMillion) { cbench_submit_dispatch(true, $0) }),
     ], targets: [.peer("dispatch_async_f", 0.3)]),
   Row(
     "M1tr-pinned", apartText,
     [
-      Contender("csched_thread_submit", .ours, pinned { cbench_submit_ours(true, $0) }),
+      Contender("csched_target_submit", .ours, pinned { cbench_submit_ours(true, $0) }),
       Contender("dispatch_async_f", .dispatch, pinned { cbench_submit_dispatch(true, $0) }),
     ], targets: [.peer("dispatch_async_f", 0.3)]),
   Row(

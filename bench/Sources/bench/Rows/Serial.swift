@@ -54,7 +54,7 @@ let serialRows = [
   Row(
     "P3h", "the same in C",
     [
-      .ours("csched_serial_submit") { cbench_serial_chain($0) },
+      .ours("csched_target_submit") { cbench_serial_chain($0) },
       .dispatch("dispatch_async_f") { cbench_dispatch_chain($0) },
     ], targets: [.peer("dispatch_async_f", 0.2)]),
   Row(

@@ -1,5 +1,5 @@
 #if defined(__APPLE__) // The port to Darwin: see platform.h. Kept so that it can compile; Linux is where it is tested.
-#include "platform.h"
+#include "../platform.h"
 
 #include <errno.h>
 #include <mach/mach.h>

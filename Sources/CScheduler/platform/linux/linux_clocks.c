@@ -1,6 +1,6 @@
 #if defined(__linux__) // The port to Linux, other clocks: see platform_clocks.h.
 #define _GNU_SOURCE
-#include "platform_clocks.h"
+#include "../platform_clocks.h"
 
 #include <errno.h>
 #include <sys/timerfd.h>

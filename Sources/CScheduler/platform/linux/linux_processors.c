@@ -1,6 +1,6 @@
 #if defined(__linux__) // How many processors this process may use: its affinity, and the quota of its control groups.
 #define _GNU_SOURCE
-#include "platform.h"
+#include "../platform.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #if defined(__linux__) // The port to Linux: see platform.h.
 #define _GNU_SOURCE
-#include "platform.h"
+#include "../platform.h"
 
 #include <errno.h>
 #include <fcntl.h>

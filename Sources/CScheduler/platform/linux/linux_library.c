@@ -1,6 +1,6 @@
 #if defined(__linux__) // The port to Linux, the library as a file that is loaded.
 #define _GNU_SOURCE
-#include "platform.h"
+#include "../platform.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 #if defined(                                                                                                           \
     __APPLE__) // The port to Darwin, pollers: see platform.h. Kept so that it can compile; Linux is where it is tested.
-#include "platform.h"
+#include "../platform.h"
 
 #include <errno.h>
 #include <sys/event.h>

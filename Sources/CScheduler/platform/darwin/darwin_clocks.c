@@ -1,5 +1,5 @@
 #if defined(__APPLE__) // The port to Darwin, other clocks: see platform_clocks.h, and darwin.c for what is tested.
-#include "platform_clocks.h"
+#include "../platform_clocks.h"
 
 #include <errno.h>
 #include <notify.h>
