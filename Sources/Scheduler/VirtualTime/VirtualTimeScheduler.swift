@@ -156,7 +156,4 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   }
 }
 
-/// A scheduler that drops what waits when it is let go: what waits in it must not keep it.
-protocol EndsByItself: ImmediateSchedulerType, AnyObject {}
-
 extension VirtualTimeScheduler: EndsByItself {}
