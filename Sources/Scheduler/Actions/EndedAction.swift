@@ -8,9 +8,10 @@ final class EndedAction: DisposalNode {
   private init(_ returned: any Disposable) { self.returned = returned }
 
   /// Returns what stands for an action that has run and returned `returned`.
-  static func leading(to returned: any Disposable) -> any Disposable {
+  static func leading(to returned: any Disposable) -> any Cancelable {
     let kind = type(of: returned)
-    return kind == NopDisposable.self || kind == EndedAction.self ? returned : EndedAction(returned)
+    if kind == NopDisposable.self { return NopDisposable() }
+    return kind == EndedAction.self ? returned as! EndedAction : EndedAction(returned)
   }
 
   /// Returns what `disposable` leads to, if it is one of these; otherwise itself.

@@ -26,6 +26,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   private let counted = CountedDisposable()
   private let storage = TimerStorage()
   private let disposed = Atomic(false)
+  private let report = DropReport()
   private let ending = ActionEnd()
   private let timing: PeriodicTiming
   private let core: TargetCore
@@ -33,7 +34,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   @exclusivity(unchecked) private var work: HeldClosure?
   @exclusivity(unchecked) private var due: csched_time
   /// In virtual time, `run` goes on for the first tick, and for no other one.
-  @exclusivity(unchecked) private var leeway: csched_time
+  @exclusivity(unchecked) private var tolerance: csched_time
 
   init(
     _ timing: PeriodicTiming, inside tag: TargetCore?, on core: TargetCore, _ work: @escaping @Sendable () -> Void
@@ -43,7 +44,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     self.core = core
     self.work = HeldClosure(work)
     due = core.timeline?.instant(after: timing.startAfter).tick ?? timing.startAfter.deadline
-    leeway = csched_time(max(0, timing.leeway.saturatedNanoseconds))
+    tolerance = csched_time(max(0, timing.tolerance.saturatedNanoseconds))
     periodicJobType.attach(storage.timer, to: self)
   }
 
@@ -56,7 +57,12 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   }
 
   private func submit() -> Bool {
-    csched_target_submit_at(core.target, storage.timer, due, leeway) == 0
+    let isAsked = DropReport.isAsked
+    if isAsked { report.begin() }
+    let isAccepted = csched_target_submit_at(core.target, storage.timer, due, tolerance) == 0
+    if !isAccepted { core.noteRefusal() }
+    if isAsked, report.end() { DropObservers.tell(tag ?? core, .refused) }
+    return isAccepted
   }
 
   func run() {
@@ -69,7 +75,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
     // racy read: the job's state decides who may touch `work`
     guard !disposed.load(ordering: .relaxed), let next = next(begunAt: begun) else {
       self.work = consume work
-      drop()
+      finish()
       return
     }
     self.work = consume work
@@ -84,7 +90,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
 
   private func next(begunAt begun: csched_time) -> csched_time? {
     if let timeline = core.timeline {
-      leeway = .max
+      tolerance = .max
       return timeline.next(timing, after: due, begunAt: begun)
     }
     let now = csched_now(), step = UInt64(max(0, timing.period.saturatedNanoseconds))
@@ -94,6 +100,15 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   }
 
   func drop() {
+    finish()
+    // racy read: who disposes at the same time may find it told
+    if DropReport.isAsked, !disposed.load(ordering: .relaxed), report.drop() {
+      DropObservers.tell(tag ?? core, .stopped)
+    }
+  }
+
+  /// Becomes over.
+  private func finish() {
     ending.within { work = nil }
     ending.end()  // Z5
   }

@@ -20,14 +20,15 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
   private let counted = CountedDisposable()
   private let storage = JobStorage()
   private let disposed = Atomic(false)
+  private let report = DropReport()
   private let ending = ActionEnd()
   @exclusivity(unchecked) private var work: HeldClosure?
-  private let tag: TargetCore?
+  private let origin: ActionOrigin
 
-  /// Makes one that runs `work`, inside of `tag` if there is one.
-  init(_ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil) {
+  /// Makes one for `core` that runs `work`, inside of `tag` if there is one. Drops of one for nobody are not told.
+  init(_ work: @escaping @Sendable () -> Void, for core: TargetCore? = nil, inside tag: TargetCore? = nil) {
     self.work = HeldClosure(work)
-    self.tag = tag
+    origin = ActionOrigin(core, tag: tag)
     plainJobType.attach(storage.job, to: self)
   }
 
@@ -44,7 +45,7 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
 
   func run() {
     let work = work.take()!
-    if let tag { tag.run(work.call) } else { work.call() }
+    if origin.isTagged { origin.run(work.call) } else { work.call() }
     _ = consume work
     ending.endRun()
   }
@@ -52,7 +53,15 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
   func drop() {
     ending.within { work = nil }
     ending.end()
+    // racy read: who disposes at the same time may find it told
+    if DropReport.isAsked, !disposed.load(ordering: .relaxed), report.drop() { origin.tell(.stopped) }
   }
+
+  /// Precedes a submission whose drops are to be told.
+  func beginReport() { report.begin() }
+
+  /// Follows that; `isTold` in another way, if it was not accepted.
+  func endReport(isTold: Bool) { if report.end(), !isTold { origin.tell(.refused) } }
 
   func letGo() { ending.endIfForgotten() }
 

@@ -72,21 +72,21 @@ final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
   private let storage = TimerStorage()
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
+  private let report = DropReport()
   private let ending = ActionEnd()
   @exclusivity(unchecked) private var held: CountedClosure?
   @exclusivity(unchecked) private var body: Body?
   @exclusivity(unchecked) private var links = ActionLinks()
-  /// What the body runs inside of, besides what it is submitted to.
-  private let tag: TargetCore?
+  private let origin: ActionOrigin
   /// Of a delayed action: keeps the core's memory for as long as it can be cancelled. It is in use until the action is over.
   private let core: TargetCore?
 
-  /// Makes one that runs `body`; with a `core`, one that may be delayed.
-  init(_ body: consuming Body, inside tag: TargetCore? = nil, delayedOn core: TargetCore? = nil) {
+  /// Makes one for `core` that runs `body`; one that may be delayed, if so.
+  init(_ body: consuming Body, for core: TargetCore? = nil, inside tag: TargetCore? = nil, isDelayed: Bool = false) {
     self.body = body
     held = CountedClosure()
-    self.tag = tag
-    self.core = core
+    origin = ActionOrigin(core, tag: tag)
+    self.core = isDelayed ? core : nil
     scheduledJobType.attach(storage.timer, to: self)
   }
 
@@ -121,10 +121,10 @@ final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
   private func perform() {
     switch body.take()! {
     case .plain(let work):
-      if let tag { tag.run(work) } else { work() }
+      if origin.isTagged { origin.run(work) } else { work() }
       settle(nil)
     case .disposing(let work):
-      let returned = tag?.run(work) ?? work()
+      let returned = origin.isTagged ? origin.run(work) : work()
       settle(type(of: returned) == NopDisposable.self ? nil : returned)
     }
   }
@@ -137,7 +137,15 @@ final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
       _ = consume holder
     }
     ending.end()
+    // racy read: who disposes at the same time may find it told
+    if DropReport.isAsked, !disposed.load(ordering: .relaxed), report.drop() { origin.tell(.stopped) }
   }
+
+  /// Precedes a submission whose drops are to be told.
+  func beginReport() { report.begin() }
+
+  /// Follows that.
+  func endReport() { if report.end() { origin.tell(.refused) } }
 
   @inline(__always)
   func withLinks<Result>(_ body: (inout ActionLinks, Bool) -> Result) -> Result {

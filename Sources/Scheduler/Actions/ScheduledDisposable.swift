@@ -34,11 +34,6 @@ public final class ScheduledDisposable: DisposalNode {
     inner = disposable
   }
 
-  /// The same, in the words of ``ContextDisposable``.
-  public convenience init(context: any ImmediateSchedulerType, disposable: any Disposable) {
-    self.init(scheduler: context, disposable: disposable)
-  }
-
   deinit {
     DisposalWalk.outsideOfRelease { held = nil }  // a scheduler's deinit may run user code
     guard inner != nil else { return }
@@ -78,18 +73,6 @@ public final class ScheduledDisposable: DisposalNode {
     default: false
     }
   }
-}
-
-/// Disposes on a context, which here is a scheduler: so it is ``ScheduledDisposable``.
-///
-/// Rx.NET has two types because it has two kinds of targets: its `ContextDisposable` posts to a `SynchronizationContext`, and its
-/// `ScheduledDisposable` schedules. Swift has no such context beside schedulers; whatever can take a closure is one, by
-/// ``CustomScheduler``. A second class would be the first one by another name.
-public typealias ContextDisposable = ScheduledDisposable
-
-extension ScheduledDisposable {
-  /// Where the inner one is disposed, in the words of ``ContextDisposable``.
-  public var context: any ImmediateSchedulerType { scheduler }
 }
 
 extension Disposable {

@@ -7,7 +7,7 @@ extension SchedulerType {
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, _ timing: PeriodicTiming, action: @escaping @Sendable (State) -> State
-  ) -> any Disposable {
+  ) -> any Cancelable {
     if let unimplemented { return unimplemented.refuse("schedulePeriodic(_:_:action:), every \(timing.period),") }
     let state = Protected(Optional(state))
     return schedulePeriodic(timing) {
@@ -17,30 +17,19 @@ extension SchedulerType {
     }
   }
 
-  /// The same by RxSwift's spelling: first after `startAfter`, then every `period`; ticks that are missed become one.
-  @discardableResult
-  public func schedulePeriodic<State: Sendable>(
-    _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
-  ) -> any Disposable {
-    if let unimplemented {
-      return unimplemented.refuse("schedulePeriodic(_:startAfter:period:action:), every \(period),")
-    }
-    return schedulePeriodic(state, PeriodicTiming(startAfter: startAfter, every: period), action: action)
-  }
-
-  /// Runs `action` after `delay` and then every `period`, each time up to `leeway` late.
+  /// Runs `action` after `delay` and then every `period`, each time up to `tolerance` late.
   @discardableResult
   public func schedule(
-    after delay: Duration, repeating period: Duration, leeway: Duration = .zero,
+    after delay: Duration, repeating period: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
-    if let unimplemented { return unimplemented.refuse("schedule(after:repeating:leeway:_:), every \(period),") }
-    return schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, leeway: leeway), action: action)
+  ) -> any Cancelable {
+    if let unimplemented { return unimplemented.refuse("schedule(after:repeating:tolerance:_:), every \(period),") }
+    return schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, tolerance: tolerance), action: action)
   }
 
   /// Made of delayed actions, for schedulers that have no timers of their own.
   @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
     let ticks = Ticks(timing, on: self, action)
     ticks.start()
     return ticks
@@ -80,10 +69,7 @@ private final class Ticks: Cancelable {
     let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)
     pending.disposable = next
     next.setDisposable(
-      scheduler.schedule((), after: delay) { _ in
-        tick.run()
-        return Disposables.create()
-      })
+      scheduler.schedule(after: delay, tolerance: timing.tolerance) { tick.run() })
   }
 
   fileprivate func tick(_ due: MonotonicTime) {

@@ -11,28 +11,38 @@ public final class AnyScheduler: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { base.schedule(state, action: action) }
+  ) -> any Cancelable { base.schedule(state, action: action) }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
 
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { base.schedule(state, after: delay, action: action) }
+  ) -> any Cancelable { base.schedule(state, after: delay, action: action) }
 
   @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    base.schedule(after: delay, action)
-  }
+  public func schedule(
+    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(after: delay, tolerance: tolerance, action) }
 
   @discardableResult
-  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    base.schedule(at: instant, action)
-  }
+  public func schedule(
+    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, action) }
 
   @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, action) }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, action) }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
     base.schedulePeriodic(timing, action: action)
   }
 }

@@ -36,14 +36,21 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///
   /// Without it the first scheduler that needs the pool starts it; if the system has no thread to give for a second, that stops the
   /// process with a message.
-  public static func prepare() throws(ThreadScheduler.StartError) { try PoolCore.prepare() }
-}
+  public static func prepare() throws(StartError) { try PoolCore.prepare() }
 
-/// Calls `body`, which may block, on this thread; if that is one of the pool's, another one takes its place meanwhile.
-///
-/// Without it the pool finds out by itself, after some milliseconds.
-public func withBlocking<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
-  csched_pool_blocking_begin()
-  defer { csched_pool_blocking_end() }
-  return try body()
+  /// Calls `body`, which is about to block, on this thread; if that is one of the pool's, another one takes its place meanwhile.
+  ///
+  /// Without it the pool finds out by itself, after some milliseconds. It waits for nothing: to wait for an async function see
+  /// ``runAndWait(timeout:needing:_:)``.
+  ///
+  /// ```swift
+  /// let line = ConcurrentScheduler.withReplacementThread { readLine() }
+  /// ```
+  public static func withReplacementThread<Value, Failure: Error>(
+    _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    csched_pool_blocking_begin()
+    defer { csched_pool_blocking_end() }
+    return try body()
+  }
 }

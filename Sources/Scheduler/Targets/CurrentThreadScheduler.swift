@@ -29,7 +29,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     if Self.isScheduleRequired {
       let returned = core.run {
         _ = csched_trampoline_enter()
@@ -38,13 +38,13 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
       }
       return EndedAction.leading(to: returned)
     }
-    let waiting = ScheduledAction(.disposing { action(state) })
+    let waiting = ScheduledAction(.disposing { action(state) }, for: core)
     waiting.submit { csched_trampoline_run($0) }
     return waiting
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     if Self.isScheduleRequired {
       core.run {
         _ = csched_trampoline_enter()
@@ -53,7 +53,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
       }
       return Disposables.create()
     }
-    let waiting = PlainAction(action)
+    let waiting = PlainAction(action, for: core)
     waiting.submit { csched_trampoline_run($0) }
     return waiting
   }

@@ -5,15 +5,13 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
   private let counted = CountedClosure()
-  fileprivate let name: String
   private let pool = Protected<PoolCore?>(nil)
 
   init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
-    self.name = name
     self.enqueue = enqueue
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
     target.initialize(to: csched_target(type: customType, owner: nil, waits_for: nil))
-    super.init(target)
+    super.init(target, name: name)
   }
 
   deinit { target.deallocate() }
@@ -71,9 +69,9 @@ private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = 
     return 0
   }
   // The time is kept by the pool's timers, which then deliver here.
-  type.deliver_at = { target, timer, deadline, leeway in
+  type.deliver_at = { target, timer, deadline, tolerance in
     let base = CustomCore.of(target).timekeeper.target
-    return base.pointee.type.pointee.deliver_at(base, timer, deadline, leeway)
+    return base.pointee.type.pointee.deliver_at(base, timer, deadline, tolerance)
   }
   return constantTable(type)
 }()

@@ -12,16 +12,16 @@ public protocol ImmediateSchedulerType: Sendable {
   @discardableResult
   func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable
+  ) -> any Cancelable
 
   /// Schedules `action`.
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable
 }
 
 extension ImmediateSchedulerType {
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(()) { _ in
       action()
       return Disposables.create()

@@ -15,7 +15,23 @@ final class MainCore: TargetCore, @unchecked Sendable {
     guard let loop = csched_main_loop() else { misuse("MainScheduler.instance", "no memory for its loop") }
     self.loop = loop
     super.init(csched_loop_target(loop), isOnMain: true)
+    #if DEBUG
+      atEndOfProcess { MainCore.shared.tellWhatWaits() }
+    #endif
   }
+
+  #if DEBUG
+    /// At the end of the process: says whether anything is queued or due that will never run, unless it ends inside of an action.
+    private func tellWhatWaits() {
+      guard csched_loop_is_on_thread(loop), csched_target_current() == nil else { return }
+      let probe = PlainAction {}
+      if csched_loop_is_free_(loop) || probe.submit(to: { csched_target_submit(target, $0) }) != 0 { return }
+      probe.dispose()
+      debugLine(
+        "MainScheduler",
+        "the process ends, and actions wait that have never run. Call MainScheduler.run(), or hand it to a main loop.")
+    }
+  #endif
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { MainScheduler.instance }
 

@@ -30,13 +30,13 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   @discardableResult
   public override func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     runsAtOnce
       ? EndedAction.leading(to: core.run { action(state) }) : super.schedule(state, action: action)
   }
 
   @discardableResult
-  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     guard runsAtOnce else { return super.schedule(action) }
     core.run(action)
     return Disposables.create()

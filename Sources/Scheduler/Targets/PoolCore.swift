@@ -35,8 +35,8 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   private static let pools = Protected(Pools())
 
   /// That priority of the present pool, which is started if need be; a child of fork starts one of its own.
-  private static func started(_ priority: SchedulerPriority) throws(ThreadScheduler.StartError) -> PoolCore {
-    try pools.withLock { pools throws(ThreadScheduler.StartError) in
+  private static func started(_ priority: SchedulerPriority) throws(StartError) -> PoolCore {
+    try pools.withLock { pools throws(StartError) in
       if pools.find() == nil {
         let pool = try SharedPool()
         pool.cores = SchedulerPriority.allCases.map { PoolCore($0, of: pool) }
@@ -47,7 +47,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   }
 
   /// Starts the pool, unless it has been.
-  static func prepare() throws(ThreadScheduler.StartError) { _ = try started(.default) }
+  static func prepare() throws(StartError) { _ = try started(.default) }
 
   /// That priority of the present pool. The system may have no thread to give just now: whoever asks first waits for one.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
@@ -86,14 +86,14 @@ private final class SharedPool: @unchecked Sendable {
   let pool: OpaquePointer
   var cores: [PoolCore] = []
 
-  init() throws(ThreadScheduler.StartError) {
+  init() throws(StartError) {
     var pool: OpaquePointer?
     let error = "scheduler".withCString { name in
       var options = csched_pool_options()
       options.name = name
       return csched_pool_create(&pool, &options)
     }
-    guard let pool, error == 0 else { throw ThreadScheduler.StartError(code: error) }
+    guard let pool, error == 0 else { throw StartError(code: error) }
     self.pool = pool
   }
 

@@ -24,76 +24,75 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { core.submit(.disposing { action(state) }, inside: tag) }
+  ) -> any Cancelable { core.submit(.disposing { action(state) }, inside: tag) }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     core.submit(action, inside: tag).action
   }
 
   @discardableResult
   public final func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { submit(.disposing { action(state) }, after: delay) }
+  ) -> any Cancelable { submit(.disposing { action(state) }, after: delay) }
 
   @discardableResult
-  public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     submit(.plain(action), after: delay)
   }
 
-  /// Schedules `action` for `delay` from now, or up to `leeway` later, so that fewer wakeups serve more timers.
   @discardableResult
   public final func schedule(
-    after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable { submit(.plain(action), after: delay, leeway: leeway) }
+    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { submit(.plain(action), after: delay, tolerance: tolerance) }
 
   @discardableResult
-  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    guard let timeline = core.timeline else { return submit(.plain(action), at: instant.nanoseconds) }
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    schedule(at: instant, tolerance: .zero, action)
+  }
+
+  @discardableResult
+  public final func schedule(
+    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    guard let timeline = core.timeline else {
+      return submit(.plain(action), at: instant.nanoseconds, tolerance: tolerance)
+    }
     return core.submit(.plain(action), at: timeline.instant(at: instant), inside: tag)
   }
 
-  /// Schedules `action` for `instant` on the wall clock, and follows each setting of that: set back, it waits longer; set past the
-  /// instant, it runs at once. What has passed already is a plain submission. In virtual time, too, the instant is the wall clock's:
-  /// from then on it is due there.
-  ///
-  /// This and ``schedule(at:leeway:_:)-(BootTime,_,_)`` are for schedulers with a target. Where the system has no thread or
-  /// descriptor to keep these clocks with, the action is dropped, and the disposable is disposed. A scheduler that is stopped keeps the
-  /// action until its instant, and then drops it.
   @discardableResult
   public final func schedule(
-    at instant: WallTime, leeway: Duration = .zero, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
-    submit(.plain(action), at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, leeway: leeway)
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    submit(.plain(action), at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance: tolerance)
   }
 
-  /// Schedules `action` for `instant` on the boot clock, which counts the system's sleep, or up to `leeway` later. Otherwise as for a
-  /// ``WallTime``.
   @discardableResult
   public final func schedule(
-    at instant: BootTime, leeway: Duration = .zero, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
-    submit(.plain(action), at: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, leeway: leeway)
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    submit(.plain(action), at: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance: tolerance)
   }
 
   @discardableResult
   public final func schedulePeriodic(
     _ timing: PeriodicTiming, action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
+  ) -> any Cancelable {
     core.submit(timing, inside: tag, action)
   }
 
   private func submit(
-    _ body: consuming ScheduledAction.Body, after delay: Duration, leeway: Duration = .zero
-  ) -> any Disposable {
-    guard let timeline = core.timeline else { return submit(body, at: delay.deadline, leeway: leeway) }
+    _ body: consuming ScheduledAction.Body, after delay: Duration, tolerance: Duration = .zero
+  ) -> any Cancelable {
+    guard let timeline = core.timeline else { return submit(body, at: delay.deadline, tolerance: tolerance) }
     return core.submit(body, at: timeline.instant(after: delay), inside: tag)
   }
 
   private func submit(
     _ body: consuming ScheduledAction.Body, at nanoseconds: UInt64, on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
-    leeway: Duration = .zero
-  ) -> any Disposable {
-    core.submit(body, at: nanoseconds, on: clock, leeway: leeway, inside: tag)
+    tolerance: Duration = .zero
+  ) -> any Cancelable {
+    core.submit(body, at: nanoseconds, on: clock, tolerance: tolerance, inside: tag)
   }
 }

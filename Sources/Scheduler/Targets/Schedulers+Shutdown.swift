@@ -22,7 +22,7 @@ extension Schedulers {
   ///
   /// Call it on the main thread. On another one the main scheduler is closed, and what waits there is left to the main thread. Inside of
   /// an action it would wait for itself: that stops the process with a message. Any number of times.
-  public static func shutdown(_ policy: ThreadScheduler.StopPolicy = .runOutstanding) {
+  public static func shutdown(_ policy: StopPolicy = .runOutstanding) {
     guard csched_target_current() == nil, csched_loop_current() == nil, csched_trampoline_is_required() else {
       misuse(
         "Schedulers.shutdown",

@@ -4,7 +4,6 @@ internal import CScheduler
 final class SerialCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let serial: OpaquePointer
-  let name: String
   /// The queue's target.
   let base: TargetCore
   /// Its scheduler, which may end what it stands for when it goes.
@@ -16,10 +15,9 @@ final class SerialCore: TargetCore, @unchecked Sendable {
       misuse("SerialScheduler.init", of: name, "no memory for a queue. Make fewer, or let go of some.")
     }
     self.serial = serial
-    self.name = name
     self.base = base
     baseScheduler = scheduler
-    super.init(csched_serial_target(serial), isOnMain: base.isOnMain, timeline: base.timeline)
+    super.init(csched_serial_target(serial), name: name, isOnMain: base.isOnMain, timeline: base.timeline)
     csched_serial_own(
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },

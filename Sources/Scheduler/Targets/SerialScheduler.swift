@@ -57,16 +57,11 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   // MARK: waiting
 
-  /// Says why ``trySync(_:)`` did not call the closure.
-  public enum SyncError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The wait could never end: the caller keeps the queue from going on.
-    case deadlock
-    /// The queue's target has been stopped.
-    case stopped
+  /// Why a closure could not be called.
+  private enum Refusal {
+    case deadlock, stopped
 
-    static let function = "SerialScheduler.sync"
-
-    public var description: String { "\(Self.function): \(advice)" }
+    var error: any Error { self == .deadlock ? DeadlockError() : StoppedError() }
 
     var advice: String {
       switch self {
@@ -98,20 +93,20 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   @usableFromInline
   func inLine<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Result<Value, Failure> {
     var result: Result<Value, Failure>?
-    let error = perform {
+    let refusal = perform {
       do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
     }
-    if let error { misuse(SyncError.function, of: name, error.advice) }
+    if let refusal { misuse("SerialScheduler.sync", of: name, refusal.advice) }
     return result!
   }
 
-  /// The same, but throws ``SyncError`` when the closure cannot be called.
+  /// The same, but throws when the closure cannot be called: ``DeadlockError``, or ``StoppedError`` when the target has been stopped.
   public func trySync<Value>(_ body: () throws -> Value) throws -> Value {
     var result: Result<Value, any Error>?
-    let error = perform {
+    let refusal = perform {
       do { result = .success(try body()) } catch { result = .failure(error) }
     }
-    if let error { throw error }
+    if let refusal { throw refusal.error }
     return try result!.get()
   }
 
@@ -133,7 +128,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     csched_serial_leave(queue.serial, UnsafeMutableRawPointer(entry).assumingMemoryBound(to: csched_target_inside.self))
   }
 
-  private func perform(_ body: () -> Void) -> SyncError? {
+  private func perform(_ body: () -> Void) -> Refusal? {
     let code = withoutActuallyEscaping(body) { body in
       var call = body
       return withUnsafeMutablePointer(to: &call) { call in

@@ -36,14 +36,14 @@ public final class SubscriptionScheduler: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     if Schedulers.hasCurrent { return EndedAction.leading(to: action(state)) }
     return MainCore.isHere
       ? EndedAction.leading(to: MainCore.shared.run { action(state) }) : background.schedule(state, action: action)
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     if Schedulers.hasCurrent {
       action()
     } else if MainCore.isHere {
@@ -57,20 +57,30 @@ public final class SubscriptionScheduler: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { timed.schedule(state, after: delay, action: action) }
+  ) -> any Cancelable { timed.schedule(state, after: delay, action: action) }
 
   @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    timed.schedule(after: delay, action)
-  }
+  public func schedule(
+    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { timed.schedule(after: delay, tolerance: tolerance, action) }
 
   @discardableResult
-  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    timed.schedule(at: instant, action)
-  }
+  public func schedule(
+    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
 
   @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
     timed.schedulePeriodic(timing, action: action)
   }
 }

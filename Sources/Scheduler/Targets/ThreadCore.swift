@@ -5,14 +5,13 @@ internal import Synchronization
 final class ThreadCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: OpaquePointer
-  let name: String
   /// The schedulers that stand for it, and its delayed actions.
   private let users = Atomic<Int>(0)
 
   /// What the thread gives back at its end.
   private typealias Held = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
-  init(name: String, stackSize: Int) throws(ThreadScheduler.StartError) {
+  init(name: String, stackSize: Int) throws(StartError) {
     let held = Held.allocate(capacity: 1)
     held.initialize(to: nil)
     var thread: OpaquePointer?
@@ -28,11 +27,10 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     }
     guard let thread, error == 0 else {
       held.deallocate()
-      throw ThreadScheduler.StartError(code: error)
+      throw StartError(code: error)
     }
     self.thread = thread
-    self.name = name
-    super.init(csched_loop_target(csched_thread_loop(thread)))
+    super.init(csched_loop_target(csched_thread_loop(thread)), name: name)
     held.pointee = .passRetained(self)
   }
 
@@ -47,9 +45,5 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
   }
 
-  func stop(_ policy: ThreadScheduler.StopPolicy) { csched_thread_stop(thread, policy.core) }
-}
-
-extension ThreadScheduler.StopPolicy {
-  var core: csched_stop_policy { self == .runOutstanding ? CSCHED_STOP_RUN : CSCHED_STOP_DROP }
+  func stop(_ policy: StopPolicy) { csched_thread_stop(thread, policy.core) }
 }

@@ -21,27 +21,6 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let thread: ThreadCore
 
-  /// Says why a thread could not be started.
-  public struct StartError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The system's error number: `EAGAIN` (no thread to be had), `ENOMEM`.
-    public let code: Int32
-
-    public var description: String { "the thread could not be started: error \(code) of the system" }
-  }
-
-  /// Says that the thread had been stopped.
-  public struct Stopped: Error, Hashable, Sendable, CustomStringConvertible {
-    public var description: String { "the thread has been stopped: start another ThreadScheduler" }
-  }
-
-  /// What becomes of the actions that are outstanding when the thread is stopped.
-  public enum StopPolicy: Hashable, Sendable {
-    /// Those that are queued or due run; those whose time has not come are dropped.
-    case runOutstanding
-    /// All that have not begun are dropped.
-    case dropOutstanding
-  }
-
   /// Starts a thread, and returns when it is ready.
   ///
   /// - Parameters:
@@ -63,9 +42,9 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Schedules `action`, or throws when the thread has been stopped.
   @discardableResult
-  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(Stopped) -> any Cancelable {
-    let (action, isAccepted) = core.submit(action)
-    guard isAccepted else { throw Stopped() }
+  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(StoppedError) -> any Cancelable {
+    let (action, isAccepted) = core.submit(action, isTold: true)
+    guard isAccepted else { throw StoppedError() }
     return action
   }
 

@@ -34,32 +34,52 @@ public struct UnimplementedScheduler: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     refuse("schedule(_:action:)")
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { refuse("schedule(_:)") }
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { refuse("schedule(_:)") }
 
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     refuse("schedule(_:after:action:), after \(delay),")
   }
 
   @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     refuse("schedule(after:_:), after \(delay),")
   }
 
   @discardableResult
-  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     refuse("schedule(at:_:), at \(instant.nanoseconds) ns,")
   }
 
   @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(
+    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { refuse("schedule(after:tolerance:_:), after \(delay),") }
+
+  @discardableResult
+  public func schedule(
+    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { refuse("schedule(at:tolerance:_:), at \(instant.nanoseconds) ns,") }
+
+  @discardableResult
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { refuse("schedule(at:tolerance:_:), at \(instant.nanosecondsSince1970) ns since 1970,") }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { refuse("schedule(at:tolerance:_:), at \(instant.nanoseconds) ns since the start,") }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
     refuse("schedulePeriodic(_:action:), every \(timing.period),")
   }
 

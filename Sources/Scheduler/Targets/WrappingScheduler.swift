@@ -45,28 +45,38 @@ public final class WrappingScheduler: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { base.schedule(state, action: wrapped(action)) }
+  ) -> any Cancelable { base.schedule(state, action: wrapped(action)) }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(wrapped(action)) }
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(wrapped(action)) }
 
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { base.schedule(state, after: delay, action: wrapped(action)) }
+  ) -> any Cancelable { base.schedule(state, after: delay, action: wrapped(action)) }
 
   @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    base.schedule(after: delay, wrapped(action))
-  }
+  public func schedule(
+    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(after: delay, tolerance: tolerance, wrapped(action)) }
 
   @discardableResult
-  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    base.schedule(at: instant, wrapped(action))
-  }
+  public func schedule(
+    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, wrapped(action)) }
 
   @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, wrapped(action)) }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, wrapped(action)) }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
     base.schedulePeriodic(timing, action: wrapped(action))
   }
 }

@@ -36,18 +36,18 @@ public struct PeriodicTiming: Hashable, Sendable {
   /// The time from tick to tick.
   public var period: Duration
   /// How much later than it is due a tick may run, so that fewer wakeups serve more timers.
-  public var leeway: Duration
+  public var tolerance: Duration
   /// From where the next tick is counted.
   public var pace: Pace
 
   /// Makes a timing; one period until the first tick, when `startAfter` is left out.
   public init(
-    startAfter: Duration? = nil, every period: Duration, leeway: Duration = .zero,
+    startAfter: Duration? = nil, every period: Duration, tolerance: Duration = .zero,
     pace: Pace = .fixedRate(late: .coalesce)
   ) {
     self.startAfter = startAfter ?? period
     self.period = period
-    self.leeway = leeway
+    self.tolerance = tolerance
     self.pace = pace
   }
 

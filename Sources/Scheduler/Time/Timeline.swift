@@ -5,9 +5,9 @@ class Timeline: @unchecked Sendable {
   // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
   let pointer: OpaquePointer
 
-  init(start: csched_time, turnLimit: Int) {
+  init(start: csched_time, actionLimit: Int) {
     var pointer: OpaquePointer?
-    guard csched_virtual_create(&pointer, start, turnLimit) == 0, let pointer else {
+    guard csched_virtual_create(&pointer, start, actionLimit) == 0, let pointer else {
       misuse("VirtualTimeScheduler.init", "no memory for its clock. Make fewer, or let go of some.")
     }
     self.pointer = pointer

@@ -21,10 +21,10 @@ public final class CollapsedTimeScheduler: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { EndedAction.leading(to: core.run { action(state) }) }
+  ) -> any Cancelable { EndedAction.leading(to: core.run { action(state) }) }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     core.run(action)
     return Disposables.create()
   }
@@ -32,10 +32,20 @@ public final class CollapsedTimeScheduler: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { schedule(state, action: action) }
+  ) -> any Cancelable { schedule(state, action: action) }
 
   @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { schedule(action) }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { schedule(action) }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(action)
   }
 }

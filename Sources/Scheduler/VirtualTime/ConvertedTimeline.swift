@@ -18,12 +18,12 @@ final class ConvertedTimeline<Converter: VirtualTimeConverter>: Timeline, @unche
   private let present: Protected<Known>
   private let goal: Protected<Known>
 
-  init(start: Time, converter: Converter, turnLimit: Int) {
+  init(start: Time, converter: Converter, actionLimit: Int) {
     let known = Known(tick: converter.tick(of: start, from: start), time: start)
     self.converter = converter
     self.start = start
     (present, goal) = (Protected(known), Protected(known))
-    super.init(start: known.tick, turnLimit: turnLimit)
+    super.init(start: known.tick, actionLimit: actionLimit)
   }
 
   var time: Time {

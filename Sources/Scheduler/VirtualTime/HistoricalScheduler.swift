@@ -10,12 +10,14 @@
 public typealias HistoricalScheduler = VirtualTimeScheduler<InstantConverter<HistoricalDate>>
 
 extension VirtualTimeScheduler where Converter == InstantConverter<HistoricalDate> {
-  /// Creates one whose clock stands at `initialDate`, from which `now` counts nanoseconds.
+  /// Creates one.
   ///
-  /// - Parameter turnLimit: see ``VirtualTimeScheduler/turnLimit``.
-  public convenience init(initialDate: HistoricalDate = .epoch, turnLimit: Int = 1 << 21) {
+  /// - Parameters:
+  ///   - initialDate: where its clock stands; `now` counts nanoseconds from it.
+  ///   - actionLimit: see ``VirtualTimeScheduler/actionLimit``.
+  public convenience init(initialDate: HistoricalDate = .epoch, actionLimit: Int = 1 << 21) {
     self.init(
       initialClock: initialDate, converter: InstantConverter(origin: initialDate, end: .distantFuture),
-      turnLimit: turnLimit)
+      actionLimit: actionLimit)
   }
 }

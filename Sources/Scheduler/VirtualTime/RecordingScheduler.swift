@@ -43,21 +43,21 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     recorded(nil) { recorded in
       base.schedule(state) { state in recorded.run { action(state) } ?? Disposables.create() }
     }
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     recorded(nil) { recorded in base.schedule { recorded.run(action) } }
   }
 
   /// Writes down that something is scheduled, has `submit` do it, and returns what disposes it and writes that down.
   private func recorded(
-    _ delay: Duration?, _ submit: (RecordedAction) -> any Disposable
-  ) -> any Disposable {
+    _ delay: Duration?, _ submit: (FatedAction) -> any Disposable
+  ) -> any Cancelable {
     let time = present
     let ordinal = record.withLock {
       $0.last += 1
@@ -65,8 +65,8 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
       return $0.last
     }
     // Weak, or an action that waits would keep the scheduler that it waits in. Without a recorder nobody can see the history.
-    let fate = RecordedFate { [weak self] in self?.write($0, ordinal, delay) }
-    return RecordedDisposable(submit(RecordedAction(fate)), fate)
+    let fate = ActionFate(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
+    return FatedDisposable(submit(FatedAction(fate)), fate)
   }
 
   private func write(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {
@@ -83,22 +83,45 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     recorded(delay) { recorded in
       base.schedule(state, after: delay) { state in recorded.run { action(state) } ?? Disposables.create() }
     }
   }
 
   @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    recorded(delay) { recorded in base.schedule(after: delay) { recorded.run(action) } }
+  public func schedule(
+    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    recorded(delay) { recorded in base.schedule(after: delay, tolerance: tolerance) { recorded.run(action) } }
   }
 
-  /// Its events bear the delay until then, zero where that has passed; the action is handed on with the instant itself.
+  /// Its events bear the delay until then, zero where that has passed; the action is handed on with the instant itself. So for the other
+  /// clocks.
   @discardableResult
-  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(
+    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
     recorded(max(.zero, now.duration(to: instant))) { recorded in
-      base.schedule(at: instant) { recorded.run(action) }
+      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
+    }
+  }
+
+  @discardableResult
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    recorded(max(.zero, WallTime.now.duration(to: instant))) { recorded in
+      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
+    }
+  }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    recorded(max(.zero, BootTime.now.duration(to: instant))) { recorded in
+      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
     }
   }
 }

@@ -11,12 +11,14 @@
 public typealias TestScheduler = VirtualTimeScheduler<MonotonicTimeConverter>
 
 extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
-  /// Creates one whose clock stands at `initialClock`, 0 unless told otherwise.
+  /// Creates one.
   ///
-  /// - Parameter turnLimit: see ``VirtualTimeScheduler/turnLimit``.
+  /// - Parameters:
+  ///   - initialClock: where its clock stands.
+  ///   - actionLimit: see ``VirtualTimeScheduler/actionLimit``.
   public convenience init(
-    initialClock: MonotonicTime = MonotonicTime(nanoseconds: 0), turnLimit: Int = 1 << 21
+    initialClock: MonotonicTime = MonotonicTime(nanoseconds: 0), actionLimit: Int = 1 << 21
   ) {
-    self.init(initialClock: initialClock, converter: MonotonicTimeConverter(), turnLimit: turnLimit)
+    self.init(initialClock: initialClock, converter: MonotonicTimeConverter(), actionLimit: actionLimit)
   }
 }

@@ -30,7 +30,7 @@ extension VirtualTimeScheduler {
   /// woken; what they do then happens on their own threads, and is not waited for.
   public func run() { run(includingPeriodic: false) }
 
-  /// The same; `includingPeriodic` it goes on for periodic actions, too. Those that are never disposed take it to ``turnLimit``, which stops
+  /// The same; `includingPeriodic` it goes on for periodic actions, too. Those that are never disposed take it to ``actionLimit``, which stops
   /// the process.
   public func run(includingPeriodic: Bool) {
     drive(includingPeriodic ? CSCHED_VIRTUAL_RUN_ALL : CSCHED_VIRTUAL_RUN, 0, "run")
@@ -43,9 +43,6 @@ extension VirtualTimeScheduler {
   public func step(_ count: Int = 1) {
     if count > 0 { drive(CSCHED_VIRTUAL_STEP, csched_time(count), "step") }
   }
-
-  /// Runs one after the other all that is there, as ``run()`` does, of which it is another name.
-  public func stepAll() { run() }
 
   /// Ends what is being driven, after the action that is running: by an outer call, and by those that have been made inside of it.
   ///
@@ -73,8 +70,8 @@ extension VirtualTimeScheduler {
     misuse(
       "VirtualTimeScheduler.\(function)",
       """
-      one call ran \(turnLimit) actions and found still more. Does one schedule itself again for ever? Dispose of it, advance to a \
-      time instead of running all, lengthen the period, or raise turnLimit.
+      one call ran \(actionLimit) actions and found still more. Does one schedule itself again for ever? Dispose of it, advance to a \
+      time instead of running all, lengthen the period, or raise actionLimit.
       """)
   }
 }

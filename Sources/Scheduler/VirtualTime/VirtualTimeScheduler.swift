@@ -12,7 +12,7 @@ internal import CScheduler
 ///    thread, do not nest and do not wait: they widen what is under way, and return. The one who drives does it all, after the
 ///    running action has returned, and returns when it is done. So an advance inside of an action costs no stack, and cannot hang.
 /// 4. *All calls end.* ``run()`` goes on for the first tick of a periodic action, and for no other; a period that is not positive has one
-///    tick; no call runs more than `turnLimit` actions: more stops the process with a message.
+///    tick; no call runs more than `actionLimit` actions: more stops the process with a message.
 /// 5. *Cancellation.* After `dispose` has returned, what had not begun never begins, and its closure and captures are gone.
 /// 6. *Current.* In its actions, on whichever thread they run, ``Schedulers/current`` is this scheduler.
 /// 7. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
@@ -43,15 +43,18 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public let converter: Converter
 
   /// How many actions one call of `advance`, `run` or `step` may run before it is taken for one without an end.
-  public let turnLimit: Int
+  public let actionLimit: Int
 
-  /// Creates one whose clock stands at `initialClock`.
+  /// Creates one.
   ///
-  /// - Parameter turnLimit: see ``turnLimit``; 2 097 152 unless told otherwise, and 1 at least.
-  public init(initialClock: VirtualTime, converter: Converter, turnLimit: Int = 1 << 21) {
+  /// - Parameters:
+  ///   - initialClock: where its clock stands.
+  ///   - converter: what translates between virtual and real time.
+  ///   - actionLimit: see ``actionLimit``; 1 at least.
+  public init(initialClock: VirtualTime, converter: Converter, actionLimit: Int = 1 << 21) {
     self.converter = converter
-    self.turnLimit = max(1, turnLimit)
-    timeline = ConvertedTimeline(start: initialClock, converter: converter, turnLimit: self.turnLimit)
+    self.actionLimit = max(1, actionLimit)
+    timeline = ConvertedTimeline(start: initialClock, converter: converter, actionLimit: self.actionLimit)
     // Its core is outlived by it: actions run in calls on it.
     super.init(core: TargetCore(csched_virtual_target(timeline.pointer), timeline: timeline))
   }
@@ -75,12 +78,12 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public override func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     schedule(state, after: .zero, action: action)
   }
 
   @discardableResult
-  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(after: .zero, action)
   }
 
@@ -90,7 +93,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public func schedule(
     afterVirtual delay: VirtualTimeInterval, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
+  ) -> any Cancelable {
     schedule(at: converter.offsetVirtualTime(virtualTime, offset: delay), action)
   }
 
@@ -98,7 +101,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, afterVirtual delay: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     schedule(state, at: converter.offsetVirtualTime(virtualTime, offset: delay), action: action)
   }
 
@@ -106,13 +109,13 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     core.submit(.disposing { action(state) }, at: timeline.instant(of: time), inside: nil)
   }
 
   /// Schedules `action` for `time`, or for now where that is in the past.
   @discardableResult
-  public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     core.submit(.plain(action), at: timeline.instant(of: time), inside: nil)
   }
 
@@ -123,7 +126,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public override func schedule(
     at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable { super.schedule(at: instant, action) }
+  ) -> any Cancelable { super.schedule(at: instant, action) }
 
   // MARK: again and again
 
@@ -136,7 +139,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
-  ) -> any Disposable {
+  ) -> any Cancelable {
     let held = Protected(state)
     return schedule(after: startAfter, repeating: period) { held.write(action(held.read())) }
   }
@@ -145,13 +148,13 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public func schedule(
     after delay: Duration, repeating period: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
+  ) -> any Cancelable {
     schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, pace: .fixedDelay), action: action)
   }
 
   /// Schedules `action` for once a `period`, at first a period from now.
   @discardableResult
-  public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(after: period, repeating: period, action)
   }
 }

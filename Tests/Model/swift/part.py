@@ -14,11 +14,11 @@ import swift_mutants
 WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name}.swift" for name in (
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
-ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", *(f"Actions/{name}.swift" for name in (
-    "PlainAction", "ScheduledAction", "PeriodicAction", "ActionEnd", "EndedAction")),
+ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
+    "PlainAction", "ScheduledAction", "PeriodicAction", "ActionEnd", "EndedAction", "ActionOrigin", "DropObservers", "DropReason", "DropReport")),
     "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
-MAIN = [*ACTIONS, "Synchronization/Protected.swift", *(f"Targets/{name}.swift" for name in (
+MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
     "SchedulerType", "SchedulerTarget", "MainScheduler", "MainCore", "CurrentTag", "AnyScheduler", "UnimplementedScheduler"))]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
@@ -33,7 +33,7 @@ GROUPS = {
         *MAIN, "Targets/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
 }
-WITHOUT = {"Disposable+Task.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
+WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
            "free", "malloc_usable_size", "_swift_stdlib_reportFatalErrorInFile"]
 

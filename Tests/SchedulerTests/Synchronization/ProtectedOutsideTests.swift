@@ -117,7 +117,7 @@ private struct NosySequence: Sequence, IteratorProtocol {
     #expect(guardian.constant == 7)
   }
 
-  @Test("comparison, hash, description and what is appended run outside of the lock") func outside() {
+  @Test("comparison, description and what is appended run outside of the lock") func outside() {
     let looks = Counter()
     let guardian = Protected(Holder()), same = Protected(Holder()), numbers = Protected([Int]()),
       bytes = Protected<[Int]?>(nil)
@@ -127,8 +127,8 @@ private struct NosySequence: Sequence, IteratorProtocol {
     }
     guardian.nosy = nosy
     same.nosy = nosy
-    #expect(guardian == same && guardian.hashValue == same.hashValue && guardian.description.contains("nosy"))
-    #expect(looks.value >= 4)
+    #expect(guardian == same && guardian.description.contains("nosy"))
+    #expect(looks.value >= 2)
     numbers.append(contentsOf: NosySequence { [unowned numbers] in numbers.read { _ in } })
     bytes.append(contentsOf: NosySequence { [unowned bytes] in bytes.read { _ in } })
     bytes.append(contentsOf: NosySequence { [unowned bytes] in bytes.read { _ in } })

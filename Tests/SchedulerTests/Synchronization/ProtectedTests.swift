@@ -93,19 +93,19 @@ import Testing
     onThreads(4) { index in
       for _ in 0..<5_000 { _ = index % 2 == 0 ? a == b : b == a }
     }
-    #expect(Set([a, b, a]).count == 1)
+    #expect((a as Any) as? AnyHashable == nil, "it changes, so it is no member of a set")
     let holder = Holder(3), other = Holder(3)
     #expect(holder.count == holder.count && holder.count == other.count)
   }
 
-  @Test("comparison, hash and a computed member run outside of the lock")
+  @Test("comparison and a computed member run outside of the lock")
   func userCodeIsOutside() {
     let inner = Protected(1)
     let nosy = Protected(Nosy(guardian: inner))
     let same = Protected(Nosy(guardian: inner))
     #expect(inner.withLock { _ in true })
     #expect(nosy == same)
-    #expect(nosy.hashValue == same.hashValue)
+    #expect(nosy == same)
 
     final class Ending: Sendable {
       let guardian: Protected<Ending?>

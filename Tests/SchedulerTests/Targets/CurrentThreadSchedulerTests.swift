@@ -36,7 +36,7 @@ import Testing
     let log = Log<String>()
     scheduler.schedule { [scheduler] in
       weak var seen: Token?
-      let item: any Disposable
+      let item: any Cancelable
       do {
         let token = Token()
         seen = token
@@ -45,7 +45,7 @@ import Testing
       #expect(seen != nil)
       item.dispose()
       #expect(seen == nil, "released before dispose returned")
-      #expect((item as? any Cancelable)?.isDisposed == true)
+      #expect(item.isDisposed)
       scheduler.schedule { log.add("the next one runs") }
     }
     #expect(log.entries == ["the next one runs"])

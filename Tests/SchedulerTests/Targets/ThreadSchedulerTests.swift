@@ -187,7 +187,7 @@ import Testing
     let scheduler = try ThreadScheduler(), ran = Counter()
     scheduler.stop()
     weak var seen: Token?
-    let refused: [any Disposable]
+    let refused: [any Cancelable]
     do {
       let token = Token()
       seen = token
@@ -208,8 +208,8 @@ import Testing
       ]
     }
     #expect(seen == nil)
-    #expect(refused.allSatisfy { ($0 as? any Cancelable)?.isDisposed == true })
-    #expect(throws: ThreadScheduler.Stopped.self) { try scheduler.trySchedule { ran.increment() } }
+    #expect(refused.allSatisfy { $0.isDisposed })
+    #expect(throws: StoppedError()) { try scheduler.trySchedule { ran.increment() } }
     scheduler.join()
     #expect(ran.value == 0)
   }
@@ -279,7 +279,7 @@ import Testing
       scheduler.stop()
       scheduler.join()
     }
-    #expect(throws: ThreadScheduler.StartError.self) { try ThreadScheduler(stackSize: .max) }
+    #expect(throws: StartError.self) { try ThreadScheduler(stackSize: .max) }
   }
 
   @Test("a recursive action goes on until it is disposed")

@@ -15,43 +15,44 @@ private struct ClockInstant: Sendable {
   /// The ways that `scheduler` has, each counting from now.
   static func all(of scheduler: any SchedulerType) -> [ClockInstant] {
     let start = scheduler.now
-    var found = [
+    let wall = WallTime.now, boot = BootTime.now
+    return [
       ClockInstant(
         schedule: { scheduler.schedule(at: start.advanced(by: $0), $1) },
         isReached: { scheduler.now >= start.advanced(by: $0) },
         schedulePassed: { scheduler.schedule(at: MonotonicTime(nanoseconds: 0), $0) },
-        scheduleNever: { scheduler.schedule(at: MonotonicTime(nanoseconds: .max), $0) })
-    ]
-    guard let target = scheduler as? SchedulerTarget else { return found }
-    let wall = WallTime.now, boot = BootTime.now
-    found += [
+        scheduleNever: { scheduler.schedule(at: MonotonicTime(nanoseconds: .max), $0) }),
       ClockInstant(
-        schedule: { target.schedule(at: wall.advanced(by: $0), $1) },
+        schedule: { scheduler.schedule(at: start.advanced(by: $0), tolerance: .milliseconds(1), $1) },
+        isReached: { scheduler.now >= start.advanced(by: $0) },
+        schedulePassed: { scheduler.schedule(at: MonotonicTime(nanoseconds: 0), tolerance: .seconds(-1), $0) },
+        scheduleNever: { scheduler.schedule(at: MonotonicTime(nanoseconds: .max), tolerance: .seconds(Int64.max), $0) }
+      ),
+      ClockInstant(
+        schedule: { scheduler.schedule(at: wall.advanced(by: $0), $1) },
         isReached: { WallTime.now >= wall.advanced(by: $0) },
-        schedulePassed: { target.schedule(at: WallTime(secondsSince1970: -1), $0) },
-        scheduleNever: { target.schedule(at: .never, $0) }),
+        schedulePassed: { scheduler.schedule(at: WallTime(secondsSince1970: -1), $0) },
+        scheduleNever: { scheduler.schedule(at: WallTime.never, $0) }),
       ClockInstant(
-        schedule: { target.schedule(at: wall.advanced(by: $0), leeway: .milliseconds(1), $1) },
+        schedule: { scheduler.schedule(at: wall.advanced(by: $0), tolerance: .milliseconds(1), $1) },
         isReached: { WallTime.now >= wall.advanced(by: $0) },
-        schedulePassed: { target.schedule(at: WallTime(secondsSince1970: 0), $0) },
-        scheduleNever: { target.schedule(at: WallTime(secondsSince1970: .nan), $0) }),
+        schedulePassed: { scheduler.schedule(at: WallTime(secondsSince1970: 0), $0) },
+        scheduleNever: { scheduler.schedule(at: WallTime(secondsSince1970: .nan), $0) }),
       ClockInstant(
-        schedule: { target.schedule(at: boot.advanced(by: $0), $1) },
+        schedule: { scheduler.schedule(at: boot.advanced(by: $0), $1) },
         isReached: { BootTime.now >= boot.advanced(by: $0) },
-        schedulePassed: { target.schedule(at: BootTime(nanoseconds: 0), leeway: .seconds(-1), $0) },
-        scheduleNever: { target.schedule(at: BootTime(nanoseconds: .max), leeway: .seconds(Int64.max), $0) }),
+        schedulePassed: { scheduler.schedule(at: BootTime(nanoseconds: 0), tolerance: .seconds(-1), $0) },
+        scheduleNever: { scheduler.schedule(at: BootTime(nanoseconds: .max), tolerance: .seconds(Int64.max), $0) }),
       ClockInstant(
-        schedule: { target.schedule(at: boot.advanced(by: $0), leeway: .milliseconds(1), $1) },
+        schedule: { scheduler.schedule(at: boot.advanced(by: $0), tolerance: .milliseconds(1), $1) },
         isReached: { BootTime.now >= boot.advanced(by: $0) },
-        schedulePassed: { target.schedule(at: BootTime(nanoseconds: 0), $0) },
-        scheduleNever: { target.schedule(at: BootTime(nanoseconds: .max), $0) }),
+        schedulePassed: { scheduler.schedule(at: BootTime(nanoseconds: 0), $0) },
+        scheduleNever: { scheduler.schedule(at: BootTime(nanoseconds: .max), $0) }),
     ]
-    return found
   }
 }
 
-/// Instants of the wall clock and the boot clock, where a scheduler takes those: it is a ``SchedulerTarget`` then. The
-/// others, virtual time among them, have instants of one clock, their own, for which the same holds.
+/// Instants of the scheduler's own clock, of the wall clock and of the boot clock.
 @Suite(.serialized, .nothingIsLeft) struct ClockSchedulingTests {
   @Test(
     "an action for an instant of the wall clock or the boot clock runs there, never early",
@@ -65,7 +66,23 @@ private struct ClockInstant: Sendable {
     }
     #expect(eventually { log.entries.count == instants.count })
     #expect(log.entries.allSatisfy { $0 })
-    #expect((instants.count == 5) == (scheduler is SchedulerTarget))
+  }
+
+  @Test("no action for an instant of any clock is early where it runs inside of schedule, or others keep time")
+  func elsewhere() throws {
+    let thread = try ThreadScheduler(name: "foreign")
+    for scheduler: any SchedulerType in [ImmediateScheduler.instance, CollapsedTimeScheduler(), Foreign(base: thread)] {
+      let log = Log<Bool>(), instants = ClockInstant.all(of: scheduler)
+      let isCollapsed = scheduler is CollapsedTimeScheduler, isForeign = scheduler is Foreign
+      for instant in instants {
+        _ = instant.schedule(.milliseconds(5)) {
+          log.add((isCollapsed || instant.isReached(.milliseconds(5))) && (!isForeign || thread.isOnThread))
+        }
+      }
+      #expect(isForeign || log.entries.count == instants.count, "before schedule returns")
+      #expect(eventually { log.entries.count == instants.count })
+      #expect(log.entries.allSatisfy { $0 }, "\(scheduler)")
+    }
   }
 
   @Test("equal instants of a clock keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
@@ -131,7 +148,7 @@ private struct ClockInstant: Sendable {
     thread.stop(.dropOutstanding)
     #expect(eventually { ends.value == 1 })
     #expect(ran.value == 0)
-    #expect(thread.schedule(at: WallTime.now) {}.self is any Cancelable)
+    #expect(thread.schedule(at: WallTime.now) {}.isDisposed)
   }
 
   @Test("an instant without a type's name is one of the monotonic clock") func unnamed() {
