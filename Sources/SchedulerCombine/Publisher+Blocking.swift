@@ -15,7 +15,7 @@
     /// - Parameters:
     ///   - timeout: how long each wait may take: see `BlockingObservable`.
     ///   - scheduler: what the publisher needs in order to end, if you know it. A wait that would keep that very queue from going on then
-    ///     fails at once with `BlockingError.deadlock`; otherwise nobody can see it.
+    ///     fails at once with `DeadlockError`; otherwise nobody can see it.
     public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
       -> BlockingObservable<Output>
     {
@@ -39,11 +39,11 @@
       var isDisposed = false
     }
 
-    private let on: @Sendable (Event<Input>) -> Bool
+    private let on: @Sendable (SourceEvent<Input>) -> Bool
     private let lock = UnfairLock()
     private var state = State()
 
-    init(_ on: @escaping @Sendable (Event<Input>) -> Bool) { self.on = on }
+    init(_ on: @escaping @Sendable (SourceEvent<Input>) -> Bool) { self.on = on }
 
     func receive(subscription: any Subscription) {
       let isWanted = lock.withLock {

@@ -86,7 +86,7 @@
         do {
           _ = try Just(1).toBlocking(needing: queue).first()
           return false
-        } catch { return error as? BlockingError == .deadlock }
+        } catch { return error is DeadlockError }
       }
       #expect(refused)
     }

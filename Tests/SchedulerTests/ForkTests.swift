@@ -87,7 +87,7 @@ private func letOthersRest() {
   @Test("after fork in a job of the pool its current scheduler is there, also when there is another pool")
   func currentInJob() async {
     await #expect(processExitsWith: .success) {
-      try? blocking { () async -> Void in
+      try? runAndWait { () async -> Void in
         let failed = inChild {
           require(Schedulers.current is ConcurrentScheduler, "before there is another pool")
           let runs = Protected(0)
@@ -124,11 +124,11 @@ private func letOthersRest() {
       guard ctest_forbid_threads(true) else { exit(0) }
       let threads = System.threadCount
       for _ in 0..<3 {
-        do throws(ThreadScheduler.StartError) {
+        do throws(StartError) {
           try ConcurrentScheduler.prepare()
           preconditionFailure("there is no thread to be had")
         } catch { precondition(error.code == EAGAIN) }
-        do throws(ThreadScheduler.StartError) {
+        do throws(StartError) {
           _ = try ThreadScheduler()
           preconditionFailure("there is no thread to be had")
         } catch { precondition(error.code == EAGAIN) }

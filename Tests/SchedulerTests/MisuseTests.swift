@@ -70,19 +70,19 @@ import Testing
     let result: ExitTest.Result?
     if isRun {
       result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        let scheduler = TestScheduler(turnLimit: 100)
+        let scheduler = TestScheduler(actionLimit: 100)
         scheduler.scheduleRecursive { again in again() }
         scheduler.run()
       }
     } else {
       result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        let scheduler = TestScheduler(turnLimit: 100)
+        let scheduler = TestScheduler(actionLimit: 100)
         scheduler.scheduleRecursive { again in again() }
         scheduler.step(200)
       }
     }
     expectMessage(
-      result, "Scheduler: VirtualTimeScheduler.\(isRun ? "run" : "step"): ", "one call ran 100 actions", "turnLimit")
+      result, "Scheduler: VirtualTimeScheduler.\(isRun ? "run" : "step"): ", "one call ran 100 actions", "actionLimit")
   }
 
   @Test("a name of any length or content leaves the advice whole", arguments: 0..<3) func names(kind: Int) async {

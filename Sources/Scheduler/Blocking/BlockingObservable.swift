@@ -31,7 +31,7 @@ public struct BlockingObservable<Element: Sendable> {
     timeout: Duration?, needing scheduler: SchedulerTarget?,
     subscribe:
       @escaping (
-        _ on: @escaping @Sendable (Event<Element>) -> Bool, _ giveUp: @escaping @Sendable () -> Void
+        _ on: @escaping @Sendable (SourceEvent<Element>) -> Bool, _ giveUp: @escaping @Sendable () -> Void
       ) -> any Disposable
   ) {
     self.init(timeout: timeout, needed: scheduler) { sink in
@@ -82,7 +82,7 @@ public struct BlockingObservable<Element: Sendable> {
   private func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
   ) -> MaterializedSequenceResult<Element> {
-    if let needed, isHeldUp(needed) { return .failed(elements: [], error: BlockingError.deadlock) }
+    if let needed, isHeldUp(needed) { return .failed(elements: [], error: DeadlockError()) }
     let lock = RunLoopLock(timeout: timeout), sink = BlockingSink(wanted, where: predicate, waking: lock)
     _ = lock.wait(
       beginningWith: { sink.subscription.setDisposable(subscribe(sink)) }, givesUp: { sink.giveUp() })
@@ -108,7 +108,7 @@ extension EventSource {
   /// - Parameters:
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
   ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with ``BlockingError/deadlock``; otherwise nobody can see it.
+  ///     fails at once with ``DeadlockError``; otherwise nobody can see it.
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {

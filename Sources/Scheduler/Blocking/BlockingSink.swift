@@ -48,7 +48,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
 
   /// Takes an event. Returns whether more are wanted.
   @discardableResult
-  func on(_ event: Event<Element>) -> Bool {
+  func on(_ event: SourceEvent<Element>) -> Bool {
     switch event {
     case .next(let element): return take(element)
     case .error(let error): end(.failed(error))

@@ -9,7 +9,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// - Parameters:
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
   ///   - scheduler: what the sequence needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with ``BlockingError/deadlock``; otherwise nobody can see it.
+  ///     fails at once with ``DeadlockError``; otherwise nobody can see it.
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
@@ -29,13 +29,13 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 /// Calls an async function from synchronous code, waits for it as ``RunLoopLock`` does, and returns its value or throws its error.
 ///
 /// ```swift
-/// let page = try blocking(timeout: .seconds(5)) { await download(url) }
+/// let page = try runAndWait(timeout: .seconds(5)) { await download(url) }
 /// ```
 ///
 /// It runs in a task on the pool's threads, as do actors that have no executor of their own; so the wait may be on any thread, those of
 /// Swift's own executor and of the pool included. The task is cancelled when the time is over.
 ///
-/// What could only deadlock is refused with ``BlockingError/deadlock``: an operation of the main actor, on the main thread; one that
+/// What could only deadlock is refused with ``DeadlockError``: an operation of the main actor, on the main thread; one that
 /// needs a serial queue, in an action of that queue, if `scheduler` says so. What cannot be seen, and ends by the timeout only: an
 /// operation that goes to the main actor later, or to an actor whose method is waiting here; and one that starts an unstructured task
 /// while all threads of Swift's own executor are blocked.
@@ -44,11 +44,11 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 ///   - timeout: how long to wait; `nil` is for ever. With zero and less it throws ``BlockingError/timeout`` at once.
 ///   - scheduler: what the operation needs in order to end, if you know it.
 ///   - operation: the async function to call.
-public func blocking<Value: Sendable>(
+public func runAndWait<Value: Sendable>(
   timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) throws -> Value {
-  if csched_is_main_thread(), operation.isolation === MainActor.shared { throw BlockingError.deadlock }
+  if csched_is_main_thread(), operation.isolation === MainActor.shared { throw DeadlockError() }
   let source = BlockingObservable<Value>(timeout: timeout, needed: scheduler) { sink in
     inBlockingTask {
       do { sink.on(.next(try await operation())) } catch { sink.on(.error(error)) }
@@ -77,8 +77,8 @@ private final class PoolTaskExecutor: TaskExecutor {
       }
     let job = UnownedJob(job)
     // A pool that is being shut down refuses, and is not the shared one any more.
-    while !PoolCore.shared(priority).submit({
-      job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor())
-    }).isAccepted {}
+    while !PoolCore.shared(priority).submit(
+      { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, isTold: true
+    ).isAccepted {}
   }
 }

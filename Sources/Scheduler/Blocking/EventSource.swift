@@ -1,5 +1,5 @@
 /// What a source says: any number of elements, then at most one end.
-public enum Event<Element: Sendable>: Sendable {
+public enum SourceEvent<Element: Sendable>: Sendable {
   /// Here is an element.
   case next(Element)
   /// It has failed; nothing follows.
@@ -12,7 +12,7 @@ public enum Event<Element: Sendable>: Sendable {
 ///
 /// ```swift
 /// struct Countdown: EventSource {
-///   func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+///   func subscribe(_ handler: @escaping @Sendable (SourceEvent<Int>) -> Void) -> any Disposable {
 ///     for n in [3, 2, 1] { handler(.next(n)) }
 ///     handler(.completed)
 ///     return Disposables.create()
@@ -25,5 +25,5 @@ public protocol EventSource<Element> {
 
   /// Begins, and calls `handler` with each event: on any thread, one at a time, already before this returns if it likes.
   /// Returns what ends the subscription early. Events that come after that, or after an end, are ignored.
-  func subscribe(_ handler: @escaping @Sendable (Event<Element>) -> Void) -> any Disposable
+  func subscribe(_ handler: @escaping @Sendable (SourceEvent<Element>) -> Void) -> any Disposable
 }

@@ -7,9 +7,7 @@
 /// ```
 public enum Disposables {
   /// Returns the disposable that does nothing. Allocates nothing.
-  public static func create() -> any Disposable {
-    NopDisposable()
-  }
+  public static func create() -> any Cancelable { NopDisposable() }
 
   /// Returns a disposable that runs `dispose` once, and has released it when the winning `dispose()` returns.
   ///

@@ -17,7 +17,7 @@
 ///    what those let go of); and, where the value is an object, the accessors of its properties that `$x.name` reads and sets.
 ///    Touching the same value from inside stops the process with a message, since the lock is not recursive.
 /// 3. Everything else of yours stays outside: what stands on the right of an assignment or of `+=`, and the arguments of a method, which
-///    are evaluated before; comparison, hash, description; the sequence that is appended; computed properties of a value that are read
+///    are evaluated before; comparison, description; the sequence that is appended; computed properties of a value that are read
 ///    through a dynamic member; and the end of what an assignment to `x` or to `$x.name` replaces.
 /// 4. The lock is unfair and its waiters sleep: keep sections short, and do not wait for other threads inside.
 ///

@@ -14,26 +14,26 @@ import swift_mutants
 WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name}.swift" for name in (
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
-ACTIONS = [*WALK, "Internal/*.swift", "Schedulers/PlainAction.swift", "Schedulers/ScheduledAction.swift", "Schedulers/PeriodicAction.swift", "Schedulers/ActionEnd.swift", "Schedulers/EndedAction.swift", "Schedulers/JobType.swift", "Schedulers/PeriodicTiming.swift",
-           "Schedulers/MonotonicTime.swift", "Schedulers/ImmediateSchedulerType.swift", "Schedulers/Cores/TargetCore.swift"]
+ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
+    "PlainAction", "ScheduledAction", "PeriodicAction", "ActionEnd", "EndedAction", "ActionOrigin", "DropObservers", "DropReason", "DropReport")),
+    "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
-MAIN = [*ACTIONS, "Synchronization/Protected.swift", *(f"Schedulers/{name}.swift" for name in (
-    "SchedulerType", "SchedulerTarget", "BootTime", "WallTime", "MainScheduler", "Cores/MainCore", "Cores/CurrentTag", "AnyScheduler",
-    "VirtualTime/UnimplementedScheduler", "VirtualTime/Timeline"))]
+MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
+    "SchedulerType", "SchedulerTarget", "MainScheduler", "MainCore", "CurrentTag", "AnyScheduler", "UnimplementedScheduler"))]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
               "Disposables/BooleanDisposable.swift"],
     "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift", "Internal/Counted.swift", "Internal/Misuse.swift"],
     "actions": MAIN,
     "virtual": [
-        *MAIN, "Schedulers/VirtualTime/Virtual*.swift", "Schedulers/VirtualTime/ConvertedTimeline.swift",
-        "Schedulers/VirtualTime/Sleepers.swift", "Schedulers/SchedulerType+Periodic.swift", "Disposables/SerialDisposable.swift", "Schedulers/VirtualTime/MonotonicTimeConverter.swift",
-        "Schedulers/VirtualTime/TestScheduler.swift", "Schedulers/VirtualTime/Resumption.swift"],
+        *MAIN, "Targets/EndsByItself.swift", "Actions/SchedulerType+Periodic.swift", "Disposables/SerialDisposable.swift",
+        *(f"VirtualTime/{name}.swift" for name in (
+            "Virtual*", "ConvertedTimeline", "Sleepers", "MonotonicTimeConverter", "TestScheduler", "Resumption"))],
     "blocking": [
-        *MAIN, "Schedulers/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
+        *MAIN, "Targets/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
 }
-WITHOUT = {"Disposable+Task.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
+WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
            "free", "malloc_usable_size", "_swift_stdlib_reportFatalErrorInFile"]
 

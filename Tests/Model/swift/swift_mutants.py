@@ -11,7 +11,7 @@ GROUP_OF = {
     "slots": ["SingleAssignmentDisposable", "SerialDisposable", "RefCountDisposable"],
     "disposables": ["CompositeDisposable", "AnonymousDisposable", "AnyDisposable", "BinaryDisposable", "NaryDisposable",
                     "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
-    "actions": ["PlainAction", "ScheduledAction", "PeriodicAction", "ActionEnd"],
+    "actions": ["PlainAction", "ScheduledAction", "PeriodicAction", "ActionEnd", "DropReport"],
     "virtual": ["ConvertedTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "SchedulerType+Periodic"],
     "blocking": ["BlockingSink", "RunLoopLock"],
 }
@@ -22,7 +22,7 @@ CHECKS = {
     "RefCountDisposable": "reference count", "AnonymousDisposable": "anonymous", "AnyDisposable": "any disposable",
     "BinaryDisposable": "binary", "NaryDisposable": "n-ary", "ScopedDisposable": "scoped", "BooleanDisposable": "boolean",
     "LifetimeRegistration": "lifetime", "PlainAction": "plain action", "ScheduledAction": "action",
-    "PeriodicAction": "periodic action", "ActionEnd": "end of an action", "Occurrence": "virtual",
+    "PeriodicAction": "periodic action", "ActionEnd": "end of an action", "DropReport": "drop", "Occurrence": "virtual",
     "ConvertedTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "SchedulerType+Periodic": "virtual", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
 }
 
@@ -96,6 +96,8 @@ MUTANTS = [
     ("scoped: a release does not dispose", "ScopedDisposable", "DisposalWalk.disposeOnRelease { detachChildren(into: &$0) }",
      "DisposalWalk.release { detachChildren(into: &$0) }"),
     # PlainAction.swift
+    ("drop: told by who drops and by who submits", "DropReport", "return !isLeft", "return true"),
+    ("drop: told by nobody", "DropReport", "== Self.dropped }", "> Self.dropped }"),
     ("plain action: what is dropped keeps its work", "PlainAction", "ending.within { work = nil }", ""),
     ("plain action: who waits does not wait", "PlainAction", "dispose() ending.wait(for: storage.job)", "dispose()"),
     ("plain action: a disposal only marks", "PlainAction", "disposed.store(true, ordering: .releasing) csched_job_cancel(storage.job)", "disposed.store(true, ordering: .releasing)"),
@@ -130,7 +132,7 @@ MUTANTS = [
      "csched_timer_cancel(storage.timer); atomicMemoryFence(ordering: .sequentiallyConsistent); disposed.store(true, ordering: .releasing)"),
     ("periodic action: what is dropped keeps its work", "PeriodicAction", "ending.within { work = nil }", ""),
     ("periodic action: a tick does not look when it begins", "PeriodicAction", "if !disposed.load(ordering: .relaxed) { ending.within", "do { ending.within"),
-    ("periodic action: the last tick does not end it", "PeriodicAction", "self.work = consume work drop() return", "return"),
+    ("periodic action: the last tick does not end it", "PeriodicAction", "self.work = consume work finish() return", "return"),
     ("periodic action: who waits does not wait", "PeriodicAction", "dispose() ending.wait()", "dispose()"),
     # ActionEnd.swift
     ("end of an action: a drop wakes nobody", "ActionEnd", "if old & Self.awaited != 0 { wake(word) }", ""),

@@ -5,7 +5,7 @@ struct Failure: Error, Equatable { var code = 1 }
 
 /// A source made of a closure, which counts its subscriptions and disposals.
 final class Source<Element: Sendable>: EventSource, Sendable {
-  typealias Handler = @Sendable (Event<Element>) -> Void
+  typealias Handler = @Sendable (SourceEvent<Element>) -> Void
   let subscriptions = Counter(), disposals = Counter()
   private let begin: @Sendable (@escaping Handler) -> Void
 
@@ -20,7 +20,7 @@ final class Source<Element: Sendable>: EventSource, Sendable {
 
 extension Source where Element == Int {
   /// Emits at once.
-  static func just(_ elements: Int..., then end: Event<Int> = .completed) -> Source<Int> {
+  static func just(_ elements: Int..., then end: SourceEvent<Int> = .completed) -> Source<Int> {
     Source { handler in
       for element in elements { handler(.next(element)) }
       handler(end)
@@ -28,7 +28,7 @@ extension Source where Element == Int {
   }
 
   /// Emits on another thread, a millisecond apart.
-  static func later(_ elements: Int..., then end: Event<Int> = .completed) -> Source<Int> {
+  static func later(_ elements: Int..., then end: SourceEvent<Int> = .completed) -> Source<Int> {
     Source { handler in
       Thread.detachNewThread {
         for element in elements {

@@ -65,7 +65,7 @@ import Testing
     final class Endless: EventSource {
       let said = Counter(), atOnce: Bool
       init(_ atOnce: Bool) { self.atOnce = atOnce }
-      func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+      func subscribe(_ handler: @escaping @Sendable (SourceEvent<Int>) -> Void) -> any Disposable {
         let token = BooleanDisposable(), said = said
         let say: @Sendable () -> Void = {
           while !token.isDisposed { handler(.next(said.increment())) }
@@ -172,7 +172,7 @@ import Testing
   {
     final class Slow: EventSource {
       let disposed = Counter()
-      func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+      func subscribe(_ handler: @escaping @Sendable (SourceEvent<Int>) -> Void) -> any Disposable {
         Thread.detachNewThread {
           usleep(1_000)
           handler(.next(1))
@@ -214,10 +214,10 @@ import Testing
     let bound = SerialScheduler(target: thread), source = Source.just(1), other = SerialScheduler()
     @Sendable func ask(_ scheduler: SchedulerTarget) -> String {
       do { return "\(try source.toBlocking(needing: scheduler).single())" } catch {
-        return "\(error as! BlockingError)"
+        return "\(error)"
       }
     }
-    let refused = "\(BlockingError.deadlock)", asked = Log<String>()
+    let refused = "\(DeadlockError())", asked = Log<String>()
     #expect(queue.sync { [ask(queue), ask(below), ask(other)] } == [refused, refused, "1"])
     #expect(below.sync { [ask(queue), ask(below)] } == [refused, refused])
     bound.schedule { for target in [bound, thread] as [SchedulerTarget] { asked.add(ask(target)) } }

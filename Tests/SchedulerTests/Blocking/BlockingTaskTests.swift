@@ -45,21 +45,21 @@ import Testing
   }
 
   @Test("an async function's value is returned and its error thrown") func values() throws {
-    #expect(try blocking { 42 } == 42)
+    #expect(try runAndWait { 42 } == 42)
     #expect(
-      try blocking {
+      try runAndWait {
         try await Task.sleep(for: .milliseconds(2))
         return "slept"
       } == "slept")
-    try blocking { await Task.yield() }
-    #expect(try blocking { nil as Int? } == nil)
-    #expect(thrown { try blocking { throw Failure(code: 4) } } as? Failure == Failure(code: 4))
+    try runAndWait { await Task.yield() }
+    #expect(try runAndWait { nil as Int? } == nil)
+    #expect(thrown { try runAndWait { throw Failure(code: 4) } } as? Failure == Failure(code: 4))
   }
 
   @Test("when the time is over the task is cancelled") func timeout() {
     let cancelled = Gate()
     let error = thrown {
-      try blocking(timeout: .milliseconds(5)) {
+      try runAndWait(timeout: .milliseconds(5)) {
         do { try await Task.sleep(for: .seconds(60)) } catch {
           cancelled.open()
           throw error
@@ -81,7 +81,7 @@ import Testing
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<16 {
         group.addTask {
-          try? blocking(timeout: .seconds(10)) {
+          try? runAndWait(timeout: .seconds(10)) {
             async let half: Void = Task.sleep(for: .milliseconds(20))
             try await half
             await hits.add()
@@ -97,11 +97,12 @@ import Testing
     thread.schedule {
       thread.schedule { log.add("served") }
       log.add(
-        (try? blocking(timeout: .seconds(10)) { try await Task.sleep(for: .milliseconds(20)) }) != nil ? "ended" : "?")
+        (try? runAndWait(timeout: .seconds(10)) { try await Task.sleep(for: .milliseconds(20)) }) != nil ? "ended" : "?"
+      )
     }
     for _ in 0..<12 {
       pool.schedule {
-        let value = try? blocking(timeout: .seconds(10)) {
+        let value = try? runAndWait(timeout: .seconds(10)) {
           try await Task.sleep(for: .milliseconds(5))
           return 1
         }
@@ -114,7 +115,6 @@ import Testing
 
   @Test("inside of the queue that it says it needs it is refused") func needing() {
     let queue = SerialScheduler()
-    #expect(
-      queue.sync { thrown { try blocking(needing: queue) { 1 } } as? BlockingError } == .deadlock)
+    _ = queue.sync { #expect(throws: DeadlockError()) { try runAndWait(needing: queue) { 1 } } }
   }
 }

@@ -188,7 +188,7 @@ import Testing
   func currentTrampolined() throws {
     struct Source: EventSource {
       let look: @Sendable () -> Void
-      func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+      func subscribe(_ handler: @escaping @Sendable (SourceEvent<Int>) -> Void) -> any Disposable {
         CurrentThreadScheduler.instance.schedule {
           look()
           handler(.completed)

@@ -45,12 +45,13 @@ import Testing
       Schedulers.shutdown(.dropOutstanding)
       let ran = Counter()
       for scheduler in old + [MainScheduler.asyncInstance] {
-        let action = scheduler.schedule { ran.increment() } as? any Cancelable
-        #expect(action?.isDisposed == true)
-        let delayed = scheduler.schedule(after: .zero) { ran.increment() } as? any Cancelable
-        #expect(delayed?.isDisposed == true)
+        let action = scheduler.schedule { ran.increment() }
+        #expect(action.isDisposed)
+        let delayed = scheduler.schedule(after: .zero) { ran.increment() }
+        #expect(delayed.isDisposed)
       }
-      #expect((custom.schedule(after: .milliseconds(1)) {} as? any Cancelable)?.isDisposed == true)
+      let late = custom.schedule(after: .milliseconds(1)) {}
+      #expect(late.isDisposed)
       for each in cancelledLate { each.dispose() }
       #expect(Diagnostics.live.threads == 0 && Diagnostics.live.jobs == 0)
 
@@ -60,7 +61,7 @@ import Testing
         scheduler.schedule(after: .milliseconds(1)) { done.open() }
         #expect(done.wait())
       }
-      #expect((try? blocking { 7 }) == 7)
+      #expect((try? runAndWait { 7 }) == 7)
       #expect(Diagnostics.live.threads > 0)
       Schedulers.shutdown()
       #expect(Diagnostics.live.threads == 0 && Diagnostics.live.jobs == 0 && ran.value == 0)
@@ -70,7 +71,7 @@ import Testing
   @Test("tasks that run on the pool outlive it") func tasks() async {
     await #expect(processExitsWith: .success) {
       let late = Task.detached {
-        try blocking { for _ in 0..<200 { try await Task.sleep(for: .milliseconds(1)) } }
+        try runAndWait { for _ in 0..<200 { try await Task.sleep(for: .milliseconds(1)) } }
         return 7
       }
       for _ in 0..<20 {
@@ -89,11 +90,11 @@ import Testing
         let look: @Sendable () -> Void = {
           began.open()
           // Until the pool is ending, and takes no more: it is no other one, that nobody would end. All of them at a time.
-          let isRefused = withBlocking {
+          let isRefused = ConcurrentScheduler.withReplacementThread {
             eventually {
               let current = Schedulers.current as? ConcurrentScheduler
               if current == nil || Schedulers.enclosing !== current { wrong.increment() }
-              return (current?.schedule {} as? any Cancelable)?.isDisposed == true
+              return current?.schedule {}.isDisposed == true
             }
           }
           if !isRefused { wrong.increment() }
@@ -103,7 +104,7 @@ import Testing
           }
         }
         for number in 0..<many {
-          if number % 2 == 0 { Thread.detachNewThread { try? blocking { () async -> Void in look() } } }
+          if number % 2 == 0 { Thread.detachNewThread { try? runAndWait { () async -> Void in look() } } }
           if number % 2 == 1 { ConcurrentScheduler().schedule(look) }  // and is gone
         }
         for _ in 0..<many { began.wait() }

@@ -6,7 +6,7 @@ import Testing
 
 /// Calls `body` on a thread that has taken the main one's place, in a process of its own: the main thread belongs to the test runner.
 /// (On the real one: Tests/Probes/MainLoopOfOurs.)
-private func onMainThread(_ body: @escaping @Sendable () -> Void) {
+func onMainThread(_ body: @escaping @Sendable () -> Void) {
   onThreads(1) { _ in
     ctest_take_main_loop()
     body()
@@ -136,8 +136,8 @@ private func onMainThread(_ body: @escaping @Sendable () -> Void) {
         MainScheduler.instance.schedule { ran.increment() }
         #expect(ran.value == 1)
         Schedulers.shutdown()
-        let action = MainScheduler.instance.schedule { ran.increment() } as? any Cancelable
-        #expect(ran.value == 1 && action?.isDisposed == true)
+        let action = MainScheduler.instance.schedule { ran.increment() }
+        #expect(ran.value == 1 && action.isDisposed)
       }
     }
   }

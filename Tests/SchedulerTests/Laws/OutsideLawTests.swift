@@ -6,7 +6,8 @@ import Testing
 /// Law 5: user code, the end of what somebody else's scheduler or disposable holds included, runs under no lock of ours.
 @Suite(.serialized, .nothingIsLeft) struct OutsideLawTests {
   /// Calls `look` when it ends.
-  private final class Nosy: Disposable {
+  private final class Nosy: Cancelable {
+    var isDisposed: Bool { true }
     let look: @Sendable () -> Void
     init(_ look: @escaping @Sendable () -> Void) { self.look = look }
     deinit { look() }
@@ -20,35 +21,35 @@ import Testing
 
     func schedule<State: Sendable>(
       _ state: State, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Disposable {
+    ) -> any Cancelable {
       works.withLock { $0.append { _ = action(state) } }
       return Nosy { [looked] in looked.read()?() }
     }
     func schedule<State: Sendable>(
       _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Disposable { schedule(state, action: action) }
+    ) -> any Cancelable { schedule(state, action: action) }
 
     func runAll() { for work in works.exchange([]) { work() } }
   }
 
   @Test("a token of another scheduler ends outside of the lock of a recursion, of periodic actions and of a recorder")
   func tokens() {
-    let kinds: [@Sendable (Manual) -> any Disposable] = [
+    let kinds: [@Sendable (Manual) -> any Cancelable] = [
       { $0.scheduleRecursive(0) { n, again in if n < 5 { again(n + 1) } } },
       { $0.schedule(after: .zero, repeating: .nanoseconds(1)) {} },
       { RecordingScheduler($0).schedule {} }, { $0.wrapping { $0() }.schedule {} },
     ]
     for make in kinds {
       let manual = Manual(), looks = Counter()
-      let token = make(manual) as? any Cancelable
+      let token = make(manual)
       manual.looked.write {
-        _ = token?.isDisposed
+        _ = token.isDisposed
         looks.increment()
       }
       for _ in 0..<4 { manual.runAll() }
-      token?.dispose()
+      token.dispose()
       manual.runAll()
-      #expect(token?.isDisposed ?? true)
+      #expect(token.isDisposed)
       manual.looked.write(nil)
     }
   }
@@ -85,7 +86,7 @@ import Testing
       deinit { look() }
       func enqueue(_ work: @Sendable () -> Void) { work() }
     }
-    let waiting = thread.schedule(0, after: .seconds(60)) { _ in Disposables.create() } as! any Cancelable
+    let waiting = thread.schedule(0, after: .seconds(60)) { _ in Disposables.create() }
     shared.write(waiting)
     func hold() {
       let enqueue = Enqueue {

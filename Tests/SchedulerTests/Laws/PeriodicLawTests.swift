@@ -63,7 +63,7 @@ import Testing
       PeriodicTiming.Pace.fixedRate(late: .coalesce), .fixedRate(late: .catchUp), .fixedRate(late: .skip), .fixedDelay,
     ] {
       let ticks = Counter(), others = Counter()
-      func start() -> any Disposable {
+      func start() -> any Cancelable {
         let witness = Witness(ends)
         return scheduler.schedulePeriodic(PeriodicTiming(startAfter: .zero, every: period, pace: pace)) {
           witness.touch()
@@ -77,7 +77,7 @@ import Testing
         scheduler.schedule(after: .microseconds(100)) { others.increment() }
       }
       #expect(eventually { others.value == 20 })
-      let areOver = tokens.allSatisfy { ($0 as? any Cancelable)?.isDisposed == true }
+      let areOver = tokens.allSatisfy { $0.isDisposed }
       #expect(areOver == test.isVirtual)
       #expect(!test.isVirtual || ticks.value == 2)
       for token in tokens { token.disposeAndWait() }
@@ -107,7 +107,7 @@ import Testing
       let token = scheduler.schedule(after: .seconds(1), repeating: .zero) { turns.increment() }
       virtual.advance(by: .seconds(2))
       #expect(turns.value == before + 1)
-      #expect((token as? any Cancelable)?.isDisposed == true)
+      #expect(token.isDisposed)
     }
   }
 

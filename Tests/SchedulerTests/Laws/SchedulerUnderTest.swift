@@ -105,7 +105,7 @@ extension SchedulerUnderTest {
         let origin = HistoricalDate.epoch.advanced(by: MonotonicTime(nanoseconds: 0).duration(to: .now))
         return moved(
           HistoricalScheduler(
-            initialClock: origin, converter: InstantConverter(origin: .epoch, end: .distantFuture), turnLimit: .max))
+            initialClock: origin, converter: InstantConverter(origin: .epoch, end: .distantFuture), actionLimit: .max))
       },
       SchedulerUnderTest("SerialScheduler on a VirtualTimeScheduler", isVirtual: true) { onClock { $0 } },
       SchedulerUnderTest("SerialScheduler on a SerialScheduler on a VirtualTimeScheduler", isVirtual: true) {
@@ -125,7 +125,7 @@ extension SchedulerUnderTest {
   }
   // A recursion without an end is one drive.
   private static let virtual = SchedulerUnderTest("VirtualTimeScheduler, its clock moved by a thread", isVirtual: true)
-  { moved(TestScheduler(initialClock: .now, turnLimit: .max)) }
+  { moved(TestScheduler(initialClock: .now, actionLimit: .max)) }
 
   private static let onMain: [SchedulerUnderTest] = [
     SchedulerUnderTest("MainScheduler.instance", isMain: true) { main },
@@ -187,7 +187,7 @@ extension SchedulerUnderTest {
   private static let clocks = Protected<[String: Weak]>([:])
 
   private static func onClock(_ base: (SchedulerTarget) -> SchedulerTarget) -> SerialScheduler {
-    let clock = moved(TestScheduler(initialClock: .now, turnLimit: .max))
+    let clock = moved(TestScheduler(initialClock: .now, actionLimit: .max))
     let name = clocks.withLock {
       $0["\($0.count)"] = Weak(scheduler: clock)
       return "\($0.count - 1)"
@@ -208,15 +208,15 @@ extension SchedulerUnderTest {
 private final class Trampoline: SchedulerType {
   func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { CurrentThreadScheduler.instance.schedule(state, action: action) }
+  ) -> any Cancelable { CurrentThreadScheduler.instance.schedule(state, action: action) }
 
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     CurrentThreadScheduler.instance.schedule(action)
   }
 
   func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
+  ) -> any Cancelable {
     let end = MonotonicTime.now.advanced(by: delay)
     while case let left = MonotonicTime.now.duration(to: end), left > .zero {
       usleep(UInt32(min(left / .microseconds(1) + 1, 1e5)))

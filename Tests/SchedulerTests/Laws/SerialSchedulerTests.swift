@@ -32,23 +32,15 @@ import Testing
 
   @Test("a wait that could never end is an error") func deadlock() throws {
     let queue = SerialScheduler(), other = SerialScheduler(target: queue)
-    let outcome: SerialScheduler.SyncError? = queue.sync {
-      do { try queue.trySync {} } catch { return error as? SerialScheduler.SyncError }
-      return nil
-    }
-    #expect(outcome == .deadlock)
-    let below: SerialScheduler.SyncError? = other.sync {
-      do { try queue.trySync {} } catch { return error as? SerialScheduler.SyncError }
-      return nil
-    }
-    #expect(below == .deadlock)
+    _ = queue.sync { #expect(throws: DeadlockError()) { try queue.trySync {} } }
+    _ = other.sync { #expect(throws: DeadlockError()) { try queue.trySync {} } }
   }
 
   @Test("a circle of waits over two threads is an error for one of them, and the other goes on") func circle() throws {
     let threads = [try ThreadScheduler(name: "one"), try ThreadScheduler(name: "two")]
     let queues = threads.map { SerialScheduler(target: $0) }
     for _ in 0..<Scale.count(50) {
-      let outcomes = Log<SerialScheduler.SyncError?>(), begun = Counter()
+      let outcomes = Log<(any Error)?>(), begun = Counter()
       for index in 0..<2 {
         threads[index].schedule {  // a plain action of the thread, not one of its queue
           begun.increment()
@@ -56,12 +48,12 @@ import Testing
           do {
             try queues[1 - index].trySync {}
             outcomes.add(nil)
-          } catch { outcomes.add(error as? SerialScheduler.SyncError) }
+          } catch { outcomes.add(error) }
         }
       }
       #expect(eventually { outcomes.entries.count == 2 })
-      #expect(outcomes.entries.filter { $0 == .deadlock }.count == 1)
-      #expect(outcomes.entries.contains(nil))
+      #expect(outcomes.entries.filter { $0 is DeadlockError }.count == 1)
+      #expect(outcomes.entries.contains { $0 == nil })
     }
   }
 
@@ -111,22 +103,22 @@ import Testing
       queue.schedule { witness.touch() }
     }
     #expect(ends.value == 1)
-    #expect(throws: SerialScheduler.SyncError.stopped) { try queue.trySync {} }
+    #expect(throws: StoppedError()) { try queue.trySync {} }
   }
 
   @Test("sync on a queue that was never used says that its thread was stopped") func stoppedWhileIdle() throws {
     let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), above = SerialScheduler(target: queue)
-    let outcomes = Log<SerialScheduler.SyncError?>()
+    let outcomes = Log<any Error>()
     thread.schedule {  // on the thread itself, where it would be inline
       thread.stop()
       for each in [queue, above] {
-        do { try each.trySync {} } catch { outcomes.add(error as? SerialScheduler.SyncError) }
+        do { try each.trySync {} } catch { outcomes.add(error) }
       }
     }
     thread.join()
-    #expect(outcomes.entries == [.stopped, .stopped])
-    #expect(throws: SerialScheduler.SyncError.stopped) { try queue.trySync {} }
-    #expect(throws: SerialScheduler.SyncError.stopped) { try above.trySync {} }
+    #expect(outcomes.entries.map { $0 as? StoppedError } == [StoppedError(), StoppedError()])
+    #expect(throws: StoppedError()) { try queue.trySync {} }
+    #expect(throws: StoppedError()) { try above.trySync {} }
   }
 
   @Test("a suspended queue begins nothing, and resumes where it was") func suspension() {

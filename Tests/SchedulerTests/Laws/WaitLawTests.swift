@@ -218,7 +218,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
         return next
       }
       if hasEnded {
-        #expect(eventually { (token as? any Cancelable)?.isDisposed == true })
+        #expect(eventually { token.isDisposed })
         token.disposeAndWait()
       } else {
         entered.wait()

@@ -8,7 +8,7 @@ import Testing
   @Test("dispose releases the captures before it returns, and the action never runs", arguments: [false, true])
   func disposeReleases(isMerged: Bool) {
     let ran = Counter()
-    var tokens: [any Disposable] = []
+    var tokens: [any Cancelable] = []
     weak var first: Token?
     weak var second: Token?
     do {
@@ -29,7 +29,7 @@ import Testing
     #expect(first != nil && second != nil)
     for token in tokens { token.dispose() }
     #expect(first == nil && second == nil)
-    #expect(tokens.allSatisfy { ($0 as? any Cancelable)?.isDisposed == true })
+    #expect(tokens.allSatisfy { $0.isDisposed })
     #expect(scheduler.pendingCount == 0)
     scheduler.advance(by: .seconds(100))
     #expect(ran.value == 0)
@@ -87,14 +87,14 @@ import Testing
   @Test("what waits when the scheduler goes is released unrun, and its token says that it is disposed")
   func schedulerGoes() {
     weak var seen: Token?
-    let token: any Disposable
+    let token: any Cancelable
     do {
       let scheduler = TestScheduler(), capture = Token()
       seen = capture
       token = scheduler.schedule(after: .seconds(1)) { [capture] in _ = capture }
     }
     #expect(seen == nil)
-    #expect((token as? any Cancelable)?.isDisposed == true)
+    #expect(token.isDisposed)
     token.dispose()
   }
 

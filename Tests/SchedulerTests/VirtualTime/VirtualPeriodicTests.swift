@@ -100,11 +100,11 @@ import Testing
   @Test("periodic actions that never end take such a run to the turn limit")
   func runIncludesPeriodicForEver() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let scheduler = TestScheduler(turnLimit: 1_000)
+      let scheduler = TestScheduler(actionLimit: 1_000)
       scheduler.schedule(repeating: .seconds(1)) {}
       scheduler.run(includingPeriodic: true)
     }
-    expectMessage(result, "Scheduler: VirtualTimeScheduler.run: ", "ran 1000 actions", "raise turnLimit")
+    expectMessage(result, "Scheduler: VirtualTimeScheduler.run: ", "ran 1000 actions", "raise actionLimit")
   }
 
   /// What the table in ``PeriodicTiming`` says, with 45 reached by a sleep before the tick, and in the tick of 20.

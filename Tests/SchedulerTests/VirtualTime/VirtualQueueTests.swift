@@ -69,10 +69,10 @@ import Testing
       log.add(3)
     }
     #expect(log.entries == [1, 3, 2], "who was asked to drive did when the queue was left")
-    queue.schedule { #expect(throws: SerialScheduler.SyncError.deadlock) { try queue.trySync {} } }
+    queue.schedule { #expect(throws: DeadlockError()) { try queue.trySync {} } }
     clock.schedule {
       queue.schedule {}
-      #expect(throws: SerialScheduler.SyncError.deadlock) { try queue.trySync {} }
+      #expect(throws: DeadlockError()) { try queue.trySync {} }
     }
     clock.run()
     queue.schedule { log.add(4) }
@@ -86,7 +86,7 @@ import Testing
   func clockGoes() {
     let ends = Counter()
     weak var seen: TestScheduler?
-    var tokens: [any Disposable] = []
+    var tokens: [any Cancelable] = []
     do {
       let clock = TestScheduler()
       let queue = SerialScheduler(target: SerialScheduler(target: clock))
@@ -100,7 +100,7 @@ import Testing
     }
     #expect(seen == nil)
     #expect(ends.value == 4)
-    #expect(tokens.allSatisfy { ($0 as? any Cancelable)?.isDisposed == true })
+    #expect(tokens.allSatisfy { $0.isDisposed })
   }
 
   @Test("a queue that is kept keeps its clock")

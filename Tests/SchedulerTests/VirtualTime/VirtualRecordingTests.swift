@@ -155,7 +155,7 @@ import Testing
       let works = Protected<[@Sendable () -> Void]>([])
       func schedule<State: Sendable>(
         _ state: State, action: @escaping @Sendable (State) -> any Disposable
-      ) -> any Disposable {
+      ) -> any Cancelable {
         works.withLock { $0.append { _ = action(state) } }
         return Disposables.create()
       }

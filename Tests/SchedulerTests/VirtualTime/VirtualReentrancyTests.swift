@@ -161,17 +161,17 @@ import Testing
   @Test("an action that schedules itself for ever stops the process, and the message says what to do")
   func endless() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let scheduler = TestScheduler(turnLimit: 1_000)
+      let scheduler = TestScheduler(actionLimit: 1_000)
       @Sendable func again() { scheduler.schedule { again() } }
       again()
       scheduler.advance(by: .seconds(1))
     }
-    expectMessage(result, "Scheduler: VirtualTimeScheduler.advance: ", "ran 1000 actions", "raise turnLimit")
+    expectMessage(result, "Scheduler: VirtualTimeScheduler.advance: ", "ran 1000 actions", "raise actionLimit")
   }
 
   @Test("as many actions as the limit are not too many, in each of several calls")
   func withinTheLimit() {
-    let scheduler = TestScheduler(turnLimit: 10), ran = Counter()
+    let scheduler = TestScheduler(actionLimit: 10), ran = Counter()
     for _ in 0..<3 {
       for _ in 0..<10 { scheduler.schedule { ran.increment() } }
       scheduler.run()

@@ -34,6 +34,16 @@ import Testing
     ("schedule(after:_:)", { $0.schedule(after: .seconds(1)) {} }),
     ("schedule(_:after:action:)", { $0.schedule(1, after: .seconds(1)) { _ in Disposables.create() } }),
     ("schedule(at:_:)", { $0.schedule(at: MonotonicTime(nanoseconds: 7)) {} }),
+    ("schedule(at:_:)", { $0.schedule(at: WallTime.now) {} }),
+    ("schedule(at:_:)", { $0.schedule(at: BootTime.now) {} }),
+    ("schedule(after:tolerance:_:)", { $0.schedule(after: .seconds(1), tolerance: .zero) {} }),
+    ("schedule(at:tolerance:_:)", { $0.schedule(at: MonotonicTime(nanoseconds: 7), tolerance: .zero) {} }),
+    ("schedule(at:tolerance:_:)", { $0.schedule(at: WallTime.now, tolerance: .zero) {} }),
+    ("schedule(at:tolerance:_:)", { $0.schedule(at: BootTime.now, tolerance: .zero) {} }),
+    (
+      "schedule(after:interval:leeway:action:)",
+      { $0.schedule(after: .seconds(1), interval: .seconds(1), leeway: .zero) {} }
+    ),
     (
       "scheduleRelative(_:dueTime:action:)",
       { $0.scheduleRelative(1, dueTime: .seconds(1)) { _ in Disposables.create() } }
@@ -44,7 +54,9 @@ import Testing
       "schedulePeriodic(_:startAfter:period:action:)",
       { $0.schedulePeriodic(1, startAfter: .seconds(1), period: .seconds(1)) { $0 } }
     ),
-    ("schedule(after:repeating:leeway:_:)", { $0.schedule(after: .seconds(1), repeating: .seconds(1)) {} }),
+    ("schedule(after:repeating:tolerance:_:)", { $0.schedule(after: .seconds(1), repeating: .seconds(1)) {} }),
+    ("schedule(_:onDrop:)", { $0.schedule({}, onDrop: { _ in }) }),
+    ("schedule(after:_:onDrop:)", { $0.schedule(after: .seconds(1), {}, onDrop: { _ in }) }),
     ("scheduleRecursive(_:action:)", { $0.scheduleRecursive(1) { _, _ in } }),
     ("scheduleRecursive(_:)", { $0.scheduleRecursive { _ in } }),
   ]

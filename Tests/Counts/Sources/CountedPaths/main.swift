@@ -13,7 +13,7 @@ private let noWork: @Sendable () -> Void = {}
 
 /// A source that is over at once.
 private struct Just: EventSource {
-  func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+  func subscribe(_ handler: @escaping @Sendable (SourceEvent<Int>) -> Void) -> any Disposable {
     handler(.next(1))
     handler(.completed)
     return Disposables.create()

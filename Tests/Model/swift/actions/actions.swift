@@ -245,6 +245,34 @@ private func disposedAfterItRan() {
 
 private func over() { state = nil }
 
+// MARK: drops
+
+nonisolated(unsafe) private var observer: (any Cancelable)?
+
+private func dropAgainstSubmission(_ submit: @escaping (State) -> Void) {
+  let state = start()
+  let runs = state.runs
+  observer = DropObservers.add { _, _ in runs.value += 1 }
+  spawn { submit(state) }
+  spawn { state.core.discard() }
+}
+
+private func plainDropAgainstSubmission() {
+  dropAgainstSubmission { $0.action = $0.core.submit(capturing($0.gone) {}).action }
+}
+
+private func otherDropAgainstSubmission() {
+  dropAgainstSubmission { $0.action = $0.core.submit(.plain(capturing($0.gone) {})) }
+}
+
+private func isTold() {
+  state.core.discard()
+  expect(state.runs.value == 1 && state.gone.value == 1, "it is told once")
+  observer?.dispose()
+  observer = nil
+  state = nil
+}
+
 private func published() {
   let state = start()
   publication(returning(state))
@@ -274,4 +302,6 @@ let actionChecks = [
   Check("action: a recursion against a disposal", recursionAgainstDisposal, recursionDisposed),  // Y1 Y2
   Check("action: a disposal lets go of what was returned", disposedAfterItRan, over),  // Y1
   Check("action: who sees it disposed sees what was before", published, isSeen),  // Y4
+  Check("drop: a plain action's against its submission", plainDropAgainstSubmission, isTold),  // DR1
+  Check("drop: another's against its submission", otherDropAgainstSubmission, isTold),  // DR1
 ]

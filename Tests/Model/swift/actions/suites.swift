@@ -1,3 +1,3 @@
-// The checks of the actions of Sources/Scheduler/Schedulers.
+// The checks of the actions of Sources/Scheduler/Actions.
 
 let checks = actionChecks + periodicChecks + endChecks

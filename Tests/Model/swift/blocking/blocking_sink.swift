@@ -85,7 +85,7 @@ private func wait(_ state: State) {
   state.result = state.sink.takeResult()
 }
 
-private func whole(_ wanted: BlockingSink<Int>.Wanted, timeout: Duration? = nil, _ end: Event<Int>) {
+private func whole(_ wanted: BlockingSink<Int>.Wanted, timeout: Duration? = nil, _ end: SourceEvent<Int>) {
   let state = start(wanted, timeout: timeout)
   spawn { wait(state) }
   spawn {

@@ -4,7 +4,7 @@
 private final class State: @unchecked Sendable {
   var scheduler: TestScheduler! = TestScheduler()
   let runs = Note(), laterRuns = Note(), gone = Note(), child = Child()
-  var token: (any Disposable)?, later: (any Disposable)?
+  var token: (any Cancelable)?, later: (any Disposable)?
 }
 nonisolated(unsafe) private var state: State!
 
@@ -120,7 +120,7 @@ private func end() {
     state.scheduler = nil
     expect(state.gone.value == 1, "captures are gone")
   }
-  spawn { _ = (state.token as? any Cancelable)?.isDisposed }
+  spawn { _ = state.token?.isDisposed }
 }
 
 private func forgotten() { state = nil }
@@ -220,13 +220,13 @@ private func driveAgainstLook() {
   let state = start()
   spawn { state.scheduler.advance(to: instant(1)) }
   spawn {
-    guard (state.token as! any Cancelable).isDisposed else { return }
+    guard state.token!.isDisposed else { return }
     expect(state.runs.value == 1 && state.gone.value == 1, "what the run did")
   }
 }
 
 private func isOver() {
-  expect((state.token as! any Cancelable).isDisposed, "it is over")
+  expect(state.token!.isDisposed, "it is over")
   state = nil
 }
 
@@ -296,13 +296,13 @@ private struct Foreign: SchedulerType {
 
   func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { base.schedule(state, action: action) }
+  ) -> any Cancelable { base.schedule(state, action: action) }
 
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
 
   func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { base.schedule(state, after: delay, action: action) }
+  ) -> any Cancelable { base.schedule(state, after: delay, action: action) }
 }
 
 private func foreignAgainstWait() {

@@ -5,7 +5,7 @@ import Scheduler
 private struct Just: EventSource {
   let isScheduled: Bool
 
-  func subscribe(_ handler: @escaping @Sendable (Event<Int>) -> Void) -> any Disposable {
+  func subscribe(_ handler: @escaping @Sendable (SourceEvent<Int>) -> Void) -> any Disposable {
     @Sendable func say() {
       handler(.next(1))
       handler(.completed)

@@ -27,7 +27,7 @@ func use() throws {
   let virtual = TestScheduler()
   virtual.schedule(after: .seconds(1)) {}
   virtual.run()
-  check(try blocking { 7 } == 7, "a task on the pool")
+  check(try runAndWait { 7 } == 7, "a task on the pool")
   while count.read() < 2 * schedulers.count + 1 { MainScheduler.run(until: .now.advanced(by: .milliseconds(1))) }
   queue.scheduleRecursive(3) { n, again in if n > 0 { again(n - 1) } }.dispose()
   thread.stop(.dropOutstanding)
@@ -42,7 +42,7 @@ func end() {
   Schedulers.shutdown()
   Schedulers.shutdown()
   check(last.read(), "what was outstanding ran")
-  check((MainScheduler.asyncInstance.schedule {} as? any Cancelable)?.isDisposed == true, "the main scheduler refuses")
+  check(MainScheduler.asyncInstance.schedule {}.isDisposed, "the main scheduler refuses")
   check(Diagnostics.live.isEmpty && Diagnostics.live.threads == 0, "something is left")
 }
 

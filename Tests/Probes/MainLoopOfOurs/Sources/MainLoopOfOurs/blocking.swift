@@ -3,7 +3,7 @@ import Foundation
 import Scheduler
 
 struct Later: EventSource, Sendable {
-  func subscribe(_ handler: @escaping @Sendable (Event<String>) -> Void) -> any Disposable {
+  func subscribe(_ handler: @escaping @Sendable (SourceEvent<String>) -> Void) -> any Disposable {
     main.schedule(after: .milliseconds(5)) {
       handler(.next("from the main thread \(Thread.isMainThread)"))
       handler(.completed)
@@ -59,13 +59,13 @@ func checkBlocking() throws {
 
   // Sources and async functions.
   check(try Later().toBlocking(timeout: .seconds(10)).toArray() == ["from the main thread true"], "a source")
-  let value = try blocking(timeout: .seconds(10)) {
+  let value = try runAndWait(timeout: .seconds(10)) {
     try await Task.sleep(for: .milliseconds(2))
     return Thread.isMainThread
   }
   check(!value, "an async function")
   do {
-    try blocking { @MainActor in log.add("never") }
+    try runAndWait { @MainActor in log.add("never") }
     check(false, "the main actor cannot run here")
-  } catch { check(error as? BlockingError == .deadlock && log.take() == [], "refused") }
+  } catch { check(error is DeadlockError && log.take() == [], "refused") }
 }

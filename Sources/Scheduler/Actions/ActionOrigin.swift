@@ -1,0 +1,34 @@
+/// To what an action is submitted, and inside of which tag it runs: one word.
+///
+/// A tag is owned. The core is not: what waits in it is dropped before it ends, and nobody asks for it but a drop. To own it would cost
+/// each action a count that all threads contend for.
+struct ActionOrigin: ~Copyable {
+  /// The address, and 1 for a tag.
+  private let bits: UInt
+
+  init(_ core: TargetCore?, tag: TargetCore?) {
+    if let tag {
+      bits = UInt(bitPattern: Unmanaged.passRetained(tag).toOpaque()) | 1
+    } else {
+      bits = core.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
+    }
+  }
+
+  deinit { if isTagged { reference!.release() } }
+
+  private var reference: Unmanaged<TargetCore>? {
+    UnsafeRawPointer(bitPattern: bits & ~1).map { Unmanaged.fromOpaque($0) }
+  }
+
+  /// Whether there is a tag.
+  @inline(__always)
+  var isTagged: Bool { bits & 1 != 0 }
+
+  /// Calls `body` inside of the tag.
+  func run<Result>(_ body: () -> Result) -> Result { reference!._withUnsafeGuaranteedRef { $0.run(body) } }
+
+  /// Tells those who ask of a drop; not where it belongs to no scheduler.
+  func tell(_ reason: DropReason) {
+    if let core = reference?.takeUnretainedValue() { DropObservers.tell(core, reason) }
+  }
+}

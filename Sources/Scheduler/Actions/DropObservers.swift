@@ -1,0 +1,73 @@
+internal import CScheduler
+
+/// Those who are told of each drop.
+enum DropObservers {
+  typealias Handler = @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: DropReason) -> Void
+
+  private static let all = Protected<[DropObserver]>([])
+
+  static func add(_ handler: @escaping Handler) -> any Cancelable {
+    let observer = DropObserver(handler)
+    change { $0.append(observer) }
+    return observer
+  }
+
+  fileprivate static func remove(_ observer: DropObserver) { change { $0 = $0.filter { $0 !== observer } } }
+
+  private static func change(_ body: (inout [DropObserver]) -> Void) {
+    let before = all.withLock { observers in
+      let before = observers
+      body(&observers)
+      DropReport.isAsked = !observers.isEmpty
+      return before
+    }
+    _ = consume before  // outside of the lock
+  }
+
+  /// Tells all that there are of an action of `core`'s.
+  static func tell(_ core: TargetCore, _ reason: DropReason) {
+    let observers = all.read()
+    if observers.isEmpty { return }
+    let scheduler = core.livingScheduler
+    for observer in observers { observer.tell(scheduler, reason) }
+  }
+}
+
+/// One of them. A thread that is inside of it does not tell it: what it drops itself it knows, and it would have no end.
+private final class DropObserver: Cancelable {
+  private struct State {
+    var handler: DropObservers.Handler?
+    var inside: [UInt] = []
+  }
+
+  private let counted = CountedDisposable()
+  private let state: Protected<State>
+
+  init(_ handler: @escaping DropObservers.Handler) {
+    state = Protected(State(handler: handler))
+    Counted.closures(1)
+  }
+
+  deinit { if state.read({ $0.handler != nil }) { Counted.closures(-1) } }
+
+  func tell(_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: DropReason) {
+    let thread = csched_swift_thread_()
+    let handler = state.withLock { state -> DropObservers.Handler? in
+      guard let handler = state.handler, !state.inside.contains(thread) else { return nil }
+      state.inside.append(thread)
+      return handler
+    }
+    guard let handler else { return }
+    handler(scheduler, reason)
+    state.withLock { $0.inside.removeAll { $0 == thread } }
+  }
+
+  var isDisposed: Bool { state.read { $0.handler == nil } }
+
+  func dispose() {
+    guard let handler = state.withLock({ $0.handler.take() }) else { return }
+    DropObservers.remove(self)
+    _ = consume handler
+    Counted.closures(-1)
+  }
+}

@@ -1,0 +1,164 @@
+internal import CScheduler
+
+extension SchedulerType {
+  /// Runs `action` again and again, each time with what it returned before.
+  ///
+  /// Ticks never overlap, on a concurrent scheduler either. Disposing ends them: no tick begins after that.
+  @discardableResult
+  public func schedulePeriodic<State: Sendable>(
+    _ state: State, _ timing: PeriodicTiming, action: @escaping @Sendable (State) -> State
+  ) -> any Cancelable {
+    if let unimplemented { return unimplemented.refuse("schedulePeriodic(_:_:action:), every \(timing.period),") }
+    let state = Protected(Optional(state))
+    return schedulePeriodic(timing) {
+      guard let last = state.withLock({ $0.take() }) else { return }
+      let next = action(last)
+      state.withLock { $0 = next }
+    }
+  }
+
+  /// Runs `action` after `delay` and then every `period`, each time up to `tolerance` late.
+  @discardableResult
+  public func schedule(
+    after delay: Duration, repeating period: Duration, tolerance: Duration = .zero,
+    _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    if let unimplemented { return unimplemented.refuse("schedule(after:repeating:tolerance:_:), every \(period),") }
+    return schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, tolerance: tolerance), action: action)
+  }
+
+  /// Made of delayed actions, for schedulers that have no timers of their own.
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
+    let ticks = Ticks(timing, on: self, action)
+    ticks.start()
+    return ticks
+  }
+}
+
+/// A periodic action out of delayed ones.
+private final class Ticks: Cancelable {
+  private struct State {
+    /// When it is over, whoever is inside lets go of it.
+    var action: (@Sendable () -> Void)?
+    /// The thread that calls the action, or lets go of it; 0: none.
+    var inside: UInt = 0
+    var isAwaited = false
+    var isOver = false
+  }
+
+  private let counted = CountedDisposable()
+  private let timing: PeriodicTiming
+  private let scheduler: any SchedulerType
+  private let pending = SerialDisposable()
+  private let state: Protected<State>
+  private let ends = Occurrence()
+
+  init(_ timing: PeriodicTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable () -> Void) {
+    self.timing = timing
+    self.scheduler = scheduler
+    state = Protected(State(action: action))
+    Counted.closures(1)
+  }
+
+  deinit { finish() }
+
+  func start() { submit(due: scheduler.now.advanced(by: timing.startAfter), after: timing.startAfter) }
+
+  private func submit(due: MonotonicTime, after delay: Duration) {
+    let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)
+    pending.disposable = next
+    next.setDisposable(
+      scheduler.schedule(after: delay, tolerance: timing.tolerance) { tick.run() })
+  }
+
+  fileprivate func tick(_ due: MonotonicTime) {
+    let begin = scheduler.now
+    guard enter() else { return }
+    let end = scheduler.now
+    let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
+    if next == nil { finish() }
+    leave()
+    if let next { submit(due: next, after: max(.zero, end.duration(to: next))) }
+  }
+
+  /// Goes inside, and calls the action; not if it is over.
+  private func enter() -> Bool {
+    let action = state.withLock { state -> (@Sendable () -> Void)? in
+      guard state.inside == 0, !state.isOver, let action = state.action else { return nil }
+      state.inside = csched_swift_thread_()
+      return action
+    }
+    action?()
+    return action != nil
+  }
+
+  /// Whether the next tick would come at the same instant again, and again: time does not go on by itself there.
+  private func isStandingStill(since begin: MonotonicTime) -> Bool {
+    guard timing.period <= .zero else { return false }
+    let start = MonotonicTime.now
+    while start.duration(to: .now) < .microseconds(1) {}
+    return scheduler.now == begin
+  }
+
+  var isDisposed: Bool { pending.isDisposed || state.withLock { $0.isOver } }
+
+  func dispose() {
+    pending.dispose()
+    finish()
+  }
+
+  func disposeAndWait() {
+    dispose()
+    while let mark = markOfAnother() { ends.wait(since: mark) }
+  }
+
+  /// A mark to wait from, if another thread is inside.
+  private func markOfAnother() -> UInt32? {
+    state.withLock { state in
+      guard state.inside != 0, state.inside != csched_swift_thread_() else { return nil }
+      state.isAwaited = true
+      return ends.mark
+    }
+  }
+
+  /// Becomes over, and lets go of the action, unless somebody inside does.
+  fileprivate func finish() {
+    let isInside = state.withLock { state in
+      state.isOver = true
+      guard state.inside == 0 else { return false }
+      state.inside = csched_swift_thread_()
+      return true
+    }
+    if isInside { leave() }
+  }
+
+  /// Comes from inside, where nothing stays of one that is over.
+  private func leave() {
+    while true {
+      let (action, isAwaited) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
+        if state.isOver, let action = state.action.take() { return (action, false) }
+        defer { (state.inside, state.isAwaited) = (0, false) }
+        return (nil, state.isAwaited)
+      }
+      if action == nil { return isAwaited ? ends.happen() : () }
+      Counted.closures(-1)
+    }
+  }
+}
+
+/// A tick that has been scheduled: the scheduler's closure alone holds it, so it ends uncalled if that is dropped.
+private final class Tick: Sendable {
+  private let due: MonotonicTime
+  // Taken when it begins, which a scheduler lets happen once.
+  nonisolated(unsafe) private var ticks: Ticks?
+
+  init(_ due: MonotonicTime, of ticks: Ticks) {
+    self.due = due
+    self.ticks = ticks
+  }
+
+  deinit { ticks?.finish() }
+
+  func run() { ticks.take()?.tick(due) }
+}

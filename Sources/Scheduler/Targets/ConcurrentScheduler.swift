@@ -1,0 +1,56 @@
+internal import CScheduler
+
+/// Runs actions side by side, on the threads of a pool that all concurrent and serial schedulers share.
+///
+/// ```swift
+/// let workers = ConcurrentScheduler(priority: .low)
+/// for image in images { workers.schedule { image.decode() } }
+/// ```
+///
+/// 1. As many actions run at a time as there are processors to use; when all of them are blocked, another thread takes their place.
+/// 2. There is no order between actions, and nothing that one did is visible to another without further means.
+/// 3. A pool with nothing to do sleeps, with no wakeups.
+/// 4. In a child of `fork` a scheduler that was made before stops the process with a message; one that is made there has a pool of
+///    its own.
+public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  /// What it was called.
+  public let name: String
+
+  /// Makes one whose actions have that priority.
+  public init(name: String = "", priority: SchedulerPriority = .default) {
+    self.name = name
+    let core = PoolCore.shared(priority)
+    // A tag of its own, so that each of several schedulers with one priority is found as the current one.
+    let tag = CurrentTag(madeBy: { ConcurrentScheduler(name: name, core: core, tag: $0) })
+    super.init(core: core, tag: tag)
+  }
+
+  /// Makes one on a pool that may have ended: it then refuses.
+  init(name: String = "", core: PoolCore, tag: CurrentTag? = nil) {
+    self.name = name
+    super.init(core: core, tag: tag)
+  }
+
+  /// Starts the pool's first thread, unless it runs, or says why that cannot be done. A later attempt may succeed.
+  ///
+  /// Without it the first scheduler that needs the pool starts it; if the system has no thread to give for a second, that stops the
+  /// process with a message.
+  public static func prepare() throws(StartError) { try PoolCore.prepare() }
+
+  /// Calls `body`, which is about to block, on this thread; if that is one of the pool's, another one takes its place meanwhile.
+  ///
+  /// Without it the pool finds out by itself, after some milliseconds. It waits for nothing: to wait for an async function see
+  /// ``runAndWait(timeout:needing:_:)``.
+  ///
+  /// ```swift
+  /// let line = ConcurrentScheduler.withReplacementThread { readLine() }
+  /// ```
+  public static func withReplacementThread<Value, Failure: Error>(
+    _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    csched_pool_blocking_begin()
+    defer { csched_pool_blocking_end() }
+    return try body()
+  }
+}

@@ -1,0 +1,77 @@
+internal import CScheduler
+
+/// A target made of a closure that takes work.
+final class CustomCore: TargetCore, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
+  private let counted = CountedClosure()
+  private let pool = Protected<PoolCore?>(nil)
+
+  init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
+    self.enqueue = enqueue
+    let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
+    target.initialize(to: csched_target(type: customType, owner: nil, waits_for: nil))
+    super.init(target, name: name)
+  }
+
+  deinit { target.deallocate() }
+
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { CustomScheduler(core: self, name: name) }
+
+  override var mayRunInside: Bool { true }
+
+  /// Who keeps the time of delayed actions. It is kept as long as they can be cancelled.
+  fileprivate var timekeeper: PoolCore {
+    pool.withLock { pool in
+      let found = pool ?? PoolCore.shared(.high)
+      pool = found
+      return found
+    }
+  }
+
+  fileprivate func deliver(_ job: UnsafeMutablePointer<csched_job>) {
+    let delivery = Delivery(job, to: self)
+    enqueue { delivery.perform() }
+  }
+
+  fileprivate static func of(_ target: UnsafeMutablePointer<csched_target>?) -> CustomCore {
+    Unmanaged<CustomCore>.fromOpaque(target!.pointee.owner).takeUnretainedValue()
+  }
+}
+
+/// A job on its way to wherever the closure runs its work. If that is never called, the job is dropped with it.
+private final class Delivery: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable. `perform` is called once, as the closure's contract says; the lock is for those who
+  // do not keep to it.
+  private let lock = InlineLock()
+  @exclusivity(unchecked) private var job: UnsafeMutablePointer<csched_job>?
+  private let core: CustomCore
+
+  init(_ job: UnsafeMutablePointer<csched_job>, to core: CustomCore) {
+    self.job = job
+    self.core = core
+  }
+
+  deinit { if let job { csched_target_discard(job) } }
+
+  func perform() {
+    guard let job = lock.withLock({ job.take() }) else {
+      misuse("CustomScheduler.init", of: core.name, "its closure called a piece of work twice. Call each once.")
+    }
+    csched_target_perform(core.target, job)
+  }
+}
+
+private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = {
+  var type = csched_target_type()
+  type.deliver = { target, job in
+    CustomCore.of(target).deliver(job!)
+    return 0
+  }
+  // The time is kept by the pool's timers, which then deliver here.
+  type.deliver_at = { target, timer, deadline, tolerance in
+    let base = CustomCore.of(target).timekeeper.target
+    return base.pointee.type.pointee.deliver_at(base, timer, deadline, tolerance)
+  }
+  return constantTable(type)
+}()

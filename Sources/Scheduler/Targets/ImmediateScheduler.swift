@@ -1,0 +1,97 @@
+internal import CScheduler
+
+/// Runs each action at once, on the thread that schedules it, before `schedule` returns.
+///
+/// 1. A delayed action makes the caller sleep until its time, and then runs.
+/// 2. Recursive scheduling is flat: see ``ImmediateSchedulerType/scheduleRecursive(_:action:)``.
+/// 3. A periodic action would never let the caller go on: asking for one stops the process with a message.
+public final class ImmediateScheduler: SchedulerType {
+  /// The one that everybody shares: it has no state.
+  public static let instance = ImmediateScheduler()
+
+  private let core = CurrentTag(madeBy: { _ in ImmediateScheduler.instance })
+
+  private init() { core.publish(self) }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    EndedAction.leading(to: core.run { action(state) })
+  }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    core.run(action)
+    return Disposables.create()
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    csched_swift_sleep_until_(delay.deadline)
+    return schedule(state, action: action)
+  }
+
+  @discardableResult
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    sleep(until: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance)
+    return schedule(action)
+  }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    sleep(until: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance)
+    return schedule(action)
+  }
+
+  /// Has an action of the pool wake the caller, which so follows the clock's settings.
+  private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
+    while csched_clock_now(clock) < nanoseconds {
+      let sleep = ClockSleep()
+      let waking = PoolCore.shared(.high).submit(
+        .plain { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
+        tolerance: tolerance, inside: nil)
+      if waking.isDisposed, csched_clock_now(clock) < nanoseconds {
+        misuse(
+          "ImmediateScheduler.schedule(at:)",
+          "the system has no thread or descriptor to keep that clock with. Raise its limits, or use a delay.")
+      }
+      sleep.wait()
+    }
+  }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
+    misuse(
+      "ImmediateScheduler.schedulePeriodic",
+      "the caller would never go on. Use a scheduler that has a thread or a queue.")
+  }
+}
+
+/// A caller that sleeps until its alarm is gone.
+private final class ClockSleep: Sendable {
+  private let isOver = Protected(false)
+  private let ends = Occurrence()
+
+  func wait() {
+    while let mark = isOver.withLock({ $0 ? nil : ends.mark }) { ends.wait(since: mark) }
+  }
+
+  func end() {
+    isOver.write(true)
+    ends.happen()
+  }
+}
+
+/// Held by the action that wakes a sleeper: it goes when that has run, or was dropped.
+private final class Alarm: Sendable {
+  private let sleep: ClockSleep
+  init(_ sleep: ClockSleep) { self.sleep = sleep }
+  deinit { sleep.end() }
+}

@@ -1,0 +1,30 @@
+/// Runs work, at once or when its turn comes.
+///
+/// 1. Work that one thread submits to a serial scheduler runs in that order.
+/// 2. What happened before the submission is visible to the work.
+/// 3. Once `dispose` has returned, work that had not begun never begins, and its closure and captures are released.
+/// 4. Work that has begun runs to its end; the disposable that it returns is then disposed too.
+/// 5. Dropping the returned disposable cancels nothing.
+///
+/// The names and shapes are RxSwift's.
+public protocol ImmediateSchedulerType: Sendable {
+  /// Schedules `action`, which is given `state` and returns what to dispose when it is cancelled after it has run.
+  @discardableResult
+  func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable
+
+  /// Schedules `action`.
+  @discardableResult
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable
+}
+
+extension ImmediateSchedulerType {
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    schedule(()) { _ in
+      action()
+      return Disposables.create()
+    }
+  }
+}

@@ -1,0 +1,109 @@
+internal import CScheduler
+internal import Synchronization
+
+/// The core of the main thread's schedulers: one loop for all of them, which the main loop of another library may host.
+final class MainCore: TargetCore, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  static let shared = MainCore()
+  let loop: OpaquePointer
+  private let host = Protected<Host?>(nil)
+  private let hasHost = Atomic(false)
+  /// How many runs the host has been asked for, and has not come to.
+  private let asked = Atomic(0)
+
+  private init() {
+    guard let loop = csched_main_loop() else { misuse("MainScheduler.instance", "no memory for its loop") }
+    self.loop = loop
+    super.init(csched_loop_target(loop), isOnMain: true)
+    #if DEBUG
+      atEndOfProcess { MainCore.shared.tellWhatWaits() }
+    #endif
+  }
+
+  #if DEBUG
+    /// At the end of the process: says whether anything is queued or due that will never run, unless it ends inside of an action.
+    private func tellWhatWaits() {
+      guard csched_loop_is_on_thread(loop), csched_target_current() == nil else { return }
+      let probe = PlainAction {}
+      if csched_loop_is_free_(loop) || probe.submit(to: { csched_target_submit(target, $0) }) != 0 { return }
+      probe.dispose()
+      debugLine(
+        "MainScheduler",
+        "the process ends, and actions wait that have never run. Call MainScheduler.run(), or hand it to a main loop.")
+    }
+  #endif
+
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { MainScheduler.instance }
+
+  /// Whether the caller is on the main thread, or on the one that has taken its place in a host.
+  static var isHere: Bool { csched_is_main_thread() || csched_loop_is_on_thread(shared.loop) }
+
+  /// Whether the caller is there, and nothing waits or runs there.
+  static var isFree: Bool {
+    let loop = shared.loop
+    // The first call on the main thread gives it the loop.
+    if !csched_loop_is_on_thread(loop), csched_is_main_thread() { _ = csched_main_loop() }
+    return csched_loop_is_free_(loop)
+  }
+
+  /// Makes sure that the loop knows its thread, which must be the main one.
+  func requireMain(_ function: String) {
+    if !Self.isHere {
+      misuse(
+        "MainScheduler.\(function)",
+        "called on another thread. Only the main thread runs the main scheduler: call it there.")
+    }
+    if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
+  }
+
+  // MARK: hosts
+
+  /// Has the main thread of another library call `work`, after what the same thread has given it before.
+  typealias Host = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
+
+  /// Gives the loop to `host`, unless it has one; tells whether it did.
+  func enter(_ host: @escaping Host) -> Bool {
+    let isFirst = self.host.withLock { present in
+      guard present == nil else { return false }
+      present = host
+      return true
+    }
+    guard isFirst else { return false }
+    csched_main_loop_set_hosted_()
+    hasHost.store(true, ordering: .releasing)
+    submitted()  // before there was a host
+    return true
+  }
+
+  /// Has the host, if there is one, run what has been submitted so far.
+  ///
+  /// Each submission asks for a run of its own, that goes as far as a mark behind it. The host's queue keeps the runs in order, so
+  /// between two of them there may be other work of the host's, and nothing overtakes that or is overtaken by it.
+  func submitted() {
+    guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
+    let mark = PlainAction {}
+    mark.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
+    asked.add(1, ordering: .relaxed)
+    host {
+      let core = MainCore.shared, isPromised = core.asked.subtract(1, ordering: .relaxed).newValue > 0
+      mark.lookAt { last in core.inHost { _ = csched_loop_run_through_($0, last, isPromised) } }
+    }
+  }
+
+  /// Runs what is due, and leaves the rest to runs of its own.
+  func runDue() {
+    let hasMore = inHost { loop in
+      let hasMore = csched_loop_run_through_(loop, nil, false)
+      _ = csched_loop_run_until(loop, 0)  // takes a stop that was meant for nobody here
+      return hasMore
+    }
+    if hasMore { submitted() }  // by one that did not ask for a run: in C, or through a queue on the loop
+  }
+
+  /// Calls `body` with the loop, on whichever thread is the main one in the host.
+  func inHost<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+    csched_loop_attach(loop)
+    defer { if !csched_is_main_thread() { csched_loop_detach(loop) } }
+    return body(loop)
+  }
+}

@@ -1,0 +1,93 @@
+internal import CScheduler
+
+/// Runs its actions on the main thread.
+///
+/// ```swift
+/// MainScheduler.instance.schedule { label.text = "ready" }   // on the main thread already, and nothing waits: at once
+/// MainScheduler.asyncInstance.schedule { layout() }          // never at once
+/// MainScheduler.run()                                        // a program without another main loop
+/// ```
+///
+/// 1. ``instance`` runs an action at once when it is scheduled on the main thread and nothing is waiting or running there, by whichever
+///    way it came: an action of either, delayed, periodic, of a queue on them, a C job; otherwise it is queued.
+///    ``asyncInstance`` queues always.
+/// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before. A queue on them waits in
+///    it as one action, which takes several of the queue's when its turn comes.
+/// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``, or by Dispatch's or Foundation's main loop
+///    (module `SchedulerMainLoop`).
+public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  /// The one that runs at once when it can.
+  public static let instance: MainScheduler = MainScheduler()
+  /// The one that never runs at once.
+  public static let asyncInstance: MainScheduler = MainScheduler(
+    tag: CurrentTag(madeBy: { _ in MainScheduler.asyncInstance }))
+
+  private init(tag: CurrentTag? = nil) { super.init(core: MainCore.shared, tag: tag) }
+
+  // MARK: scheduling
+
+  @discardableResult
+  public override func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    runsAtOnce
+      ? EndedAction.leading(to: core.run { action(state) }) : super.schedule(state, action: action)
+  }
+
+  @discardableResult
+  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    guard runsAtOnce else { return super.schedule(action) }
+    core.run(action)
+    return Disposables.create()
+  }
+
+  private var runsAtOnce: Bool { tag == nil && MainCore.isFree }
+
+  // MARK: running
+
+  /// Runs actions until ``stop()``. On the main thread only; may be nested.
+  public static func run() {
+    MainCore.shared.requireMain("run")
+    csched_loop_run(MainCore.shared.loop)
+  }
+
+  /// Runs actions until `instant`, or until ``stop()``. Returns whether it was stopped.
+  @discardableResult
+  public static func run(until instant: MonotonicTime) -> Bool {
+    MainCore.shared.requireMain("run(until:)")
+    return csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds) == CSCHED_RUN_ENDED
+  }
+
+  /// Runs what is ready, and what that makes ready, without waiting. Returns how many actions ran.
+  @discardableResult
+  public static func runUntilIdle() -> Int {
+    MainCore.shared.requireMain("runUntilIdle")
+    var count = 0
+    while case let more = csched_loop_run_ready(MainCore.shared.loop, 1_024), more > 0 { count += more }
+    return count
+  }
+
+  /// Ends the innermost ``run()`` or ``run(until:)``, or the next one. Any thread.
+  public static func stop() { csched_loop_end_run(MainCore.shared.loop) }
+
+  // MARK: hosts
+
+  /// For the module that hands the main scheduler to another main loop: has `host` call what runs the actions from now on, in the order
+  /// in which it is given. Returns false, and does nothing, when there is a host already. Any thread.
+  package static func enter(_ host: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) -> Bool {
+    MainCore.shared.enter(host)
+  }
+
+  /// For that module: a descriptor that is readable when ``runDueInHost()`` is to be called. On the thread that is the main one there.
+  package static func hostDescriptor() -> (descriptor: Int32, error: Int32) {
+    MainCore.shared.inHost {
+      var descriptor: Int32 = -1
+      let error = csched_loop_fd($0, &descriptor)
+      return (descriptor, error)
+    }
+  }
+
+  /// For that module: runs the delayed actions that are due. On the thread that is the main one there.
+  package static func runDueInHost() { MainCore.shared.runDue() }
+}

@@ -1,0 +1,101 @@
+internal import CScheduler
+
+/// One priority of the pool that everybody shares.
+final class PoolCore: TargetCore, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  let priority: SchedulerPriority
+  /// Keeps the core's memory, beyond a shutdown, for whoever still submits, and is refused.
+  private let pool: SharedPool
+
+  private init(_ priority: SchedulerPriority, of pool: SharedPool) {
+    self.priority = priority
+    self.pool = pool
+    super.init(csched_pool_target(pool.pool, priority.core))
+  }
+
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
+
+  // MARK: the present pool
+
+  private struct Pools {
+    var present: SharedPool?
+    /// Those that a fork has orphaned. Kept for ever: a job of theirs that forked goes on in the child.
+    var orphaned: [SharedPool] = []
+
+    /// The present pool. One that a fork has orphaned is not it any more.
+    mutating func find() -> SharedPool? {
+      if let pool = present, csched_pool_is_orphaned(pool.pool) {
+        orphaned.append(pool)
+        present = nil
+      }
+      return present
+    }
+  }
+
+  private static let pools = Protected(Pools())
+
+  /// That priority of the present pool, which is started if need be; a child of fork starts one of its own.
+  private static func started(_ priority: SchedulerPriority) throws(StartError) -> PoolCore {
+    try pools.withLock { pools throws(StartError) in
+      if pools.find() == nil {
+        let pool = try SharedPool()
+        pool.cores = SchedulerPriority.allCases.map { PoolCore($0, of: pool) }
+        pools.present = pool
+      }
+      return pools.present!.cores[SchedulerPriority.allCases.firstIndex(of: priority)!]
+    }
+  }
+
+  /// Starts the pool, unless it has been.
+  static func prepare() throws(StartError) { _ = try started(.default) }
+
+  /// That priority of the present pool. The system may have no thread to give just now: whoever asks first waits for one.
+  static func shared(_ priority: SchedulerPriority) -> PoolCore {
+    var code: Int32 = 0
+    for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
+      csched_swift_sleep_until_(csched_now() + pause)
+      do { return try started(priority) } catch { code = error.code }
+    }
+    misuse(
+      "ConcurrentScheduler.init",
+      "the system has no thread for the pool: error \(code). Call ConcurrentScheduler.prepare() before, and handle its error."
+    )
+  }
+
+  /// How many threads the present pool has.
+  static var threads: Int { pools.withLock { $0.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
+
+  /// Ends the present pool, and waits until its threads are gone. Whoever asks later gets another pool.
+  static func shutDown(_ policy: csched_stop_policy) {
+    let ending = pools.withLock { pools in
+      defer { pools.present = nil }
+      return pools.find()
+    }
+    guard let ending else { return }
+    csched_pool_stop(ending.pool, policy)
+    csched_pool_join(ending.pool)
+    ending.cores = []  // nobody is inside of their targets any more
+  }
+}
+
+/// Owns the core's pool, and the cores of its priorities, which own it in turn until its threads have ended: a thread inside of a
+/// target finds the core there, which the target holds unretained. So the last owner is none of the pool's threads.
+private final class SharedPool: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. `cores` is written before the pool
+  // is the present one, and after it.
+  let pool: OpaquePointer
+  var cores: [PoolCore] = []
+
+  init() throws(StartError) {
+    var pool: OpaquePointer?
+    let error = "scheduler".withCString { name in
+      var options = csched_pool_options()
+      options.name = name
+      return csched_pool_create(&pool, &options)
+    }
+    guard let pool, error == 0 else { throw StartError(code: error) }
+    self.pool = pool
+  }
+
+  deinit { csched_pool_destroy(pool) }  // which does nothing to one that a fork has orphaned
+}

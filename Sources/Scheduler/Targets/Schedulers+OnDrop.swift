@@ -1,0 +1,58 @@
+extension Schedulers {
+  /// Has `handler` called for each action that is dropped from now on, on any scheduler of this module, until what is returned is disposed.
+  ///
+  /// ```swift
+  /// let reports = Schedulers.onDrop { scheduler, reason in log("an action was dropped: \(reason)") }
+  /// ```
+  ///
+  /// 1. ``DropReason`` says what counts. Each drop is told once to each of the handlers, in the order in which they were added, on the thread that
+  ///    drops, or submits; outside of all locks of ours, when the scheduler has let go of the action's closure.
+  /// 2. The scheduler is the one that the action was scheduled on, below what wraps it; `nil` when it has been let go.
+  /// 3. A handler may schedule. What that makes the scheduler drop on the same thread is told to the other handlers, not to this one.
+  /// 4. What ``ThreadScheduler/trySchedule(_:)`` says by an error is not told here.
+  /// 5. Once disposed, a handler is not called any more; a call on another thread that has begun goes on.
+  /// 6. Without a handler a drop costs a look at one word more, a submission too, and a run nothing.
+  public static func onDrop(
+    _ handler:
+      @escaping @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: DropReason) -> Void
+  ) -> any Cancelable { DropObservers.add(handler) }
+}
+
+extension ImmediateSchedulerType {
+  /// Schedules `action`, and calls `onDrop` instead, once, if it is dropped: see ``DropReason`` for what counts.
+  ///
+  /// ```swift
+  /// database.schedule { write(entry) } onDrop: { _ in journal.keep(entry) }
+  /// ```
+  ///
+  /// It is called on the thread that drops, outside of all locks of ours; what is returned says that it is disposed by then. Of `action` and
+  /// `onDrop` at most one is called: none after a disposal that came before. On every scheduler, of your own too, where it is told by the end of the
+  /// closure.
+  @discardableResult
+  public func schedule(
+    _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (DropReason) -> Void
+  ) -> any Cancelable {
+    if let unimplemented { return unimplemented.refuse("schedule(_:onDrop:)") }
+    return told(onDrop) { told in schedule { told.run(action) } }
+  }
+
+  fileprivate func told(
+    _ onDrop: @escaping @Sendable (DropReason) -> Void, _ submit: (FatedAction) -> any Disposable
+  ) -> any Cancelable {
+    let fate = ActionFate(onDrop: onDrop)
+    let token = submit(FatedAction(fate))
+    fate.endSubmission()
+    return FatedDisposable(token, fate)
+  }
+}
+
+extension SchedulerType {
+  /// Schedules `action` for `delay` from now, and calls `onDrop` instead, once, if it is dropped: see ``ImmediateSchedulerType/schedule(_:onDrop:)``.
+  @discardableResult
+  public func schedule(
+    after delay: Duration, _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (DropReason) -> Void
+  ) -> any Cancelable {
+    if let unimplemented { return unimplemented.refuse("schedule(after:_:onDrop:), after \(delay),") }
+    return told(onDrop) { told in schedule(after: delay) { told.run(action) } }
+  }
+}

@@ -1,0 +1,36 @@
+internal import CScheduler
+
+extension Schedulers {
+  /// Ends what this module keeps for the whole process, and frees it: the last thing a program does that wants tools for memory and
+  /// threads to find nothing of ours.
+  ///
+  /// ```swift
+  /// database.stop()
+  /// database.join()
+  /// Schedulers.shutdown()
+  /// ```
+  ///
+  /// 1. What is queued or due on the shared pool and on the main scheduler gets what `policy` says; delayed actions whose time has not
+  ///    come are dropped. What those that run schedule there is refused, and so is what a serial queue has beyond its batch (64 actions):
+  ///    wait for work that must be done.
+  /// 2. It returns when the pool's threads are gone.
+  /// 3. Afterwards ``MainScheduler``, and whatever has the old pool as its target, refuses: an action is released at once, and its
+  ///    disposable says that it is disposed. Schedulers that are made afterwards work, on a pool of their own that asks for another call,
+  ///    and so do tasks that are waited for.
+  /// 4. A ``ThreadScheduler`` is its owner's to stop and to join; what another thread keeps for ``CurrentThreadScheduler`` is freed when
+  ///    that thread ends.
+  ///
+  /// Call it on the main thread. On another one the main scheduler is closed, and what waits there is left to the main thread. Inside of
+  /// an action it would wait for itself: that stops the process with a message. Any number of times.
+  public static func shutdown(_ policy: StopPolicy = .runOutstanding) {
+    guard csched_target_current() == nil, csched_loop_current() == nil, csched_trampoline_is_required() else {
+      misuse(
+        "Schedulers.shutdown",
+        "called inside of an action, which it would have to wait for. Call it outside of all actions.")
+    }
+    SubscriptionScheduler.instance.letGo()
+    PoolCore.shutDown(policy.core)
+    csched_shutdown(policy.core)
+    PoolCore.shutDown(policy.core)  // the main scheduler's last actions may have made another
+  }
+}

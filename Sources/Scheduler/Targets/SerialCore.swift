@@ -1,0 +1,30 @@
+internal import CScheduler
+
+/// Owns one of the core's serial queues, which keeps it for as long as there is work in it.
+final class SerialCore: TargetCore, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  let serial: OpaquePointer
+  /// The queue's target.
+  let base: TargetCore
+  /// Its scheduler, which may end what it stands for when it goes.
+  private let baseScheduler: AnyObject?
+
+  init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {
+    var serial: OpaquePointer?
+    guard csched_serial_create(&serial, base.target) == 0, let serial else {
+      misuse("SerialScheduler.init", of: name, "no memory for a queue. Make fewer, or let go of some.")
+    }
+    self.serial = serial
+    self.base = base
+    baseScheduler = scheduler
+    super.init(csched_serial_target(serial), name: name, isOnMain: base.isOnMain, timeline: base.timeline)
+    csched_serial_own(
+      serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
+      { Unmanaged<SerialCore>.fromOpaque($0!).release() },
+      Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  deinit { csched_serial_destroy(serial) }
+
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { SerialScheduler(core: self) }
+}

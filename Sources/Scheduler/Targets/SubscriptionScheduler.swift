@@ -1,0 +1,86 @@
+/// Runs an action at once when some scheduler is current, because then its caller chose where it runs; otherwise on a private serial
+/// queue in the background.
+///
+/// It is where subscriptions begin (ReactiveCocoa's subscription scheduler): values are sent on a known scheduler from the first.
+///
+/// 1. The main thread counts as the main scheduler: there an action runs at once too, with ``MainScheduler/instance`` as the current
+///    one.
+/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``; where there is none, to the private queue. So on the main thread
+///    they go to ``MainScheduler``, and never run in a program in which nobody runs that.
+public final class SubscriptionScheduler: SchedulerType {
+  /// The one that everybody shares.
+  public static let instance = SubscriptionScheduler()
+
+  private let queue = Protected<SerialScheduler?>(nil)
+
+  /// Makes one with a background queue of its own.
+  public init() {}
+
+  private var background: SerialScheduler {
+    queue.withLock { queue in
+      let found = queue ?? SerialScheduler(name: "subscription")
+      queue = found
+      return found
+    }
+  }
+
+  /// Takes another queue from now on; the present one stays as long as it has work.
+  func letGo() { queue.write(nil) }
+
+  /// Where delayed work goes.
+  private var timed: any SchedulerType {
+    if let enclosing = Schedulers.enclosing { return enclosing }
+    return background
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    if Schedulers.hasCurrent { return EndedAction.leading(to: action(state)) }
+    return MainCore.isHere
+      ? EndedAction.leading(to: MainCore.shared.run { action(state) }) : background.schedule(state, action: action)
+  }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    if Schedulers.hasCurrent {
+      action()
+    } else if MainCore.isHere {
+      MainCore.shared.run(action)
+    } else {
+      return background.schedule(action)
+    }
+    return Disposables.create()
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable { timed.schedule(state, after: delay, action: action) }
+
+  @discardableResult
+  public func schedule(
+    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { timed.schedule(after: delay, tolerance: tolerance, action) }
+
+  @discardableResult
+  public func schedule(
+    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
+
+  @discardableResult
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
+    timed.schedulePeriodic(timing, action: action)
+  }
+}

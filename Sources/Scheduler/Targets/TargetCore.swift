@@ -1,0 +1,166 @@
+internal import CScheduler
+
+/// A target of the C core that actions are submitted to, and from which their scheduler is found again.
+///
+/// It lives as long as the core's structure. The scheduler may be gone earlier, while outstanding work still runs; whoever asks for the
+/// current scheduler then gets a new one on the same core.
+class TargetCore: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. What changes is guarded by `lock`.
+  let target: UnsafeMutablePointer<csched_target>
+  /// Whether it is the main loop, whose host is told of submissions, or has it as its base.
+  final let isOnMain: Bool
+  /// The virtual time that delays here are counted in; `nil`: they are counted by the monotonic clock.
+  final let timeline: Timeline?
+  private let lock = InlineLock()
+  /// What the scheduler was called, for messages.
+  final let name: String
+  #if DEBUG
+    @exclusivity(unchecked) private final var hasRefused = false
+  #endif
+  @exclusivity(unchecked) private weak var publicScheduler: (any ImmediateSchedulerType & AnyObject)?
+
+  /// Makes the core of `target`, which holds it unretained.
+  init(
+    _ target: UnsafeMutablePointer<csched_target>, name: String = "", isOnMain: Bool = false, timeline: Timeline? = nil
+  ) {
+    self.target = target
+    self.name = name
+    self.isOnMain = isOnMain
+    self.timeline = timeline
+    target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
+  }
+
+  /// A new scheduler on this core; for each kind its own.
+  func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
+    misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
+  }
+
+  /// Keeps the core's thread, if it has one of its own, from stopping while a delayed action waits, until as many calls of ``letGo()``.
+  ///
+  /// A count of the core's, where there is anything to keep going. To retain the scheduler costs more: it is weakly referenced, and
+  /// that makes its count a slow one (60 of 280 ns for a timer and its cancellation).
+  func use() {}
+
+  /// Takes one ``use()`` back.
+  func letGo() {}
+
+  /// Whether what is delivered may be run before the delivery returns.
+  var mayRunInside: Bool { false }
+
+  /// Makes `scheduler` the one that ``Schedulers/current`` finds here, unless there is one. Returns the one that is.
+  @discardableResult
+  final func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
+    lock.withLock {
+      if let publicScheduler { return publicScheduler }
+      publicScheduler = scheduler
+      return scheduler
+    }
+  }
+
+  /// The public scheduler of this core, if it has not been let go.
+  final var livingScheduler: (any ImmediateSchedulerType & AnyObject)? { lock.withLock { publicScheduler } }
+
+  /// The public scheduler of this core.
+  final var scheduler: any ImmediateSchedulerType & AnyObject {
+    lock.withLock { publicScheduler } ?? publish(makeScheduler())
+  }
+
+  // MARK: submitting
+
+  /// Submits an action, inside of `tag` besides, if there is one. Whoever tells of a refusal by himself says so.
+  final func submit(
+    _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil, isTold: Bool = false
+  ) -> (action: PlainAction, isAccepted: Bool) {
+    let waiting = PlainAction(work, for: self, inside: tag), isAsked = isTold || DropReport.isAsked
+    if isAsked { waiting.beginReport() }
+    let isAccepted = waiting.submit { csched_target_submit(target, $0) } == 0
+    if isAsked { waiting.endReport(isTold: isTold && !isAccepted) }
+    if !isAccepted {
+      if !isTold { noteRefusal() }
+      waiting.dispose()
+    }
+    if isOnMain { MainCore.shared.submitted() }
+    return (waiting, isAccepted)
+  }
+
+  final func submit(_ body: consuming ScheduledAction.Body, inside tag: TargetCore? = nil) -> ScheduledAction {
+    let waiting = ScheduledAction(body, for: self, inside: tag)
+    submit(waiting) { waiting.submit { csched_target_submit(target, $0) } }
+    if isOnMain { MainCore.shared.submitted() }
+    return waiting
+  }
+
+  /// Submits an action for an instant of `clock`.
+  final func submit(
+    _ body: consuming ScheduledAction.Body, at deadline: csched_time, on clock: csched_clock, tolerance: Duration,
+    inside tag: TargetCore?
+  ) -> ScheduledAction {
+    let span = csched_time(max(0, tolerance.saturatedNanoseconds))
+    let action = ScheduledAction(body, for: self, inside: tag, isDelayed: true)
+    submit(action) { action.submitTimer { csched_target_submit_at_clock(target, clock, $0, deadline, span) } }
+    if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
+    return action
+  }
+
+  @inline(__always)
+  private final func submit(_ action: ScheduledAction, by submission: () -> Int32) {
+    let isAsked = DropReport.isAsked
+    if isAsked { action.beginReport() }
+    let isAccepted = submission() == 0
+    if isAsked { action.endReport() }
+    if !isAccepted {
+      noteRefusal()
+      action.dispose()
+    }
+  }
+
+  /// Submits an action for an instant of its virtual time.
+  final func submit(
+    _ body: consuming ScheduledAction.Body, at instant: Timeline.Instant, inside tag: TargetCore?
+  ) -> ScheduledAction {
+    submit(
+      body.preceded(by: instant.arrive), at: instant.tick, on: CSCHED_CLOCK_MONOTONIC, tolerance: .zero, inside: tag)
+  }
+
+  final func submit(
+    _ timing: PeriodicTiming, inside tag: TargetCore?, _ work: @escaping @Sendable () -> Void
+  ) -> PeriodicAction {
+    let action = PeriodicAction(timing, inside: tag, on: self, work)
+    action.start()
+    if isOnMain, timing.startAfter <= .zero { MainCore.shared.submitted() }
+    return action
+  }
+
+  /// Follows each refusal: in a debug build the first one of each core is printed.
+  final func noteRefusal() {
+    #if DEBUG
+      let isFirst = lock.withLock {
+        defer { hasRefused = true }
+        return !hasRefused
+      }
+      if isFirst { debugLine("\(livingScheduler.map { "\(type(of: $0))" } ?? "a scheduler")", of: name, refusal) }
+    #endif
+  }
+
+  // MARK: current
+
+  /// Calls `body` with this core's scheduler as the current one.
+  final func run<Result>(_ body: () -> Result) -> Result { Self.run(body, inside: target) }
+
+  /// The same by the target, which stays until then.
+  static func run<Result>(_ body: () -> Result, inside target: UnsafeMutablePointer<csched_target>) -> Result {
+    var inside = csched_target_inside()
+    return withUnsafeMutablePointer(to: &inside) { inside in
+      csched_target_enter(inside, target)
+      defer { csched_target_leave(inside) }
+      return body()
+    }
+  }
+}
+
+#if DEBUG
+  private let refusal = """
+    an action was refused, and dropped: it, or its target, has been stopped, or the system has no thread or descriptor for a clock. \
+    Schedulers.onDrop tells of each; this is printed once.
+    """
+#endif

@@ -1,0 +1,79 @@
+internal import CScheduler
+
+/// Runs all its actions on one thread of its own, which stays alive between them: the home for what is confined to one thread.
+///
+/// ```swift
+/// let database = try ThreadScheduler(name: "database")
+/// database.schedule { open("notes.db") }        // opened here …
+/// let query = database.schedule { search("a") }  // … used here: always the same thread
+/// query.dispose()                                // if it has not begun, it never will
+/// database.stop()
+/// database.join()
+/// ```
+///
+/// 1. Actions run one after the other, in the order of their submission; delayed ones in the order of their deadlines.
+/// 2. An idle thread sleeps, with no wakeups.
+/// 3. The thread ends by ``stop(_:)``, or when the last reference is gone and no delayed action is pending. What was submitted
+///    before runs first.
+/// 4. After ``stop(_:)`` an action is refused: it is released at once, and the disposable returned says that it is disposed.
+///    ``trySchedule(_:)`` throws instead.
+public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let thread: ThreadCore
+
+  /// Starts a thread, and returns when it is ready.
+  ///
+  /// - Parameters:
+  ///   - name: shown by the system's tools, cut at 15 bytes, never inside a character's UTF-8.
+  ///   - stackSize: in bytes; 0 is the system's default.
+  public convenience init(name: String = "", stackSize: Int = 0) throws(StartError) {
+    self.init(core: try ThreadCore(name: name, stackSize: max(0, stackSize)))
+  }
+
+  init(core: ThreadCore) {
+    thread = core
+    core.use()
+    super.init(core: core)
+  }
+
+  deinit { thread.letGo() }
+
+  // MARK: scheduling
+
+  /// Schedules `action`, or throws when the thread has been stopped.
+  @discardableResult
+  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(StoppedError) -> any Cancelable {
+    let (action, isAccepted) = core.submit(action, isTold: true)
+    guard isAccepted else { throw StoppedError() }
+    return action
+  }
+
+  // MARK: the thread
+
+  /// Ends the thread after the outstanding actions have got what `policy` says. Does not wait: see ``join()``.
+  ///
+  /// May be called on any thread, its own included, any number of times; `.dropOutstanding` after `.runOutstanding` drops what is left.
+  public func stop(_ policy: StopPolicy = .runOutstanding) { thread.stop(policy) }
+
+  /// Waits until the thread has ended. Without a stop before or meanwhile that is for ever. Several threads may wait. On the
+  /// thread itself the wait could never end: that stops the process with a message.
+  public func join() {
+    if csched_thread_join(thread.thread) != 0 {
+      misuse(
+        "ThreadScheduler.join", of: thread.name,
+        "called on the scheduler's own thread, which cannot wait for its own end. Join from another thread.")
+    }
+  }
+
+  /// Whether the caller runs on this scheduler's thread.
+  public var isOnThread: Bool { csched_thread_is_current(thread.thread) }
+
+  /// Stops the process with a message unless the caller runs on this scheduler's thread.
+  public func preconditionOnThread() {
+    if !isOnThread {
+      misuse(
+        "ThreadScheduler.preconditionOnThread", of: thread.name,
+        "called on another thread. Schedule the work on this scheduler.")
+    }
+  }
+}

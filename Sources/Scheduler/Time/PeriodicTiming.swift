@@ -1,0 +1,98 @@
+/// When a periodic action runs.
+///
+/// A period that is zero or negative has its next tick as soon as the last one has ended, until it is disposed: each tick waits for its turn
+/// behind the other work of the scheduler, which goes on. The pace makes no difference then. Virtual time, which such a tick does not move,
+/// has one tick only: there would be no end of them.
+public struct PeriodicTiming: Hashable, Sendable {
+  /// What becomes of ticks whose time has passed when the action comes to run.
+  ///
+  /// The first ticks of a period of 10 ms, where the one of 20 ms was delivered late, at 45 ms; and where it came in time, but took until
+  /// 45 ms:
+  ///
+  /// | | delivered at 45 | ended at 45 |
+  /// |---|---|---|
+  /// | `coalesce` | 10, **45**, 50, 60 | 10, 20, **45**, 50, 60 |
+  /// | `catchUp` | 10, **45, 45, 45**, 50, 60 | 10, 20, **45, 45**, 50, 60 |
+  /// | `skip` | 10, **45**, 50, 60 | 10, 20, 50, 60 |
+  public enum LateTicks: Hashable, Sendable {
+    /// One tick at once stands for all whose time has come before it begins; the next is the first on the grid that is yet to come then.
+    case coalesce
+    /// Each is made up for, one after the other, at once.
+    case catchUp
+    /// They are left out: after a tick, the next is the first on the grid that is yet to come when it ends.
+    case skip
+  }
+
+  /// From where the next tick is counted.
+  public enum Pace: Hashable, Sendable {
+    /// From when the last one was due. Ticks lie on a grid, and the grid does not drift.
+    case fixedRate(late: LateTicks)
+    /// From the end of the last one, however late that was.
+    case fixedDelay
+  }
+
+  /// The time until the first tick.
+  public var startAfter: Duration
+  /// The time from tick to tick.
+  public var period: Duration
+  /// How much later than it is due a tick may run, so that fewer wakeups serve more timers.
+  public var tolerance: Duration
+  /// From where the next tick is counted.
+  public var pace: Pace
+
+  /// Makes a timing; one period until the first tick, when `startAfter` is left out.
+  public init(
+    startAfter: Duration? = nil, every period: Duration, tolerance: Duration = .zero,
+    pace: Pace = .fixedRate(late: .coalesce)
+  ) {
+    self.startAfter = startAfter ?? period
+    self.period = period
+    self.tolerance = tolerance
+    self.pace = pace
+  }
+
+  /// The instant of the tick after one; it is to run at once where that has passed. `nil` when there is none: time has come to its end.
+  ///
+  /// - Parameters:
+  ///   - last: when that one was due.
+  ///   - begin: when it began; in time, if left out.
+  ///   - end: when it ended.
+  public func next(
+    after last: MonotonicTime, begunAt begin: MonotonicTime? = nil, endedAt end: MonotonicTime
+  ) -> MonotonicTime? {
+    next(
+      after: last.nanoseconds, begunAt: begin?.nanoseconds ?? last.nanoseconds, endedAt: end.nanoseconds,
+      step: UInt64(max(0, period.saturatedNanoseconds))
+    )
+    .map(MonotonicTime.init(nanoseconds:))
+  }
+
+  /// The same in units of any clock's, of which a period has `step`.
+  func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
+    if last == .max { return nil }
+    guard step > 0 else { return max(last, end) }
+    /// The instant so many steps after `last`.
+    func tick(_ number: UInt64) -> UInt64 {
+      let (distance, isBeyond) = number.multipliedReportingOverflow(by: step)
+      return isBeyond ? .max : last.nanoseconds(adding: distance)
+    }
+    /// How many steps after `last` the latest tick is whose time has come at `instant`.
+    func latest(at instant: UInt64) -> UInt64 { instant > last ? (instant - last) / step : 0 }
+    switch pace {
+    case .fixedDelay: return end.nanoseconds(adding: step)
+    case .fixedRate(.catchUp): return tick(1)
+    case .fixedRate(.skip): return tick(latest(at: end) + 1)
+    case .fixedRate(.coalesce):
+      // What has come before it began it stands for; of what has come since, one is left.
+      return tick(max(latest(at: begin) + 1, latest(at: end)))
+    }
+  }
+}
+
+extension UInt64 {
+  /// This many nanoseconds and `span` more, held at the end.
+  fileprivate func nanoseconds(adding span: UInt64) -> UInt64 {
+    let (sum, overflow) = addingReportingOverflow(span)
+    return overflow ? .max : sum
+  }
+}

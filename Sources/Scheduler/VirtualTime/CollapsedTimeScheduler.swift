@@ -1,0 +1,51 @@
+/// Runs every action at once, before `schedule` returns, whatever its time: for tests in which time makes no difference.
+///
+/// ```swift
+/// let model = Model(scheduler: CollapsedTimeScheduler())
+/// model.search("a")  // asks for a pause of 300 ms, and goes on at once
+/// ```
+///
+/// 1. Nobody waits, and ``now`` stays as it is. For order in time take a ``TestScheduler``.
+/// 2. A periodic action has one tick.
+/// 3. Recursive scheduling is flat: see ``ImmediateSchedulerType/scheduleRecursive(_:action:)``. One that never ends does not return.
+public final class CollapsedTimeScheduler: SchedulerType {
+  public let now: MonotonicTime
+  private let core = CurrentTag()
+
+  /// Creates one whose clock stands at `now` for ever.
+  public init(now: MonotonicTime = MonotonicTime(nanoseconds: 0)) {
+    self.now = now
+    core.publish(self)
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable { EndedAction.leading(to: core.run { action(state) }) }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    core.run(action)
+    return Disposables.create()
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable { schedule(state, action: action) }
+
+  @discardableResult
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { schedule(action) }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { schedule(action) }
+
+  @discardableResult
+  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
+    schedule(action)
+  }
+}

@@ -1,0 +1,127 @@
+/// Hands all work on to another scheduler, and keeps a history of what was scheduled, what ran and what was disposed.
+///
+/// 1. Each action has an ordinal: 1 for the first that was scheduled, and so on. Its events bear it.
+/// 2. `.scheduled` is written before the action is handed on, `.ran` as it begins, `.disposed` when a disposal that comes before
+///    has let go of it. So one action has one or two events, and never both `.ran` and `.disposed`: the recorder decides between them, and
+///    calls no action that it has found disposed.
+/// 3. The time of an event is the other scheduler's `now`; the monotonic clock's, if that scheduler has none.
+/// 4. The history is in the order in which it happened. Any thread may schedule, run and look.
+///
+/// ```swift
+/// let scheduler = TestScheduler()
+/// let recording = RecordingScheduler(scheduler)
+/// recording.schedule(after: .seconds(2)) {}
+/// scheduler.run()
+/// for event in recording.history { print(event) }  // #1 scheduled at 0 ns, #1 ran at 2000000000 ns
+/// ```
+public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSchedulerType {
+  /// The scheduler that does the work.
+  public let base: Base
+
+  private struct Record {
+    var events: [RecordedEvent] = []
+    var last = 0
+  }
+
+  private let record = Protected(Record())
+
+  /// Wraps `base`.
+  public init(_ base: Base) { self.base = base }
+
+  /// What has happened so far, in order.
+  public var history: [RecordedEvent] { record.read().events }
+
+  /// Forgets what has happened so far. The ordinals go on.
+  public func clearHistory() {
+    let old = record.withLock { record in
+      defer { record.events = [] }
+      return record.events
+    }
+    _ = consume old
+  }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    recorded(nil) { recorded in
+      base.schedule(state) { state in recorded.run { action(state) } ?? Disposables.create() }
+    }
+  }
+
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    recorded(nil) { recorded in base.schedule { recorded.run(action) } }
+  }
+
+  /// Writes down that something is scheduled, has `submit` do it, and returns what disposes it and writes that down.
+  private func recorded(
+    _ delay: Duration?, _ submit: (FatedAction) -> any Disposable
+  ) -> any Cancelable {
+    let time = present
+    let ordinal = record.withLock {
+      $0.last += 1
+      $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.last, delay: delay))
+      return $0.last
+    }
+    // Weak, or an action that waits would keep the scheduler that it waits in. Without a recorder nobody can see the history.
+    let fate = ActionFate(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
+    return FatedDisposable(submit(FatedAction(fate)), fate)
+  }
+
+  private func write(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {
+    let time = present
+    record.withLock { $0.events.append(RecordedEvent(kind: kind, time: time, ordinal: ordinal, delay: delay)) }
+  }
+
+  private var present: MonotonicTime { (base as? any SchedulerType)?.now ?? .now }
+}
+
+extension RecordingScheduler: SchedulerType where Base: SchedulerType {
+  public var now: MonotonicTime { base.now }
+
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    recorded(delay) { recorded in
+      base.schedule(state, after: delay) { state in recorded.run { action(state) } ?? Disposables.create() }
+    }
+  }
+
+  @discardableResult
+  public func schedule(
+    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    recorded(delay) { recorded in base.schedule(after: delay, tolerance: tolerance) { recorded.run(action) } }
+  }
+
+  /// Its events bear the delay until then, zero where that has passed; the action is handed on with the instant itself. So for the other
+  /// clocks.
+  @discardableResult
+  public func schedule(
+    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    recorded(max(.zero, now.duration(to: instant))) { recorded in
+      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
+    }
+  }
+
+  @discardableResult
+  public func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    recorded(max(.zero, WallTime.now.duration(to: instant))) { recorded in
+      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
+    }
+  }
+
+  @discardableResult
+  public func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    recorded(max(.zero, BootTime.now.duration(to: instant))) { recorded in
+      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/// Virtual time in nanoseconds: whatever takes a ``SchedulerType`` can be tested on it, in no time and without chance.
+///
+/// ```swift
+/// let scheduler = TestScheduler()
+/// let ticks = Protected(0)
+/// let ticking = scheduler.schedule(repeating: .seconds(1)) { ticks.wrappedValue += 1 }
+/// scheduler.advance(by: .seconds(60))
+/// ticking.dispose()
+/// print(ticks.read(), scheduler.now.nanoseconds)  // 60 60000000000
+/// ```
+public typealias TestScheduler = VirtualTimeScheduler<MonotonicTimeConverter>
+
+extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
+  /// Creates one.
+  ///
+  /// - Parameters:
+  ///   - initialClock: where its clock stands.
+  ///   - actionLimit: see ``VirtualTimeScheduler/actionLimit``.
+  public convenience init(
+    initialClock: MonotonicTime = MonotonicTime(nanoseconds: 0), actionLimit: Int = 1 << 21
+  ) {
+    self.init(initialClock: initialClock, converter: MonotonicTimeConverter(), actionLimit: actionLimit)
+  }
+}

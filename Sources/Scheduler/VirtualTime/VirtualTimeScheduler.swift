@@ -1,0 +1,162 @@
+internal import CScheduler
+
+/// Keeps a clock of its own, which moves only when it is told to, and runs what is due by then on the thread that tells it.
+///
+/// What takes hours runs in no time, and the same way each time. `Converter` says what virtual time is. See ``TestScheduler``, with
+/// time in nanoseconds, and ``HistoricalScheduler``, with dates.
+///
+/// 1. *Order.* Actions run in the order of their times; those for the same time in the order in which they were scheduled.
+/// 2. *Time never moves back.* What is scheduled for the past is scheduled for the present. What the clock was moved past by
+///    `sleep(to:)` runs at the present, in order.
+/// 3. *One drives at a time.* `advance`, `run` and `step`, called while one of them is under way, by an action or on another
+///    thread, do not nest and do not wait: they widen what is under way, and return. The one who drives does it all, after the
+///    running action has returned, and returns when it is done. So an advance inside of an action costs no stack, and cannot hang.
+/// 4. *All calls end.* ``run()`` goes on for the first tick of a periodic action, and for no other; a period that is not positive has one
+///    tick; no call runs more than `actionLimit` actions: more stops the process with a message.
+/// 5. *Cancellation.* After `dispose` has returned, what had not begun never begins, and its closure and captures are gone.
+/// 6. *Current.* In its actions, on whichever thread they run, ``Schedulers/current`` is this scheduler.
+/// 7. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
+/// 8. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
+///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
+/// 9. *Ticks.* The clock counts ticks, nanoseconds unless the converter says otherwise: what has one tick runs in the order of insertion.
+/// 10. It is a target for a ``SerialScheduler`` as any other, with delayed and periodic actions in virtual time. `sync` on one that has
+///     something to do waits, and until its end runs what is due as soon as it comes, unless somebody drives.
+///
+/// ```swift
+/// let scheduler = TestScheduler()
+/// scheduler.schedule(after: .seconds(3_600)) { print("an hour later") }
+/// scheduler.advance(by: .seconds(3_599))  // nothing yet
+/// scheduler.advance(by: .seconds(1))      // prints
+/// ```
+public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  /// An instant of virtual time.
+  public typealias VirtualTime = Converter.VirtualTimeUnit
+
+  /// A difference of two instants.
+  public typealias VirtualTimeInterval = Converter.VirtualTimeIntervalUnit
+
+  let timeline: ConvertedTimeline<Converter>
+  let sleepers = Sleepers()
+
+  /// What translates between virtual and real time.
+  public let converter: Converter
+
+  /// How many actions one call of `advance`, `run` or `step` may run before it is taken for one without an end.
+  public let actionLimit: Int
+
+  /// Creates one.
+  ///
+  /// - Parameters:
+  ///   - initialClock: where its clock stands.
+  ///   - converter: what translates between virtual and real time.
+  ///   - actionLimit: see ``actionLimit``; 1 at least.
+  public init(initialClock: VirtualTime, converter: Converter, actionLimit: Int = 1 << 21) {
+    self.converter = converter
+    self.actionLimit = max(1, actionLimit)
+    timeline = ConvertedTimeline(start: initialClock, converter: converter, actionLimit: self.actionLimit)
+    // Its core is outlived by it: actions run in calls on it.
+    super.init(core: TargetCore(csched_virtual_target(timeline.pointer), timeline: timeline))
+  }
+
+  deinit { csched_virtual_close(timeline.pointer) }
+
+  // MARK: what there is
+
+  /// The present, in virtual time: inside of an action, the action's time.
+  public var virtualTime: VirtualTime { timeline.time }
+
+  /// How many actions wait, those that were disposed not counted; a serial queue that has something to do is one. Constant time, unless such
+  /// queues wait.
+  public var pendingCount: Int { csched_virtual_pending(timeline.pointer) }
+
+  /// How many tasks are asleep on this scheduler. Constant time.
+  public var sleeperCount: Int { sleepers.count }
+
+  // MARK: at once
+
+  @discardableResult
+  public override func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    schedule(state, after: .zero, action: action)
+  }
+
+  @discardableResult
+  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    schedule(after: .zero, action)
+  }
+
+  // MARK: at a time, or after an interval of virtual time
+
+  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  @discardableResult
+  public func schedule(
+    afterVirtual delay: VirtualTimeInterval, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    schedule(at: converter.offsetVirtualTime(virtualTime, offset: delay), action)
+  }
+
+  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, afterVirtual delay: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    schedule(state, at: converter.offsetVirtualTime(virtualTime, offset: delay), action: action)
+  }
+
+  /// Schedules `action` for `time`, or for now where that is in the past; otherwise as ``schedule(_:action:)``.
+  @discardableResult
+  public func schedule<State: Sendable>(
+    _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    core.submit(.disposing { action(state) }, at: timeline.instant(of: time), inside: nil)
+  }
+
+  /// Schedules `action` for `time`, or for now where that is in the past.
+  @discardableResult
+  public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    core.submit(.plain(action), at: timeline.instant(of: time), inside: nil)
+  }
+
+  /// Schedules `action` for the virtual time of `instant`, as the converter says, or for now where that is in the past. Equal instants keep
+  /// the order of submission, whoever moves the clock meanwhile.
+  // Disfavoured, so that an instant is virtual time where that is monotonic time, too.
+  @_disfavoredOverload
+  @discardableResult
+  public override func schedule(
+    at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { super.schedule(at: instant, action) }
+
+  // MARK: again and again
+
+  /// Schedules `action` for `startAfter` from now and then once a `period`, until it is disposed. It is given `state` at first and
+  /// then what it has returned.
+  ///
+  /// The ticks do not drift. Where the clock was moved past several ticks, there is one, late, and the next a period after it: for the
+  /// other policies see ``PeriodicTiming``. A period that moves time on by nothing (zero, negative, or at the end of time) ends after one
+  /// tick, as that would have no end.
+  @discardableResult
+  public func schedulePeriodic<State: Sendable>(
+    _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
+  ) -> any Cancelable {
+    let held = Protected(state)
+    return schedule(after: startAfter, repeating: period) { held.write(action(held.read())) }
+  }
+
+  /// Schedules `action` for `delay` from now and then once a `period`: see ``schedulePeriodic(_:startAfter:period:action:)``.
+  @discardableResult
+  public func schedule(
+    after delay: Duration, repeating period: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, pace: .fixedDelay), action: action)
+  }
+
+  /// Schedules `action` for once a `period`, at first a period from now.
+  @discardableResult
+  public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    schedule(after: period, repeating: period, action)
+  }
+}
+
+extension VirtualTimeScheduler: EndsByItself {}

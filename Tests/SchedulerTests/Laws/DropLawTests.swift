@@ -1,0 +1,339 @@
+import CTestSupport
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+/// Law 13: what is dropped is told, exactly once; what runs or is disposed is not.
+@Suite(.serialized, .nothingIsLeft) struct DropLawTests {
+  /// What was told of the drops on one scheduler.
+  private final class Reports: Sendable {
+    private let log: Log<DropReason>
+    let token: any Cancelable
+
+    init(of scheduler: any AnyObject & Sendable) {
+      let log = Log<DropReason>()
+      self.log = log
+      token = Schedulers.onDrop { found, reason in if found === scheduler { log.add(reason) } }
+    }
+
+    deinit { token.dispose() }
+
+    var reasons: [DropReason] { log.entries }
+  }
+
+  /// Keeps a scheduler's thread busy until the gate opens.
+  private func hold(_ scheduler: any SchedulerType) -> Gate {
+    let entered = Gate(), leave = Gate()
+    scheduler.schedule {
+      entered.open()
+      leave.wait()
+    }
+    entered.wait()
+    return leave
+  }
+
+  /// Schedules one action of each kind, none of which ever runs.
+  private func scheduleAll(_ scheduler: any SchedulerType, _ ran: Counter) -> Int {
+    scheduler.schedule { ran.increment() }
+    scheduler.schedule(0) { _ in
+      ran.increment()
+      return Disposables.create()
+    }
+    scheduler.schedule(after: .seconds(3_600)) { ran.increment() }
+    scheduler.schedule(0, after: .seconds(3_600)) { _ in
+      ran.increment()
+      return Disposables.create()
+    }
+    scheduler.schedulePeriodic(PeriodicTiming(every: .seconds(3_600))) { ran.increment() }
+    scheduler.scheduleRecursive { _ in ran.increment() }
+    return 6
+  }
+
+  @Test("each drop is told once, with its scheduler and the reason", arguments: [false, true])
+  func each(isQueue: Bool) throws {
+    let thread = try ThreadScheduler(name: "drops"), ran = Counter()
+    let scheduler: any SchedulerType & AnyObject = isQueue ? SerialScheduler(target: thread) : thread
+    let reports = Reports(of: scheduler), leave = hold(thread)
+    let count = scheduleAll(scheduler, ran)
+    #expect(reports.reasons.isEmpty)
+    thread.stop(.dropOutstanding)
+    leave.open()
+    thread.join()
+    #expect(eventually { reports.reasons.count == count })
+    #expect(reports.reasons.allSatisfy { $0 == .stopped })
+    let refused = scheduleAll(scheduler, ran)
+    #expect(reports.reasons.count == count + refused)
+    #expect(reports.reasons.dropFirst(count).allSatisfy { $0 == .refused })
+    #expect(ran.value == 0)
+  }
+
+  @Test("what runs or is disposed is no drop", arguments: SchedulerUnderTest.all) func neither(
+    _ test: SchedulerUnderTest
+  ) throws {
+    let (scheduler, current) = try test.makeBoth(), reports = Reports(of: current), ran = Counter()
+    let told = Counter(), alone = Counter()
+    scheduler.schedule {
+      ran.increment()
+    } onDrop: { _ in
+      told.increment()
+    }
+    scheduler.schedule(after: .milliseconds(1), { ran.increment() }, onDrop: { _ in told.increment() })
+    #expect(eventually { ran.value == 2 })
+    if !test.delaysItsCaller {
+      let waiting = [
+        scheduler.schedule(after: .seconds(3_600)) {},
+        scheduler.schedule(after: .seconds(3_600), { alone.increment() }, onDrop: { _ in told.increment() }),
+        scheduler.schedule(after: .seconds(3_600), repeating: .seconds(1)) {},
+      ]
+      for token in waiting {
+        token.dispose()
+        #expect(token.isDisposed)
+      }
+    }
+    #expect(told.value == 0 && alone.value == 0 && reports.reasons.isEmpty)
+  }
+
+  /// Each way in which a scheduler of a kind comes to drop what waits in it.
+  private static let drops: [(name: String, drop: @Sendable (_ schedule: (any SchedulerType) -> Void) throws -> Void)] =
+    [
+      (
+        "ThreadScheduler",
+        { schedule in
+          let thread = try ThreadScheduler(), leave = Gate()
+          thread.schedule { leave.wait() }
+          schedule(thread)
+          thread.stop(.dropOutstanding)
+          leave.open()
+          thread.join()
+        }
+      ),
+      (
+        "SerialScheduler, and what wraps it",
+        { schedule in
+          let thread = try ThreadScheduler(), leave = Gate(), queue = SerialScheduler(target: thread)
+          thread.schedule { leave.wait() }
+          schedule(AnyScheduler(RecordingScheduler(queue.wrapping { $0() })))
+          thread.stop(.dropOutstanding)
+          leave.open()
+          thread.join()
+        }
+      ),
+      (
+        "somebody else's",
+        { schedule in
+          let thread = try ThreadScheduler(), leave = Gate()
+          thread.schedule { leave.wait() }
+          schedule(Foreign(base: thread))
+          thread.stop(.dropOutstanding)
+          leave.open()
+          thread.join()
+        }
+      ),
+      ("VirtualTimeScheduler", { schedule in schedule(TestScheduler()) }),
+      ("a queue in virtual time", { schedule in schedule(SerialScheduler(target: TestScheduler())) }),
+      (
+        "CustomScheduler",
+        { schedule in
+          let held = Protected<[@Sendable () -> Void]>([])
+          schedule(CustomScheduler { work in held.append(work) })
+          held.write([])
+        }
+      ),
+    ]
+
+  @Test("dropped is told exactly once by the action's own handler, which finds it disposed", arguments: drops.indices)
+  func once(index: Int) throws {
+    let told = Log<DropReason>(), ran = Counter(), ends = Counter(), token = Protected<(any Cancelable)?>(nil)
+    do {
+      let witness = Protected<Witness?>(Witness(ends))
+      try Self.drops[index].drop { scheduler in
+        token.write(
+          scheduler.schedule { [witness = witness.exchange(nil)] in
+            witness?.touch()
+            ran.increment()
+          } onDrop: { reason in
+            told.add(reason)
+            #expect(token.read()?.isDisposed == true)
+          })
+      }
+    }
+    #expect(eventually { !told.entries.isEmpty })
+    #expect(told.entries == [.stopped] && ran.value == 0 && ends.value == 1)
+  }
+
+  @Test("a refused action is told to its handler before schedule returns; trySchedule's to nobody else") func refused()
+    throws
+  {
+    let thread = try ThreadScheduler(), reports = Reports(of: thread), told = Log<DropReason>()
+    thread.stop()
+    thread.join()
+    #expect(throws: StoppedError()) { try thread.trySchedule {} }
+    #expect(reports.reasons.isEmpty)
+    let token = thread.schedule {
+    } onDrop: {
+      told.add($0)
+    }
+    #expect(told.entries == [.refused] && token.isDisposed)
+    #expect(reports.reasons == [.refused])
+  }
+
+  // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it ends inside them.
+  @Test("a thread that ends inside of a trampolined action drops what waits there, and tells") func trampoline() async {
+    await #expect(processExitsWith: .success) {
+      let told = Log<DropReason>(), seen = Log<Bool>(), done = Gate()
+      let reports = Schedulers.onDrop { scheduler, _ in seen.add(scheduler === CurrentThreadScheduler.instance) }
+      Thread.detachNewThread {
+        CurrentThreadScheduler.instance.schedule {
+          CurrentThreadScheduler.instance.schedule {
+          } onDrop: { reason in
+            told.add(reason)
+            done.open()
+          }
+          ctest_end_thread()
+        }
+      }
+      #expect(done.wait())
+      #expect(eventually { seen.entries == [true] })
+      #expect(told.entries == [.stopped] && !reports.isDisposed)
+    }
+  }
+
+  @Test("a shutdown tells of all that it drops, and of what is refused afterwards, once each") func shutdown() async {
+    await #expect(processExitsWith: .success) {
+      onMainThread {
+        let told = Log<DropReason>(), reports = Log<DropReason>(), ran = Counter(), entered = Gate(), leave = Gate()
+        let token = Schedulers.onDrop { _, reason in reports.add(reason) }
+        let queue = SerialScheduler(), main = MainScheduler.asyncInstance
+        let all: [any SchedulerType] = [
+          queue, ConcurrentScheduler(), main, AnyScheduler(main), CustomScheduler { $0() },
+        ]
+        queue.schedule {
+          entered.open()
+          leave.wait()
+        }
+        entered.wait()
+        for each in all { each.schedule(after: .seconds(60), {}, onDrop: { told.add($0) }) }
+        for each in [queue, main] { each.schedule({ ran.increment() }, onDrop: { told.add($0) }) }
+        Thread.detachNewThread {
+          usleep(20_000)
+          leave.open()
+        }
+        Schedulers.shutdown(.dropOutstanding)
+        // The queue may run what it has in its batch.
+        let count = told.entries.count
+        #expect(count + ran.value == 7 && ran.value <= 1)
+        #expect(reports.entries.count == count && (told.entries + reports.entries).allSatisfy { $0 == .stopped })
+        for each in all.dropLast() { each.schedule({}, onDrop: { told.add($0) }) }
+        let refused = told.entries.dropFirst(count) + reports.entries.dropFirst(count)
+        #expect(refused.count == 8 && refused.allSatisfy { $0 == .refused })
+        token.dispose()
+      }
+    }
+  }
+
+  @Test("a handler that schedules does not recur, and the others are told of what that drops") func recursion() throws {
+    let thread = try ThreadScheduler(), calls = Counter()
+    thread.stop()
+    thread.join()
+    let first = Schedulers.onDrop { scheduler, _ in
+      guard scheduler === thread else { return }
+      calls.increment()
+      thread.schedule {}
+    }
+    thread.schedule {}
+    #expect(calls.value == 1)
+    let reports = Reports(of: thread)
+    thread.schedule {}
+    #expect(calls.value == 2 && reports.reasons.count == 2)
+    first.dispose()
+    thread.schedule {}
+    #expect(calls.value == 2 && reports.reasons.count == 3 && first.isDisposed)
+  }
+
+  @Test("a handler is called outside of locks, may dispose itself and add others, and its captures go with it")
+  func outside()
+    throws
+  {
+    let thread = try ThreadScheduler(), ends = Counter(), calls = Counter(), own = SingleAssignmentDisposable()
+    thread.stop()
+    thread.join()
+    let witness = Protected<Witness?>(Witness(ends))
+    own.setDisposable(
+      Schedulers.onDrop { [witness = witness.exchange(nil)] scheduler, _ in
+        guard scheduler === thread else { return }
+        witness?.touch()
+        calls.increment()
+        own.dispose()
+        Schedulers.onDrop { _, _ in }.dispose()
+      })
+    onThreads(2) { _ in for _ in 0..<50 { thread.schedule {} } }
+    // A thread that disposes second may go on before the first one's disposal has come to the handler.
+    let count = calls.value
+    thread.schedule {}
+    #expect(count >= 1 && calls.value == count)
+    #expect(eventually { ends.value == 1 })
+  }
+
+  @Test("a stop that races submissions tells of each that does not run, once") func race() throws {
+    for _ in 0..<Scale.count(30) {
+      let thread = try ThreadScheduler(), reports = Reports(of: thread), ran = Counter(), own = Counter()
+      let count = 100
+      onThreads(3) { n in
+        if n == 2 { return thread.stop(.dropOutstanding) }
+        for _ in 0..<count {
+          thread.schedule {
+            ran.increment()
+          } onDrop: { _ in
+            own.increment()
+          }
+        }
+      }
+      thread.join()
+      #expect(eventually { ran.value + own.value == 2 * count })
+      #expect(eventually { reports.reasons.count == own.value })
+    }
+  }
+
+  // In release builds nothing is printed.
+  #if DEBUG
+    private static let isDebug = true
+  #else
+    private static let isDebug = false
+  #endif
+
+  @Test("the first refusal of each scheduler is printed, once, in a debug build") func printed() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let thread = try ThreadScheduler(name: "printed"), queue = SerialScheduler(name: "above", target: thread)
+      thread.stop()
+      thread.join()
+      for _ in 0..<3 {
+        thread.schedule {}
+        queue.schedule(after: .seconds(1)) {}
+      }
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    let lines = text.split(separator: "\n").filter { $0.hasPrefix("Scheduler: ") }
+    guard Self.isDebug else { return #expect(lines.isEmpty) }
+    #expect(lines.count == 2, "\(text)")
+    #expect(lines.first?.hasPrefix("Scheduler: ThreadScheduler: \"printed\": an action was refused") == true)
+    #expect(lines.last?.hasPrefix("Scheduler: SerialScheduler: \"above\": an action was refused") == true)
+  }
+
+  @Test(
+    "a process that ends with actions on the main scheduler that never ran says so, in a debug build",
+    arguments: [true, false])
+  func mainEnds(isRun: Bool) async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [isRun] in
+      onMainThread {
+        MainScheduler.asyncInstance.schedule {}
+        MainScheduler.asyncInstance.schedule(after: .seconds(60)) {}
+        if isRun { MainScheduler.runUntilIdle() }
+        exit(0)
+      }
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    let isSaid = text.contains("Scheduler: MainScheduler: the process ends, and actions wait")
+    #expect(isSaid == (Self.isDebug && !isRun), "\(text)")
+  }
+}

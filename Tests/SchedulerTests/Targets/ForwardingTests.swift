@@ -1,0 +1,98 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+/// What hands work on to another scheduler hands on the tolerance and the clock, too.
+@Suite(.nothingIsLeft) struct ForwardingTests {
+  /// Notes how it was called, and runs nothing.
+  private final class Spy: SchedulerType {
+    let calls = Log<String>()
+
+    private func note(_ call: String) -> any Cancelable {
+      calls.add(call)
+      return Disposables.create()
+    }
+
+    func schedule<State: Sendable>(
+      _ state: State, action: @escaping @Sendable (State) -> any Disposable
+    ) -> any Cancelable { note("at once") }
+
+    func schedule<State: Sendable>(
+      _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+    ) -> any Cancelable { note("a delay without a tolerance") }
+
+    func schedule(
+      after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+    ) -> any Cancelable { note("after \(delay) tolerance \(tolerance)") }
+
+    func schedule(
+      at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+    ) -> any Cancelable { note("at \(instant) tolerance \(tolerance)") }
+
+    func schedule(
+      at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+    ) -> any Cancelable { note("at \(instant) tolerance \(tolerance)") }
+
+    func schedule(
+      at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+    ) -> any Cancelable { note("at \(instant) tolerance \(tolerance)") }
+  }
+
+  private static let wrappers: [(name: String, wrap: @Sendable (any SchedulerType) -> any SchedulerType)] = [
+    ("nothing", { $0 }), ("AnyScheduler", { AnyScheduler($0) }), ("WrappingScheduler", { $0.wrapping { $0() } }),
+    ("RecordingScheduler", { record($0) }), ("all of them", { AnyScheduler(record($0.wrapping { $0() })) }),
+  ]
+
+  @Sendable private static func record(_ base: any SchedulerType) -> any SchedulerType {
+    func open(_ base: some SchedulerType) -> any SchedulerType { RecordingScheduler(base) }
+    return open(base)
+  }
+
+  @Test("every wrapper hands on each clock's instants, and the tolerance", arguments: wrappers.indices)
+  func forwards(index: Int) {
+    let spy = Spy(), scheduler = Self.wrappers[index].wrap(spy), tolerance = Duration.milliseconds(7)
+    let instant = MonotonicTime.now.advanced(by: .seconds(1)), wall = WallTime.now, boot = BootTime.now
+    scheduler.schedule(after: .seconds(1), tolerance: tolerance) {}
+    scheduler.schedule(after: .seconds(2)) {}
+    scheduler.schedule(at: instant, tolerance: tolerance) {}
+    scheduler.schedule(at: instant) {}
+    scheduler.schedule(at: wall, tolerance: tolerance) {}
+    scheduler.schedule(at: wall) {}
+    scheduler.schedule(at: boot, tolerance: tolerance) {}
+    scheduler.schedule(at: boot) {}
+    scheduler.schedule(after: .seconds(3), repeating: .seconds(4), tolerance: tolerance) {}
+    scheduler.schedule(after: .seconds(5), interval: .seconds(4), leeway: tolerance) {}
+    let zero = Duration.zero
+    #expect(
+      spy.calls.entries == [
+        "after \(Duration.seconds(1)) tolerance \(tolerance)", "after \(Duration.seconds(2)) tolerance \(zero)",
+        "at \(instant) tolerance \(tolerance)", "at \(instant) tolerance \(zero)", "at \(wall) tolerance \(tolerance)",
+        "at \(wall) tolerance \(zero)", "at \(boot) tolerance \(tolerance)", "at \(boot) tolerance \(zero)",
+        "after \(Duration.seconds(3)) tolerance \(tolerance)", "after \(Duration.seconds(5)) tolerance \(tolerance)",
+      ])
+  }
+
+  @Test("an action with a tolerance waits for the wake of another, through every wrapper", arguments: wrappers.indices)
+  func waits(index: Int) throws {
+    let thread = try ThreadScheduler(name: "tolerant"), times = Log<MonotonicTime>(), done = Gate()
+    let scheduler = Self.wrappers[index].wrap(thread), subscribing = Self.wrappers[index].wrap(SubscriptionScheduler())
+    let start = Protected(MonotonicTime.now)
+    thread.schedule {
+      start.write(.now)
+      for each in [scheduler, subscribing] {
+        each.schedule(after: .milliseconds(5), tolerance: .seconds(60)) { times.add(.now) }
+        each.schedule(at: start.read().advanced(by: .milliseconds(5)), tolerance: .seconds(60)) { times.add(.now) }
+        each.schedulePeriodic(
+          PeriodicTiming(startAfter: .milliseconds(5), every: .seconds(90), tolerance: .seconds(60))
+        ) { times.add(.now) }
+      }
+      thread.schedule(after: .milliseconds(50)) { done.open() }
+    }
+    #expect(done.wait())
+    #expect(eventually { times.entries.count == 6 })
+    #expect(times.entries.allSatisfy { $0 >= start.read().advanced(by: .milliseconds(50)) })
+    thread.stop(.dropOutstanding)
+    thread.join()
+  }
+}
