@@ -303,6 +303,14 @@ private struct Foreign: SchedulerType {
   func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable { base.schedule(state, after: delay, action: action) }
+
+  func schedule(
+    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, action) }
+
+  func schedule(
+    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, action) }
 }
 
 private func foreignAgainstWait() {
