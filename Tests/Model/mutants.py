@@ -32,6 +32,7 @@ CHECKS = {
     "planted: a close to drop in a close to run is not heard": "mixed loop: closed", "planted: a sync enters a suspended queue": "mixed serial",
     "planted: a resume forgets the mark of those left": "mixed serial", "planted: a wait that is over is still one": "mixed serial",
     "planted: an inner run takes the outer one's stop": "mixed loop", "planted: run_once leaves a stop pending": "mixed loop",
+    "loop: a timer passes by one on its way": "loop: equal deadlines of a queue, one",
     "virtual: a sync that was lent ends the drive": "virtual: a timer of a queue",
     # These take one departure at one certain step: all of the time for the one check.
     "a timer that comes in cancelled hides its wake": "timer: beside a cancelled entry",

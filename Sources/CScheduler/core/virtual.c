@@ -468,7 +468,7 @@ static void await(csched_target *target, csched_target *waited, uint32_t *ended)
     csched_lock_lock(&timeline->lock);
     take_out(timeline, &own);
     csched_lock_unlock(&timeline->lock);
-  } while (csched_load_acquire(ended) != CSCHED_ENDED); // VT9: pairs with the release of serial.c, S1
+  } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the sync itself looks with acquire
 }
 
 static bool is_closed(const csched_target *target) { // VT5
