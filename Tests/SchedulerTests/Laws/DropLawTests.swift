@@ -193,9 +193,10 @@ import Testing
           ctest_end_thread()
         }
       }
-      #expect(done.wait())
-      #expect(eventually { seen.entries == [true] })
-      #expect(told.entries == [.stopped] && !reports.isDisposed)
+      precondition(done.wait(), "the drop is not told")
+      precondition(eventually { seen.entries == [true] }, "the drop is not told of this scheduler, once")
+      precondition(told.entries == [.stopped] && !reports.isDisposed, "the drop is told otherwise, or more than once")
+      _exit(0)
     }
   }
 
