@@ -24,7 +24,7 @@ import Testing
       #expect(old.uses == 4_000 && guarded.withLock { $0.uses } == 7)
       #expect(closed.value == 0)
     }
-    #expect(closed.value == 2)
+    #expect(eventually { closed.value == 2 })  // a thread may hold it for a moment longer
   }
 
   @Test("a value that is not Sendable is used by many threads, one at a time") func unshared() {
