@@ -156,9 +156,9 @@ ctest_failure ctest_timer_leeway_rides_along(void) {
   probe patient, exact;
   probe_init(&patient, NULL, NULL);
   probe_init(&exact, NULL, NULL);
-  csched_time now = csched_now();
-  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &patient.timer, now + 2 * MS, CSCHED_FOREVER), 0);
-  nap(10 * MS);
+  csched_time now = csched_now(); // far enough for the thread to be asleep by then, on a slow machine, too
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &patient.timer, now + 200 * MS, CSCHED_FOREVER), 0);
+  nap(220 * MS);
   CHECK_EQUAL(atomic_load(&patient.runs), 0); // it wakes nobody
   CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &exact.timer, csched_now() + MS, 0), 0);
   CHECK_SOON(atomic_load(&exact.releases) == 1);
