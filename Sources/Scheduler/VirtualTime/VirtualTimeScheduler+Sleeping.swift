@@ -12,7 +12,8 @@ extension VirtualTimeScheduler {
     guard converter.isEarlier(virtualTime, than: deadline) else { return }
     let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable(), asleep = Sleeper(in: sleepers)
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
+      // Names the actor, because a closure that does not is called outside of it: there, tasks fall asleep in any order.
+      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
         guard resumption.attach(continuation) else { return }
         waking.setDisposable(
           schedule(at: deadline) {
@@ -55,7 +56,7 @@ extension VirtualTimeScheduler {
   public func awaitSleepers(count: Int = 1, isolation: isolated (any Actor)? = #isolation) async -> Bool {
     let resumption = Resumption<Bool>()
     let outcome = try? await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
+      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
         if resumption.attach(continuation) { sleepers.watch(resumption, until: count) }
       }
     } onCancel: {

@@ -3,25 +3,31 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// An actor whose tasks go on in the order in which they are resumed. Swift promises that of none: what is waited for may go first.
-private actor InLine {
-  private final class Line: SerialExecutor {
-    private let queue = DispatchQueue(label: "in line")
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
-    func enqueue(_ job: UnownedJob) { queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) } }
+/// Runs what tasks do outside of actors one at a time, in the order in which it comes. Swift's own threads take it in any.
+private final class Line: TaskExecutor {
+  private let queue = DispatchQueue(label: "line")
 
-    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-  }
+  func enqueue(_ job: UnownedJob) { queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
+}
 
-  private let line = Line()
+private actor Sleepers {
+  private var begun = 0
 
-  func comeBy() {}
+  /// Keeps the actor until more tasks wait for it than can go on at once.
+  func queueUp() { usleep(20_000) }
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { line.asUnownedSerialExecutor() }
-
-  func sleep(for seconds: Int, on scheduler: TestScheduler, writingTo log: Log<Int>) async throws {
-    try await scheduler.sleep(for: .seconds(seconds))
-    log.add(seconds)
+  /// Returns how many tasks were between here and their sleep when this one came.
+  func sleep(on scheduler: TestScheduler) async throws -> Int {
+    let onTheWay = begun - scheduler.sleeperCount
+    begun += 1
+    try await scheduler.sleep(for: .seconds(1))
+    return onTheWay
   }
 }
 
@@ -50,17 +56,30 @@ private actor InLine {
     try await task.value
   }
 
-  @Test("an advance wakes sleepers in the order of their times, which one actor's tasks keep")
+  @Test("an advance wakes sleepers in the order of their times, which tasks keep whose executor does")
   func order() async throws {
-    let log = Log<Int>(), sleepers = InLine(), seconds = [5, 1, 4, 2, 3]
+    let log = Log<Int>(), line = Line(), seconds = [5, 1, 4, 2, 3]
     let tasks = seconds.map { second in
-      Task { [scheduler] in try await sleepers.sleep(for: second, on: scheduler, writingTo: log) }
+      Task(executorPreference: line) { [scheduler] in
+        try await scheduler.sleep(for: .seconds(second))
+        log.add(second)
+      }
     }
     await scheduler.awaitSleepers(count: 5)
-    await sleepers.comeBy()  // the last one, too, has left the actor
     scheduler.advance(by: .seconds(5))
     for task in tasks { try await task.value }
     #expect(log.entries == [1, 2, 3, 4, 5])
+  }
+
+  @Test("a task of an actor falls asleep before the actor does anything else")
+  func onTheActor() async throws {
+    let sleepers = Sleepers()
+    async let busy: Void = sleepers.queueUp()
+    let tasks = (0..<100).map { _ in Task { try await sleepers.sleep(on: scheduler) } }
+    await scheduler.awaitSleepers(count: 100)
+    scheduler.advance(by: .seconds(1))
+    for task in tasks { #expect(try await task.value == 0) }
+    await busy
   }
 
   @Test("a task that sleeps in a loop is followed step by step, without a poll")
