@@ -28,14 +28,28 @@ struct DropReport: ~Copyable {
 
   private let phase = Atomic<UInt8>(0)
 
-  /// Precedes a submission whose drops are to be told.
-  func begin() { phase.store(Self.submitted, ordering: .relaxed) }  // DR1: the submission orders it
+  /// Calls `submission`, and `tell` if the action has been dropped when that returns; not if it was refused and `isTold` otherwise.
+  /// Returns whether it was accepted.
+  @inline(__always)
+  func during(_ submission: () -> Int32, isTold: Bool = false, tell: () -> Void) -> Bool {
+    let isAsked = isTold || Self.isAsked
+    if isAsked { phase.store(Self.submitted, ordering: .relaxed) }  // DR1: the submission orders it
+    let isAccepted = submission() == 0
+    if isAsked, end(), isAccepted || !isTold { tell() }
+    return isAccepted
+  }
 
-  /// Follows the submission. Returns whether the action was dropped meanwhile.
-  func end() -> Bool { phase.exchange(0, ordering: .relaxed) == Self.dropped }  // DR1
+  private func end() -> Bool { phase.exchange(0, ordering: .relaxed) == Self.dropped }  // DR1
 
-  /// Notes a drop. Returns whether it is to be told now.
-  func drop() -> Bool {
+  /// Notes the drop of an action that is or is not `disposed`, and calls `tell` if it is to be told now.
+  @inline(__always)
+  func drop(disposed: borrowing Atomic<Bool>, tell: () -> Void) {
+    // racy read: who disposes at the same time may find it told
+    if Self.isAsked, !disposed.load(ordering: .relaxed), markDropped() { tell() }
+  }
+
+  /// Returns whether the submission is not under way.
+  private func markDropped() -> Bool {
     let (isLeft, _) = phase.compareExchange(expected: Self.submitted, desired: Self.dropped, ordering: .relaxed)  // DR1
     return !isLeft
   }

@@ -57,11 +57,12 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
   }
 
   private func submit() -> Bool {
-    let isAsked = DropReport.isAsked
-    if isAsked { report.begin() }
-    let isAccepted = csched_target_submit_at(core.target, storage.timer, due, tolerance) == 0
+    let isAccepted = report.during {
+      csched_target_submit_at(core.target, storage.timer, due, tolerance)
+    } tell: {
+      DropObservers.tell(tag ?? core, .refused)
+    }
     if !isAccepted { core.noteRefusal() }
-    if isAsked, report.end() { DropObservers.tell(tag ?? core, .refused) }
     return isAccepted
   }
 
@@ -101,10 +102,7 @@ final class PeriodicAction: Cancelable, JobOwner, @unchecked Sendable {
 
   func drop() {
     finish()
-    // racy read: who disposes at the same time may find it told
-    if DropReport.isAsked, !disposed.load(ordering: .relaxed), report.drop() {
-      DropObservers.tell(tag ?? core, .stopped)
-    }
+    report.drop(disposed: disposed) { DropObservers.tell(tag ?? core, .stopped) }
   }
 
   /// Becomes over.

@@ -40,6 +40,11 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
     return queue(storage.job)
   }
 
+  /// The same for `core`'s target. Returns whether it was accepted; if not, and `isTold` of otherwise, no observer of drops is told.
+  func submit(to core: TargetCore, isTold: Bool) -> Bool {
+    report.during({ submit { csched_target_submit(core.target, $0) } }, isTold: isTold) { origin.tell(.refused) }
+  }
+
   /// Calls `body` with the job, to look at.
   func lookAt(_ body: (UnsafePointer<csched_job>) -> Void) { body(storage.job) }
 
@@ -53,15 +58,8 @@ final class PlainAction: Cancelable, JobOwner, @unchecked Sendable {
   func drop() {
     ending.within { work = nil }
     ending.end()
-    // racy read: who disposes at the same time may find it told
-    if DropReport.isAsked, !disposed.load(ordering: .relaxed), report.drop() { origin.tell(.stopped) }
+    report.drop(disposed: disposed) { origin.tell(.stopped) }
   }
-
-  /// Precedes a submission whose drops are to be told.
-  func beginReport() { report.begin() }
-
-  /// Follows that; `isTold` in another way, if it was not accepted.
-  func endReport(isTold: Bool) { if report.end(), !isTold { origin.tell(.refused) } }
 
   func letGo() { ending.endIfForgotten() }
 

@@ -102,12 +102,11 @@ final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
     return queue(storage.job)
   }
 
-  /// The same for a delayed one.
-  func submitTimer<Result>(to queue: (UnsafeMutablePointer<csched_timer>) -> Result) -> Result {
-    Counted.jobs(1)
-    _ = Unmanaged.passRetained(self)
+  /// The same for a target's submission of it, or of its timer. Returns whether it was accepted.
+  @inline(__always)
+  func submit(by submission: (borrowing TimerStorage) -> Int32) -> Bool {
     core?.use()
-    return queue(storage.timer)
+    return report.during({ submit { _ in submission(storage) } }) { origin.tell(.refused) }
   }
 
   // MARK: the core's side
@@ -137,15 +136,8 @@ final class ScheduledAction: AwaitedNode, JobOwner, @unchecked Sendable {
       _ = consume holder
     }
     ending.end()
-    // racy read: who disposes at the same time may find it told
-    if DropReport.isAsked, !disposed.load(ordering: .relaxed), report.drop() { origin.tell(.stopped) }
+    report.drop(disposed: disposed) { origin.tell(.stopped) }
   }
-
-  /// Precedes a submission whose drops are to be told.
-  func beginReport() { report.begin() }
-
-  /// Follows that.
-  func endReport() { if report.end() { origin.tell(.refused) } }
 
   @inline(__always)
   func withLinks<Result>(_ body: (inout ActionLinks, Bool) -> Result) -> Result {

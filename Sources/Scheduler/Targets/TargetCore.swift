@@ -71,10 +71,7 @@ class TargetCore: @unchecked Sendable {
   final func submit(
     _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil, isTold: Bool = false
   ) -> (action: PlainAction, isAccepted: Bool) {
-    let waiting = PlainAction(work, for: self, inside: tag), isAsked = isTold || DropReport.isAsked
-    if isAsked { waiting.beginReport() }
-    let isAccepted = waiting.submit { csched_target_submit(target, $0) } == 0
-    if isAsked { waiting.endReport(isTold: isTold && !isAccepted) }
+    let waiting = PlainAction(work, for: self, inside: tag), isAccepted = waiting.submit(to: self, isTold: isTold)
     if !isAccepted {
       if !isTold { noteRefusal() }
       waiting.dispose()
@@ -85,7 +82,7 @@ class TargetCore: @unchecked Sendable {
 
   final func submit(_ body: consuming ScheduledAction.Body, inside tag: TargetCore? = nil) -> ScheduledAction {
     let waiting = ScheduledAction(body, for: self, inside: tag)
-    submit(waiting) { waiting.submit { csched_target_submit(target, $0) } }
+    submit(waiting) { csched_target_submit(target, $0.job) }
     if isOnMain { MainCore.shared.submitted() }
     return waiting
   }
@@ -97,21 +94,18 @@ class TargetCore: @unchecked Sendable {
   ) -> ScheduledAction {
     let span = csched_time(max(0, tolerance.saturatedNanoseconds))
     let action = ScheduledAction(body, for: self, inside: tag, isDelayed: true)
-    submit(action) { action.submitTimer { csched_target_submit_at_clock(target, clock, $0, deadline, span) } }
+    submit(action) { csched_target_submit_at_clock(target, clock, $0.timer, deadline, span) }
     if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
     return action
   }
 
   @inline(__always)
-  private final func submit(_ action: ScheduledAction, by submission: () -> Int32) {
-    let isAsked = DropReport.isAsked
-    if isAsked { action.beginReport() }
-    let isAccepted = submission() == 0
-    if isAsked { action.endReport() }
-    if !isAccepted {
-      noteRefusal()
-      action.dispose()
-    }
+  private final func submit(
+    _ action: ScheduledAction, by submission: (borrowing TimerStorage) -> Int32
+  ) {
+    if action.submit(by: submission) { return }
+    noteRefusal()
+    action.dispose()
   }
 
   /// Submits an action for an instant of its virtual time.

@@ -204,18 +204,20 @@ import Testing
   @Test("recursion is flat, and disposing ends it", arguments: SchedulerUnderTest.all)
   func recursion(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), steps = Counter(), done = Gate(), count = Int(Scale.count(20_000))
-    let token = SingleAssignmentDisposable()
+    let token = SingleAssignmentDisposable(), isSet = Gate()
     token.setDisposable(
       scheduler.scheduleRecursive(1) { n, again in
         steps.increment()
         if n == count {
+          if test.isQueued { #expect(isSet.wait()) }  // inside the call there is no token yet
           token.dispose()
-          if test.isQueued { again(n + 1) }  // disposed: nothing comes of it; inside the call there is no token yet
+          if test.isQueued { again(n + 1) }  // disposed: nothing comes of it
           done.open()
         } else {
           again(n + 1)
         }
       })
+    isSet.open()
     #expect(done.wait())
     #expect(steps.value == count)
   }

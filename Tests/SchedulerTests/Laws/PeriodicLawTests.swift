@@ -40,14 +40,16 @@ import Testing
   @Test("a tick may dispose its own ticks", arguments: SchedulerUnderTest.queued)
   func disposedInside(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ticks = Counter(), token = SingleAssignmentDisposable(), ends = Counter()
+    let isSet = Gate()
     do {
       let witness = Witness(ends)
       token.setDisposable(
         scheduler.schedule(after: .milliseconds(1), repeating: .milliseconds(1)) {
           witness.touch()
-          if ticks.increment() == 3 { token.dispose() }
+          if ticks.increment() == 3, isSet.wait() { token.dispose() }
         })
     }
+    isSet.open()
     #expect(eventually { ends.value == 1 })
     usleep(5_000)
     #expect(ticks.value == 3)
