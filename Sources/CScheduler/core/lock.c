@@ -48,7 +48,7 @@
 enum { SLEEPERS = 1 };                                           // of a waiter flag
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3, YOURS_AWAKE = 4 }; // signals to a sleeper
 
-static const csched_time SPIN_FOR = 25000; // ns; about one futex wake on a virtual machine: see DESIGN.md, "Lock"
+static const csched_time SPIN_FOR = 25000; // ns; about one futex wake on a virtual machine: see Documentation/Lock.md
 static const csched_time HANDOFF_AFTER = 1000000;  // ns
 csched_time csched_lock_looks_after_ = 1000000000; // ns; a model changes it
 enum { FIRST_GAP = 4, LAST_GAP = 64 };             // pauses between two looks at the owner, doubling
