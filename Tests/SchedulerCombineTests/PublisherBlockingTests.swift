@@ -56,12 +56,11 @@
       let subject = PassthroughSubject<Int, Never>(), cancelled = Protected(false)
       let source = subject.handleEvents(receiveCancel: { cancelled.withLock { $0 = true } })
       nonisolated(unsafe) let sender = subject  // a subject may be sent to on any thread
-      thread.schedule(after: .milliseconds(20)) { for n in 1...3 { sender.send(n) } }
+      // Again and again: a subject drops what it is sent before anybody waits for it.
+      let sending = thread.schedule(after: .milliseconds(20), repeating: .milliseconds(1)) { sender.send(1) }
       #expect(try source.toBlocking(timeout: .seconds(30)).first() == 1)
       #expect(cancelled.withLock { $0 })
-      let sent = RunLoopLock()
-      thread.schedule { sent.stop() }  // behind the other values, which nobody waits for
-      try sent.run()
+      sending.disposeAndWait()
       cancelled.withLock { $0 = false }
       #expect(throws: BlockingError.timeout) { try source.toBlocking(timeout: .milliseconds(5)).first() }
       #expect(cancelled.withLock { $0 })

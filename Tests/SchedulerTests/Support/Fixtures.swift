@@ -24,8 +24,8 @@ final class Counter: Sendable {
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
   func open() { semaphore.signal() }
-  /// Waits for one `open()`, and tells whether it came within ten seconds.
-  @discardableResult func wait() -> Bool { semaphore.wait(timeout: .now() + 10) == .success }
+  /// Waits for one `open()`, and tells whether it came within a minute.
+  @discardableResult func wait() -> Bool { semaphore.wait(timeout: .now() + 60) == .success }
 }
 
 /// Runs `body` on `count` threads at once, and returns when all have ended.
@@ -41,9 +41,9 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   group.wait()
 }
 
-/// Waits until `condition` holds, ten seconds at the most, and tells whether it did.
+/// Waits until `condition` holds, a minute at the most, and tells whether it did.
 func eventually(_ condition: () -> Bool) -> Bool {
-  let end = ContinuousClock.now + .seconds(10)
+  let end = ContinuousClock.now + .seconds(60)
   while !condition() {
     if ContinuousClock.now > end { return false }
     usleep(500)

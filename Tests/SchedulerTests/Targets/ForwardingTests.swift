@@ -81,17 +81,17 @@ import Testing
     thread.schedule {
       start.write(.now)
       for each in [scheduler, subscribing] {
-        each.schedule(after: .milliseconds(5), tolerance: .seconds(60)) { times.add(.now) }
-        each.schedule(at: start.read().advanced(by: .milliseconds(5)), tolerance: .seconds(60)) { times.add(.now) }
+        each.schedule(after: .milliseconds(200), tolerance: .seconds(60)) { times.add(.now) }
+        each.schedule(at: start.read().advanced(by: .milliseconds(200)), tolerance: .seconds(60)) { times.add(.now) }
         each.schedulePeriodic(
-          PeriodicTiming(startAfter: .milliseconds(5), every: .seconds(90), tolerance: .seconds(60))
+          PeriodicTiming(startAfter: .milliseconds(200), every: .seconds(90), tolerance: .seconds(60))
         ) { times.add(.now) }
       }
-      thread.schedule(after: .milliseconds(50)) { done.open() }
+      thread.schedule(after: .milliseconds(400)) { done.open() }
     }
     #expect(done.wait())
     #expect(eventually { times.entries.count == 6 })
-    #expect(times.entries.allSatisfy { $0 >= start.read().advanced(by: .milliseconds(50)) })
+    #expect(times.entries.allSatisfy { $0 >= start.read().advanced(by: .milliseconds(400)) })
     thread.stop(.dropOutstanding)
     thread.join()
   }
