@@ -297,7 +297,8 @@ ctest_failure ctest_clock_idle(int milliseconds) {
   csched_time hour = csched_clock_now(CSCHED_CLOCK_WALL) + 3600000 * MS;
   CHECK_EQUAL(csched_target_submit_at_clock(&teller.target, CSCHED_CLOCK_WALL, &far.timer, hour, 0), 0);
   CHECK_EQUAL(csched_target_submit_at_clock(&teller.target, CSCHED_CLOCK_WALL, &never.timer, CSCHED_FOREVER, 0), 0);
-  nap(20 * MS);
+  CHECK_RESTS(clocks);
+  CHECK_RESTS(carrier);
   int64_t before = ctest_thread_voluntary_switches(clocks) + ctest_thread_voluntary_switches(carrier);
   nap((csched_time)milliseconds * MS);
   CHECK_EQUAL(ctest_thread_voluntary_switches(clocks) + ctest_thread_voluntary_switches(carrier), before);

@@ -46,11 +46,17 @@ void watchdog_end(watchdog *dog);
 
 #define CHECK(condition)         ((condition) ? (void)0 : kernel_fail(HERE, #condition))
 #define CHECK_EQUAL(found, want) kernel_check_equal(HERE, #found, (int64_t)(found), (int64_t)(want))
-/// Waits up to ten seconds for what another thread will bring about.
+/// Waits up to a minute for what another thread will bring about.
 #define CHECK_SOON(condition)                                                                                          \
   do {                                                                                                                 \
-    for (csched_time end_ = csched_now() + 10000 * MS; !(condition) && csched_now() < end_;) nap(50 * US);             \
+    for (csched_time end_ = csched_now() + 60000 * MS; !(condition) && csched_now() < end_;) nap(50 * US);             \
     CHECK(condition);                                                                                                  \
+  } while (0)
+/// Waits for a thread that has nothing left to do to have fallen asleep; a wake that it is still owed comes first.
+#define CHECK_RESTS(thread)                                                                                            \
+  do {                                                                                                                 \
+    nap(20 * MS);                                                                                                      \
+    CHECK_SOON(ctest_thread_sleeps(thread));                                                                           \
   } while (0)
 
 // MARK: time and chance

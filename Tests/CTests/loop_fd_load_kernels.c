@@ -177,7 +177,7 @@ ctest_failure ctest_fd_idle(int milliseconds) {
   CHECK_SOON(atomic_load(&soon.releases) == 1);
   tick(&ticker);
   CHECK_SOON(atomic_load(&ticker.told) == 1);
-  nap(20 * MS);
+  CHECK_RESTS(id);
   int64_t switches = ctest_thread_switches(id), time = ctest_thread_processor_time(id);
   nap((csched_time)milliseconds * MS);
   CHECK_EQUAL(ctest_thread_switches(id) - switches, 0);

@@ -268,8 +268,8 @@ ctest_failure ctest_host_idle(int milliseconds) {
   CHECK_EQUAL(csched_target_submit(csched_loop_target(sleeper.loop), job_of(&job)), 0);
   CHECK_EQUAL(csched_target_submit_at(csched_loop_target(sleeper.loop), &timer.timer, csched_now() + 2 * MS, 0), 0);
   CHECK_SOON(atomic_load(&job.releases) == 1 && atomic_load(&timer.releases) == 1);
-  nap(20 * MS);
   uint32_t id = atomic_load(&sleeper.thread);
+  CHECK_RESTS(id);
   int rounds = atomic_load(&sleeper.rounds);
   CHECK(rounds <= 6); // a job, a timer's coming and its time; and what falls between two of these
   int64_t switches = ctest_thread_switches(id), time = ctest_thread_processor_time(id);

@@ -69,7 +69,7 @@ ctest_failure ctest_loop_idle(int milliseconds) {
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&first)), 0);
   CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &never.timer, CSCHED_FOREVER, 0), 0);
   wait_until_run(thread);
-  nap(20 * MS);
+  CHECK_RESTS(first.thread);
   int64_t switches = ctest_thread_switches(first.thread), time = ctest_thread_processor_time(first.thread);
   nap((csched_time)milliseconds * MS);
   CHECK_EQUAL(ctest_thread_switches(first.thread) - switches, 0);

@@ -132,6 +132,7 @@ ctest_failure ctest_pool_idle(int milliseconds) {
   pool_gate_open(&gate);
   for (int i = 0; i < 2; i++) threads[i] = gate.probes[i].thread;
   nap(50 * MS);
+  for (int i = 0; i < 2; i++) CHECK_RESTS(threads[i]);
   int64_t before = switches_of(threads, 2);
   int64_t used = ctest_thread_processor_time(threads[0]) + ctest_thread_processor_time(threads[1]);
   nap((csched_time)milliseconds * MS);

@@ -39,7 +39,7 @@ ctest_failure ctest_timer_debounced(int moves) {
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&first)), 0);
   CHECK_SOON(atomic_load(&first.releases) == 1);
   CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probe.timer, csched_now() + 10000 * MS, 0), 0);
-  nap(5 * MS);
+  CHECK_RESTS(atomic_load(&id));
   int64_t before = ctest_thread_voluntary_switches(atomic_load(&id));
   for (int i = 0; i < moves; i++) // later and later
     CHECK(csched_loop_rearm(csched_thread_loop(thread), &probe.timer, csched_now() + 10000 * MS));

@@ -1,3 +1,4 @@
+import CTestSupport
 import CTests
 import Scheduler
 import TestSupport
@@ -29,7 +30,8 @@ private func require(_ condition: Bool, _ text: String) {
 private func letOthersRest() {
   precondition(
     eventually { Diagnostics.live.jobs == 0 && Diagnostics.live.closures == 0 && Diagnostics.live.disposables == 0 })
-  usleep(50_000)
+  usleep(20_000)
+  precondition(eventually { ctest_other_threads_sleep() })
 }
 
 /// What becomes of the schedulers in a child of fork, each in a process of its own.

@@ -72,13 +72,20 @@ size_t ctest_thread_count(void) { return count_threads(NULL, NULL); }
 
 size_t ctest_threads_named(const char *name) { return count_threads(name, NULL); }
 
+// Returns: what follows `key` in what the system says of a thread; NULL when it is gone.
+static const char *status_text(uint32_t thread, const char *key, char (*text)[4096]) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%u/status", thread);
+  char *line = read_file(path, *text, sizeof *text) ? strstr(*text, key) : NULL;
+  return line == NULL ? NULL : line + strlen(key);
+}
+
 bool ctest_thread_mask(const char *name, unsigned long long *mask) {
-  char path[64], text[4096];
+  char text[4096];
   uint32_t thread = 0;
   if (count_threads(name, &thread) == 0) return false;
-  snprintf(path, sizeof path, "/proc/self/task/%u/status", thread);
-  char *line = read_file(path, text, sizeof text) ? strstr(text, "\nSigBlk:") : NULL;
-  return line != NULL && sscanf(line, "\nSigBlk: %llx", mask) == 1;
+  const char *blocked = status_text(thread, "\nSigBlk:", &text);
+  return blocked != NULL && sscanf(blocked, " %llx", mask) == 1;
 }
 
 int ctest_nice_of_thread(const char *name) {
@@ -94,11 +101,26 @@ uint32_t ctest_thread_named_so(const char *name) {
 }
 
 static int64_t status_of(uint32_t thread, const char *key) {
-  char path[64], text[4096];
-  snprintf(path, sizeof path, "/proc/self/task/%u/status", thread);
-  if (!read_file(path, text, sizeof text)) return -1;
-  char *line = strstr(text, key);
-  return line == NULL ? -1 : atoll(line + strlen(key));
+  char text[4096];
+  const char *number = status_text(thread, key, &text);
+  return number == NULL ? -1 : atoll(number);
+}
+
+bool ctest_thread_sleeps(uint32_t thread) {
+  char text[4096];
+  const char *state = status_text(thread, "\nState:\t", &text);
+  return state != NULL && *state == 'S';
+}
+
+bool ctest_other_threads_sleep(void) {
+  DIR *tasks = opendir("/proc/self/task");
+  bool sleep = tasks != NULL;
+  for (struct dirent *each; sleep && (each = readdir(tasks)) != NULL;) {
+    uint32_t thread = (uint32_t)atoi(each->d_name);
+    if (thread != 0 && thread != ctest_thread_id()) sleep = ctest_thread_sleeps(thread);
+  }
+  if (tasks != NULL) closedir(tasks);
+  return sleep;
 }
 
 int64_t ctest_thread_voluntary_switches(uint32_t thread) { return status_of(thread, "\nvoluntary_ctxt_switches:"); }

@@ -43,6 +43,10 @@ uint32_t ctest_thread_named_so(const char *name);
 /// Context switches of a thread of this process, voluntary and not; -1 when it is gone.
 int64_t ctest_thread_switches(uint32_t thread);
 int64_t ctest_thread_voluntary_switches(uint32_t thread);
+/// Whether a thread of this process sleeps, and does not wait for a processor.
+bool ctest_thread_sleeps(uint32_t thread);
+/// The same of all but the caller.
+bool ctest_other_threads_sleep(void);
 /// Processor time that a thread has used, in nanoseconds; -1 when it is gone.
 int64_t ctest_thread_processor_time(uint32_t thread);
 /// How long a thread has been ready to run, and had no processor, in nanoseconds; 0 where the system does not count it.
