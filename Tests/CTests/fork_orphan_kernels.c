@@ -189,7 +189,7 @@ static void fork_and_return(probe *probe) {
     return;
   }
   return_in_child(NULL);
-  alarm(20);
+  alarm(120);
   dup2(said[1], STDERR_FILENO);
   signal(SIGABRT, SIG_DFL);
 }
