@@ -27,7 +27,7 @@ static void *keep(void *milliseconds) {
 static void wait_for_kept(void *milliseconds) {
   pthread_t owner;
   if (pthread_create(&owner, NULL, keep, milliseconds) != 0) abort();
-  nap(20 * MS);
+  WAIT_WHILE(csched_load_relaxed(&kept.owner) == 0);
   CHECK(csched_lock_lock_until(&kept, csched_now() + 10000 * MS)); // nor does it come to that
 }
 
@@ -186,10 +186,12 @@ static int new_descriptor(int by) {
   return epoll_ctl(set, EPOLL_CTL_ADD, event, &told) == 0 ? set : -1;
 }
 
+static uint32_t runner; // of the loop
+
 static void submit_late(int index, void *loop) {
   (void)index;
   static probe late;
-  nap(20 * MS);
+  CHECK_RESTS(runner);
   probe_init(&late, NULL, NULL);
   csched_target_submit(csched_loop_target(loop), job_of(&late));
 }
@@ -205,6 +207,7 @@ static void go_astray(void *context) {
   else dup2(other, fd);
   probe_init(&later, NULL, NULL);
   crew crew;
+  runner = ctest_thread_id();
   if (stray->which == 2)
     CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &later.timer, csched_now() + MS, 0), 0);
   else crew_start(&crew, 1, submit_late, loop);

@@ -198,7 +198,7 @@ static int nice_of(csched_pool *pool, csched_priority priority, void (*note)(pro
   probe_init(&probe, note, NULL);
   post(pool, priority, &probe);
   CHECK_SOON(atomic_load(&probe.releases) == 1);
-  nap(5 * MS); // it goes idle
+  CHECK_RESTS(probe.thread);
   return probe.id;
 }
 
@@ -233,7 +233,7 @@ static void drop_root(void *context) {
   if (test->in_job) post(test->pool, CSCHED_PRIORITY_BACKGROUND, &gives);
   else give_up_root(&gives);
   if (test->in_job) CHECK_SOON(atomic_load(&gives.releases) == 1);
-  nap(5 * MS);
+  if (test->in_job) CHECK_RESTS(gives.thread);
   for (int i = 0; i < 4; i++) {
     CHECK_EQUAL(nice_at(test->pool, CSCHED_PRIORITY_HIGH), base);
     CHECK_EQUAL(nice_at(test->pool, CSCHED_PRIORITY_BACKGROUND), base);

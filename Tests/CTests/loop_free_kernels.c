@@ -91,10 +91,10 @@ ctest_failure ctest_loop_free_cancelled(void) {
   for (int i = 0; i < 2; i++) csched_job_cancel(job_of(&probes[i]));
   CHECK(csched_loop_is_free_(loop));
   for (int i = 0; i < 2; i++) CHECK_PROBE(&probes[i], 0, 1); // and they are released
-  csched_time due = csched_now() + 1 * MS;
+  csched_time due = csched_now() + 50 * MS;
   CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[3].timer, due + 1, 0), 0);
   CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[2].timer, due, 0), 0);
-  nap(2 * MS);
+  nap(51 * MS);
   CHECK(!csched_loop_is_free_(loop));
   CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[4])), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 3);
