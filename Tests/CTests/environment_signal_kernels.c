@@ -13,7 +13,7 @@ typedef struct handled {
   csched_thread *thread;
   probe probes[FROM_HANDLER];
   int signals;
-  atomic_int next, is_over;
+  atomic_int next, submitted;
 } handled;
 static handled *handled_here;
 
@@ -28,6 +28,7 @@ static void submit_in_handler(int number) {
                          : csched_target_submit(csched_thread_target(all->thread), job_of(&all->probes[i]));
   CHECK(error == 0 && errno == 4711);
   errno = saved;
+  atomic_fetch_add(&all->submitted, 1);
 }
 
 static pthread_t bothered[2];
@@ -88,6 +89,7 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller, int signals) {
     while (atomic_load(&theirs.releases) == 0) nap(10 * US);
   }
   crew_join(&crew);
+  WAIT_WHILE(atomic_load(&all.submitted) < signals); // a handler may be held up
   csched_loop_run_until(all.loop, csched_now() + 20 * MS);
   wait_until_run(all.thread);
   for (int i = 0; i < signals; i++) CHECK_PROBE(&all.probes[i], 1, 0);
