@@ -239,7 +239,7 @@ static int status_of_child(void (*body)(void)) {
   pid_t child = fork();
   if (child == 0) {
     signal(SIGABRT, SIG_DFL);
-    alarm(120);
+    alarm(CHILD_SECONDS);
     body();
     _exit(0);
   }

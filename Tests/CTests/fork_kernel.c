@@ -20,7 +20,7 @@ static CSCHED_NORETURN void be_child(int said, void (*body)(void *), void *conte
   sigaddset(&alarms, SIGALRM);
   pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
   signal(SIGALRM, SIG_DFL);
-  alarm(120); // so that a hang has an end; valgrind beside other work takes its time
+  alarm(CHILD_SECONDS);
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   signal(SIGABRT, SIG_DFL); // a test runner may have its own
   dup2(said, STDERR_FILENO);

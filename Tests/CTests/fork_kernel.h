@@ -4,6 +4,9 @@
 
 #include "kernel.h"
 
+/// After so many seconds an alarm ends a child that hangs. Many, because valgrind beside other work takes its time.
+enum { CHILD_SECONDS = 120 };
+
 /// Does: forks; the child calls `body(context)`, with an alarm against hangs, and ends. Checks that it ends by itself with `status`, or,
 /// where `says` is not NULL, is stopped with a message that contains that.
 void child_check_(check_place here, void (*body)(void *), void *context, int status, const char *says);

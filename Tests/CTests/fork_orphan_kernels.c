@@ -189,7 +189,7 @@ static void fork_and_return(probe *probe) {
     return;
   }
   return_in_child(NULL);
-  alarm(120);
+  alarm(CHILD_SECONDS);
   dup2(said[1], STDERR_FILENO);
   signal(SIGABRT, SIG_DFL);
 }

@@ -100,9 +100,7 @@ class TargetCore: @unchecked Sendable {
   }
 
   @inline(__always)
-  private final func submit(
-    _ action: ScheduledAction, by submission: (borrowing TimerStorage) -> Int32
-  ) {
+  private final func submit(_ action: ScheduledAction, by submission: (borrowing TimerStorage) -> Int32) {
     if action.submit(by: submission) { return }
     noteRefusal()
     action.dispose()

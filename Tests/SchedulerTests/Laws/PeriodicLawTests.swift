@@ -165,21 +165,22 @@ import Testing
 
   @Test("ticks that are made up for let other work have its turn", arguments: SchedulerUnderTest.queuedAndSerial)
   func catchUpIsFair(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), ticks = Counter(), plain = Log<Int>(), delayed = Log<Int>()
+    let scheduler = try test.make(), ticks = Counter(), waited = Log<Int>()
     // Each takes longer than its period, so each is late, by ever more.
     let timing = PeriodicTiming(startAfter: .zero, every: .microseconds(1), pace: .fixedRate(late: .catchUp))
     let tokens = (0..<3).map { _ in
       scheduler.schedulePeriodic(timing) {
         usleep(20)
         let now = ticks.increment()
-        if now % 100 == 0, now <= 500 { scheduler.schedule { plain.add(ticks.value - now) } }
-        if now % 100 == 50, now <= 500 { scheduler.schedule(after: .zero) { delayed.add(ticks.value - now) } }
+        let other: @Sendable () -> Void = { waited.add(ticks.value - now) }
+        if now == 100 { scheduler.schedule(other) }
+        if now == 200 { scheduler.schedule(after: .zero, other) }
+        if now == 300 { scheduler.schedule(after: .microseconds(10), other) }
       }
     }
-    #expect(eventually { plain.entries.count == 5 && delayed.entries.count == 5 })
+    #expect(eventually { waited.entries.count == 3 })
     for token in tokens { token.dispose() }
-    // Counted in ticks. The best of five, because a thread with its turn in hand may be held up.
-    for waited in [plain, delayed] { #expect(waited.entries.min()! <= 64) }
+    #expect(waited.entries.prefix(2).allSatisfy { $0 <= 64 })  // counted in ticks; the third waits for its time, too
   }
 
   @Test("a pause between the end of a tick and the next is kept", arguments: SchedulerUnderTest.queued)

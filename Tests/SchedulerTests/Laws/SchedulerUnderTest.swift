@@ -1,6 +1,7 @@
 import CTestSupport
 import Foundation
 import Scheduler
+import TestSupport
 import Testing
 
 /// One scheduler for the laws, and what may be asked of it. A law runs over ``all`` of them, unless it says what it needs.

@@ -41,16 +41,6 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   group.wait()
 }
 
-/// Waits until `condition` holds, a minute at the most, and tells whether it did.
-func eventually(_ condition: () -> Bool) -> Bool {
-  let end = ContinuousClock.now + .seconds(60)
-  while !condition() {
-    if ContinuousClock.now > end { return false }
-    usleep(500)
-  }
-  return true
-}
-
 /// The kilobytes that this process has in memory.
 func residentKilobytes() -> Int {
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""

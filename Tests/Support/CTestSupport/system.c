@@ -48,20 +48,26 @@ static bool read_file(const char *path, char *text, size_t size) {
   return length > 0;
 }
 
+// Returns: the number of the next thread; 0 after the last one.
+static uint32_t next_thread(DIR *tasks) {
+  for (struct dirent *each; tasks != NULL && (each = readdir(tasks)) != NULL;)
+    if (each->d_name[0] != '.') return (uint32_t)atoi(each->d_name);
+  return 0;
+}
+
 // How many threads there are, or bear `name`, and the number of the last of them.
 static size_t count_threads(const char *name, uint32_t *last) {
   DIR *tasks = opendir("/proc/self/task");
   size_t count = 0;
-  for (struct dirent *each; tasks != NULL && (each = readdir(tasks)) != NULL;) {
-    char path[300], comm[32];
-    if (each->d_name[0] == '.') continue;
+  for (uint32_t thread; (thread = next_thread(tasks)) != 0;) {
+    char path[64], comm[32];
     if (name != NULL) {
-      snprintf(path, sizeof path, "/proc/self/task/%s/comm", each->d_name);
+      snprintf(path, sizeof path, "/proc/self/task/%u/comm", thread);
       if (!read_file(path, comm, sizeof comm)) continue;
       comm[strcspn(comm, "\n")] = 0;
       if (strcmp(comm, name) != 0) continue;
     }
-    if (last != NULL) *last = (uint32_t)atoi(each->d_name);
+    if (last != NULL) *last = thread;
     count++;
   }
   if (tasks != NULL) closedir(tasks);
@@ -115,10 +121,8 @@ bool ctest_thread_sleeps(uint32_t thread) {
 bool ctest_other_threads_sleep(void) {
   DIR *tasks = opendir("/proc/self/task");
   bool sleep = tasks != NULL;
-  for (struct dirent *each; sleep && (each = readdir(tasks)) != NULL;) {
-    uint32_t thread = (uint32_t)atoi(each->d_name);
-    if (thread != 0 && thread != ctest_thread_id()) sleep = ctest_thread_sleeps(thread);
-  }
+  for (uint32_t thread; sleep && (thread = next_thread(tasks)) != 0;)
+    sleep = thread == ctest_thread_id() || ctest_thread_sleeps(thread);
   if (tasks != NULL) closedir(tasks);
   return sleep;
 }
