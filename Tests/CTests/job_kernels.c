@@ -166,7 +166,7 @@ static void wait_repeatedly(int index, void *context) {
   (void)index;
   for (int i = 0; i < periodic->looks; i++) {
     // Only waits: a job that is found queued would be dropped, and the test be over.
-    if (csched_load_relaxed(&job_of(&periodic->probe)->state) != 2) {
+    if ((csched_load_relaxed(&job_of(&periodic->probe)->word) & 7) != 2) {
       sched_yield();
       continue;
     }

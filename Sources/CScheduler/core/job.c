@@ -4,12 +4,15 @@
 //   IDLE       not submitted, or at its end
 //   QUEUED     submitted, waits for its turn
 //   RUNNING    `run` has begun
-//   DROPPING   a canceller is inside `drop`; the job is still linked
+//   DROPPING   a thread is inside `drop`: a canceller, and the job is still linked; or who came to it in a queue that drops
 //   CANCELLED  `drop` has returned; the job is still linked: a cancelled entry
 //   PASSED     dequeued while `drop` runs: the canceller must release
 //   ORPHANED   in a child of fork: it was RUNNING on a thread that lives in the parent
-// submissions  of a job: how often it was submitted while somebody waited. A wait ends by that too, when the job runs again already
-// csched_job_waiting_  how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash
+// They are the lowest bits of the job's word. Above them are
+//   turn       how often its run has submitted it again, modulo 16: a wait ends by that, too, when the job runs again already
+//   life       how often it has become idle: at least 56 bits
+// waiting    how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash, and how often
+//            such a job has ended since
 //
 // Obligations
 //   J1  Exactly one of run and drop: QUEUED is left by one compare-and-exchange, to RUNNING, DROPPING or CANCELLED.
@@ -20,7 +23,7 @@
 //   J5  Cancel-and-wait returns after the end of `run`, and sees what it did. Inside the job it does not wait. A `run` that
 //       submits its own job again counts as ended by that.
 //   J6  Skip the wake: the runner wakes only if somebody waits. Publish IDLE (QUEUED, by J4), light fence, look at both counts;
-//       against: raise both, heavy fence, look at the state. A waiter may come to sleep one run late.
+//       against: raise both, heavy fence, look at the count of ends and then at the word. A waiter may come to sleep one run late.
 //   J7  A job whose run is left has ended, by the end of its thread (pthread_exit, cancellation), an exception of C++ or longjmp: its
 //       release follows, the innermost job's first. (The stack is gone by then, so what runs is written down elsewhere: levels.c.)
 //   J8  In a child of fork nobody waits for a job that runs in the parent: that stops the process.
@@ -30,8 +33,8 @@
 //   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
 //   has acquired it from the queue · DROPPING→CANCELLED and →PASSED release, pair with the acquire of the other of the two,
 //   carry the end of its looks at the job · →IDLE release, pairs with the acquire of whoever waits, cancels too late, or finds it
-//   idle, carries what `run` did and the end of all looks at the job · submissions: release, pairs with the waiter's acquire, carries
-//   what the run before did
+//   idle, carries what `run` did and the end of all looks at the job · RUNNING→QUEUED the same, and carries what the run before
+//   did · ends: release, pairs with the waiter's acquire, carries the change of the word
 // Assumes: whoever cancels keeps the memory valid meanwhile (job.h).
 // Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free; memory for waiters
 //   that nobody frees is the lock's (lock.c, L8).
@@ -63,6 +66,9 @@ enum {
 };
 enum { WAITERS = 256 };
 
+static inline unsigned state_of(uint64_t word) { return (unsigned)(word & CSCHED_JOB_STATE); }
+static inline uint64_t in_state(uint64_t word, unsigned state) { return (word & ~(uint64_t)CSCHED_JOB_STATE) | state; }
+
 // Returns: the level at which `job` runs on this thread, NULL when it does not.
 static CSCHED_NOINLINE csched_level *level_of(const csched_job *job) {
   csched_level *each = csched_level_here_();
@@ -82,50 +88,54 @@ static inline bool forget(const csched_job *job) {
 
 // MARK: waiters
 
-CSCHED_CACHE_ALIGNED uint32_t csched_job_waiting_;
-static uint32_t waiters[WAITERS]; // one that is not meant costs a call of the system
+static CSCHED_CACHE_ALIGNED uint32_t waiting;
+static struct place { // one that is not meant costs a call of the system
+  uint32_t waiters, ends;
+} places[WAITERS];
 
-static uint32_t *waiters_of(const csched_job *job) {
+static struct place *place_of(const csched_job *job) {
   uintptr_t address = (uintptr_t)job;
-  return &waiters[(address >> 4 ^ address >> 12) % WAITERS];
+  return &places[(address >> 4 ^ address >> 12) % WAITERS];
 }
-
-static bool is_waited_for(const csched_job *job) { return csched_load_relaxed(waiters_of(job)) != 0; } // J6
 
 // After a light fence: whether `wake` has to be called. The job may be gone, and is a name to both.
-static inline bool does_anybody_wait(void) {
-  return CSCHED_UNLIKELY(csched_load_relaxed(&csched_job_waiting_) != 0); // J6
-}
+static inline bool does_anybody_wait(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6
 
-static CSCHED_NOINLINE void wake(csched_job *job) {
-  if (is_waited_for(job)) csched_futex_wake_(&job->state, INT32_MAX);
+static CSCHED_NOINLINE void wake(const csched_job *job) {
+  struct place *place = place_of(job);
+  if (csched_load_relaxed(&place->waiters) == 0) return; // J6
+  csched_fetch_add_release(&place->ends, 1u);            // J5, J6: release; pairs with the waiter's acquire
+  csched_futex_wake_(&place->ends, INT32_MAX);
 }
 
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  memset(waiters, 0, sizeof waiters); // they are not here
-  csched_job_waiting_ = 0;
+  memset(places, 0, sizeof places); // they are not here
+  waiting = 0;
 }
 
-static void wait_for_end(csched_job *job) {
+static void wait_for_end(const csched_job *job) {
   static csched_atfork atfork;
-  uint32_t *count = waiters_of(job);
-  uint32_t submissions = csched_load_relaxed(&job->submissions); // J5: with this run's, or with a later one's
+  struct place *place = place_of(job);
+  uint64_t run = csched_load_relaxed(&job->word); // J5: this run, or a later one
   csched_os_atfork_(&atfork, told_of_fork);
-  csched_fetch_add_relaxed(count, 1u);                          // J6
-  csched_fetch_add_relaxed(&csched_job_waiting_, 1u);           // J6
-  csched_fence_heavy_();                                        // J6: heavy side; pairs with the runner's light fence
-  while (csched_load_acquire(&job->state) == RUNNING &&         // J5: acquire; pairs with the runner's release
-         csched_load_acquire(&job->submissions) == submissions) // J5: the same
-    csched_futex_wait_(&job->state, RUNNING, CSCHED_FOREVER);
-  csched_fetch_add_relaxed(&csched_job_waiting_, UINT32_MAX); // J6: its value is all
-  csched_fetch_add_relaxed(count, UINT32_MAX);                // J6: the same
+  csched_fetch_add_relaxed(&place->waiters, 1u); // J6
+  csched_fetch_add_relaxed(&waiting, 1u);        // J6
+  csched_fence_heavy_();                         // J6: heavy side; pairs with the runner's light fence
+  for (;;) {
+    uint32_t ends = csched_load_acquire(&place->ends); // J6: acquire; pairs with the wake
+    uint64_t word = csched_load_acquire(&job->word);   // J5: acquire; pairs with the runner's release
+    if (word != run || state_of(word) != RUNNING) break;
+    csched_futex_wait_(&place->ends, ends, CSCHED_FOREVER);
+  }
+  csched_fetch_add_relaxed(&waiting, UINT32_MAX);        // J6: its value is all
+  csched_fetch_add_relaxed(&place->waiters, UINT32_MAX); // J6: the same
 }
 
 // MARK: submitting and running
 
-static const char *name_of(uint32_t state) {
+static const char *name_of(unsigned state) {
   if (state == ORPHANED) return "running in the parent of this fork";
   if (state == RUNNING) return "running on another thread";
   return state >= CANCELLED ? "cancelled, but not yet released" : "pending already";
@@ -139,46 +149,48 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
       (const void *)job);
 }
 
-// Of one that is to run again. A waiter must not take the next run for the one before, nor the other way round.
-static CSCHED_NOINLINE void wake_for_another(csched_job *job) {
-  uint32_t queued = QUEUED;
-  if (!is_waited_for(job)) return;
-  csched_fetch_add_release(&job->submissions, 1u); // J5: release; pairs with the waiter's acquire; carries the work
-  csched_cas_release(&job->state, &queued,
-                     (uint32_t)QUEUED); // J5: release; pairs with cancel's acquire; carries the count
-  csched_futex_wake_(&job->state, INT32_MAX);
+// Of one that runs here: it is to run again. A waiter must not take the next run for the one before, nor the other way round.
+static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
+  uint64_t turn = (word + CSCHED_JOB_TURN) & CSCHED_JOB_TURNS;
+  word = in_state((word & ~(uint64_t)CSCHED_JOB_TURNS) | turn, QUEUED);
+  csched_store_release(&job->word, word); // J1, J5: release; pairs with cancel's acquire, and the waiter's
+  csched_fence_light_();                  // J6: light side
+  if (does_anybody_wait()) wake(job);     // J5: before the push, which gives the job away
 }
 
 void csched_job_submitted_(csched_job *job, const char *function) {
-  uint32_t state = csched_load_relaxed(&job->state);                        // racy read: finds misuse
-  if (CSCHED_UNLIKELY(state != IDLE) && (state != RUNNING || !forget(job))) // J4
+  uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
+  unsigned state = state_of(word);
+  if (CSCHED_LIKELY(csched_job_mark_(job))) return;
+  if (state != RUNNING || !forget(job)) // J4
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
                   name_of(state));
-  csched_store_release(&job->state, (uint32_t)QUEUED); // J1: release; pairs with cancel's acquire; carries the job; J5
-  if (CSCHED_UNLIKELY(state != IDLE)) csched_fence_light_(); // J6: light side; else the end before has looked
-  if (does_anybody_wait()) wake_for_another(job);            // J5, J6: before the push, which gives the job away
+  submit_again(job, word);
 }
 
 // The last that is done with a job. From the store on its memory is the caller's, or else `release`'s.
 static inline void end(csched_job *job) {
-  void (*release)(csched_job *) = job->type->release; // J9
-  csched_store_release(&job->state, (uint32_t)IDLE);  // J5, J9: release; pairs with all acquires; carries the work
+  void (*release)(csched_job *) = job->type->release;                // J9
+  uint64_t life = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE; // J9: the only one that changes it
+  csched_store_release(&job->word,
+                       (life + 1) * CSCHED_JOB_LIFE); // J5, J9: release; pairs with all acquires; carries the work
   csched_fence_light_();                              // J6: light side
   if (does_anybody_wait()) wake(job);                 // J6
   if (release != NULL) release(job);                  // J3
 }
 
 static void end_run(csched_job *job) {
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->state) != RUNNING)) panic_in_use(job); // racy read: finds misuse
+  if (CSCHED_UNLIKELY(state_of(csched_load_relaxed(&job->word)) != RUNNING))
+    panic_in_use(job); // racy read: finds misuse
   end(job);
 }
 
 // The queue has come to a job that was cancelled.
-static void pass_cancelled(csched_job *job, uint32_t found) {
-  if (found == DROPPING && csched_cas_release(&job->state, &found, (uint32_t)PASSED))
+static void pass_cancelled(csched_job *job, uint64_t found) {
+  if (state_of(found) == DROPPING && csched_cas_release(&job->word, &found, in_state(found, PASSED)))
     return; // J3: pairs with cancel's acquire
-  if (CSCHED_UNLIKELY(found != CANCELLED)) panic_in_use(job);
-  (void)csched_load_acquire(&job->state); // J3: pairs with the canceller's release; carries what `drop` did
+  if (CSCHED_UNLIKELY(state_of(found) != CANCELLED)) panic_in_use(job);
+  (void)csched_load_acquire(&job->word); // J3: pairs with the canceller's release; carries what `drop` did
   end(job);
 }
 
@@ -198,21 +210,23 @@ static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *
   end_at(level, job);
 }
 
-static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_target *target, uint32_t found) {
+static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_target *target, uint64_t found) {
   csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
   pass_cancelled(job, found);
   csched_level_end_(level);
 }
 
-static inline bool begin(csched_job *job, uint32_t *found) {
-  *found = QUEUED;
-  return CSCHED_LIKELY(csched_cas_relaxed(&job->state, found, (uint32_t)RUNNING)); // J1: unlinking it has acquired it
+// Takes `job` from QUEUED to `state`. Returns: whether it has; if not, `*found` is what it was.
+static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found) {
+  *found = csched_load_relaxed(&job->word); // J1: unlinking it has acquired it
+  return CSCHED_LIKELY(state_of(*found) == QUEUED) &&
+         CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, in_state(*found, state))); // J1: the same
 }
 
 CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_target *target) {
   csched_level *outer = csched_level_top_, *level = outer->next;
-  uint32_t found;
-  if (!begin(job, &found)) {
+  uint64_t found;
+  if (!leave_queue(job, RUNNING, &found)) {
     pass_cancelled_on(job, target, found);
     return false;
   }
@@ -237,8 +251,8 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
 // The same, but for that the level need not stay until the end: `release` finds the same target as current.
 CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   csched_level *outer = csched_level_top_, *level = outer->next;
-  uint32_t found;
-  if (!begin(job, &found)) {
+  uint64_t found;
+  if (!leave_queue(job, RUNNING, &found)) {
     pass_cancelled(job, found);
     return;
   }
@@ -265,12 +279,12 @@ csched_bin *csched_job_discard_into_(csched_bin *bin) {
 }
 
 void csched_job_discard_(csched_job *job) {
-  uint32_t found = QUEUED;
+  uint64_t found;
   if (CSCHED_UNLIKELY(bin_here != NULL)) {
     bin_here->take(bin_here, job);
     return;
   }
-  if (!csched_cas_relaxed(&job->state, &found, (uint32_t)CANCELLED)) { // J1: unlinking it has acquired it
+  if (!leave_queue(job, DROPPING, &found)) {
     pass_cancelled(job, found);
     return;
   }
@@ -282,29 +296,31 @@ void csched_job_discard_(csched_job *job) {
 
 void csched_job_left_(csched_job *job) { // J7
   if (job->type->run == NULL) job->type->release(job);
-  else if (csched_load_relaxed(&job->state) == RUNNING) end(job); // J7: else it has been initialised anew
+  else if (state_of(csched_load_relaxed(&job->word)) == RUNNING) end(job); // J7: else it has been initialised anew
 }
 
-void csched_job_orphan_(csched_job *job) {                 // J8
-  if (csched_load_relaxed(&job->state) == RUNNING)         // J8: no other thread is left
-    csched_store_relaxed(&job->state, (uint32_t)ORPHANED); // J8: the same
+void csched_job_orphan_(csched_job *job) {         // J8
+  uint64_t word = csched_load_relaxed(&job->word); // J8: no other thread is left
+  if (state_of(word) == RUNNING) csched_store_relaxed(&job->word, in_state(word, ORPHANED)); // J8: the same
 }
 
 // MARK: cancelling
 
 csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
-  uint32_t found = QUEUED;
-  if (csched_cas_acquire(&job->state, &found, (uint32_t)DROPPING))
-    return CSCHED_CANCEL_DROPPED;         // J1: pairs with submitted
-  (void)csched_load_acquire(&job->state); // J5, J9: pairs with the end's release: the caller may be going to free it
-  return found == RUNNING || found == ORPHANED ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
+  uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
+  while (state_of(word) == QUEUED)
+    if (csched_cas_acquire(&job->word, &word, in_state(word, DROPPING)))
+      return CSCHED_CANCEL_DROPPED;      // J1: pairs with submitted
+  (void)csched_load_acquire(&job->word); // J5, J9: pairs with the end's release: the caller may be going to free it
+  return state_of(word) == RUNNING || state_of(word) == ORPHANED ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
 }
 
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
-  uint32_t found = DROPPING;
-  job->type->drop(job);                                                                     // J2
-  if (!is_unlinked && csched_cas_release(&job->state, &found, (uint32_t)CANCELLED)) return; // J3: the queue comes later
-  (void)csched_load_acquire(&job->state); // J3: pairs with the passing; the queue has done with the memory
+  job->type->drop(job);                            // J2
+  uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
+  if (!is_unlinked && state_of(word) == DROPPING && csched_cas_release(&job->word, &word, in_state(word, CANCELLED)))
+    return;                              // J3: the queue comes later
+  (void)csched_load_acquire(&job->word); // J3: pairs with the passing; the queue has done with the memory
   end(job);
 }
 
@@ -315,12 +331,12 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
 }
 
 bool csched_job_is_cancelled_(const csched_job *job) {
-  return csched_load_relaxed(&job->state) >= CANCELLED; // J1: it stays so until it is discarded
+  return state_of(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: it stays so until it is discarded
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {
-  if (csched_job_is_running_here_(job)) return;     // J5
-  if (csched_load_relaxed(&job->state) == ORPHANED) // J8: nobody changes that
+  if (csched_job_is_running_here_(job)) return;              // J5
+  if (state_of(csched_load_relaxed(&job->word)) == ORPHANED) // J8: nobody changes that
     csched_panic_(function,
                   "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
                   (void *)job);
@@ -335,6 +351,6 @@ CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job)
 }
 
 CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
-  csched_level_look_(CSCHED_CALLER_FRAME());       // J7
-  return csched_load_acquire(&job->state) == IDLE; // J5, J9
+  csched_level_look_(CSCHED_CALLER_FRAME());                // J7
+  return state_of(csched_load_acquire(&job->word)) == IDLE; // J5, J9
 }

@@ -8,17 +8,22 @@
 /// Does: marks `job` as submitted, before it is linked anywhere. Stops the process if it is pending already.
 void csched_job_submitted_(csched_job *job, const char *function);
 
-// Inline for csched_target_submit; the protocol is that of job.c.
-enum { CSCHED_JOB_IDLE = 0, CSCHED_JOB_QUEUED = 1 };
-extern CSCHED_HIDDEN uint32_t csched_job_waiting_;
+// The parts of a job's word; the protocol is that of job.c.
+enum {
+  CSCHED_JOB_IDLE = 0,
+  CSCHED_JOB_QUEUED = 1,
+  CSCHED_JOB_STATE = 7,
+  CSCHED_JOB_TURN = 0x10,
+  CSCHED_JOB_TURNS = 0xF0,
+  CSCHED_JOB_LIFE = 0x100
+};
 
-/// Does: the same where nothing more is to be done for it. Returns: whether it has; if not, csched_job_submitted_ does.
+/// Does: the same for one that is idle. Returns: whether it was; if not, csched_job_submitted_ does.
 static inline bool csched_job_mark_(csched_job *job) {
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&job->state) != CSCHED_JOB_IDLE || // racy read: finds misuse
-                      csched_load_relaxed(&csched_job_waiting_) != 0))       // J5, J6: the end before has looked
-    return false;
-  csched_store_release(&job->state,
-                       (uint32_t)CSCHED_JOB_QUEUED); // J1: release; pairs with cancel's acquire; carries the job
+  uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
+  if (CSCHED_UNLIKELY((word & CSCHED_JOB_STATE) != CSCHED_JOB_IDLE)) return false;
+  csched_store_release(&job->word,
+                       word | CSCHED_JOB_QUEUED); // J1: release; pairs with cancel's acquire; carries the job
   return true;
 }
 

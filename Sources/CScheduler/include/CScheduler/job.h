@@ -48,8 +48,7 @@ struct csched_job {
   csched_job *next;
   const csched_job_type *type;
   void *context;
-  uint32_t state;
-  uint32_t submissions;
+  uint64_t word;
 };
 
 CSCHED_STATIC_ASSERT(sizeof(csched_job) == 4 * sizeof(void *), "a job is half a cache line");
@@ -67,8 +66,7 @@ CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type,
   job->next = NULL;
   job->type = type;
   job->context = context;
-  job->state = 0;
-  job->submissions = 0;
+  job->word = 0;
 }
 
 /// Does: cancels `job` if it has not begun: calls its `drop` on this thread, before returning.
