@@ -11,7 +11,7 @@ import mutants
 import orders
 import source
 
-FLAGS = ["-std=gnu11", "-O1", "-g", "-pthread", "-w"]
+FLAGS = ["-std=gnu11", "-O1", "-g", "-pthread", "-w", "-DCSCHED_TASK_UNIT=256"]
 MEMORY = [f"-D{name}=model_{name}" for name in ("malloc", "calloc", "aligned_alloc", "free")]
 
 

@@ -172,6 +172,21 @@ static void run_job(void) {
   RUN(ctest_job_wait_among_runs(times(50)));
 }
 
+static void run_task(void) {
+  static const char *const why = "tools do not follow a process with threads into its child";
+  static const char *const own_memory = "the tool's own memory grows";
+  RUN(ctest_task_exactly_once(1, few(256), times(4), seed()));
+  RUN(ctest_task_exactly_once(4, few(256), times(4), seed()));
+  RUN(ctest_task_cancelled_late(times(20)));
+  RUN(ctest_task_inside());
+  RUN(ctest_task_waits_for_drop(times(10)));
+  RUN(ctest_task_drop_reasons());
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, "the tool needs memory, too", ctest_task_no_memory());
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_task_burst(times(1000000)));
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_task_thread_ends(times(1000)));
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, why, ctest_task_fork(times(50)));
+}
+
 static void run_mpsc(void) {
   RUN(ctest_mpsc_order(1, times(2000)));
   RUN(ctest_mpsc_order(4, times(1000)));
@@ -460,6 +475,7 @@ int main(int count, char **arguments) {
   if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
   run_lock();
   run_job();
+  run_task();
   run_failures();
   run_environment();
   run_mpsc();

@@ -9,7 +9,8 @@
 //   PASSED     dequeued while `drop` runs: the canceller must release
 //   ORPHANED   in a child of fork: it was RUNNING on a thread that lives in the parent
 // They are the lowest bits of the job's word. Above them are
-//   turn       how often its run has submitted it again, modulo 16: a wait ends by that, too, when the job runs again already
+//   UNWANTED   it was cancelled in its run (task.c)
+//   resubmissions  how often its run has submitted it again, modulo 16: a wait ends by that, too, when the job runs again already
 //   life       how often it has become idle: at least 56 bits
 // waiting    how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash, and how often
 //            such a job has ended since
@@ -22,7 +23,8 @@
 //   J4  A `run` that submits its own job again hands the memory on: it is not looked at again here.
 //   J5  Cancel-and-wait returns after the end of `run`, and sees what it did. Inside the job it does not wait. A `run` that
 //       submits its own job again counts as ended by that.
-//   J6  Skip the wake: the runner wakes only if somebody waits. Publish IDLE (QUEUED, by J4), light fence, look at both counts;
+//   J6  Skip the wake: the runner wakes only if somebody waits, as does who has dropped it. Publish IDLE (QUEUED, by J4;
+//       CANCELLED), light fence, look at both counts;
 //       against: raise both, heavy fence, look at the count of ends and then at the word. A waiter may come to sleep one run late.
 //   J7  A job whose run is left has ended, by the end of its thread (pthread_exit, cancellation), an exception of C++ or longjmp: its
 //       release follows, the innermost job's first. (The stack is gone by then, so what runs is written down elsewhere: levels.c.)
@@ -58,16 +60,13 @@
 enum {
   IDLE = CSCHED_JOB_IDLE,
   QUEUED = CSCHED_JOB_QUEUED,
-  RUNNING = 2,
-  CANCELLED = 3,
-  DROPPING = 4,
-  PASSED = 5,
-  ORPHANED = 6
+  RUNNING = CSCHED_JOB_RUNNING,
+  CANCELLED = CSCHED_JOB_CANCELLED,
+  DROPPING = CSCHED_JOB_DROPPING,
+  PASSED = CSCHED_JOB_PASSED,
+  ORPHANED = CSCHED_JOB_ORPHANED
 };
 enum { WAITERS = 256 };
-
-static inline unsigned state_of(uint64_t word) { return (unsigned)(word & CSCHED_JOB_STATE); }
-static inline uint64_t in_state(uint64_t word, unsigned state) { return (word & ~(uint64_t)CSCHED_JOB_STATE) | state; }
 
 // Returns: the level at which `job` runs on this thread, NULL when it does not.
 static CSCHED_NOINLINE csched_level *level_of(const csched_job *job) {
@@ -115,18 +114,20 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   waiting = 0;
 }
 
-static void wait_for_end(const csched_job *job) {
+static bool is_busy(unsigned state) { return state == RUNNING || state == DROPPING || state == PASSED; }
+
+void csched_job_wait_in_(const csched_job *job, uint64_t word) {
+  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // within a submission
   static csched_atfork atfork;
   struct place *place = place_of(job);
-  uint64_t run = csched_load_relaxed(&job->word); // J5: this run, or a later one
   csched_os_atfork_(&atfork, told_of_fork);
   csched_fetch_add_relaxed(&place->waiters, 1u); // J6
   csched_fetch_add_relaxed(&waiting, 1u);        // J6
   csched_fence_heavy_();                         // J6: heavy side; pairs with the runner's light fence
   for (;;) {
     uint32_t ends = csched_load_acquire(&place->ends); // J6: acquire; pairs with the wake
-    uint64_t word = csched_load_acquire(&job->word);   // J5: acquire; pairs with the runner's release
-    if (word != run || state_of(word) != RUNNING) break;
+    uint64_t found = csched_load_acquire(&job->word);  // J5: acquire; pairs with the runner's release
+    if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break;
     csched_futex_wait_(&place->ends, ends, CSCHED_FOREVER);
   }
   csched_fetch_add_relaxed(&waiting, UINT32_MAX);        // J6: its value is all
@@ -151,8 +152,8 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
 
 // Of one that runs here: it is to run again. A waiter must not take the next run for the one before, nor the other way round.
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
-  uint64_t turn = (word + CSCHED_JOB_TURN) & CSCHED_JOB_TURNS;
-  word = in_state((word & ~(uint64_t)CSCHED_JOB_TURNS) | turn, QUEUED);
+  uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS;
+  word = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
   csched_store_release(&job->word, word); // J1, J5: release; pairs with cancel's acquire, and the waiter's
   csched_fence_light_();                  // J6: light side
   if (does_anybody_wait()) wake(job);     // J5: before the push, which gives the job away
@@ -160,7 +161,7 @@ static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
 
 void csched_job_submitted_(csched_job *job, const char *function) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
-  unsigned state = state_of(word);
+  unsigned state = csched_job_state_(word);
   if (CSCHED_LIKELY(csched_job_mark_(job))) return;
   if (state != RUNNING || !forget(job)) // J4
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
@@ -180,16 +181,17 @@ static inline void end(csched_job *job) {
 }
 
 static void end_run(csched_job *job) {
-  if (CSCHED_UNLIKELY(state_of(csched_load_relaxed(&job->word)) != RUNNING))
+  if (CSCHED_UNLIKELY(csched_job_state_(csched_load_relaxed(&job->word)) != RUNNING))
     panic_in_use(job); // racy read: finds misuse
   end(job);
 }
 
 // The queue has come to a job that was cancelled.
 static void pass_cancelled(csched_job *job, uint64_t found) {
-  if (state_of(found) == DROPPING && csched_cas_release(&job->word, &found, in_state(found, PASSED)))
+  if (csched_job_state_(found) == DROPPING &&
+      csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
     return; // J3: pairs with cancel's acquire
-  if (CSCHED_UNLIKELY(state_of(found) != CANCELLED)) panic_in_use(job);
+  if (CSCHED_UNLIKELY(csched_job_state_(found) != CANCELLED)) panic_in_use(job);
   (void)csched_load_acquire(&job->word); // J3: pairs with the canceller's release; carries what `drop` did
   end(job);
 }
@@ -219,8 +221,8 @@ static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_tar
 // Takes `job` from QUEUED to `state`. Returns: whether it has; if not, `*found` is what it was.
 static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found) {
   *found = csched_load_relaxed(&job->word); // J1: unlinking it has acquired it
-  return CSCHED_LIKELY(state_of(*found) == QUEUED) &&
-         CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, in_state(*found, state))); // J1: the same
+  return CSCHED_LIKELY(csched_job_state_(*found) == QUEUED) &&
+         CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, csched_job_in_state_(*found, state))); // J1: the same
 }
 
 CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_target *target) {
@@ -278,6 +280,24 @@ csched_bin *csched_job_discard_into_(csched_bin *bin) {
   return before;
 }
 
+static CSCHED_THREAD_LOCAL csched_drop *drop_here;
+static CSCHED_THREAD_LOCAL const csched_job *may_be_refused;
+
+csched_drop *csched_job_drop_here_(void) { return drop_here; }
+
+const csched_job *csched_job_may_be_refused_(const csched_job *job) {
+  const csched_job *before = may_be_refused;
+  may_be_refused = job;
+  return before;
+}
+
+static void drop(csched_job *job, csched_drop_reason reason) {
+  csched_drop here = {job, reason, drop_here};
+  drop_here = &here;
+  job->type->drop(job);
+  drop_here = here.outer;
+}
+
 void csched_job_discard_(csched_job *job) {
   uint64_t found;
   if (CSCHED_UNLIKELY(bin_here != NULL)) {
@@ -288,7 +308,7 @@ void csched_job_discard_(csched_job *job) {
     pass_cancelled(job, found);
     return;
   }
-  job->type->drop(job);
+  drop(job, job == may_be_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED);
   end(job);
 }
 
@@ -296,30 +316,37 @@ void csched_job_discard_(csched_job *job) {
 
 void csched_job_left_(csched_job *job) { // J7
   if (job->type->run == NULL) job->type->release(job);
-  else if (state_of(csched_load_relaxed(&job->word)) == RUNNING) end(job); // J7: else it has been initialised anew
+  else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING)
+    end(job); // J7: else it has been initialised anew
 }
 
 void csched_job_orphan_(csched_job *job) {         // J8
   uint64_t word = csched_load_relaxed(&job->word); // J8: no other thread is left
-  if (state_of(word) == RUNNING) csched_store_relaxed(&job->word, in_state(word, ORPHANED)); // J8: the same
+  if (csched_job_state_(word) == RUNNING)
+    csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: the same
 }
 
 // MARK: cancelling
 
 csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
-  while (state_of(word) == QUEUED)
-    if (csched_cas_acquire(&job->word, &word, in_state(word, DROPPING)))
+  while (csched_job_state_(word) == QUEUED)
+    if (csched_cas_acquire(&job->word, &word, csched_job_in_state_(word, DROPPING)))
       return CSCHED_CANCEL_DROPPED;      // J1: pairs with submitted
   (void)csched_load_acquire(&job->word); // J5, J9: pairs with the end's release: the caller may be going to free it
-  return state_of(word) == RUNNING || state_of(word) == ORPHANED ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
+  return csched_job_state_(word) == RUNNING || csched_job_state_(word) == ORPHANED ? CSCHED_CANCEL_RUNNING
+                                                                                   : CSCHED_CANCEL_FINISHED;
 }
 
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
-  job->type->drop(job);                            // J2
+  drop(job, CSCHED_DROP_CANCELLED);                // J2
   uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
-  if (!is_unlinked && state_of(word) == DROPPING && csched_cas_release(&job->word, &word, in_state(word, CANCELLED)))
-    return;                              // J3: the queue comes later
+  if (!is_unlinked && csched_job_state_(word) == DROPPING &&
+      csched_cas_release(&job->word, &word, csched_job_in_state_(word, CANCELLED))) { // J3: the queue comes later
+    csched_fence_light_();                                                            // J6: light side
+    if (does_anybody_wait()) wake(job);                                               // J6: for the end of the drop
+    return;
+  }
   (void)csched_load_acquire(&job->word); // J3: pairs with the passing; the queue has done with the memory
   end(job);
 }
@@ -331,16 +358,16 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
 }
 
 bool csched_job_is_cancelled_(const csched_job *job) {
-  return state_of(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: it stays so until it is discarded
+  return csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: it stays so until it is discarded
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {
-  if (csched_job_is_running_here_(job)) return;              // J5
-  if (state_of(csched_load_relaxed(&job->word)) == ORPHANED) // J8: nobody changes that
+  if (csched_job_is_running_here_(job)) return;                       // J5
+  if (csched_job_state_(csched_load_relaxed(&job->word)) == ORPHANED) // J8: nobody changes that
     csched_panic_(function,
                   "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
                   (void *)job);
-  wait_for_end(job);
+  csched_job_wait_in_(job, csched_load_relaxed(&job->word)); // J5: this run, or a later one
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
@@ -351,6 +378,6 @@ CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job)
 }
 
 CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
-  csched_level_look_(CSCHED_CALLER_FRAME());                // J7
-  return state_of(csched_load_acquire(&job->word)) == IDLE; // J5, J9
+  csched_level_look_(CSCHED_CALLER_FRAME());                         // J7
+  return csched_job_state_(csched_load_acquire(&job->word)) == IDLE; // J5, J9
 }

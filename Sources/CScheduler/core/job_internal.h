@@ -8,20 +8,31 @@
 /// Does: marks `job` as submitted, before it is linked anywhere. Stops the process if it is pending already.
 void csched_job_submitted_(csched_job *job, const char *function);
 
-// The parts of a job's word; the protocol is that of job.c.
+// The word of a job; the protocol is that of job.c.
 enum {
   CSCHED_JOB_IDLE = 0,
   CSCHED_JOB_QUEUED = 1,
-  CSCHED_JOB_STATE = 7,
-  CSCHED_JOB_TURN = 0x10,
-  CSCHED_JOB_TURNS = 0xF0,
-  CSCHED_JOB_LIFE = 0x100
+  CSCHED_JOB_RUNNING = 2,
+  CSCHED_JOB_CANCELLED = 3,
+  CSCHED_JOB_DROPPING = 4,
+  CSCHED_JOB_PASSED = 5,
+  CSCHED_JOB_ORPHANED = 6,
+  CSCHED_JOB_STATE = 7, // and above it
+  CSCHED_JOB_UNWANTED = 8,
+  CSCHED_JOB_RESUBMISSION = 0x10,
+  CSCHED_JOB_RESUBMISSIONS = 0xF0,
+  CSCHED_JOB_LIFE = 0x100,
 };
+
+static inline unsigned csched_job_state_(uint64_t word) { return (unsigned)(word & CSCHED_JOB_STATE); }
+static inline uint64_t csched_job_in_state_(uint64_t word, unsigned state) {
+  return (word & ~(uint64_t)CSCHED_JOB_STATE) | state;
+}
 
 /// Does: the same for one that is idle. Returns: whether it was; if not, csched_job_submitted_ does.
 static inline bool csched_job_mark_(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
-  if (CSCHED_UNLIKELY((word & CSCHED_JOB_STATE) != CSCHED_JOB_IDLE)) return false;
+  if (CSCHED_UNLIKELY(csched_job_state_(word) != CSCHED_JOB_IDLE)) return false;
   csched_store_release(&job->word,
                        word | CSCHED_JOB_QUEUED); // J1: release; pairs with cancel's acquire; carries the job
   return true;
@@ -47,6 +58,22 @@ csched_cancel_result csched_job_begin_cancel_(csched_job *job);
 /// Does: the second half: drops `job`. Nothing of the canceller's looks at it afterwards. `is_unlinked`: the caller has unlinked it, and
 /// so it ends here.
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked);
+
+/// A drop on this thread.
+typedef struct csched_drop {
+  const csched_job *job;
+  csched_drop_reason reason;
+  struct csched_drop *outer;
+} csched_drop;
+
+/// Returns: the innermost drop on this thread, NULL outside of all.
+csched_drop *csched_job_drop_here_(void);
+
+/// Does: has a discard on this thread say that `job` was refused, and no longer the one before, which is returned; NULL: none.
+const csched_job *csched_job_may_be_refused_(const csched_job *job);
+
+/// Does: waits until `job` is in another submission or life than `word` says, or neither runs nor is dropped.
+void csched_job_wait_in_(const csched_job *job, uint64_t word);
 
 /// Does: what csched_job_cancel_and_wait does when a cancel has found `job` running.
 void csched_job_wait_(csched_job *job, const char *function);

@@ -1,6 +1,7 @@
 #include <CScheduler/shutdown.h>
 
 #include <CScheduler/main_loop.h>
+#include <CScheduler/task.h>
 #include <CScheduler/trampoline.h>
 
 #include "clock_internal.h"
@@ -18,4 +19,5 @@ void csched_shutdown(csched_stop_policy policy) {
   csched_main_loop_end_(policy);
   csched_trampoline_end_();
   csched_levels_free_();
+  csched_trim();
 }

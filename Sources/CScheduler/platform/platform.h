@@ -175,6 +175,14 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *));
 /// would then make room for the thread, and open a file for that (glibc: to count the processors).
 void *csched_os_memory_take_(size_t size);
 void csched_os_memory_give_(void *memory, size_t size);
+/// Returns: `size` zeroed bytes at a multiple of `size`, a power of two and of the pages' size, or NULL. They stay for ever, and tools that
+/// look for leaks find what they hold.
+void *csched_os_pages_take_(size_t size);
+void csched_os_leaks_look_into_(void *memory, size_t size);
+/// Does: gives up what the pages hold, which read as zero from then on. Thread: any; others may read them meanwhile.
+void csched_os_pages_empty_(void *pages, size_t size);
+/// Returns: the size of a page, a power of two.
+size_t csched_os_page_size_(void);
 
 /// The instants of a fork. In the child only the forking thread is left; there are three for it, and all are told of one before the
 /// first is told of the next. Nobody locks or unlocks in the first: other threads' sleepers are still written down.

@@ -136,6 +136,18 @@ void *csched_os_memory_take_(size_t size) {
 
 void csched_os_memory_give_(void *memory, size_t size) { munmap(memory, size); }
 
+void *csched_os_pages_take_(size_t size) {
+  char *memory = csched_os_memory_take_(2 * size);
+  if (memory == NULL) return NULL;
+  size_t before = -(uintptr_t)memory & (size - 1);
+  if (before > 0) munmap(memory, before);
+  munmap(memory + before + size, size - before);
+  csched_os_leaks_look_into_(memory + before, size);
+  return memory + before;
+}
+
+size_t csched_os_page_size_(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
 // MARK: atfork
 
 static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER; // of the list, also from before a fork until after it

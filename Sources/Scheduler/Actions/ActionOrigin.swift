@@ -3,21 +3,22 @@
 /// A tag is owned. The core is not: what waits in it is dropped before it ends, and nobody asks for it but a drop. To own it would cost
 /// each action a count that all threads contend for.
 struct ActionOrigin: ~Copyable {
-  /// The address, and 1 for a tag.
+  /// The address, and 1 for a tag, 2 for one whose refusal is not told.
   private let bits: UInt
 
-  init(_ core: TargetCore?, tag: TargetCore?) {
+  init(_ core: TargetCore?, tag: TargetCore?, tellsOfRefusal: Bool = true) {
+    let flag: UInt = tellsOfRefusal ? 0 : 2
     if let tag {
-      bits = UInt(bitPattern: Unmanaged.passRetained(tag).toOpaque()) | 1
+      bits = UInt(bitPattern: Unmanaged.passRetained(tag).toOpaque()) | 1 | flag
     } else {
-      bits = core.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
+      bits = core.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) | flag } ?? 0
     }
   }
 
   deinit { if isTagged { reference!.release() } }
 
   private var reference: Unmanaged<TargetCore>? {
-    UnsafeRawPointer(bitPattern: bits & ~1).map { Unmanaged.fromOpaque($0) }
+    UnsafeRawPointer(bitPattern: bits & ~3).map { Unmanaged.fromOpaque($0) }
   }
 
   /// Whether there is a tag.
@@ -29,6 +30,7 @@ struct ActionOrigin: ~Copyable {
 
   /// Tells those who ask of a drop; not where it belongs to no scheduler.
   func tell(_ reason: DropReason) {
+    if bits & 2 != 0, reason == .refused { return }
     if let core = reference?.takeUnretainedValue() { DropObservers.tell(core, reason) }
   }
 }

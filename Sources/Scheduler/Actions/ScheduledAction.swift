@@ -7,7 +7,7 @@
 //   Y3  An action that is over has no holder: no two keep each other.
 //   Y4  Whoever sees it disposed sees what was before that disposal.
 //   Y5  Who waits for an action that was disposed while it ran gets what the body returned, if he announced that before.
-//   It is waited for as in PlainAction.swift (I3).
+//   Who disposes and waits returns after the run, or the drop, by whichever thread (ActionEnd.swift).
 // Orderings: the job's and the lock's; the store of `disposed` releases, pairs with `isDisposed`. Assumes: none of two locks is taken inside of
 //   the other.
 // Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it",

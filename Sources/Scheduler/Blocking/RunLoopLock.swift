@@ -36,7 +36,7 @@ public final class RunLoopLock: Sendable {
   private let state = Protected(State())
 
   /// An action, and what has been submitted to the loop for its sake.
-  private typealias Dispatched = (action: @Sendable () -> Void, wake: PlainAction?)
+  private typealias Dispatched = (action: @Sendable () -> Void, wake: ClosureTask?)
 
   // Unchecked, because of the pointers: they are used under the lock only, and are gone before what they point to.
   private struct State: @unchecked Sendable {
@@ -52,7 +52,7 @@ public final class RunLoopLock: Sendable {
 
     var count: Int { actions.count - next }
 
-    mutating func add(_ action: @escaping @Sendable () -> Void, waking wake: PlainAction?) {
+    mutating func add(_ action: @escaping @Sendable () -> Void, waking wake: ClosureTask?) {
       actions.append((action, wake))
       Counted.closures(1)
     }
@@ -84,11 +84,9 @@ public final class RunLoopLock: Sendable {
   /// Returns whether it was taken: after the wait has ended it is not, and `action` is released unrun.
   @discardableResult
   public func dispatch(_ action: @escaping @Sendable () -> Void) -> Bool {
-    let wake = PlainAction { self.performNext() }
-    return state.withLock { state in
+    state.withLock { state in
       if state.isClosed { return false }
-      state.add(action, waking: state.loop == nil ? nil : wake)
-      if let loop = state.loop { wake.submit { _ = csched_target_submit(csched_loop_target(loop), $0) } }
+      state.add(action, waking: state.loop.map { submitNext(to: $0) })
       return true
     }
   }
@@ -199,9 +197,16 @@ public final class RunLoopLock: Sendable {
     if loop == Self.loopHere() {
       performNext()
     } else {
-      PlainAction { self.performNext() }.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
+      submitNext(to: loop)
       csched_loop_run_ready(loop, 1)
     }
+  }
+
+  @discardableResult
+  private func submitNext(to loop: OpaquePointer) -> ClosureTask {
+    let task = ClosureTask { self.performNext() }
+    task.submit(to: csched_loop_target(loop))
+    return task
   }
 
   @discardableResult

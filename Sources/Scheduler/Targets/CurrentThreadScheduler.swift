@@ -53,8 +53,8 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
       }
       return Disposables.create()
     }
-    let waiting = PlainAction(action, for: core)
-    waiting.submit { csched_trampoline_run($0) }
+    let waiting = ClosureTask(action, for: core)
+    waiting.submitToTrampoline()
     return waiting
   }
 }

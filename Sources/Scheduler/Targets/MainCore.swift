@@ -24,8 +24,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     /// At the end of the process: says whether anything is queued or due that will never run, unless it ends inside of an action.
     private func tellWhatWaits() {
       guard csched_loop_is_on_thread(loop), csched_target_current() == nil else { return }
-      let probe = PlainAction {}
-      if csched_loop_is_free_(loop) || probe.submit(to: { csched_target_submit(target, $0) }) != 0 { return }
+      let probe = ClosureTask {}
+      if csched_loop_is_free_(loop) || !probe.submit(to: target) { return }
       probe.dispose()
       debugLine(
         "MainScheduler",
@@ -81,12 +81,12 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// between two of them there may be other work of the host's, and nothing overtakes that or is overtaken by it.
   func submitted() {
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
-    let mark = PlainAction {}
-    mark.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
+    let mark = HostMark()
+    mark.submit(to: target)
     asked.add(1, ordering: .relaxed)
     host {
       let core = MainCore.shared, isPromised = core.asked.subtract(1, ordering: .relaxed).newValue > 0
-      mark.lookAt { last in core.inHost { _ = csched_loop_run_through_($0, last, isPromised) } }
+      core.inHost { _ = csched_loop_run_through_($0, mark.job, isPromised) }
     }
   }
 
@@ -107,3 +107,25 @@ final class MainCore: TargetCore, @unchecked Sendable {
     return body(loop)
   }
 }
+
+/// A job without work. It marks what has been submitted before it; its memory is its own, because the host looks whether it has run.
+private final class HostMark: JobOwner, @unchecked Sendable {
+  // Unchecked, because of the pointer: only the core changes the job.
+  private let storage = JobStorage()
+  var job: UnsafeMutablePointer<csched_job> { storage.job }
+
+  init() { markType.attach(job, to: self) }
+
+  func submit(to target: UnsafeMutablePointer<csched_target>) {
+    Counted.jobs(1)
+    _ = Unmanaged.passRetained(self)  // given back by the release
+    csched_target_submit(target, job)
+  }
+
+  func run() {}
+  func drop() {}
+  func letGo() {}
+}
+
+private let markType = JobType(
+  csched_job_type(run: { _ in }, drop: { _ in }, release: { JobType.release($0, HostMark.self) }))

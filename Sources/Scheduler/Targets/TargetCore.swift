@@ -70,12 +70,10 @@ class TargetCore: @unchecked Sendable {
   /// Submits an action, inside of `tag` besides, if there is one. Whoever tells of a refusal by himself says so.
   final func submit(
     _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil, isTold: Bool = false
-  ) -> (action: PlainAction, isAccepted: Bool) {
-    let waiting = PlainAction(work, for: self, inside: tag), isAccepted = waiting.submit(to: self, isTold: isTold)
-    if !isAccepted {
-      if !isTold { noteRefusal() }
-      waiting.dispose()
-    }
+  ) -> (action: ClosureTask, isAccepted: Bool) {
+    let waiting = ClosureTask(work, for: self, inside: tag, tellsOfRefusal: !isTold)
+    let isAccepted = waiting.submit(to: target)
+    if !isAccepted, !isTold { noteRefusal() }
     if isOnMain { MainCore.shared.submitted() }
     return (waiting, isAccepted)
   }

@@ -136,6 +136,18 @@ void ctest_die_job_initialised_in_run(void);
 void ctest_die_job_initialised_in_queue(void);
 void ctest_die_submit_twice(void);
 
+// MARK: task
+
+ctest_failure ctest_task_exactly_once(int cancellers, int tasks, int rounds, uint64_t seed); ///< `tasks`: at most 256
+ctest_failure ctest_task_cancelled_late(int rounds);
+ctest_failure ctest_task_inside(void);
+ctest_failure ctest_task_waits_for_drop(int rounds);
+ctest_failure ctest_task_drop_reasons(void);
+ctest_failure ctest_task_no_memory(void);
+ctest_failure ctest_task_burst(int count);
+ctest_failure ctest_task_thread_ends(int threads);
+ctest_failure ctest_task_fork(int forks);
+
 // MARK: mpsc
 
 ctest_failure ctest_mpsc_order(int producers, int jobs);

@@ -201,6 +201,7 @@ void model_run(void) {
   model_memory_reset();
   model_plain_reset();
   model_reset_pollers();
+  model_reset_pages();
   model_reset_clocks();
   model_begin_run();
   model_start_thread(prepare, NULL);

@@ -68,6 +68,7 @@ void model_print_replay(void);
 
 // platform.c
 void model_reset_pollers(void);
+void model_reset_pages(void);
 
 // clocks.c: the alarms that a poller waits for
 struct csched_poller;

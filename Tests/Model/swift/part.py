@@ -15,7 +15,7 @@ WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
-    "PlainAction", "ScheduledAction", "PeriodicAction", "ActionEnd", "EndedAction", "ActionOrigin", "DropObservers", "DropReason", "DropReport")),
+    "ClosureTask", "ScheduledAction", "PeriodicAction", "ActionEnd", "EndedAction", "ActionOrigin", "DropObservers", "DropReason", "DropReport")),
     "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (

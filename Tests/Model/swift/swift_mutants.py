@@ -11,7 +11,7 @@ GROUP_OF = {
     "slots": ["SingleAssignmentDisposable", "SerialDisposable", "RefCountDisposable"],
     "disposables": ["CompositeDisposable", "AnonymousDisposable", "AnyDisposable", "BinaryDisposable", "NaryDisposable",
                     "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
-    "actions": ["PlainAction", "ScheduledAction", "PeriodicAction", "ActionEnd", "DropReport"],
+    "actions": ["ClosureTask", "ScheduledAction", "PeriodicAction", "ActionEnd", "DropReport"],
     "virtual": ["ConvertedTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "SchedulerType+Periodic"],
     "blocking": ["BlockingSink", "RunLoopLock"],
 }
@@ -21,7 +21,7 @@ CHECKS = {
     "SingleAssignmentDisposable": "single assignment", "SerialDisposable": "serial disposable", "CompositeDisposable": "composite",
     "RefCountDisposable": "reference count", "AnonymousDisposable": "anonymous", "AnyDisposable": "any disposable",
     "BinaryDisposable": "binary", "NaryDisposable": "n-ary", "ScopedDisposable": "scoped", "BooleanDisposable": "boolean",
-    "LifetimeRegistration": "lifetime", "PlainAction": "plain action", "ScheduledAction": "action",
+    "LifetimeRegistration": "lifetime", "ClosureTask": "plain action", "ScheduledAction": "action",
     "PeriodicAction": "periodic action", "ActionEnd": "end of an action", "DropReport": "drop", "Occurrence": "virtual",
     "ConvertedTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "SchedulerType+Periodic": "virtual", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
 }
@@ -95,12 +95,12 @@ MUTANTS = [
     ("scoped: disposed in two steps", "ScopedDisposable", EXCHANGED, SPLIT),
     ("scoped: a release does not dispose", "ScopedDisposable", "DisposalWalk.disposeOnRelease { detachChildren(into: &$0) }",
      "DisposalWalk.release { detachChildren(into: &$0) }"),
-    # PlainAction.swift
+    # ClosureTask.swift, DropReport.swift
     ("drop: told by who drops and by who submits", "DropReport", "return !isLeft", "return true"),
     ("drop: told by nobody", "DropReport", "== Self.dropped }", "> Self.dropped }"),
-    ("plain action: what is dropped keeps its work", "PlainAction", "ending.within { work = nil }", ""),
-    ("plain action: who waits does not wait", "PlainAction", "dispose() ending.wait(for: storage.job)", "dispose()"),
-    ("plain action: a disposal only marks", "PlainAction", "disposed.store(true, ordering: .releasing) csched_job_cancel(storage.job)", "disposed.store(true, ordering: .releasing)"),
+    ("plain action: who waits does not wait", "ClosureTask", "csched_task_cancel_and_wait(task)", "csched_task_cancel(task)"),
+    ("plain action: a disposal does not cancel", "ClosureTask", "func dispose() { csched_task_cancel(task) }", "func dispose() {}"),
+    ("plain action: what runs stays in its memory", "ClosureTask", "let held = Held.of(job).move() if", "let held = csched_job_is_idle(job!) ? Held.of(job).move() : Held(work: HeldClosure(Held.of(job).pointee.work.call), origin: ActionOrigin(nil, tag: nil)); if"),
     # ScheduledAction.swift: its links
     ("action: its end does not look whether it is disposed", "ScheduledAction", "let holder = links.end(), late = links.late.take() if isDisposed",
      "let isDisposed = false; let holder = links.end(), late = links.late.take(); if isDisposed"),
@@ -172,7 +172,7 @@ MUTANTS = [
     ("run loop lock: the end is not closed", "RunLoopLock", "state.withLock { $0.isClosed = true }", ""),
     ("run loop lock: what is left is not performed", "RunLoopLock", "while performNext() {}", ""),
     ("run loop lock: closed after what is left", "RunLoopLock", "state.withLock { $0.isClosed = true } while performNext() {}", "while performNext() {}; state.withLock { $0.isClosed = true }"),
-    ("run loop lock: a dispatch wakes nobody", "RunLoopLock", "if let loop = state.loop { wake.submit { _ = csched_target_submit(csched_loop_target(loop), $0) } }", ""),
+    ("run loop lock: a dispatch wakes nobody", "RunLoopLock", "state.add(action, waking: state.loop.map { submitNext(to: $0) })", "state.add(action, waking: nil)"),
     ("run loop lock: what woke the loop stays there", "RunLoopLock", "wake?.dispose()", ""),
     ("run loop lock: what was dispatched before the loop waits for its end", "RunLoopLock", "for _ in 0..<dispatched { perform(on: loop) }", ""),
     ("run loop lock: the loop's address stays", "RunLoopLock", "defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }", ""),

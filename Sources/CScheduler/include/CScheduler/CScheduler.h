@@ -17,6 +17,7 @@
 #include <CScheduler/shutdown.h>
 #include <CScheduler/swift.h>
 #include <CScheduler/target.h>
+#include <CScheduler/task.h>
 #include <CScheduler/thread.h>
 #include <CScheduler/timer.h>
 #include <CScheduler/trampoline.h>

@@ -101,6 +101,31 @@ CSCHED_END_DECLS
 #define CSCHED_TSAN_UNLOCKED(lock)                ((void)(lock))
 #endif
 
+// AddressSanitizer is told of memory that nobody may touch.
+#if defined(__SANITIZE_ADDRESS__)
+#define CSCHED_ADDRESSES_ARE_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CSCHED_ADDRESSES_ARE_CHECKED 1
+#endif
+#endif
+#if defined(CSCHED_ADDRESSES_ARE_CHECKED)
+CSCHED_BEGIN_DECLS
+void __asan_poison_memory_region(const volatile void *memory, size_t size);
+void __asan_unpoison_memory_region(const volatile void *memory, size_t size);
+CSCHED_END_DECLS
+#define CSCHED_POISON(memory, size)   __asan_poison_memory_region((memory), (size))
+#define CSCHED_UNPOISON(memory, size) __asan_unpoison_memory_region((memory), (size))
+#else
+#define CSCHED_POISON(memory, size)   ((void)(memory))
+#define CSCHED_UNPOISON(memory, size) ((void)(memory))
+#endif
+
+// The unit in which tasks get memory, in bytes. Less is for a model checker.
+#ifndef CSCHED_TASK_UNIT
+#define CSCHED_TASK_UNIT 4096
+#endif
+
 // Tells the processor that this is a spin loop.
 #if defined(__x86_64__) || defined(__i386__)
 #define CSCHED_CPU_RELAX() __builtin_ia32_pause()

@@ -60,6 +60,14 @@ typedef enum csched_cancel_result {
   CSCHED_CANCEL_FINISHED, ///< nothing was pending: it had ended, was cancelled before, or was never submitted; what it did is seen
 } csched_cancel_result;
 
+/// Why what was submitted will not run.
+typedef enum csched_drop_reason {
+  CSCHED_DROP_CANCELLED, ///< by somebody
+  CSCHED_DROP_STOPPED,   ///< with what it waited in, which was stopped, closed or destroyed
+  CSCHED_DROP_REFUSED,   ///< it was submitted to what takes no more
+  CSCHED_DROP_NO_MEMORY, ///< there was none to submit it
+} csched_drop_reason;
+
 /// Does: makes `job` ready to be submitted; once is enough for any number of times. Requires: it is not in use; `type` outlives it.
 /// One that is initialised in the middle of its run, or while it is queued, stops the process when that is found out.
 CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type, void *context) {

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -131,4 +132,15 @@ bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; }
 int csched_os_thread_nice_(void) { return 0; }
 
 bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
+
+// MARK: memory
+
+void csched_os_leaks_look_into_(void *memory, size_t size) {
+  (void)memory, (void)size;
+} // they look into all that is mapped
+
+// Mapped anew in place: to advise that they are not needed leaves what they hold for a while.
+void csched_os_pages_empty_(void *pages, size_t size) {
+  mmap(pages, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
+}
 #endif

@@ -1,4 +1,4 @@
-// PlainAction.swift (I1, I2), ActionChain.swift (Y1 to Y3) and ScheduledAction.swift (Y4).
+// ClosureTask.swift over the core's tasks, and ScheduledAction.swift (Y1 to Y4).
 
 internal import CScheduler
 
@@ -285,10 +285,10 @@ private func isSeen() {
 }
 
 let actionChecks = [
-  Check("plain action: a run against a disposal", plainAgainstDisposal, ranOrDropped),  // I1
-  Check("plain action: a run against two disposals", plainAgainstTwo, ranOrDropped),  // I1
-  Check("plain action: disposed before its turn", disposedBefore, neverRan),  // I1
-  Check("plain action: who sees it disposed sees what was before", plainPublished, isSeen),  // I2
+  Check("plain action: a run against a disposal", plainAgainstDisposal, ranOrDropped),  // TK1
+  Check("plain action: a run against two disposals", plainAgainstTwo, ranOrDropped),  // TK1
+  Check("plain action: disposed before its turn", disposedBefore, neverRan),  // TK1
+  Check("plain action: who sees it disposed sees what was before", plainPublished, isSeen),  // TK3
   Check("action: disposed before its turn", unbegunDisposed, neverRan),  // Y1
   Check("action: a run against a disposal", runAgainstDisposal, childDisposed),  // Y1
   Check("action: a run against two disposals", runAgainstTwo, childDisposed),  // Y1

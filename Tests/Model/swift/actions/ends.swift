@@ -1,4 +1,4 @@
-// ActionEnd.swift (AE1 to AE3), and who waits for an action: PlainAction.swift (I3), ActionChain.swift (Y5), PeriodicAction.swift (Z5).
+// ActionEnd.swift (AE1 to AE3), and who waits for an action: ClosureTask.swift (task.c, TK4), ScheduledAction.swift (Y5), PeriodicAction.swift (Z5).
 
 internal import CScheduler
 internal import Synchronization
@@ -198,15 +198,15 @@ private func waitedForBoth() {
 }
 
 let endChecks = [
-  Check("plain action: who waits against a run", plainAgainstWait, over),  // I3
-  Check("end of an action: a plain one dropped by its queue", plainDropped, over),  // AE2 I3
-  Check("end of an action: a plain one dropped by another thread", plainDisposed, over),  // AE2 I3
-  Check("end of an action: who waits against a run", returningAgainstWait, over),  // I3
+  Check("plain action: who waits against a run", plainAgainstWait, over),  // TK4
+  Check("plain action: dropped by its queue", plainDropped, over),  // TK4
+  Check("plain action: dropped by another thread", plainDisposed, over),  // TK4
+  Check("end of an action: who waits against a run", returningAgainstWait, over),  // AE2
   Check("end of an action: dropped by its queue", returningDropped, over),  // AE2
   Check("end of an action: dropped by another thread", returningDisposed, over),  // AE2
   Check("end of an action: who waits in its drop", waitInsideDrop, isOver),  // AE3
   Check("end of an action: who waits in its tick", waitInsideTick, isOver),  // AE3
-  Check("end of an action: who sees it over sees what it did", plainLooked, isOver),  // AE1
+  Check("plain action: who sees it over sees what it did", plainLooked, isOver),  // TK2
   Check("end of an action: who sees it over sees what it did, and returned", returningLooked, isOver),  // AE1
   Check("end of an action: who sees it over sees what was dropped", dropAgainstLook, isOver),  // AE1
   Check("action: who waits against a run", returningAgainstWait, over),  // Y5

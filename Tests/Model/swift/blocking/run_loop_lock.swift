@@ -141,7 +141,7 @@ private func onLoop() {
   spawn {
     var loop: OpaquePointer?
     expect(csched_loop_create(&loop) == 0, "a loop")
-    let job = PlainAction { state.wasStopped = state.lock.wait() }
+    let job = ClosureTask { state.wasStopped = state.lock.wait() }
     job.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
     csched_loop_run_ready(loop, 1)
     csched_loop_destroy(loop)
@@ -159,7 +159,7 @@ private func nothingStays() {
   spawn {
     var loop: OpaquePointer?
     expect(csched_loop_create(&loop) == 0, "a loop")
-    let job = PlainAction { state.wasStopped = state.lock.wait() }
+    let job = ClosureTask { state.wasStopped = state.lock.wait() }
     job.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
     csched_loop_run_ready(loop, 1)
     expect(csched_loop_is_free_(loop), "nothing waits in the loop")

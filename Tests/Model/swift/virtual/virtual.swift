@@ -1,4 +1,4 @@
-// Virtual time from Swift to the core (virtual.c, VT1 to VT5), with actions as every scheduler has them (Y1 to Y5, I3, Z1, Z5), and
+// Virtual time from Swift to the core (virtual.c, VT1 to VT5), with actions as every scheduler has them (Y1 to Y5, AE2, Z1, Z5), and
 // periodic actions that are made of delayed ones (OC1).
 
 private final class State: @unchecked Sendable {
@@ -358,17 +358,17 @@ let checks = [
   Check("virtual: a submission against a drive", submissionAgainstDrive, ran),  // VT1 VT2
   Check("virtual: a stop against a drive", stopAgainstDrive, runsLater),  // VT1
   Check("virtual: two that move the clock", twoClocks, isLater),  // VT3
-  Check("virtual: a disposal against a drive", disposalAgainstDrive, ranOrDisposed),  // VT4 I3
+  Check("virtual: a disposal against a drive", disposalAgainstDrive, ranOrDisposed),  // VT4 AE2
   Check("virtual: a disposal against a submission", disposalAgainstSubmission, neverRan),  // VT4
   Check("virtual: two disposals", twoDisposals, ranOrDisposed),  // VT4
   Check("virtual: a disposal against the end of the scheduler", disposalAgainstEnd, ranOrDisposed),  // VT5
   Check("virtual: the end of the scheduler", end, forgotten),  // VT5
   Check("virtual: a disposal of what was returned", disposalOfResult, forgotten),  // Y1
   Check("virtual: a periodic action against its disposal", periodicAgainstDisposal, noMoreTicks),  // Z1
-  Check("virtual: who waits against a drive", driveAgainstWait, notLater),  // I3
+  Check("virtual: who waits against a drive", driveAgainstWait, notLater),  // AE2
   Check("virtual: who waits against a drive of a periodic action", periodicAgainstWait, notLater),  // Z5
-  Check("virtual: who waits against a disposal", disposalAgainstWait, notLater),  // I3
-  Check("virtual: who waits against the end of the scheduler", endAgainstWait, notLater),  // I3 VT5
+  Check("virtual: who waits against a disposal", disposalAgainstWait, notLater),  // AE2
+  Check("virtual: who waits against the end of the scheduler", endAgainstWait, notLater),  // AE2 VT5
   Check("virtual: who waits in the action", waitInside, ranOnce),  // Z5
   Check("virtual: who sees it over sees what it did", driveAgainstLook, isOver),  // AE1
   Check("virtual: a chain against a disposal", chainAgainstDisposal, lastDisposed),  // Y1 Y2

@@ -1,0 +1,149 @@
+// States of a task: those of its job (job.c), in the life that the value names. Besides
+//   UNWANTED   RUNNING, and it was cancelled
+// It is over when the job is CANCELLED, or in a later life.
+//
+// Obligations
+//   TK1  A task is cancelled in its own life or not at all: state and life are one word, changed by one compare-and-exchange.
+//   TK2  Over is final: whoever sees it sees what the run did, or the drop.
+//   TK3  Whoever sees that it is cancelled sees what was before that.
+//   TK4  Who cancels and waits returns after the run, or the drop, by whichever thread; inside of either, at once.
+//   TK5  A drop is told once, with its reason: refused, while it is being submitted by that thread; else stopped, unless it is cancelled.
+// Orderings
+//   word: see job.c · QUEUED→DROPPING and RUNNING→UNWANTED: release, pair with the acquire of who asks, carry what was before the cancel; they
+//   acquire nothing, because whoever has the value has it from the end of the submission
+// Assumes: the word stays mapped, and its life goes up only (task_memory.c, TM1); it does not wrap: 2^56 uses of one job in a row, each of
+//   16 ns, are 36 years.
+// Source: a handle with a generation, as in slot maps. 31 bits of it, which fit beside a 32-bit state, wrap in 20 s of a busy loop.
+// Checked by: "a task runs or is dropped, once", "a task is cancelled late, and nothing happens", "a drop of a task says why",
+//   "to cancel a task and wait returns after the drop of another thread", "a task's own run and drop do not wait for it".
+// Models: checks/task.c.
+
+#include "task_internal.h"
+
+#include "../platform/platform.h"
+#include "job_internal.h"
+#include "levels_internal.h"
+#include "panic.h"
+
+#include <CScheduler/diagnostics.h>
+
+int csched_task_submit_(csched_target *target, csched_task task) {
+  const csched_job *before = csched_job_may_be_refused_(task.job); // TK5
+  int error = csched_target_submit(target, task.job);
+  csched_job_may_be_refused_(before);
+  return error;
+}
+
+csched_drop_reason csched_task_drop_reason_(void) { return csched_job_drop_here_()->reason; }
+
+static uint64_t life_of(uint64_t word) { return word / CSCHED_JOB_LIFE; }
+
+static bool is_over(uint64_t word, csched_task task) {
+  return life_of(word) != task.life || csched_job_state_(word) == CSCHED_JOB_CANCELLED;
+}
+
+bool csched_task_is_over(csched_task task) {
+  return task.job == NULL || is_over(csched_load_acquire(&task.job->word), task); // TK2: acquire; pairs with the end
+}
+
+bool csched_task_is_cancelled_(csched_task task) {
+  uint64_t word = task.job == NULL
+                      ? 0
+                      : csched_load_acquire(&task.job->word); // TK2, TK3: acquire; pairs with the end, and with cancel
+  if (task.job == NULL || is_over(word, task)) return true;
+  unsigned state = csched_job_state_(word);
+  return (word & CSCHED_JOB_UNWANTED) != 0 || state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED;
+}
+
+csched_cancel_result csched_task_cancel(csched_task task) {
+  if (task.job == NULL) return CSCHED_CANCEL_FINISHED;
+  uint64_t word = csched_load_relaxed(&task.job->word); // racy read, rechecked by the cas
+  while (life_of(word) == task.life) {                  // TK1
+    switch (csched_job_state_(word)) {
+    case CSCHED_JOB_QUEUED:
+      if (!csched_cas_release(&task.job->word, &word, csched_job_in_state_(word, CSCHED_JOB_DROPPING)))
+        break; // TK1, TK3: pairs with who asks
+      csched_job_end_cancel_(task.job, false);
+      return CSCHED_CANCEL_DROPPED;
+    case CSCHED_JOB_RUNNING:
+      if ((word & CSCHED_JOB_UNWANTED) == 0 &&
+          !csched_cas_release(&task.job->word, &word,
+                              word | CSCHED_JOB_UNWANTED)) // TK1, TK3: release; pairs with who asks
+        break;
+      return CSCHED_CANCEL_RUNNING;
+    case CSCHED_JOB_ORPHANED: return CSCHED_CANCEL_RUNNING;
+    default: return CSCHED_CANCEL_FINISHED;
+    }
+  }
+  (void)csched_load_acquire(&task.job->word); // TK2: acquire; pairs with the end
+  return CSCHED_CANCEL_FINISHED;
+}
+
+// Whether this thread is inside of the run of `job`, or of its drop.
+static bool is_inside(const csched_job *job) {
+  const csched_drop *each = csched_job_drop_here_();
+  while (each != NULL && each->job != job) each = each->outer;
+  return each != NULL || csched_job_is_running_here_(job);
+}
+
+CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task task) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_cancel_result result = csched_task_cancel(task);
+  if (result == CSCHED_CANCEL_DROPPED || task.job == NULL) return result;
+  for (uint64_t word;
+       !is_over(word = csched_load_acquire(&task.job->word), task);) { // TK2, TK4: acquire; pairs with the end
+    if (is_inside(task.job)) break;
+    if (csched_job_state_(word) == CSCHED_JOB_ORPHANED)
+      csched_panic_("csched_task_cancel_and_wait",
+                    "the task was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it "
+                    "here.");
+    csched_job_wait_in_(task.job, word);
+  }
+  return result;
+}
+
+// MARK: functions
+
+// What a task of C keeps besides the context.
+typedef struct called {
+  void (*function)(void *context);
+  void (*drop)(void *context, csched_drop_reason reason);
+} called;
+
+static void count(int64_t change) {
+  if (csched_is_counting_()) csched_count_(CSCHED_COUNTED_JOBS_, change);
+}
+
+static void run(csched_job *job) { ((called *)csched_task_room_(job))->function(job->context); }
+
+static void drop(csched_job *job) {
+  const called *called = csched_task_room_(job);
+  if (called->drop != NULL) called->drop(job->context, csched_task_drop_reason_());
+}
+
+static void release(csched_job *job) {
+  count(-1);
+  csched_task_free_(job);
+}
+
+static const csched_job_type type = {run, drop, release};
+
+CSCHED_NOINLINE csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
+                                                        void (*drop)(void *context, csched_drop_reason reason),
+                                                        void *context) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_task task = csched_task_make_(&type);
+  if (CSCHED_UNLIKELY(task.job == NULL)) {
+    if (drop != NULL) drop(context, CSCHED_DROP_NO_MEMORY);
+    return task;
+  }
+  task.job->context = context;
+  *(called *)csched_task_room_(task.job) = (called){function, drop};
+  count(1);
+  return csched_task_submit_(target, task) == 0 ? task : (csched_task){NULL, 0};
+}
+
+CSCHED_NOINLINE csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  return csched_target_async_or_drop(target, function, NULL, context);
+}

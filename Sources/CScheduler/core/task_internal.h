@@ -1,0 +1,28 @@
+// Where the memory of tasks comes from: task_memory.c.
+// Depends on: task.h.
+#pragma once
+
+#include <CScheduler/lock.h>
+#include <CScheduler/task.h>
+
+enum { CSCHED_TASK_UNITS = 64 };
+
+/// Pages that are taken at a time; the first unit of so many.
+typedef struct csched_task_pages {
+  struct csched_task_pages *next;
+  uint64_t bare; ///< which units
+  uint64_t life;
+  uint8_t free[CSCHED_TASK_UNITS]; ///< of csched_trim: how many jobs of a unit
+} csched_task_pages;
+
+/// What all threads have together.
+typedef struct csched_task_depot {
+  csched_lock lock;
+  csched_job *batches;    ///< of free jobs
+  csched_task_pages *all; ///< newest first
+} csched_task_depot;
+
+extern CSCHED_HIDDEN csched_task_depot csched_task_depot_;
+
+/// Does: gives what this thread keeps to the depot.
+void csched_tasks_flush_(void);

@@ -1,0 +1,15 @@
+#if defined(__linux__) // Pages of memory: see platform.h.
+#define _GNU_SOURCE
+#include "../platform.h"
+
+#include <sys/mman.h>
+
+// LeakSanitizer's, if the program has it: it looks only where malloc gave memory.
+__attribute__((weak)) void __lsan_register_root_region(const void *memory, size_t size);
+
+void csched_os_leaks_look_into_(void *memory, size_t size) {
+  if (__lsan_register_root_region != NULL) __lsan_register_root_region(memory, size);
+}
+
+void csched_os_pages_empty_(void *pages, size_t size) { madvise(pages, size, MADV_DONTNEED); }
+#endif

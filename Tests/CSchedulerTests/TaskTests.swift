@@ -1,0 +1,42 @@
+import CTests
+import TestSupport
+import Testing
+
+extension CoreTests {
+  @Suite struct TaskTests {
+    @Test("a task runs or is dropped, once", arguments: [Int32(1), 4])
+    func exactlyOnce(cancellers: Int32) {
+      let seed = freshSeed("a task runs or is dropped, once")
+      #expect(failure(of: ctest_task_exactly_once(cancellers, 256, Scale.count(400), seed)) == nil)
+    }
+
+    @Test("a task is cancelled late, and nothing happens") func cancelledLate() {
+      #expect(failure(of: ctest_task_cancelled_late(Scale.count(200))) == nil)
+    }
+
+    @Test("a task's own run and drop do not wait for it") func inside() {
+      #expect(failure(of: ctest_task_inside()) == nil)
+    }
+
+    @Test("to cancel a task and wait returns after the drop of another thread") func waitsForDrop() {
+      #expect(failure(of: ctest_task_waits_for_drop(20)) == nil)
+    }
+
+    @Test("a drop of a task says why") func dropReasons() {
+      #expect(failure(of: ctest_task_drop_reasons()) == nil)
+      #expect(failure(of: ctest_task_no_memory()) == nil)
+    }
+
+    @Test("a burst of tasks is given back, and late cancels touch nothing") func burst() {
+      #expect(failure(of: ctest_task_burst(1_000_000)) == nil)
+    }
+
+    @Test("what a thread leaves at its end is used by others") func threadEnds() {
+      #expect(failure(of: ctest_task_thread_ends(Scale.count(2_000))) == nil)
+    }
+
+    @Test("after fork tasks can be made") func fork() {
+      #expect(failure(of: ctest_task_fork(Scale.count(50))) == nil)
+    }
+  }
+}

@@ -1,0 +1,316 @@
+#include "fork_kernel.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+// What becomes of a task.
+typedef struct record {
+  atomic_int runs, drops, reason;
+  void *context;
+} record;
+
+static void count_run(void *context) { atomic_fetch_add(&((record *)context)->runs, 1); }
+
+static void count_drop(void *context, csched_drop_reason reason) {
+  record *record = context;
+  atomic_store(&record->reason, (int)reason);
+  atomic_fetch_add(&record->drops, 1);
+}
+
+static csched_task submit_to(csched_target *target, record *record) {
+  return csched_target_async_or_drop(target, count_run, count_drop, record);
+}
+
+// MARK: exactly once
+
+enum { TASKS = 256 };
+
+typedef struct race {
+  record records[TASKS];
+  csched_task tasks[TASKS];
+  int count;
+  uint64_t seed;
+  atomic_int won, submitted;
+} race;
+
+static void cancel_some(int index, void *context) {
+  race *race = context;
+  uint64_t seed = race->seed + (uint64_t)index;
+  for (int i = 0; i < race->count; i++) {
+    int at = index % 2 == 0 ? i : (int)chance_below(&seed, (uint64_t)race->count);
+    if (atomic_load_explicit(&race->submitted, memory_order_acquire) <= at) continue;
+    bool waits = index % 3 == 2;
+    csched_task task = race->tasks[at];
+    csched_cancel_result result = waits ? csched_task_cancel_and_wait(task) : csched_task_cancel(task);
+    if (result == CSCHED_CANCEL_DROPPED) atomic_fetch_add(&race->won, 1);
+    if (waits) CHECK(csched_task_is_over(task));
+  }
+}
+
+ctest_failure ctest_task_exactly_once(int cancellers, int tasks, int rounds, uint64_t seed) {
+  KERNEL();
+  csched_thread *thread = start_thread("tasks");
+  CHECK(tasks <= TASKS);
+  for (int round = 0; round < rounds; round++) {
+    race race = {.count = tasks, .seed = seed + (uint64_t)round * 64};
+    crew crew;
+    crew_start(&crew, cancellers, cancel_some, &race);
+    for (int i = 0; i < tasks; i++) {
+      race.tasks[i] = submit_to(csched_thread_target(thread), &race.records[i]);
+      atomic_store_explicit(&race.submitted, i + 1, memory_order_release);
+    }
+    crew_join(&crew);
+    wait_until_run(thread);
+    int drops = 0;
+    for (int i = 0; i < tasks; i++) {
+      drops += atomic_load(&race.records[i].drops);
+      CHECK_EQUAL(atomic_load(&race.records[i].runs) + atomic_load(&race.records[i].drops), 1);
+      CHECK(csched_task_is_over(race.tasks[i]));
+    }
+    CHECK_EQUAL(atomic_load(&race.won), drops);
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// MARK: too late
+
+ctest_failure ctest_task_cancelled_late(int rounds) {
+  KERNEL();
+  csched_thread *thread = start_thread("tasks");
+  csched_task old[TASKS] = {{NULL, 0}};
+  CHECK(csched_task_is_over(old[0]));
+  CHECK_EQUAL(csched_task_cancel_and_wait(old[0]), CSCHED_CANCEL_FINISHED);
+  for (int round = 0; round < rounds; round++) {
+    record records[TASKS] = {0};
+    csched_task tasks[TASKS];
+    gate gate;
+    gate_close(&gate, thread);
+    for (int i = 0; i < TASKS; i++) tasks[i] = submit_to(csched_thread_target(thread), &records[i]);
+    for (int i = 0; i < TASKS; i++)
+      CHECK_EQUAL(csched_task_cancel(old[i]), CSCHED_CANCEL_FINISHED); // in memory of the new ones
+    for (int i = 0; i < TASKS; i++) CHECK(!csched_task_is_over(tasks[i]) && csched_task_is_over(old[i]));
+    gate_open(&gate);
+    wait_until_run(thread);
+    for (int i = 0; i < TASKS; i++) CHECK_EQUAL(atomic_load(&records[i].runs), 1);
+    memcpy(old, tasks, sizeof old);
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// MARK: inside
+
+typedef struct inside {
+  csched_task task;
+  csched_cancel_result found;
+  atomic_int began, may_end, ended;
+  bool was_over, was_cancelled;
+} inside;
+
+static void look_from_run(void *context) {
+  inside *inside = context;
+  inside->was_over = csched_task_is_over(inside->task) || csched_task_is_cancelled_(inside->task);
+  inside->found = csched_task_cancel_and_wait(inside->task);
+  inside->was_cancelled = csched_task_is_cancelled_(inside->task) && !csched_task_is_over(inside->task);
+  atomic_store(&inside->ended, 1);
+}
+
+static void look_from_drop(void *context, csched_drop_reason reason) {
+  (void)reason;
+  inside *inside = context;
+  atomic_store(&inside->began, 1);
+  inside->found = csched_task_cancel_and_wait(inside->task);
+  inside->was_over = csched_task_is_over(inside->task);
+  WAIT_WHILE(!atomic_load(&inside->may_end));
+  atomic_store(&inside->ended, 1);
+}
+
+ctest_failure ctest_task_inside(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("tasks");
+  inside inside = {.found = CSCHED_CANCEL_DROPPED};
+  gate gate;
+  gate_close(&gate, thread);
+  inside.task = csched_target_async(csched_thread_target(thread), look_from_run, &inside);
+  gate_open(&gate);
+  wait_until_run(thread);
+  CHECK(atomic_load(&inside.ended) && !inside.was_over && inside.was_cancelled);
+  CHECK_EQUAL(inside.found, CSCHED_CANCEL_RUNNING);
+  CHECK(csched_task_is_over(inside.task) && csched_task_is_cancelled_(inside.task));
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+static void cancel_it(int index, void *context) {
+  inside *inside = context;
+  if (index == 0) {
+    CHECK_EQUAL(csched_task_cancel(inside->task), CSCHED_CANCEL_DROPPED);
+    return;
+  }
+  WAIT_WHILE(!atomic_load(&inside->began));
+  if (index == 1) nap(10 * MS), atomic_store(&inside->may_end, 1);
+  else {
+    CHECK_EQUAL(csched_task_cancel_and_wait(inside->task), CSCHED_CANCEL_FINISHED);
+    CHECK(atomic_load(&inside->ended));
+  }
+  CHECK(index == 1 || csched_task_is_over(inside->task));
+}
+
+ctest_failure ctest_task_waits_for_drop(int rounds) {
+  KERNEL();
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  for (int round = 0; round < rounds; round++) {
+    inside inside = {.found = CSCHED_CANCEL_DROPPED};
+    inside.task = csched_target_async_or_drop(csched_loop_target(loop), look_from_run, look_from_drop, &inside);
+    crew crew;
+    crew_start(&crew, 4, cancel_it, &inside);
+    WAIT_WHILE(!atomic_load(&inside.began));
+    if (round % 2 == 0) csched_loop_run_ready(loop, 1); // the queue passes it while it is dropped; or it comes later
+    crew_join(&crew);
+    csched_loop_run_ready(loop, 1);
+    CHECK(inside.found == CSCHED_CANCEL_FINISHED && !inside.was_over);
+  }
+  csched_loop_destroy(loop);
+  return kernel_result();
+}
+
+// MARK: reasons
+
+ctest_failure ctest_task_drop_reasons(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("tasks");
+  record cancelled = {.context = NULL}, stopped = {.context = NULL}, refused = {.context = NULL};
+  gate gate;
+  gate_close(&gate, thread);
+  csched_task_cancel(submit_to(csched_thread_target(thread), &cancelled));
+  CHECK(atomic_load(&cancelled.drops) == 1 && atomic_load(&cancelled.reason) == CSCHED_DROP_CANCELLED);
+  csched_task task = submit_to(csched_thread_target(thread), &stopped);
+  csched_thread_stop(thread, CSCHED_STOP_DROP);
+  gate_open(&gate);
+  CHECK_SOON(atomic_load(&stopped.drops) == 1 && csched_task_is_over(task));
+  CHECK_EQUAL(atomic_load(&stopped.reason), CSCHED_DROP_STOPPED);
+  task = submit_to(csched_thread_target(thread), &refused);
+  CHECK(task.job == NULL && atomic_load(&refused.drops) == 1 && atomic_load(&refused.reason) == CSCHED_DROP_REFUSED);
+  csched_thread_join(thread);
+  csched_thread_destroy(thread);
+  return kernel_result();
+}
+
+static void note_no_memory(void *context, csched_drop_reason reason) {
+  if (reason == CSCHED_DROP_NO_MEMORY) *(bool *)context = true;
+}
+
+static void use_up_memory(void *loop) {
+  bool is_refused = false;
+  struct rlimit limit = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20}; // less than there is
+  setrlimit(RLIMIT_AS, &limit);
+  csched_task task = {NULL, 0};
+  for (int i = 0; i < 1000000 && !is_refused; i++)
+    task = csched_target_async_or_drop(csched_loop_target(loop), count_run, note_no_memory, &is_refused);
+  _exit(is_refused && csched_task_is_over(task) ? 0 : 3);
+}
+
+ctest_failure ctest_task_no_memory(void) {
+  KERNEL();
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  CHECK_CHILD(use_up_memory, loop);
+  csched_loop_destroy(loop);
+  return kernel_result();
+}
+
+// MARK: memory
+
+// In a child, where nobody else takes memory meanwhile.
+static void burst(void *context) {
+  int count = *(int *)context;
+  csched_loop *loop;
+  record record = {.context = NULL};
+  csched_task *tasks = calloc((size_t)count, sizeof *tasks);
+  CHECK(csched_loop_create(&loop) == 0 && tasks != NULL);
+  memset(tasks, 1, (size_t)count * sizeof *tasks); // resident
+  for (int round = 0; round < 3; round++) {
+    csched_trim();
+    int64_t before = ctest_resident_bytes();
+    atomic_store(&record.drops, 0);
+    for (int i = 0; i < count; i++) tasks[i] = submit_to(csched_loop_target(loop), &record);
+    for (int i = 0; i < count; i++) csched_task_cancel(tasks[i]);
+    csched_loop_run_ready(loop, (size_t)count);
+    CHECK_EQUAL(atomic_load(&record.drops), count);
+    csched_trim();
+    int64_t grown = ctest_resident_bytes() - before;
+    CHECK(grown < 2 << 20);
+    before = ctest_resident_bytes();
+    for (int i = 0; i < count; i++) CHECK_EQUAL(csched_task_cancel(tasks[i]), CSCHED_CANCEL_FINISHED);
+    CHECK(ctest_resident_bytes() - before < 2 << 20 && atomic_load(&record.drops) == count);
+  }
+  atomic_store(&record.runs, 0);
+  csched_task task = submit_to(csched_loop_target(loop), &record); // in memory that was given back
+  for (int i = 0; i < count; i++) csched_task_cancel(tasks[i]);
+  csched_loop_run_ready(loop, 1);
+  CHECK(atomic_load(&record.runs) == 1 && csched_task_is_over(task));
+  child_end();
+}
+
+ctest_failure ctest_task_burst(int count) {
+  KERNEL();
+  CHECK_CHILD(burst, &count);
+  return kernel_result();
+}
+
+static void use_and_end(int index, void *context) {
+  (void)index;
+  csched_loop *loop;
+  record *record = context;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  for (int i = 0; i < 200; i++) submit_to(csched_loop_target(loop), record);
+  csched_loop_run_ready(loop, 200);
+  csched_loop_destroy(loop);
+}
+
+static void begin_and_end_threads(void *context) {
+  int threads = *(int *)context;
+  record record = {.context = NULL};
+  crew_run(4, use_and_end, &record);
+  int64_t before = ctest_resident_bytes();
+  for (int i = 0; i < threads / 4; i++) crew_run(4, use_and_end, &record);
+  CHECK(ctest_resident_bytes() - before < 4 << 20); // what they leave is used by the next ones
+  CHECK_EQUAL(atomic_load(&record.runs), 200 * (4 + threads / 4 * 4));
+  child_end();
+}
+
+ctest_failure ctest_task_thread_ends(int threads) {
+  KERNEL();
+  CHECK_CHILD(begin_and_end_threads, &threads);
+  return kernel_result();
+}
+
+static void use_in_child(void *context) {
+  record record = {.context = context};
+  use_and_end(0, &record);
+  csched_trim();
+  use_and_end(0, &record);
+  CHECK_EQUAL(atomic_load(&record.runs), 400);
+  child_end();
+}
+
+static void use_until_told(int index, void *context) {
+  record record = {.context = NULL};
+  while (!atomic_load((atomic_int *)context)) {
+    use_and_end(index, &record);
+    if (index % 2 == 0) csched_trim();
+  }
+}
+
+ctest_failure ctest_task_fork(int forks) {
+  KERNEL();
+  atomic_int is_over = 0;
+  crew crew;
+  crew_start(&crew, 3, use_until_told, &is_over);
+  for (int i = 0; i < forks; i++) CHECK_CHILD(use_in_child, NULL);
+  atomic_store(&is_over, 1);
+  crew_join(&crew);
+  return kernel_result();
+}

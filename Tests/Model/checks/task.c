@@ -1,0 +1,270 @@
+// task.c: TK1 to TK4; task_memory.c: TM1 to TM3. A unit has four tasks here.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/core/job_internal.h"
+#include "../../../Sources/CScheduler/core/task_internal.h"
+#include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <errno.h>
+
+enum { MOST = 8 };
+
+// A target that keeps what comes until a thread of the check takes it, one at a time.
+static csched_job *kept;
+static bool refuses;
+static int deliver(csched_target *target, csched_job *job) {
+  (void)target;
+  if (refuses) {
+    csched_target_discard(job);
+    return ECANCELED;
+  }
+  csched_store_release(&kept, job);
+  return 0;
+}
+static const csched_target_type type = {.deliver = deliver};
+static csched_target target;
+
+static void perform(void *unused) {
+  (void)unused;
+  csched_job *job = csched_load_acquire(&kept);
+  csched_store_relaxed(&kept, NULL);
+  if (job != NULL) csched_target_perform(&target, job);
+}
+static void discard(void *unused) {
+  (void)unused;
+  csched_job *job = csched_load_acquire(&kept);
+  csched_store_relaxed(&kept, NULL);
+  if (job != NULL) csched_target_discard(job);
+}
+
+static csched_task task, later;
+static model_cell work[MOST], before;
+static int runs[MOST], drops[MOST];
+static csched_drop_reason reason;
+
+static void run(void *context) {
+  int *count = context;
+  ++*count;
+  model_write(&work[count - runs], model_read(&work[count - runs]) + 1);
+}
+static void drop(void *context, csched_drop_reason why) {
+  int id = (int)((int *)context - runs);
+  drops[id]++;
+  reason = why;
+  model_write(&work[id], model_read(&work[id]) + 1);
+}
+static csched_task submit(int id) { return csched_target_async_or_drop(&target, run, drop, &runs[id]); }
+
+static void start(void) {
+  target = (csched_target){.type = &type};
+  kept = NULL;
+  refuses = false;
+  before = (model_cell){0};
+  for (int i = 0; i < MOST; i++) work[i] = (model_cell){0}, runs[i] = drops[i] = 0;
+}
+
+// What is over is seen.
+static void see(csched_task seen, int id) {
+  model_assert(csched_task_is_over(seen) && csched_task_is_cancelled_(seen));
+  model_assert(model_read(&work[id]) == 1);
+}
+
+static void cancel(void *unused) {
+  (void)unused;
+  csched_cancel_result result = csched_task_cancel(task);
+  if (result == CSCHED_CANCEL_DROPPED) see(task, 0);
+  model_assert(csched_task_is_cancelled_(task));
+  if (csched_task_is_over(task)) see(task, 0);
+}
+static void cancel_and_wait(void *unused) {
+  (void)unused;
+  csched_task_cancel_and_wait(task);
+  see(task, 0);
+}
+static void once(void) { model_assert(runs[0] + drops[0] == 1 && csched_task_is_over(task)); }
+
+static void run_against_cancels(void) {
+  start();
+  task = submit(0);
+  model_spawn(perform, NULL);
+  model_spawn(cancel, NULL);
+  model_spawn(cancel, NULL);
+}
+static void run_against_waits(void) {
+  start();
+  task = submit(0);
+  model_spawn(perform, NULL);
+  model_spawn(cancel_and_wait, NULL);
+  model_spawn(cancel_and_wait, NULL);
+}
+static void discard_against_waits(void) {
+  start();
+  task = submit(0);
+  model_spawn(discard, NULL);
+  model_spawn(cancel_and_wait, NULL);
+  model_spawn(cancel_and_wait, NULL);
+}
+
+// What is seen without asking further.
+static void look_whether_over(void *unused) {
+  (void)unused;
+  if (csched_task_is_over(task)) model_assert(model_read(&work[0]) == 1);
+}
+static void cancel_and_look(void *unused) {
+  (void)unused;
+  if (csched_task_cancel(task) == CSCHED_CANCEL_FINISHED) model_assert(model_read(&work[0]) == 1);
+}
+static void seen_over(void) {
+  start();
+  task = submit(0);
+  model_spawn(perform, NULL);
+  model_spawn(look_whether_over, NULL);
+}
+static void found_finished(void) {
+  start();
+  task = submit(0);
+  model_spawn(perform, NULL);
+  model_spawn(cancel_and_look, NULL);
+}
+
+// Its memory is used again, by the thread that ran it, while others hold the value.
+static void perform_and_submit(void *unused) {
+  perform(unused);
+  later = submit(1);
+}
+static void second_waits(void) {
+  model_assert(runs[0] + drops[0] == 1 && csched_task_is_over(task) && runs[1] + drops[1] == 0);
+  model_assert(!csched_task_is_over(later) && !csched_task_is_cancelled_(later));
+  perform(NULL);
+  model_assert(runs[1] == 1);
+}
+static void used_again(void) {
+  start();
+  task = submit(0);
+  model_spawn(perform_and_submit, NULL);
+  model_spawn(cancel, NULL);
+  model_spawn(cancel_and_wait, NULL);
+}
+
+// The same after all memory was given back meanwhile.
+static void perform_trim_submit(void *unused) {
+  perform(unused);
+  csched_trim();
+  later = submit(1);
+}
+static void given_back(void) {
+  start();
+  task = submit(0);
+  model_spawn(perform_trim_submit, NULL);
+  model_spawn(cancel, NULL);
+}
+// From inside of the run, and of the drop, nobody waits.
+static void cancel_self(void *context) {
+  model_assert(!csched_task_is_over(task) && !csched_task_is_cancelled_(task));
+  model_assert(csched_task_cancel_and_wait(task) == CSCHED_CANCEL_RUNNING);
+  model_assert(!csched_task_is_over(task) && csched_task_is_cancelled_(task));
+  run(context);
+}
+static void drop_self(void *context, csched_drop_reason why) {
+  model_assert(csched_task_cancel_and_wait(task) == CSCHED_CANCEL_FINISHED);
+  model_assert(!csched_task_is_over(task) && csched_task_is_cancelled_(task));
+  drop(context, why);
+}
+static void cancelled_inside(void) {
+  start();
+  task = csched_target_async_or_drop(&target, cancel_self, drop_self, &runs[0]);
+  model_spawn(perform, NULL);
+}
+static void dropped_inside(void) {
+  start();
+  task = csched_target_async_or_drop(&target, cancel_self, drop_self, &runs[0]);
+  model_spawn(discard, NULL);
+}
+
+// Whoever sees it cancelled sees what was before that.
+static void write_and_cancel(void *unused) {
+  (void)unused;
+  model_write(&before, 1);
+  csched_task_cancel(task);
+}
+static void run_and_look(void *context) {
+  if (csched_task_is_cancelled_(task)) model_assert(model_read(&before) == 1);
+  run(context);
+}
+static void look(void *unused) {
+  (void)unused;
+  if (csched_task_is_cancelled_(task) && !csched_task_is_over(task)) model_assert(model_read(&before) == 1);
+}
+static void cancel_is_seen(void) {
+  start();
+  task = csched_target_async_or_drop(&target, run_and_look, drop, &runs[0]);
+  model_spawn(perform, NULL);
+  model_spawn(write_and_cancel, NULL);
+  model_spawn(look, NULL);
+}
+
+// Tasks of threads that begin and end: what one leaves is used by the next, and no memory is in two places.
+static const csched_job_type never_submitted = {.release = csched_task_free_};
+static void make_some(void *first) {
+  int *from = first;
+  csched_task made[MOST / 2];
+  for (int i = 0; i < MOST / 2; i++) made[i] = csched_task_make_(&never_submitted);
+  for (int i = 0; i < MOST / 2; i++) {
+    model_assert(made[i].job != NULL);
+    made[i].job->context = &from[i];
+    model_write(&work[from + i - runs], 0);
+    for (int j = 0; j < i; j++) model_assert(made[i].job != made[j].job);
+  }
+  for (int i = 0; i < MOST / 2; i++) csched_task_free_(made[i].job);
+}
+static void make_and_trim(void *first) {
+  make_some(first);
+  csched_trim();
+}
+static void each_once(void) {
+  enum { ALL = 3 * 4 };
+  csched_job *made[ALL];
+  for (int i = 0; i < ALL; i++) model_assert((made[i] = csched_task_make_(&never_submitted).job) != NULL);
+  model_assert(csched_task_make_(&never_submitted).job == NULL);
+  for (int i = 0; i < ALL; i++) csched_task_free_(made[i]);
+}
+static void memory_of_two(void) {
+  start();
+  csched_task_free_(csched_task_make_(&never_submitted).job);
+  csched_tasks_flush_();
+  csched_task_depot_.all->bare &= 1 << 2 | 1 << 3; // three units in all
+  model_spawn(make_some, &runs[0]);
+  model_spawn(make_and_trim, &runs[MOST / 2]);
+}
+
+static void refused(void) {
+  start();
+  refuses = true;
+  task = submit(0);
+  model_assert(task.job == NULL && drops[0] == 1 && reason == CSCHED_DROP_REFUSED);
+  refuses = false;
+  task = submit(1);
+  discard(NULL);
+  model_assert(csched_task_is_over(task) && drops[1] == 1 && reason == CSCHED_DROP_STOPPED);
+  task = submit(2);
+  csched_task_cancel(task);
+  model_assert(csched_task_is_over(task) && drops[2] == 1 && reason == CSCHED_DROP_CANCELLED);
+  perform(NULL);
+}
+
+const model_check task_checks[] = {
+    {"task: run against two cancels", run_against_cancels, once},                               // TK1, TK2
+    {"task: run against two that cancel and wait", run_against_waits, once},                    // TK2, TK4
+    {"task: discard against two that cancel and wait", discard_against_waits, once},            // TK2, TK4
+    {"task: used again while its value is cancelled", used_again, second_waits},                // TK1, TM1
+    {"task: given back and used again while its value is cancelled", given_back, second_waits}, // TM1, TM2
+    {"task: cancelled in its own run", cancelled_inside, once},                                 // TK4
+    {"task: cancelled in its own drop", dropped_inside, once},                                  // TK4
+    {"task: whoever sees it cancelled sees what was before", cancel_is_seen, once},             // TK3
+    {"task: whoever finds it over sees what it did", seen_over, once},                          // TK2
+    {"task: whoever finds it finished sees what it did", found_finished, once},                 // TK2
+    {"task: memory of two threads", memory_of_two, each_once},                                  // TM2, TM3
+    {"task: each drop has its reason", refused, NULL},                                          // TK5
+    {NULL, NULL, NULL},
+};
