@@ -159,31 +159,33 @@ static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   if (does_anybody_wait()) wake(job);     // J5: before the push, which gives the job away
 }
 
-void csched_job_submitted_(csched_job *job, const char *function) {
+static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
   unsigned state = csched_job_state_(word);
-  if (CSCHED_LIKELY(csched_job_mark_(job))) return;
   if (state != RUNNING || !forget(job)) // J4
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
                   name_of(state));
   submit_again(job, word);
 }
 
-// The last that is done with a job. From the store on its memory is the caller's, or else `release`'s.
-static inline void end(csched_job *job) {
-  void (*release)(csched_job *) = job->type->release;                // J9
-  uint64_t life = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE; // J9: the only one that changes it
-  csched_store_release(&job->word,
-                       (life + 1) * CSCHED_JOB_LIFE); // J5, J9: release; pairs with all acquires; carries the work
-  csched_fence_light_();                              // J6: light side
-  if (does_anybody_wait()) wake(job);                 // J6
-  if (release != NULL) release(job);                  // J3
+void csched_job_submitted_(csched_job *job, const char *function) {
+  if (!csched_job_mark_(job)) submitted_slow(job, function);
 }
 
-static void end_run(csched_job *job) {
-  if (CSCHED_UNLIKELY(csched_job_state_(csched_load_relaxed(&job->word)) != RUNNING))
-    panic_in_use(job); // racy read: finds misuse
-  end(job);
+// The last that is done with a job. From the store on its memory is the caller's, or else `release`'s. `word` is the job's.
+static inline void end(csched_job *job, uint64_t word) {
+  void (*release)(csched_job *) = job->type->release; // J9
+  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) +
+                                       1); // J5, J9: release; pairs with all acquires; carries the work
+  csched_fence_light_();                   // J6: light side
+  if (does_anybody_wait()) wake(job);      // J6
+  if (release != NULL) release(job);       // J3
+}
+
+static inline void end_run(csched_job *job) {
+  uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
+  if (CSCHED_UNLIKELY(csched_job_state_(word) != RUNNING)) panic_in_use(job);
+  end(job, word);
 }
 
 // The queue has come to a job that was cancelled.
@@ -192,8 +194,7 @@ static void pass_cancelled(csched_job *job, uint64_t found) {
       csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
     return; // J3: pairs with cancel's acquire
   if (CSCHED_UNLIKELY(csched_job_state_(found) != CANCELLED)) panic_in_use(job);
-  (void)csched_load_acquire(&job->word); // J3: pairs with the canceller's release; carries what `drop` did
-  end(job);
+  end(job, csched_load_acquire(&job->word)); // J3: pairs with the canceller's release; carries what `drop` did
 }
 
 static CSCHED_NOINLINE void end_at(csched_level *level, csched_job *job) {
@@ -220,9 +221,8 @@ static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_tar
 
 // Takes `job` from QUEUED to `state`. Returns: whether it has; if not, `*found` is what it was.
 static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found) {
-  *found = csched_load_relaxed(&job->word); // J1: unlinking it has acquired it
-  return CSCHED_LIKELY(csched_job_state_(*found) == QUEUED) &&
-         CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, csched_job_in_state_(*found, state))); // J1: the same
+  *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: unlinking it has acquired it
+  return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: the same
 }
 
 CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_target *target) {
@@ -272,7 +272,7 @@ CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   if (CSCHED_LIKELY(level->job == job)) end_run(job); // J4
 }
 
-static CSCHED_THREAD_LOCAL csched_bin *bin_here;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_bin *bin_here;
 
 csched_bin *csched_job_discard_into_(csched_bin *bin) {
   csched_bin *before = bin_here;
@@ -280,8 +280,8 @@ csched_bin *csched_job_discard_into_(csched_bin *bin) {
   return before;
 }
 
-static CSCHED_THREAD_LOCAL csched_drop *drop_here;
-static CSCHED_THREAD_LOCAL const csched_job *may_be_refused;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_drop *drop_here;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL const csched_job *may_be_refused;
 
 csched_drop *csched_job_drop_here_(void) { return drop_here; }
 
@@ -309,7 +309,7 @@ void csched_job_discard_(csched_job *job) {
     return;
   }
   drop(job, job == may_be_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED);
-  end(job);
+  end(job, csched_load_relaxed(&job->word)); // J3: nobody else changes it
 }
 
 // MARK: unwinding
@@ -317,7 +317,7 @@ void csched_job_discard_(csched_job *job) {
 void csched_job_left_(csched_job *job) { // J7
   if (job->type->run == NULL) job->type->release(job);
   else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING)
-    end(job); // J7: else it has been initialised anew
+    end_run(job); // J7: else it has been initialised anew
 }
 
 void csched_job_orphan_(csched_job *job) {         // J8
@@ -347,8 +347,7 @@ void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
     if (does_anybody_wait()) wake(job);                                               // J6: for the end of the drop
     return;
   }
-  (void)csched_load_acquire(&job->word); // J3: pairs with the passing; the queue has done with the memory
-  end(job);
+  end(job, csched_load_acquire(&job->word)); // J3: pairs with the passing; the queue has done with the memory
 }
 
 csched_cancel_result csched_job_cancel(csched_job *job) {

@@ -98,6 +98,17 @@ static void run_against_waits(void) {
   model_spawn(cancel_and_wait, NULL);
   model_spawn(cancel_and_wait, NULL);
 }
+static void drop_against_wait(void) { // the queue comes when all is over
+  start();
+  task = submit(0);
+  model_spawn(cancel, NULL);
+  model_spawn(cancel_and_wait, NULL);
+}
+static void dropped_once(void) {
+  model_assert(drops[0] == 1 && csched_task_is_over(task));
+  perform(NULL);
+  once();
+}
 static void discard_against_waits(void) {
   start();
   task = submit(0);
@@ -256,6 +267,7 @@ static void refused(void) {
 const model_check task_checks[] = {
     {"task: run against two cancels", run_against_cancels, once},                               // TK1, TK2
     {"task: run against two that cancel and wait", run_against_waits, once},                    // TK2, TK4
+    {"task: dropped while another waits", drop_against_wait, dropped_once},                     // TK4
     {"task: discard against two that cancel and wait", discard_against_waits, once},            // TK2, TK4
     {"task: used again while its value is cancelled", used_again, second_waits},                // TK1, TM1
     {"task: given back and used again while its value is cancelled", given_back, second_waits}, // TM1, TM2
