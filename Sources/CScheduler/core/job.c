@@ -281,15 +281,9 @@ csched_bin *csched_job_discard_into_(csched_bin *bin) {
 }
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_drop *drop_here;
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL const csched_job *may_be_refused;
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL const csched_job *csched_job_may_be_refused_;
 
 csched_drop *csched_job_drop_here_(void) { return drop_here; }
-
-const csched_job *csched_job_may_be_refused_(const csched_job *job) {
-  const csched_job *before = may_be_refused;
-  may_be_refused = job;
-  return before;
-}
 
 static void drop(csched_job *job, csched_drop_reason reason) {
   csched_drop here = {job, reason, drop_here};
@@ -308,7 +302,7 @@ void csched_job_discard_(csched_job *job) {
     pass_cancelled(job, found);
     return;
   }
-  drop(job, job == may_be_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED);
+  drop(job, job == csched_job_may_be_refused_ ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED);
   end(job, csched_load_relaxed(&job->word)); // J3: nobody else changes it
 }
 

@@ -28,9 +28,10 @@
 #include <CScheduler/diagnostics.h>
 
 int csched_task_submit_(csched_target *target, csched_task task) {
-  const csched_job *before = csched_job_may_be_refused_(task.job); // TK5
+  const csched_job *outer = csched_job_may_be_refused_;
+  csched_job_may_be_refused_ = task.job; // TK5
   int error = csched_target_submit(target, task.job);
-  csched_job_may_be_refused_(before);
+  csched_job_may_be_refused_ = outer;
   return error;
 }
 
