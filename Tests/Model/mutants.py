@@ -81,6 +81,7 @@ MUTANTS = [
      ""),
     ("AWAKE stays when the lock is taken", "core/lock.c", "L3", "if (awake) stop_being_awake(lock); if (!taken", "if (!taken"),
     ("AWAKE stays when the waiter sleeps", "core/lock.c", "sleep", "if (awake) stop_being_awake(lock);", ""),
+    ("a waiter announces its spin though nobody sleeps", "core/lock.c", "L11", "!*awake && somebody_sleeps(lock) && !(", "!*awake && !("),
     ("a waiter that gives up does not pass its wake on", "core/lock.c", "L5",
      "if (csched_load_relaxed(&lock->owner) == 0) csched_lock_wake_slow_(lock);",
      ""),

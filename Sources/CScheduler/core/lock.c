@@ -1,7 +1,8 @@
 // States
 //   owner     0               unlocked
 //             n               locked by the system's thread n
-//   flag      0               nobody waits for a lock of this hash (the waiter flags are a table, hashed by the lock's address)
+//   flag      0               nobody sleeps for a lock of this hash (the waiter flags are a table, hashed by the lock's address); a waiter
+//                             may spin
 //             SLEEPERS        somebody sleeps in a bucket of this hash (parking.h); set and cleared under the bucket's lock
 //             address         one waiter of the lock at that address is AWAKE: it spins, or was just woken, and will look
 //                             at the lock again. Lock addresses are even, so both fit into one word.
@@ -25,6 +26,7 @@
 //   L10  A wait for a lock whose owner has ended without unlocking stops the process, at the first look: after a second, and each time
 //       that the wait has lasted twice as long. A look changes nothing, and takes no lock that has been let go meanwhile, or has another
 //       owner, for one of these.
+//   L11  A waiter that spins while nobody sleeps writes no flag: the owner's unlock has nobody to wake, and takes its inline path.
 //
 // Orderings
 //   owner: acquire, pairs with unlock's release, carries what the lock guards · flag: relaxed, ordered against the owner by
@@ -89,13 +91,18 @@ static bool someone_is_awake(const csched_lock *lock) {
   return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)SLEEPERS) == (uintptr_t)lock; // L3
 }
 
+static bool somebody_sleeps(const csched_lock *lock) {
+  return (csched_load_relaxed(flag_of(lock)) & SLEEPERS) != 0; // Speed only
+}
+
 // MARK: waiting
 
-// Looks at the owner in growing gaps, because each look takes the cache line away from the owner.
-static bool spin(csched_lock *lock, uint32_t self) {
+// Looks at the owner in growing gaps, because each look takes the cache line away from the owner. While somebody sleeps, one may spin.
+static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   csched_time end = csched_now() + SPIN_FOR;
   unsigned gap = FIRST_GAP;
   do {
+    if (!*awake && somebody_sleeps(lock) && !(*awake = become_awake(lock))) return false; // L3, L11
     for (unsigned i = 0; i < gap; i++) CSCHED_CPU_RELAX();
     if (take(lock, self)) return true;
     if (gap < LAST_GAP) gap *= 2;
@@ -170,8 +177,7 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
   csched_sleeper sleeper = {.address = lock, .thread = self};
   bool awake = false, taken;
   for (;;) {
-    if (!awake && csched_may_spin_()) awake = become_awake(lock);
-    taken = take(lock, self) || (awake && csched_may_spin_() && spin(lock, self));
+    taken = take(lock, self) || (csched_may_spin_() && spin(lock, self, &awake));
     if (taken || (deadline != CSCHED_FOREVER && csched_now() >= deadline)) break;
 
     if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) require_owner_here(lock);

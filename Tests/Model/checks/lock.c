@@ -64,10 +64,25 @@ static void hold_long(void *unused) {
   lock_once(NULL);
 }
 
+// Its only waiter has not slept before the flag says so, or had its wake since.
+static void hold_and_look(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  for (int i = 0; i < 4; i++)
+    model_assert((csched_load_relaxed(&csched_lock_waiter_flags_[csched_lock_hash_(&lock)].word) & ~(uintptr_t)1) == 0);
+  use();
+  csched_lock_unlock(&lock);
+}
+
 static void two(void) {
   reset();
   model_spawn(lock_twice, NULL);
   model_spawn(lock_twice, NULL);
+}
+static void looked_at(void) {
+  reset();
+  model_spawn(hold_and_look, NULL);
+  model_spawn(lock_once, NULL);
 }
 static void three(void) {
   reset();
@@ -335,6 +350,7 @@ static void four_sections(void) { all_left(4); }
 
 const model_check lock_checks[] = {
     {"lock: two threads, twice each: exclusion, no lost wake", two, four_sections},            // L1, L2, L3
+    {"lock: who spins while nobody sleeps writes no flag", looked_at, two_sections},           // L11
     {"lock: three threads: exclusion, no lost wake", three, four_sections},                    // L1, L2, L3, L4
     {"lock: a timed lock gives up and leaves nothing behind", timed, four_sections},           // L5
     {"lock: trylock beside lock", tried, four_sections},                                       // L1

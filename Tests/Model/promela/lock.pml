@@ -380,13 +380,14 @@ inline sleep(l) {
 inline lock_contended(l) {
   d_step { on_stack[me] = true; address[me] = l }
   do
-  :: if
-     :: !is_awake && may_spin -> become_awake(l, is_awake)
-     :: else
-     fi;
-     take(l, me, taken);
-     do
-     :: !taken && is_awake && may_spin && owner[l] == 0 -> take(l, me, taken) /* spin */
+  :: take(l, me, taken);
+     do /* spin */
+     :: !taken && may_spin && !is_awake && sleepers -> become_awake(l, is_awake);
+        if
+        :: is_awake
+        :: else -> break
+        fi
+     :: !taken && may_spin && (is_awake || !sleepers) && owner[l] == 0 -> take(l, me, taken)
      :: break
      od;
      if
