@@ -68,6 +68,10 @@ extension CoreTests {
       #expect(failure(of: ctest_lock_handed_over_on_one_processor(bargers, 200, Scale.count(40), 400)) == nil)
     }
 
+    @Test("a waiter that has slept for 2 ms is passed by a thread 128 times at the most") func passed() {
+      #expect(failure(of: ctest_lock_passed(Scale.count(200), 128)) == nil)
+    }
+
     @Test("a timed lock gives up and leaves nothing behind") func timed() {
       #expect(failure(of: ctest_lock_timed()) == nil)
       let seed = freshSeed("a timed lock gives up")

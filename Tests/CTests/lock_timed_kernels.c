@@ -1,5 +1,7 @@
 #include "kernel.h"
 
+#include "../../../Sources/CScheduler/core/parking.h"
+
 #include <signal.h>
 
 static uintptr_t flag_of(const csched_lock *lock) {
@@ -144,6 +146,52 @@ ctest_failure ctest_lock_handed_over(int bargers, int hold_us, int outside_us, i
   atomic_store(&test.is_over, 1);
   crew_join(&crew);
   if (longest > (csched_time)limit_ms * MS) CHECK_EQUAL(longest / MS, limit_ms);
+  return kernel_result();
+}
+
+// Two sleep until either may be due. One is woken, and is some microseconds on its way; the other one is passed meanwhile.
+typedef struct passing {
+  csched_lock lock;
+  int entered; // guarded
+} passing;
+
+static void enter_once(int index, void *context) {
+  passing *test = context;
+  (void)index;
+  csched_lock_lock(&test->lock);
+  test->entered++;
+  csched_lock_unlock(&test->lock);
+}
+
+static int sleepers_of(const csched_lock *lock) {
+  csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
+  csched_sleeper *each;
+  int count = 0;
+  TAILQ_FOREACH(each, &bucket->sleepers, link) count += each->address == lock;
+  csched_bucket_unlock_(bucket);
+  return count;
+}
+
+ctest_failure ctest_lock_passed(int rounds, int limit) {
+  KERNEL();
+  static passing test;
+  for (int round = 0; round < rounds; round++) {
+    crew crew;
+    test = (passing){0};
+    csched_lock_lock(&test.lock);
+    crew_start(&crew, 2, enter_once, &test);
+    CHECK_SOON(sleepers_of(&test.lock) == 2);
+    nap(2 * MS);
+    csched_lock_unlock(&test.lock);
+    int passed = -1;
+    for (bool passes = true; passes; passed++) {
+      csched_lock_lock(&test.lock);
+      passes = test.entered == 0;
+      csched_lock_unlock(&test.lock);
+    }
+    crew_join(&crew);
+    if (passed > limit) CHECK_EQUAL(passed, limit);
+  }
   return kernel_result();
 }
 

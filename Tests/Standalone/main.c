@@ -92,6 +92,7 @@ static void run_lock(void) {
   RUN(ctest_lock_handed_over(16, 20, 0, times(4), 4000));
   RUN(ctest_lock_handed_over_on_one_processor(1, 200, times(10), 4000));
   RUN(ctest_lock_handed_over_on_one_processor(4, 200, times(4), 4000));
+  RUN(ctest_lock_passed(times(20), 128));
   RUN(ctest_lock_timed());
   RUN(ctest_lock_timed_storm(8, times(20), seed()));
   RUN(ctest_lock_interrupted(times(100)));

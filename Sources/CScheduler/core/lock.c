@@ -1,14 +1,16 @@
+// 300 lines and more: taking, sleeping, waking and handing over turn on two words, and are read together.
 // States
 //   owner     0               unlocked
 //             n               locked by the system's thread n
 //   flag      0               nobody sleeps for a lock of this hash (the waiter flags are a table, hashed by the lock's address); a waiter
 //                             may spin
 //             SLEEPERS        somebody sleeps in a bucket of this hash (parking.h); set and cleared under the bucket's lock
+//             DUE             one sleeper of a bucket of this hash is due; set and cleared under the bucket's lock
 //             address         one waiter of the lock at that address is AWAKE: it spins, or was just woken, and will look
-//                             at the lock again. Lock addresses are even, so both fit into one word.
+//                             at the lock again. Lock addresses are multiples of 4, so all fit into one word.
 //
 // Obligations
-//   L1  Mutual exclusion: owner goes from 0 to a thread by compare-and-exchange only, and back by its owner's store only.
+//   L1  Mutual exclusion: owner goes from 0 to a thread by compare-and-exchange only, and to 0, or to a sleeper, by its owner's store only.
 //   L2  No lost wake: a thread sleeps only if the owner that it saw after its announcement will see the announcement.
 //       Announce (set SLEEPERS), heavy fence, look at the owner; against: store owner 0, light fence, look at the flag.
 //   L3  Skip the wake: AWAKE is set only for a thread that is awake or being woken; and that thread, when it stops looking
@@ -17,8 +19,11 @@
 //   L5  A waiter that gives up at its deadline leaves nothing behind: no entry in a bucket, no SLEEPERS, no AWAKE.
 //   L6  Misuse is found: relock, and unlock by a stranger, stop the process. (A thread reads its own number in the owner
 //       only if it is the owner.)
-//   L7  Hand-off: a thread that has waited for HANDOFF_AFTER gets the lock from the unlock that wakes it, if no other thread
-//       is quicker; at most one hand-off per bucket and HANDOFF_AFTER, so that throughput is left alone.
+//   L7  Hand-off: the sleeper that is the first of its lock, and has waited for csched_lock_due_after_, is passed by no thread more than
+//       csched_lock_passes_ + 1 times, once DUE_APART is over since another of its bucket became due. For a thread that passes sleepers
+//       of several locks all of that counts together. How: a thread that has let go past sleepers csched_lock_passes_ times looks for the
+//       first, and makes it due, or finds one that is; its next unlock finds DUE, and gives the lock to the sleeper that is due without
+//       letting it go. DUE is set if and only if a sleeper of the bucket is due; one that leaves without the lock passes its turn on.
 //   L8  An unlock does not touch the lock's memory after letting it go, unless a sleeper keeps it valid: the next owner may
 //       free it.
 //   L9  Across fork: the thread that forks keeps its number in the child, and so its locks; no other thread of the child gets that
@@ -30,14 +35,15 @@
 //
 // Orderings
 //   owner: acquire, pairs with unlock's release, carries what the lock guards · flag: relaxed, ordered against the owner by
-//   the fences of L2 · hand-off: acquire by the giver, then the signal's release to the new owner
+//   the fences of L2 · hand-off: the owner's relaxed store, or acquire on the sleeper's behalf, then the signal's release to the new owner
 // Assumes: whoever sees that a thread has ended sees what it did (L10). csched_fence_heavy_ orders like a full fence on every running thread of the process. Without membarrier no thread
 //   has a number for the inline paths, so that every unlock comes here, where the light fence is a full one.
 // Source: unfair spin-then-sleep as in WebKit's WTF::Lock; one awake waiter as in Go's sync.Mutex; the asymmetric fences of
-//   Dice, Huang and Yang, "Asymmetric Dekker Synchronization". The rate-limited hand-off on top is ours.
+//   Dice, Huang and Yang, "Asymmetric Dekker Synchronization". A hand-off now and then as in WebKit's; that a count brings it about is ours.
 // Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the
 //   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
-//   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock", "a waiter that gives up passes its wake on",
+//   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock",
+//   "a waiter that has slept for 2 ms is passed by a thread 128 times at the most", "a waiter that gives up passes its wake on",
 //   "after fork a lock keeps its owner", "after fork a lock of an orphaned thread stops the process",
 //   "a fork beside threads that sleep for locks leaves locks that can be let go", "a lock whose owner has ended stops who waits for it".
 // Models: checks/lock.c; promela/lock.pml. Not modelled: L9.
@@ -47,11 +53,14 @@
 #include "lock_internal.h"
 #include "parking.h"
 
-enum { SLEEPERS = 1 };                                           // of a waiter flag
-enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3, YOURS_AWAKE = 4 }; // signals to a sleeper
+enum { SLEEPERS = 1, DUE = CSCHED_LOCK_IS_DUE_, BITS = SLEEPERS | DUE }; // of a waiter flag
+enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };                          // signals to a sleeper
 
 static const csched_time SPIN_FOR = 25000; // ns; about one futex wake on a virtual machine: see Documentation/Lock.md
-static const csched_time HANDOFF_AFTER = 1000000;  // ns
+// A hand-off costs a wake, during which nobody has the lock.
+static const csched_time DUE_APART = 400000;  // ns, in a bucket
+csched_time csched_lock_due_after_ = 1000000; // ns of waiting; a model changes it
+unsigned csched_lock_passes_ = 127; // L7: a prime: of locks used by turns each is looked at; a model changes it
 csched_time csched_lock_looks_after_ = 1000000000; // ns; a model changes it
 enum { FIRST_GAP = 4, LAST_GAP = 64 };             // pauses between two looks at the owner, doubling
 
@@ -69,26 +78,21 @@ CSCHED_STATIC_ASSERT((int)CSCHED_LOCK_WAITER_FLAGS_ == (int)CSCHED_BUCKETS_, "a 
 
 static uintptr_t *flag_of(const csched_lock *lock) { return &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word; }
 
-static void set_sleepers(csched_lock *lock, bool any) {
-  uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag); // racy read, rechecked by the cas
-  while (!csched_cas_relaxed(flag, &seen, (seen & ~(uintptr_t)SLEEPERS) | (any ? SLEEPERS : 0))) {} // L2
-}
-
 // One lock of a hash at a time can have an awake waiter; another lock's waiters then sleep at once, and its unlocks wake
 // more often than they need.
 static bool become_awake(csched_lock *lock) {
   uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag); // racy read, rechecked by the cas
-  while ((seen & ~(uintptr_t)SLEEPERS) == 0)
+  while ((seen & ~(uintptr_t)BITS) == 0)
     if (csched_cas_relaxed(flag, &seen, (uintptr_t)lock | seen)) return true; // L3
   return false;
 }
 
 static void stop_being_awake(csched_lock *lock) {
-  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)SLEEPERS); // L3
+  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)BITS); // L3
 }
 
 static bool someone_is_awake(const csched_lock *lock) {
-  return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)SLEEPERS) == (uintptr_t)lock; // L3
+  return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)BITS) == (uintptr_t)lock; // L3
 }
 
 static bool somebody_sleeps(const csched_lock *lock) {
@@ -110,16 +114,59 @@ static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   return false;
 }
 
+// Makes the sleeper that has waited longest for the lock due, if it is time. Then the next unlock hands the lock over.
+static void look_for_due_locked(csched_bucket *bucket, csched_lock *lock, csched_time now) {
+  csched_sleeper *first = csched_bucket_first_locked_(bucket, lock);
+  if (bucket->due != NULL || first == NULL) return;
+  csched_time at = first->since + csched_lock_due_after_;
+  if (at < bucket->paced_until) at = bucket->paced_until;
+  if (now >= at) {
+    bucket->due = first;
+    csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)DUE); // L7
+    at = bucket->paced_until = now + DUE_APART;
+  }
+  csched_store_relaxed(&bucket->looks_at, at); // Speed only
+}
+
+static void look_for_due(csched_lock *lock, csched_time now) {
+  csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
+  look_for_due_locked(bucket, lock, now);
+  csched_bucket_unlock_(bucket);
+}
+
+// Where sections are long, unlocks do not come often enough to count them.
+static void look_sometimes(csched_lock *lock) {
+  if (!somebody_sleeps(lock)) return;
+  csched_time now = csched_now();
+  if (now >= csched_bucket_looks_at_(csched_lock_hash_(lock))) look_for_due(lock, now); // Speed only
+}
+
+static void clear_flag_locked(const csched_bucket *bucket, csched_lock *lock) {
+  uintptr_t over = (TAILQ_EMPTY(&bucket->sleepers) ? SLEEPERS : 0) | (bucket->due == NULL ? DUE : 0);
+  if ((csched_load_relaxed(flag_of(lock)) & over) != 0) csched_fetch_and_relaxed(flag_of(lock), ~over); // L5, L7
+}
+
 static void remove_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket_remove_locked_(bucket, sleeper);
-  if (TAILQ_EMPTY(&bucket->sleepers)) set_sleepers(lock, false); // L5
+  if (bucket->due == sleeper) bucket->due = NULL;
+  clear_flag_locked(bucket, lock);
+}
+
+static void leave_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
+  csched_bucket_remove_locked_(bucket, sleeper);
+  if (bucket->due == sleeper) { // L7: whose turn passes to the next
+    bucket->due = NULL;
+    bucket->paced_until = 0;
+    look_for_due_locked(bucket, lock, csched_now());
+  }
+  clear_flag_locked(bucket, lock);
 }
 
 // Takes the sleeper out. Returns what its waker had to say, 0 if there was none.
 static uint32_t leave_bucket(csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   bool was_queued = sleeper->queued;
-  if (was_queued) remove_locked(bucket, lock, sleeper);
+  if (was_queued) leave_locked(bucket, lock, sleeper);
   csched_bucket_unlock_(bucket);
   return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // its waker is between removing and signalling
 }
@@ -156,7 +203,8 @@ static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool again, bo
   sleeper->signal = 0;
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_bucket_insert_locked_(bucket, sleeper, again);
-  set_sleepers(lock, true); // L2: announce
+  csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);              // L2: announce
+  look_for_due_locked(bucket, lock, again ? csched_now() : sleeper->since); // L7
   csched_bucket_unlock_(bucket);
   if (awake) stop_being_awake(lock); // L3
   csched_fence_heavy_();             // L2: heavy side; pairs with unlock's light fence
@@ -187,10 +235,11 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
       sleeper.look = later(sleeper.since, csched_lock_looks_after_);
     }
     uint32_t signal = sleep(lock, &sleeper, again, awake, deadline);
-    awake = signal == GO_ON_AWAKE || signal == YOURS_AWAKE; // L3: the waker has set AWAKE for this thread
-    taken = signal == YOURS || signal == YOURS_AWAKE;       // L7: the giver took the lock for this thread
+    awake = signal == GO_ON_AWAKE; // L3: the waker has set AWAKE for this thread
+    taken = signal == YOURS;       // L7: the giver took the lock for this thread
     if (taken) break;
   }
+  if (taken && awake) look_sometimes(lock);
   if (awake) stop_being_awake(lock); // L3
   if (!taken && awake) {
     csched_fence_heavy_(); // L5: as before a sleep: an unlock may have relied on this thread's being awake
@@ -199,26 +248,44 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
   return taken;
 }
 
+// Of each csched_lock_passes_ times that a thread lets go of a lock past sleepers, it looks once.
+static void count_pass(csched_lock *lock) { // L7
+  static CSCHED_THREAD_LOCAL unsigned passes;
+  if (++passes < csched_lock_passes_) return;
+  passes = 0;
+  look_for_due(lock, csched_now());
+}
+
 // Wakes the oldest sleeper, unless somebody is on its way already.
 void csched_lock_wake_slow_(csched_lock *lock) {
-  if ((csched_load_relaxed(flag_of(lock)) & SLEEPERS) == 0 || someone_is_awake(lock)) return; // L2, L3
+  if ((csched_load_relaxed(flag_of(lock)) & SLEEPERS) == 0) return; // L2
+  count_pass(lock);
+  if (someone_is_awake(lock)) return; // L3
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_sleeper *sleeper = csched_bucket_first_locked_(bucket, lock);
   uint32_t signal = 0;
   if (sleeper != NULL && csched_load_relaxed(&lock->owner) == 0 && // L4; L8: the sleeper keeps the lock valid
       !someone_is_awake(lock)) {                                   // L3
-    bool awake = become_awake(lock);                               // L3: for the sleeper
-    remove_locked(bucket, lock, sleeper);
-    csched_time now = csched_now();
-    signal = awake ? GO_ON_AWAKE : GO_ON;
-    if (now - sleeper->since >= HANDOFF_AFTER && now - bucket->last_handoff >= HANDOFF_AFTER &&
-        take(lock, sleeper->thread)) { // L7: on its behalf
-      bucket->last_handoff = now;
-      signal = awake ? YOURS_AWAKE : YOURS;
-    }
+    if (sleeper == bucket->due) signal = take(lock, sleeper->thread) ? YOURS : 0; // L7: on its behalf
+    else signal = become_awake(lock) ? GO_ON_AWAKE : GO_ON;                       // L3: for the sleeper
+    if (signal != 0) remove_locked(bucket, lock, sleeper);
   }
   csched_bucket_unlock_(bucket);
   if (signal != 0) csched_sleeper_signal_(sleeper, signal);
+}
+
+// Lets go of the lock and gives it to the sleeper that is due. Returns: whether there was one.
+static bool hand_over(csched_lock *lock) {
+  csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
+  csched_sleeper *due = bucket->due;
+  bool has = due != NULL && due->address == lock;
+  if (has) {
+    remove_locked(bucket, lock, due);
+    csched_store_relaxed(&lock->owner, due->thread); // L1, L7: what is guarded is carried by the signal
+  }
+  csched_bucket_unlock_(bucket);
+  if (has) csched_sleeper_signal_(due, YOURS);
+  return has;
 }
 
 // MARK: misuse
@@ -263,10 +330,12 @@ bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
 void csched_lock_unlock_slow_(csched_lock *lock) {
   if (!is_owner(lock)) panic_not_owner(lock, "csched_lock_unlock");
   CSCHED_TSAN_WILL_UNLOCK(lock);
-  csched_store_release(&lock->owner, 0u); // L1: release; pairs with the next owner's acquire; carries what is guarded
-  csched_fence_light_();                  // L2: light side; pairs with the heavy fence before a sleep
-  if (csched_load_relaxed(flag_of(lock)) != 0) csched_lock_wake_slow_(lock); // L2
-  CSCHED_TSAN_UNLOCKED(lock);                                                // L8: a name; the lock may be gone
+  if ((csched_load_relaxed(flag_of(lock)) & DUE) == 0 || !hand_over(lock)) { // L7
+    csched_store_release(&lock->owner, 0u); // L1: release; pairs with the next owner's acquire; carries what is guarded
+    csched_fence_light_();                  // L2: light side; pairs with the heavy fence before a sleep
+    if (csched_load_relaxed(flag_of(lock)) != 0) csched_lock_wake_slow_(lock); // L2
+  }
+  CSCHED_TSAN_UNLOCKED(lock); // L8: a name; the lock may be gone
 }
 
 void csched_lock_assert_owner(const csched_lock *lock) {

@@ -38,6 +38,10 @@ void csched_bucket_unlock_(csched_bucket *bucket) {
     csched_futex_wake_(&bucket->lock, 1);
 }
 
+csched_time csched_bucket_looks_at_(size_t index) {
+  return csched_load_relaxed(&buckets[index].looks_at); // Speed only
+}
+
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front) {
   if (in_front) TAILQ_INSERT_HEAD(&bucket->sleepers, sleeper, link);
   else TAILQ_INSERT_TAIL(&bucket->sleepers, sleeper, link);

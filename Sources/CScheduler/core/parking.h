@@ -23,7 +23,9 @@ typedef struct csched_sleeper {
 typedef struct csched_bucket {
   CSCHED_CACHE_ALIGNED uint32_t lock;
   TAILQ_HEAD(, csched_sleeper) sleepers;
-  csched_time last_handoff;
+  csched_sleeper *due;     ///< which an unlock is to hand its lock to; NULL: none
+  csched_time paced_until; ///< when the next one may become due at the earliest
+  csched_time looks_at;    ///< before that it is not worth to look for one; also read without the lock
 } csched_bucket;
 
 enum { CSCHED_BUCKETS_ = 256 };
@@ -31,6 +33,8 @@ enum { CSCHED_BUCKETS_ = 256 };
 /// Does: locks bucket `index`. Keep it for a few instructions only. Returns: it.
 csched_bucket *csched_bucket_lock_(size_t index);
 void csched_bucket_unlock_(csched_bucket *bucket);
+
+csched_time csched_bucket_looks_at_(size_t index); ///< of bucket `index`, which need not be locked
 
 /// Does: queues `sleeper`, in front when it has slept before. Requires: the bucket is locked.
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front);
@@ -47,6 +51,9 @@ void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);
 
 /// After how many nanoseconds of waiting a thread first looks whether its lock's owner lives; CSCHED_FOREVER: never. For models.
 extern csched_time csched_lock_looks_after_;
+/// How long a thread must have waited to be handed the lock, and how often another may let go of it past sleepers between two looks. For models.
+extern csched_time csched_lock_due_after_;
+extern unsigned csched_lock_passes_;
 
 /// Does: empties all buckets. Requires: no other thread is left, and this one waits for nothing: in a child of fork.
 void csched_buckets_forget_(void);

@@ -30,6 +30,8 @@ ctest_failure ctest_lock_shared_buckets(int threads, int locks, int rounds, uint
 ctest_failure ctest_lock_freed_after_unlock(int threads, int rounds, bool slow);
 ctest_failure ctest_lock_handed_over(int bargers, int hold_us, int outside_us, int turns, int limit_ms);
 ctest_failure ctest_lock_handed_over_on_one_processor(int bargers, int hold_us, int turns, int limit_ms);
+/// How often the caller passes one that has slept for 2 ms: `limit` times at the most.
+ctest_failure ctest_lock_passed(int rounds, int limit);
 ctest_failure ctest_lock_timed(void);
 ctest_failure ctest_lock_timed_storm(int threads, int rounds, uint64_t seed);
 ctest_failure ctest_lock_zero_is_unlocked(void);

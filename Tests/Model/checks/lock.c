@@ -159,6 +159,57 @@ static void three_used(void) { model_assert(guarded.value == 3); }
 
 // MARK: hand-off and signals
 
+// Whoever sleeps is due at once.
+static void due_three(void) {
+  three();
+  csched_lock_due_after_ = 0;
+}
+static void due_timed(void) {
+  timed();
+  csched_lock_due_after_ = 0;
+}
+static void due_in_one_bucket(void) {
+  one_bucket();
+  csched_lock_due_after_ = 0;
+}
+
+// Two sleep until they may be due. The first is woken, and may be late; the other is passed so often and no more.
+enum { PASSES = 2, TRIES = PASSES + 4 };
+static int waiting(void) {
+  csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(&lock));
+  csched_sleeper *each;
+  int count = 0;
+  TAILQ_FOREACH(each, &bucket->sleepers, link) count++;
+  csched_bucket_unlock_(bucket);
+  return count;
+}
+static void pass_sleepers(void *unused) {
+  (void)unused;
+  int passed = 0;
+  csched_lock_lock(&lock);
+  while (waiting() < 2) csched_nap_(100000);
+  for (csched_time end = csched_now() + 2000000; csched_now() < end;) csched_nap_(1000000);
+  csched_lock_unlock(&lock);
+  for (bool passes = true; passes && passed < TRIES; passed += passes) {
+    csched_lock_lock(&lock);
+    passes = entered == 0;
+    csched_lock_unlock(&lock);
+  }
+  model_assert(passed <= PASSES + 1);
+}
+static void wait_behind(void *unused) {
+  while (csched_load_relaxed(&lock.owner) == 0) csched_nap_(100000);
+  lock_once(unused);
+}
+static void passed(void) {
+  reset();
+  csched_lock_passes_ = PASSES;
+  csched_processors_seen_ = 1; // nobody spins
+  model_spawn(pass_sleepers, NULL);
+  model_spawn(wait_behind, NULL);
+  model_spawn(wait_behind, NULL);
+}
+
 static csched_sleeper sleeper;
 static void signal_sleeper(void *unused) {
   (void)unused;
@@ -356,6 +407,10 @@ const model_check lock_checks[] = {
     {"lock: trylock beside lock", tried, four_sections},                                       // L1
     {"lock: held for long, with hand-off and timeout", held_long, four_sections},              // L7
     {"lock: one that is awake gives up while another sleeps", given_up_awake, three_sections}, // L5
+    {"lock: handed over, three threads", due_three, four_sections},                            // L1, L2, L7
+    {"lock: handed over, beside one that gives up", due_timed, four_sections},                 // L5, L7
+    {"lock: handed over, two locks of one bucket", due_in_one_bucket, bucket_left},            // L3, L7
+    {"lock: a due sleeper is passed so often and no more", passed, two_sections},              // L7
     {"lock: two threads, once each", one_each, two_sections},                                  // L1, L2
     {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},              // L3, B3
     {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                    // B1, B2

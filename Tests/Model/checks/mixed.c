@@ -4,6 +4,7 @@
 #include "../engine/model.h"
 
 #include "../../../Sources/CScheduler/core/job_internal.h"
+#include "../../../Sources/CScheduler/core/parking.h"
 #include "../../../Sources/CScheduler/core/timer_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
@@ -59,7 +60,8 @@ static void come_late(void *unused) {
 static void competitor_at_hand_off(void) {
   reset();
   lock = (csched_lock)CSCHED_LOCK_INIT;
-  let_go_at = csched_now() + 2500000; // longer than a waiter has to wait for a hand-off
+  let_go_at = csched_now() + 2500000;
+  csched_lock_due_after_ = 0;
   model_spawn(hold_until_handed_over, NULL);
   model_spawn(wait_long, NULL);
   model_spawn(come_late, NULL);

@@ -180,6 +180,7 @@ void model_spawn_frozen(void (*body)(void *), void *context) {
 // The first thread of a run prepares and spawns the others; alone, because it has the only turn until it ends.
 static void prepare(void *unused) {
   (void)unused;
+  csched_buckets_forget_(); // when the last hand-off was, in another run
   model_current->prepare();
 }
 
@@ -193,6 +194,8 @@ void model_run(void) {
   expected_panic = NULL;
   model_clock = 1000000;
   csched_lock_looks_after_ = CSCHED_FOREVER;
+  csched_lock_due_after_ = 1000000;
+  csched_lock_passes_ = 127;
   csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
   model_give_number_after_look(0, 0);
   model_thread_count = model_self = 0;

@@ -6,7 +6,7 @@ Modelled: the owner word; the waiter flag (SLEEPERS, and AWAKE as the number of 
   (and what the lock guards) until it drains by itself, by the thread's own read-modify-write, or by another's heavy
   fence, which drains one thread after the other; giving up at a deadline; the hand-off; the end of the lock's and the
   sleeper's memory.
-Abstracted: time (a deadline, the end of a spin and a hand-off may come at any moment); a compare-and-exchange loop is
+Abstracted: time and counts (a deadline, the end of a spin, a look for a due sleeper may come at any moment); a compare-and-exchange loop is
   its last, successful round; the bucket's lock is one step each way, but in the run `bucket`; a futex does not return
   without reason; the memory is TSO, so nothing is said of processors that reorder more; misuse (L6) is left out.
 Bounds: those of the runs below: THREADS threads lock and unlock ROUNDS times each, the first TIMED of them with
@@ -41,11 +41,12 @@ DEEP twice-timed: -DTHREADS=3 -DROUNDS=2 -DTIMED=1
 #define GO_ON 1
 #define GO_ON_AWAKE 2
 #define YOURS 3
-#define YOURS_AWAKE 4
 
 byte owner[LOCKS];
 bool sleepers; /* a bit of the waiter flag */
+bool is_due;   /* another one */
 byte awake;    /* the rest of it: 0, or the awake waiter's lock + 1 */
+byte due;      /* the bucket's sleeper that is due */
 
 byte queue[N]; /* the bucket's, oldest first */
 byte queue_length;
@@ -211,14 +212,25 @@ inline remove(who) {
     queued[who] = false;
     other = 0
   }
-#ifndef MUTANT_SLEEPERS_STAYS
+}
+
+inline clear_flag() {
   d_step {
+#ifndef MUTANT_SLEEPERS_STAYS
     if
     :: queue_length == 0 -> sleepers = false /* L5 */
     :: else
-    fi
-  }
+    fi;
 #endif
+#ifndef MUTANT_DUE_STAYS
+    if
+    :: due == 0 -> is_due = false /* L7 */
+    :: else
+    fi
+#else
+    skip
+#endif
+  }
 }
 
 inline first(l, who) {
@@ -230,6 +242,64 @@ inline first(l, who) {
     od;
     who = queue[who] /* 0 behind the last */
   }
+}
+
+/* The hand-off. */
+
+inline look_for_due(l) {
+  if
+  :: true
+  :: due == 0 -> /* L7: has waited for due_after */
+    first(l, due);
+    if
+    :: due != 0 -> is_due = true
+    :: else
+    fi
+  fi
+}
+
+inline remove_and_clear(who) {
+  remove(who);
+  if
+  :: due == who -> due = 0
+  :: else
+  fi;
+  clear_flag()
+}
+
+/* In place of letting go. */
+inline hand_over(l) {
+  has = false;
+  bucket_lock();
+  woken = due;
+#ifndef MUTANT_GIVEN_TO_ANOTHER_LOCKS_SLEEPER /* run: locks */
+  if
+  :: woken != 0 && address[woken] != l -> woken = 0
+  :: else
+  fi;
+#endif
+  if
+  :: woken != 0 ->
+    has = true;
+    remove_and_clear(woken);
+    d_step {
+      drain(me);
+      assert(owner[l] == me); /* L1, L7 */
+      inside[l]--;
+      sections[l]++;
+      data[l] = sections[l]; /* carried by the signal */
+      owner[l] = woken
+    }
+  :: else
+  fi;
+  bucket_unlock();
+  if
+  :: woken != 0 ->
+    d_step { assert(on_stack[woken] && signal[woken] == 0); signal[woken] = YOURS } /* B3 */
+    asleep[woken] = false
+  :: else
+  fi;
+  woken = 0
 }
 
 /* The waiter flag. */
@@ -253,6 +323,13 @@ inline stop_being_awake() {
 inline wake_slow(l) {
   woken = 0;
   if
+  :: sleepers -> /* L7: this time it looks */
+    bucket_lock();
+    look_for_due(l);
+    bucket_unlock()
+  :: true
+  fi;
+  if
 #ifdef MUTANT_AWAKE_FOR_ANY_LOCK /* run: locks */
   :: !sleepers || awake != 0
 #else
@@ -268,23 +345,21 @@ inline wake_slow(l) {
     :: woken != 0 ->
       assert(!freed[l]); /* L8: the sleeper keeps it valid */
       if
-      :: owner[l] == 0 && awake != l + 1 -> /* L4, L3 */
-        become_awake(l, has);             /* L3: for the sleeper */
-        remove(woken);
-        told = (has -> GO_ON_AWAKE : GO_ON);
-        if
-        :: true
-        :: true -> /* L7: waited for HANDOFF_AFTER */
+      :: owner[l] == 0 && awake != l + 1 && woken == due -> /* L4, L3, L7 */
 #ifdef MUTANT_HANDOFF_TAKES_WITHOUT_LOOKING /* run: three */
-          owner[l] = woken; has = true;
+        owner[l] = woken; has = true;
 #else
-          take(l, woken, has);
+        take(l, woken, has);
 #endif
-          if
-          :: has -> told = told + YOURS - GO_ON
-          :: else
-          fi
+        if
+        :: has -> told = YOURS; remove_and_clear(woken)
+        :: else -> woken = 0
         fi;
+        has = false
+      :: owner[l] == 0 && awake != l + 1 && woken != due ->
+        become_awake(l, has); /* L3: for the sleeper */
+        remove_and_clear(woken);
+        told = (has -> GO_ON_AWAKE : GO_ON);
         has = false
       :: else -> woken = 0
       fi
@@ -323,11 +398,17 @@ inline sleeper_wait(may_end) {
   od
 }
 
-inline leave_bucket() {
+inline leave_bucket(l) {
   bucket_lock();
   has = queued[me];
   if
-  :: has -> remove(me)
+  :: has ->
+    remove(me);
+    if
+    :: due == me -> due = 0; look_for_due(l) /* L7: its turn passes to the next */
+    :: else
+    fi;
+    clear_flag()
   :: else
   fi;
   bucket_unlock();
@@ -349,6 +430,7 @@ inline sleep(l) {
 #if !defined(MUTANT_NO_ANNOUNCEMENT) && !defined(MUTANT_ANNOUNCED_AFTER_LOOK)
   sleepers = true; /* L2: announce */
 #endif
+  look_for_due(l);
   bucket_unlock();
 #ifndef MUTANT_AWAKE_STAYS_IN_SLEEP
   if
@@ -367,11 +449,11 @@ inline sleep(l) {
   sleepers = true;
 #endif
   if
-  :: has -> has = false; leave_bucket()
+  :: has -> has = false; leave_bucket(l)
   :: else ->
     sleeper_wait(timed);
     if
-    :: got == 0 -> leave_bucket()
+    :: got == 0 -> leave_bucket(l)
     :: else
     fi
   fi
@@ -397,8 +479,8 @@ inline lock_contended(l) {
      fi;
      sleep(l);
      again = true;
-     is_awake = (got == GO_ON_AWAKE || got == YOURS_AWAKE); /* L3 */
-     taken = (got == YOURS || got == YOURS_AWAKE);          /* L7 */
+     is_awake = (got == GO_ON_AWAKE); /* L3 */
+     taken = (got == YOURS);          /* L7 */
      got = 0;
      if
      :: taken -> break
@@ -435,6 +517,20 @@ inline lock_contended(l) {
 }
 
 inline unlock(l) {
+  has = is_due; /* L7 */
+  if
+  :: has -> hand_over(l)
+  :: else
+  fi;
+  if
+#ifndef MUTANT_HANDED_OVER_AND_LET_GO
+  :: has -> has = false
+#endif
+  :: else -> let_go(l)
+  fi
+}
+
+inline let_go(l) {
 #ifdef MUTANT_FLAG_BEFORE_OWNER
   has = (sleepers || awake != 0);
 #endif
@@ -524,6 +620,6 @@ init {
   fi;
   started = true;
   d_step { finished == THREADS && buffered[1] == 0 && buffered[2] == 0 && buffered[THREADS] == 0 -> skip }
-  assert(owner[0] == 0 && owner[LOCKS - 1] == 0 && !sleepers && awake == 0
+  assert(owner[0] == 0 && owner[LOCKS - 1] == 0 && !sleepers && !is_due && due == 0 && awake == 0
          && queue_length == 0 && in_bucket == 0) /* L5 */
 }
