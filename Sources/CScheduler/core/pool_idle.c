@@ -251,8 +251,12 @@ void csched_pool_start_failed_(csched_pool *pool) {
   csched_pool_worker *worker = take_idle_locked(pool);
   leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the taking
   csched_lock_unlock(&pool->idle_lock);
-  if (worker != NULL) signal(worker); // F4
-  else csched_pool_watch_(pool);      // F3: the monitor tries again
+  if (worker != NULL) {
+    signal(worker); // F4
+    return;
+  }
+  csched_fence_full();      // K1: between the counts and the look whether the monitor watches; against its last look
+  csched_pool_watch_(pool); // F3: the monitor tries again
 }
 
 // MARK: blocking
