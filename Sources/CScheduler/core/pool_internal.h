@@ -18,15 +18,20 @@ enum { CSCHED_DEQUE_SLOTS = 64, CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
 
-/// One priority: its target and what is queued for it.
+/// One priority: its target and what is queued for it. On three lines: what submitters read; what they write; the consumer's.
 typedef struct csched_pool_class {
   csched_target target; ///< first
   csched_pool *pool;
   int nice;
-  unsigned passed; ///< how often it was passed over; under `pick`
-  uint32_t more;   ///< whether the consumer's half of the inbox has any; read racily
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
+  uint32_t more;   ///< whether the consumer's half of the inbox has any; read racily
+  unsigned passed; ///< how often it was passed over; under `pick`
 } csched_pool_class;
+
+_Static_assert(sizeof(csched_pool_class) == 3 * CSCHED_CACHE_LINE, "a class shares no line with another");
+_Static_assert(offsetof(csched_pool_class, more) / CSCHED_CACHE_LINE ==
+                   offsetof(csched_pool_class, inbox.first) / CSCHED_CACHE_LINE,
+               "what each pop writes is on no line of the submitters'");
 
 struct csched_pool_worker {
   CSCHED_CACHE_ALIGNED csched_pool *pool;

@@ -48,7 +48,8 @@
 #define CSCHED_HIDDEN        __attribute__((visibility("hidden"))) // shared by the core's files only, so reached directly
 #define CSCHED_INLINE        static inline __attribute__((unused))
 #define CSCHED_PRINTF(f, a)  __attribute__((format(printf, f, a)))
-#define CSCHED_CACHE_ALIGNED __attribute__((aligned(64)))
+#define CSCHED_CACHE_LINE    64
+#define CSCHED_CACHE_ALIGNED __attribute__((aligned(CSCHED_CACHE_LINE)))
 // Where there are exceptions, calls `function` with the variable's address when it goes out of scope, also when one passes.
 #if defined(__EXCEPTIONS)
 #define CSCHED_AT_END_OF_SCOPE(function) __attribute__((cleanup(function)))

@@ -11,11 +11,16 @@
 
 CSCHED_BEGIN_DECLS
 
-/// The queue. All zero is empty and open; csched_mpsc_init does that. It owns none of the jobs' memory.
+/// The queue. All zero is empty and open; csched_mpsc_init does that. It owns none of the jobs' memory. Its two ends are on two lines of the
+/// cache, wherever the queue begins: else each pop would wait for the line that the producers have, and each push for the consumer's.
 typedef struct csched_mpsc {
-  csched_job *head;  ///< shared: newest first, or one of the marks in mpsc.c
+  csched_job *head; ///< shared: newest first, or one of the marks in mpsc.c
+  char apart[CSCHED_CACHE_LINE - sizeof(csched_job *)];
   csched_job *first; ///< the consumer's: oldest first
 } csched_mpsc;
+
+CSCHED_STATIC_ASSERT(offsetof(csched_mpsc, first) - offsetof(csched_mpsc, head) == CSCHED_CACHE_LINE,
+                     "the two ends are never on one line");
 
 typedef enum csched_push_result {
   CSCHED_PUSHED,      ///< queued; the consumer is awake
