@@ -14,7 +14,7 @@
 //   D5  A forked job that ends the thread of another than its forker has ended, and so has the wait for it.
 // Orderings
 //   top, bottom: relaxed, under the lock; outside of it ordered by F1's fences · phase: →DONE release, pairs with the waiter's
-//   acquire, carries what the job did
+//   acquire, carries what the job did; a job that its own forker runs needs none
 // Assumes: forks are waited for by who forked them, before their frame ends (pool.h).
 // Source: work stealing is Cilk's; the owner's end last in, first out; the thieves' first in, first out.
 // Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock",
@@ -92,9 +92,12 @@ static void be_done(csched_fork *fork) {
     csched_futex_wake_(phase, 1);                               // the fork may be gone: the address is only a name
 }
 
-static void finish(csched_pool_worker *worker, csched_fork *fork) {
-  csched_pool_perform_(worker, (csched_pool_class *)fork->target, fork->job);
-  be_done(fork);
+// Most forks are of the priority that their worker is at: there is nothing to set.
+static void perform(csched_pool_worker *worker, const csched_fork *fork) {
+  csched_pool_class *class = (csched_pool_class *)fork->target;
+  if (CSCHED_LIKELY(worker->class == class && worker->nice == class->nice))
+    csched_job_perform_on_(fork->job, fork->target);
+  else csched_pool_perform_(worker, class, fork->job);
 }
 
 void csched_pool_end_help_(csched_pool_worker *worker) {
@@ -117,7 +120,8 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
   if (from != worker) *slot = fork; // D5: its own fork would be gone with the thread's frames
-  finish(worker, fork);
+  perform(worker, fork);
+  be_done(fork);
   *slot = NULL;
   return true;
 }
@@ -125,7 +129,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
 CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_current_();
   *fork = (csched_fork){.job = job, .phase = PENDING};
-  csched_job_submitted_(job, "csched_pool_fork");
+  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork");
   bool is_in_a_job = worker != NULL && worker->class != NULL; // not in a drop
   if (is_in_a_job) {
     fork->target = &worker->class->target;
@@ -158,7 +162,10 @@ void csched_pool_wait(csched_fork *fork) {
   csched_fork *own;
   if (is_done(fork)) return;
   require_worker(fork);
-  while (!is_done(fork) && (own = pop(worker)) != NULL) finish(worker, own); // D4
+  while (!is_done(fork) && (own = pop(worker)) != NULL) { // D4
+    perform(worker, own);
+    csched_store_relaxed(&own->phase, (uint32_t)DONE); // D3: only this thread waits for it
+  }
   for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
     require_worker(fork);
     worker->helping_depth++;

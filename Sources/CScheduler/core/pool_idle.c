@@ -92,31 +92,34 @@ static csched_pool_worker *take_idle_locked(csched_pool *pool) {
   return worker;
 }
 
-static bool is_saturated(const csched_pool *pool, uint64_t counts) {
+static inline bool is_saturated(const csched_pool *pool, uint64_t counts) {
   return running(counts) >= pool->workers ||
          (count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads);
 }
 
-static bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
+static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
   return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2
          is_saturated(pool, counts) ||                          // F3
          count_of(counts, THREADS) == 0;                        // F7
 }
 
-static bool may_grow(const csched_pool *pool, uint64_t counts) {
+static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
          (count_of(counts, IDLE) > 0 || count_of(counts, THREADS) < pool->most_threads);
 }
 
 bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(pool)); }
 
-bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
-  uint64_t counts = counts_of(pool), claim;
-  if (needs_no_wake(pool, counts, beside_others)) {
-    if (CSCHED_UNLIKELY(may_grow(pool, counts))) csched_pool_watch_(pool); // F3
-    return false;
-  }
+// Returns: whether a wake is skipped; if that leaves work to one who may be blocked, the monitor watches.
+static inline bool skip_wake(csched_pool *pool, uint64_t counts, bool beside_others) {
+  if (!needs_no_wake(pool, counts, beside_others)) return false;
+  if (CSCHED_UNLIKELY(may_grow(pool, counts))) csched_pool_watch_(pool); // F3
+  return true;
+}
+
+static CSCHED_NOINLINE bool wake(csched_pool *pool, uint64_t counts, bool beside_others) {
   csched_pool_worker *idle = NULL;
+  uint64_t claim;
   csched_lock_lock(&pool->idle_lock);
   do {
     if (needs_no_wake(pool, counts, beside_others)) {
@@ -135,9 +138,15 @@ bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
   return true;
 }
 
+bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
+  uint64_t counts = counts_of(pool);
+  return !skip_wake(pool, counts, beside_others) && wake(pool, counts, beside_others);
+}
+
 void csched_pool_announce_(csched_pool *pool, size_t count) {
   csched_fence_full(); // F1: between the work and the look at `counts`
-  if (!csched_pool_wake_(pool, false) || count == 1) return;
+  uint64_t counts = counts_of(pool);
+  if (CSCHED_LIKELY(skip_wake(pool, counts, false)) || !wake(pool, counts, false) || count == 1) return;
   for (size_t left = (count < pool->workers ? count : pool->workers) - 1; left > 0 && csched_pool_wake_(pool, true);)
     left--;
 }

@@ -38,15 +38,13 @@
 enum { VACANT = 0, LIVE = 1, ENDED = 2 };
 enum { PATIENCE = 16 }; // how often the next lower priority is passed over, at the most
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *current;
-
-csched_pool_worker *csched_pool_current_(void) { return current; }
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 
 bool csched_pool_leave_in_child_(csched_pool *pool) {
-  csched_pool_worker *worker = current;
+  csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->pool != pool) return false;
   csched_pool_orphan_worker_(worker); // so that it is seen when its job returns
-  current = NULL;
+  csched_pool_worker_here_ = NULL;
   return true;
 }
 
@@ -157,7 +155,7 @@ static void work(void *context) {
       set_nice(worker, 0);
       csched_pool_slept slept = csched_pool_sleep_(worker);
       if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // C6: the worker is another thread now
-        current = NULL;
+        csched_pool_worker_here_ = NULL;
         return;
       }
       worker->has_left = slept == CSCHED_SLEPT_LEFT;
@@ -179,7 +177,7 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
 
 static void body(void *context) {
   csched_pool_worker *worker = context;
-  current = worker;
+  csched_pool_worker_here_ = worker;
   csched_store_relaxed(&worker->id, csched_os_thread_id_()); // racy write: the monitor leaves those without one alone
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
@@ -207,10 +205,10 @@ static void replace(csched_pool_worker *worker) { // C4
 
 static void at_end(void *context) {
   csched_pool_worker *worker = context;
-  if (current == NULL) return; // an inner one has done it, or this is a child of fork
+  if (csched_pool_worker_here_ == NULL) return; // an inner one has done it, or this is a child of fork
   if (!worker->has_left) replace(worker);
-  if (current == NULL) return;
-  current = NULL;
+  if (csched_pool_worker_here_ == NULL) return;
+  csched_pool_worker_here_ = NULL;
   csched_pool_stand_(worker, true); // the monitor leaves it alone from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);

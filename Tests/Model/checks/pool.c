@@ -936,6 +936,40 @@ static void two_thieves(void) {
   model_spawn(fork_for_two_thieves, NULL);
 }
 
+// A stolen fork is in a job of its priority, as any: what it forks can be stolen, too.
+static csched_job inner_fork;
+static void fork_in_turn(csched_job *job) {
+  note(job);
+  csched_fork fork;
+  csched_job_init(&inner_fork, &meeting_all, NULL);
+  csched_pool_fork(&fork, &inner_fork);
+  count_and_wake(&met);
+  wait_for(&met, ALL);
+  csched_pool_wait(&fork);
+}
+static const csched_job_type forking_in_turn = {fork_in_turn, note_drop, NULL};
+static void fork_one_that_forks(csched_job *job) {
+  csched_fork fork;
+  jobs[1].type = &forking_in_turn;
+  jobs[1].context = NULL;
+  csched_pool_fork(&fork, &jobs[1]);
+  meet_all(job);
+  csched_pool_wait(&fork);
+}
+static const csched_job_type forking_deep = {fork_one_that_forks, note_drop, NULL};
+static void fork_deep(void *unused) {
+  (void)unused;
+  make(ALL, ALL);
+  jobs[0].type = &forking_deep;
+  submit((void *)0);
+  wait_for(&met, ALL);
+  end(CSCHED_STOP_RUN);
+}
+static void forked_in_turn(void) {
+  reset();
+  model_spawn(fork_deep, NULL);
+}
+
 // One job is queued, one is forked, at a time: both need a worker besides the forker's.
 static void fork_and_meet_all(csched_job *job) {
   csched_fork fork;
@@ -1013,6 +1047,7 @@ const model_check pool_checks[] = {
     {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                      // D1, D3
     {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                             // D2, D3, F1, C2
     {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                             // F2, D1, D2
+    {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                         // F1, D1, D3
     {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},         // F1, C1
     {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run}, // C1
     {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},            // X2
