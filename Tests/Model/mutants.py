@@ -12,7 +12,7 @@ CHECKS = {
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|levels|waits",
     "levels": "levels|trampoline", "waits": "waits|serial", "virtual": "virtual",
     "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two", "pool_worker": "pool:|pool end|pool monitor",
-    "pool_monitor": "pool:|pool monitor|pool carry", "fork_join": "pool fork", "clock": "clock", "clock_carry": "clock",
+    "pool_monitor": "pool:|pool monitor|pool carry", "fork_join": "pool fork", "deque": "deque", "deque_internal": "deque", "clock": "clock", "clock_carry": "clock",
     "delivery": "delivery|pool carry|clock: a target",
     "a run that is left goes on": "levels", "a loop whose run was left outlives its thread": "levels",
     "a trampoline that is left stays open": "levels",
@@ -55,9 +55,10 @@ CHECKS = {
 }
 
 EQUIVALENT = {
-    # What is there when `bottom` is read, and still is when `top` is, is counted in either order. What is forked later is told by its forker,
-    # who looks for sleepers after that (F1).
-    "planted: a deque's ends are read in the other order": "a job that is there during both reads is counted in either order",
+    # To the checker, in which no load reads from the future: an owner that writes a slot anew, because it has seen `top` beyond it, comes after
+    # the thief's read of the slot. On a machine that may do a read after a write that follows it, the two keep them apart.
+    "deque.c: csched_deque_steal_: cas_release becomes cas_relaxed": "the slot is written after it was read, unless loads read from the future",
+    "deque_internal.h: csched_deque_push_: load_acquire becomes load_relaxed": "the same",
     # To the checker, for which the making of a lock in static memory, which is nothing, is before all that the lock orders. On a machine
     # the making could come after another thread's hold of it.
     "clock.c: start: store_release becomes store_relaxed": "what was made is carried by the lock of the queue, once that is made",
@@ -405,10 +406,25 @@ MUTANTS = [
     ("pool: a fork that its forker runs is never done", "core/fork_join.c", "D3", "csched_store_relaxed(&own->phase, (uint32_t)DONE);", ""),
     ("pool: a stolen fork is in no job", "core/fork_join.c", "", "if (CSCHED_LIKELY(worker->class == class && worker->nice == class->nice))", "if (true)"),
     ("pool: a fork is not announced", "core/fork_join.c", "F1", "csched_pool_announce_(worker->pool, 1);", ""),
-    ("pool: a stolen fork stays in the deque", "core/fork_join.c", "D2", "csched_store_relaxed(&from->top, from->top + 1);", ""),
-    ("pool: a fork that was taken back stays in the deque", "core/fork_join.c", "D2",
-     "csched_store_relaxed(&worker->bottom, worker->bottom - 1); fork = worker->deque[worker->bottom % CSCHED_DEQUE_SLOTS];",
-     "fork = worker->deque[(worker->bottom - 1) % CSCHED_DEQUE_SLOTS];"),
+    ("deque: a stolen entry stays", "core/deque.c", "DQ1", "if (csched_cas_release(&deque->top, &top, top + 1)) return entry;", "return entry;"),
+    ("deque: a thief passes without asking", "core/deque.c", "DQ1", "if (csched_cas_release(&deque->top, &top, top + 1)) return entry;",
+     "csched_store_release(&deque->top, top + 1);\n    return entry;"),
+    ("deque: a thief reads after it has passed", "core/deque.c", "DQ1", "if (csched_cas_release(&deque->top, &top, top + 1)) return entry;",
+     "if (csched_cas_release(&deque->top, &top, top + 1)) return csched_load_relaxed(&deque->slots[(top) % CSCHED_DEQUE_SLOTS]);"),
+    ("deque: a thief reads the other end first", "core/deque.c", "",
+     "uint64_t top = csched_load_relaxed(&deque->top); csched_fence_full(); uint64_t bottom = csched_load_acquire(&deque->bottom);",
+     "uint64_t bottom = csched_load_acquire(&deque->bottom);\n    csched_fence_full();\n    uint64_t top = csched_load_relaxed(&deque->top);"),
+    ("deque: what was popped stays", "core/deque_internal.h", "DQ1", "csched_store_release(&deque->bottom, --bottom);", "bottom--;"),
+    ("deque: the owner lowers its end after the look", "core/deque_internal.h", "",
+     "csched_store_release(&deque->bottom, --bottom); csched_fence_full(); top = csched_load_relaxed(&deque->top);",
+     "bottom--;\n  top = csched_load_relaxed(&deque->top);\n  csched_fence_full();\n  csched_store_relaxed(&deque->bottom, bottom);"),
+    ("deque: the owner does not look again", "core/deque_internal.h", "DQ1", "top = csched_load_relaxed(&deque->top); void", "void"),
+    ("deque: the owner takes the last without asking", "core/deque_internal.h", "",
+     "if (CSCHED_LIKELY((int64_t)(bottom - top) > 0)) return entry;", "if ((int64_t)(bottom - top) >= 0) return entry;"),
+    ("deque: the owner takes what a thief has", "core/deque_internal.h", "DQ1", "!csched_cas_relaxed(&deque->top, &top, bottom + 1)", "(csched_cas_relaxed(&deque->top, &top, bottom + 1), false)"),
+    ("deque: an owner that finds nothing stays below", "core/deque_internal.h", "DQ1", "csched_store_relaxed(&deque->bottom, bottom + 1); return entry;", "return entry;"),
+    ("deque: a full one takes one more", "core/deque_internal.h", "", "if (CSCHED_UNLIKELY(bottom - top >= CSCHED_DEQUE_SLOTS)) return false;", ""),
+    ("deque: a look is wrong about one", "core/deque_internal.h", "", "return (int64_t)(bottom - top) <= 0;", "return (int64_t)(bottom - top) <= 1;"),
     ("pool: the end of a fork wakes nobody", "core/fork_join.c", "", "csched_futex_wake_(phase, 1);", "; "),
     ("pool: who waits for a fork does not say so", "core/fork_join.c", "D3",
      "csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);",
@@ -544,9 +560,6 @@ MUTANTS = [
      "csched_sleeper_wait_(sleeper, CSCHED_FOREVER);", "csched_load_relaxed(&sleeper->signal);"),
     ("planted: a consumer parks with a list of its own", "core/mpsc.c", "csched_mpsc_park", "queue->first == NULL && ", ""),
     ("planted: lower priorities wait for ever", "core/pool_worker.c", "", "else if (++class->passed > patience)", "else if (++class->passed > patience && class->nice < 0)"),
-    ("planted: a deque's ends are read in the other order", "core/fork_join.c", "D2",
-     "uint32_t top = csched_load_relaxed(&worker->top); uint32_t size = csched_load_relaxed(&worker->bottom) - top;",
-     "uint32_t bottom = csched_load_relaxed(&worker->bottom);\n  uint32_t size = bottom - csched_load_relaxed(&worker->top);"),
     ("planted: a move forgets its new order", "core/timer.c", "", "timer->order = ++timers->last_order;", "if (timer->order == 0) timer->order = ++timers->last_order;"),
     ("planted: a timer that leaves first hides the wake of the next", "core/timer.c", "W4", "timers->is_wake_low = true;",
      "csched_store_relaxed(&timers->wake, CSCHED_FOREVER);"),

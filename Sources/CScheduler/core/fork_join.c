@@ -1,19 +1,19 @@
 // States
-//   deque      of a worker: forked jobs that nobody has begun, from `top`, the oldest, up to `bottom`; changed under its lock
+//   forks      of a worker: forked jobs that nobody has begun (deque.c); its thread is the owner
 //   phase      of a fork: PENDING, WAITED on: somebody sleeps on it, DONE
 //
 // Obligations
-//   D1  Each forked job is begun once: it is in one place of one deque, which is left under the deque's lock, by the owner at
-//       the bottom or by a thief at the top; or it never was in one, and was run at once.
-//   D2  A look at the two ends is exact after a fence: `bottom` is published before the forker's fence (pool_idle.c, F1), and
-//       `top` is not beyond a job that nobody has taken.
+//   D1  Each forked job is begun once: it is in one deque, and who takes it out of there, the owner or a thief (DQ1), begins it; or it
+//       never was in one, and was run at once.
+//   D2  A look at the deques after a fence misses none: a job is in one before the forker's fence (DQ4; pool_idle.c, F1), in the slot of a
+//       worker that is looked at (pool_worker.c, C2).
 //   D3  A wait returns after the job, its release and the last look at the fork; and sees what the job did. The one who sleeps is
 //       woken: it leaves PENDING by a compare-and-exchange, and so learns of DONE, or DONE's exchange learns of it.
 //   D4  No deadlock: a thread that waits runs forked jobs only, and each was forked later than what it waits for began. So what
 //       waits for what follows the order of beginning. A worker that sleeps here counts as blocked.
 //   D5  A forked job that ends the thread of another than its forker has ended, and so has the wait for it.
 // Orderings
-//   top, bottom: relaxed, under the lock; outside of it ordered by F1's fences · phase: →DONE release, pairs with the waiter's
+//   slots_used: relaxed, ordered by the thread's start and by F1's fences · phase: →DONE release, pairs with the waiter's
 //   acquire, carries what the job did; a job that its own forker runs needs none
 // Assumes: forks are waited for by who forked them, before their frame ends (pool.h).
 // Source: work stealing is Cilk's; the owner's end last in, first out; the thieves' first in, first out.
@@ -29,59 +29,17 @@
 
 enum { PENDING = 0, WAITED = 1, DONE = 2 };
 
-// MARK: the deque
-
-static uint32_t size_of(const csched_pool_worker *worker) {
-  uint32_t top = csched_load_relaxed(&worker->top);           // D2: before bottom, or it could seem beyond it
-  uint32_t size = csched_load_relaxed(&worker->bottom) - top; // D2
-  return size > CSCHED_DEQUE_SLOTS ? 0 : size;
-}
+// MARK: the deques
 
 bool csched_pool_is_forked_(csched_pool *pool) {
   uint32_t used = csched_load_relaxed(&pool->slots_used); // D2: raised before its worker's thread began
   for (uint32_t i = 0; i < used; i++)
-    if (size_of(&pool->slots[i]) > 0) return true;
+    if (!csched_deque_is_empty_(&pool->slots[i].forks)) return true;
   return false;
 }
 
-static bool push(csched_pool_worker *worker, csched_fork *fork) {
-  csched_lock_lock(&worker->deque_lock); // D1
-  bool has_room = worker->bottom - worker->top < CSCHED_DEQUE_SLOTS;
-  if (has_room) {
-    worker->deque[worker->bottom % CSCHED_DEQUE_SLOTS] = fork;
-    csched_store_relaxed(&worker->bottom, worker->bottom + 1); // D2
-  }
-  csched_lock_unlock(&worker->deque_lock);
-  return has_room;
-}
-
-static csched_fork *pop(csched_pool_worker *worker) {
-  csched_fork *fork = NULL;
-  csched_lock_lock(&worker->deque_lock); // D1
-  if (worker->bottom != worker->top) {
-    csched_store_relaxed(&worker->bottom, worker->bottom - 1); // D2
-    fork = worker->deque[worker->bottom % CSCHED_DEQUE_SLOTS];
-  }
-  csched_lock_unlock(&worker->deque_lock);
-  return fork;
-}
-
-static csched_fork *steal(csched_pool_worker *from) {
-  if (size_of(from) == 0) return NULL; // looked at again before a sleep
-  csched_fork *fork = NULL;
-  csched_lock_lock(&from->deque_lock); // D1
-  if (from->bottom != from->top) {
-    fork = from->deque[from->top % CSCHED_DEQUE_SLOTS];
-    csched_store_relaxed(&from->top, from->top + 1); // D2
-  }
-  csched_lock_unlock(&from->deque_lock);
-  return fork;
-}
-
 void csched_pool_forget_forks_(csched_pool_worker *worker) {
-  csched_lock_lock(&worker->deque_lock);              // D1
-  csched_store_relaxed(&worker->top, worker->bottom); // D2
-  csched_lock_unlock(&worker->deque_lock);
+  while (csched_deque_pop_(&worker->forks) != NULL) {}
 }
 
 // MARK: running
@@ -114,8 +72,10 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the look before a sleep
   csched_fork *fork = NULL;
   csched_pool_worker *from = worker;
-  for (uint32_t i = 0; i < used && fork == NULL; i++)
-    fork = steal(from = &pool->slots[(worker->number + i) % used]); // its own last
+  for (uint32_t i = 0; i < used && fork == NULL; i++) {
+    from = &pool->slots[(worker->number + i) % used]; // its own last
+    fork = csched_deque_steal_(&from->forks);
+  }
   if (fork == NULL) return false;
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
@@ -133,7 +93,7 @@ CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   bool is_in_a_job = worker != NULL && worker->class != NULL; // not in a drop
   if (is_in_a_job) {
     fork->target = &worker->class->target;
-    if (push(worker, fork)) {
+    if (csched_deque_push_(&worker->forks, fork)) {
       csched_pool_announce_(worker->pool, 1); // F1
       return;
     }
@@ -162,7 +122,7 @@ void csched_pool_wait(csched_fork *fork) {
   csched_fork *own;
   if (is_done(fork)) return;
   require_worker(fork);
-  while (!is_done(fork) && (own = pop(worker)) != NULL) { // D4
+  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // D4
     perform(worker, own);
     csched_store_relaxed(&own->phase, (uint32_t)DONE); // D3: only this thread waits for it
   }

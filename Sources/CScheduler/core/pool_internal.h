@@ -1,5 +1,5 @@
 // What the files of the pool share: its structure, and each one's half. More than 120 lines: it is one structure.
-// Depends on: pool.h, thread.h, lock.h, platform.h, bsd.h.
+// Depends on: pool.h, thread.h, lock.h, platform.h, deque_internal.h, bsd.h.
 #pragma once
 
 #include <CScheduler/lock.h>
@@ -9,11 +9,12 @@
 #include "../platform/platform.h"
 #include "bsd.h"
 #include "delivery_internal.h"
+#include "deque_internal.h"
 #include "job_internal.h"
 
 // After the priorities come the monitor's inboxes: timers to be delivered, and jobs to be discarded, by workers.
 enum { CSCHED_PRIORITIES = 4, CSCHED_CARRIED = 4, CSCHED_BINNED = 5, CSCHED_CLASSES = 6 };
-enum { CSCHED_DEQUE_SLOTS = 64, CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
+enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
@@ -57,10 +58,7 @@ struct csched_pool_worker {
   // The monitor's.
   uint32_t id_seen;
   csched_time time_seen;
-  // Forked jobs: see fork_join.c.
-  CSCHED_CACHE_ALIGNED csched_lock deque_lock;
-  uint32_t top, bottom;
-  csched_fork *deque[CSCHED_DEQUE_SLOTS];
+  csched_deque forks; ///< see fork_join.c
 };
 
 struct csched_pool {

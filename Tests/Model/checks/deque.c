@@ -1,0 +1,149 @@
+// deque.c: DQ1 to DQ4. One owner, which has pushed some entries already, and thieves.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/core/deque_internal.h"
+
+enum { ENTRIES = CSCHED_DEQUE_SLOTS + 1 };
+
+static csched_deque deque;
+static model_cell contents[ENTRIES];
+static int taken[ENTRIES], pushed, last;
+static uint32_t flag;
+static bool is_seen, was_empty;
+
+static void reset(void) {
+  deque = (csched_deque){0};
+  for (int i = 0; i < ENTRIES; i++) {
+    contents[i] = (model_cell){0};
+    taken[i] = 0;
+  }
+  pushed = flag = 0;
+  last = -1;
+  is_seen = was_empty = false;
+}
+
+static bool push(void) {
+  model_write(&contents[pushed], pushed + 1);
+  bool is_in = csched_deque_push_(&deque, &contents[pushed]);
+  pushed += is_in;
+  return is_in;
+}
+static int take(void *entry) {
+  int i = (int)((model_cell *)entry - contents);
+  model_assert(model_read(&contents[i]) == i + 1);
+  taken[i]++;
+  return i;
+}
+
+static void pop_all(void) {
+  for (void *entry; (entry = csched_deque_pop_(&deque)) != NULL;) take(entry);
+}
+static void push_and_pop(void *count) {
+  for (intptr_t i = 0; i < (intptr_t)count; i++) push();
+  pop_all();
+}
+// What comes in between: the last is taken back, and another takes its number.
+static void push_pop_push(void *unused) {
+  (void)unused;
+  push();
+  push();
+  void *entry = csched_deque_pop_(&deque);
+  if (entry != NULL) take(entry);
+  push();
+  pop_all();
+}
+static void steal_one(void *unused) {
+  (void)unused;
+  void *entry = csched_deque_steal_(&deque);
+  if (entry != NULL) take(entry);
+}
+static void steal_two(void *unused) {
+  for (int i = 0, before = -1; i < 2; i++) {
+    void *entry = csched_deque_steal_(&deque);
+    if (entry == NULL) continue;
+    int number = take(entry);
+    model_assert(number > before); // the oldest first
+    before = number;
+  }
+  (void)unused;
+}
+
+static void one_thief(void) {
+  reset();
+  model_spawn(push_and_pop, (void *)2);
+  model_spawn(steal_two, NULL);
+}
+static void last_one(void) {
+  reset();
+  push();
+  model_spawn(push_and_pop, (void *)0);
+  model_spawn(steal_one, NULL);
+}
+static void two_thieves(void) {
+  reset();
+  push();
+  push();
+  model_spawn(push_and_pop, (void *)0);
+  model_spawn(steal_one, NULL);
+  model_spawn(steal_one, NULL);
+}
+static void beside_pushes(void) {
+  reset();
+  model_spawn(push_pop_push, NULL);
+  model_spawn(steal_two, NULL);
+}
+static void each_once(void) {
+  for (int i = 0; i < pushed; i++) model_assert(taken[i] == 1);
+  model_assert(deque.top == deque.bottom);
+}
+
+// Full, until the thief has taken one: then the first slot is written again.
+static void push_more(void *unused) {
+  (void)unused;
+  push();
+  void *entry = csched_deque_pop_(&deque);
+  last = take(entry);
+}
+static void full(void) {
+  reset();
+  while (pushed < CSCHED_DEQUE_SLOTS) push();
+  model_spawn(push_more, NULL);
+  model_spawn(steal_one, NULL);
+}
+static void not_overwritten(void) {
+  model_assert(taken[0] == 1 && last == pushed - 1 && taken[last] == 1);
+  model_assert(deque.bottom - deque.top == (uint64_t)pushed - 2);
+}
+
+// As pool_idle.c has it: who pushes looks for sleepers, who goes to sleep looks for entries. Beside that, a thief takes an older one.
+static void push_and_look(void *unused) {
+  (void)unused;
+  push();
+  csched_fence_full();
+  is_seen = csched_load_relaxed(&flag) != 0;
+}
+static void be_idle_and_look(void *unused) {
+  (void)unused;
+  csched_store_relaxed(&flag, 1u);
+  csched_fence_full();
+  was_empty = csched_deque_is_empty_(&deque);
+}
+static void looks(void) {
+  reset();
+  push();
+  model_spawn(push_and_look, NULL);
+  model_spawn(be_idle_and_look, NULL);
+  model_spawn(steal_one, NULL);
+}
+static void not_missed(void) { model_assert(is_seen || !was_empty); }
+
+const model_check deque_checks[] = {
+    {"deque: the last entry, one thief", last_one, each_once},                            // DQ1
+    {"deque: two entries, one thief", one_thief, each_once},                              // DQ1, DQ2
+    {"deque: two entries, two thieves", two_thieves, each_once},                          // DQ1
+    {"deque: a number is used again beside a thief", beside_pushes, each_once},           // DQ1, DQ2
+    {"deque: a full one, beside a thief: nothing is overwritten", full, not_overwritten}, // DQ3
+    {"deque: a look for entries against a look for sleepers", looks, not_missed},         // DQ4
+    {NULL, NULL, NULL},
+};
