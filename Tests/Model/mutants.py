@@ -414,6 +414,7 @@ MUTANTS = [
     ("deque: a thief reads the other end first", "core/deque.c", "",
      "uint64_t top = csched_load_relaxed(&deque->top); csched_fence_full(); uint64_t bottom = csched_load_acquire(&deque->bottom);",
      "uint64_t bottom = csched_load_acquire(&deque->bottom);\n    csched_fence_full();\n    uint64_t top = csched_load_relaxed(&deque->top);"),
+    ("deque: a push fills no slot", "core/deque_internal.h", "DQ2", "csched_store_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS], entry);", "(void)entry;"),
     ("deque: what was popped stays", "core/deque_internal.h", "DQ1", "csched_store_release(&deque->bottom, --bottom);", "bottom--;"),
     ("deque: the owner lowers its end after the look", "core/deque_internal.h", "",
      "csched_store_release(&deque->bottom, --bottom); csched_fence_full(); top = csched_load_relaxed(&deque->top);",
