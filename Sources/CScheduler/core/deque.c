@@ -27,7 +27,6 @@
 
 void *csched_deque_steal_(csched_deque *deque) {
   for (;;) {
-    if (csched_deque_is_empty_(deque)) return NULL;        // DQ4: looked at again before a sleep
     uint64_t top = csched_load_relaxed(&deque->top);       // DQ1: before the fence
     csched_fence_full();                                   // DQ1: pairs with pop's
     uint64_t bottom = csched_load_acquire(&deque->bottom); // DQ1, DQ2: after the fence; pairs with push's release

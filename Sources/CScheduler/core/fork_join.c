@@ -74,7 +74,8 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   csched_pool_worker *from = worker;
   for (uint32_t i = 0; i < used && fork == NULL; i++) {
     from = &pool->slots[(worker->number + i) % used]; // its own last
-    fork = csched_deque_steal_(&from->forks);
+    if (!csched_deque_is_empty_(&from->forks))
+      fork = csched_deque_steal_(&from->forks); // looked at again before a sleep
   }
   if (fork == NULL) return false;
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
@@ -87,7 +88,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
 }
 
 CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
-  csched_pool_worker *worker = csched_pool_current_();
+  csched_pool_worker *worker = csched_pool_worker_here_;
   *fork = (csched_fork){.job = job, .phase = PENDING};
   if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork");
   bool is_in_a_job = worker != NULL && worker->class != NULL; // not in a drop
@@ -113,12 +114,12 @@ static bool is_done(const csched_fork *fork) {
 
 // In a child of fork there is nobody to run it, nor is this thread a worker.
 static void require_worker(const csched_fork *fork) {
-  if (CSCHED_UNLIKELY(csched_pool_current_() == NULL))
+  if (CSCHED_UNLIKELY(csched_pool_worker_here_ == NULL))
     csched_pool_panic_worker_(((const csched_pool_class *)fork->target)->pool);
 }
 
 void csched_pool_wait(csched_fork *fork) {
-  csched_pool_worker *worker = csched_pool_current_();
+  csched_pool_worker *worker = csched_pool_worker_here_;
   csched_fork *own;
   if (is_done(fork)) return;
   require_worker(fork);

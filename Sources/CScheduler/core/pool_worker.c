@@ -40,6 +40,8 @@ enum { PATIENCE = 16 }; // how often the next lower priority is passed over, at 
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 
+csched_pool_worker *csched_pool_current_(void) { return csched_pool_worker_here_; }
+
 bool csched_pool_leave_in_child_(csched_pool *pool) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->pool != pool) return false;
