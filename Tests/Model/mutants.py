@@ -386,7 +386,7 @@ MUTANTS = [
     ("carry: a late one of a clock overtakes those that are carried", "core/clock.c", "CL6",
      "return is_it && !csched_delivery_must_follow_(csched_clock_courier_(), target);",
      "return is_it;"),
-    ("pool: a thread that could not start is not tried again", "core/pool_idle.c", "F3", "csched_pool_watch_(pool); // F3: the monitor tries again", ""),
+    ("pool: a thread that could not start is not tried again", "core/pool_idle.c", "csched_pool_start_failed_", "csched_pool_watch_(pool);", ""),
     ("pool: a stalled worker is not counted", "core/pool_monitor.c", "K2", "else csched_pool_blocked_(pool);", ";"),
     ("pool: a blocked worker is counted for good", "core/pool_monitor.c", "",
      "csched_pool_blocked_(worker->pool); }",
