@@ -437,7 +437,7 @@ MUTANTS = [
     ("pool: a start that fails stays counted", "core/pool_idle.c", "F2",
      "leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING);",
      ""),
-    ("pool: a start that fails forgets to signal", "core/pool_idle.c", "F3", "if (worker != NULL) signal(worker); else", "if (worker == NULL)"),
+    ("pool: a start that fails forgets to signal", "core/pool_idle.c", "csched_pool_start_failed_", "signal(worker);", ""),
     ("pool: a job that ends its thread costs a worker", "core/pool_worker.c", "", "if (!worker->has_left) replace(worker);", ""),
     ("pool: a successor is counted as searching", "core/pool_worker.c", "C4",
      "worker->is_searching = leaving == NULL || leaving->is_searching;",
