@@ -9,7 +9,7 @@ CSCHED_BEGIN_DECLS
 
 /// Does: gives back what outlives its last use, so that a tool that looks for leaks finds nothing of ours: the calling thread's
 /// trampoline, the thread that keeps the time of other clocks (clock.h), and the main loop, whose outstanding work gets what `policy` says;
-/// what waits on those clocks is dropped. The last thing a program does, after it has
+/// what waits on those clocks is dropped; and memory of tasks that are over (csched_trim). The last thing a program does, after it has
 /// stopped and joined its threads and pools.
 ///
 /// What other threads keep for themselves they give back when they end. The main loop is closed for good: what is submitted to it
