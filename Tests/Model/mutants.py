@@ -65,6 +65,11 @@ EQUIVALENT = {
     # The same: what a timer comes to wait in may be made in the middle of the submission (a pool's monitor, the clocks).
     "timer.c: csched_timers_init_: store_release becomes store_relaxed": "what was made is carried by the lock of the timers, once that is made",
     "timer.c: withdraw: load_acquire becomes load_relaxed": "the same",
+    # These order what a child of fork finds (TM4); for threads the depot's lock does. The checker has no forks.
+    "task_memory.c: add_batch: store_release becomes store_relaxed": "for threads the lock carries it; the checker has no forks",
+    "task_memory.c: add_pages: store_release becomes store_relaxed": "the same",
+    "task_memory.c: take_batch: store_release becomes store_relaxed": "the same",
+    "task_memory.c: csched_trim: store_release becomes store_relaxed": "the same",
     # A join takes `slots_lock`, and joins each thread whose slot is not VACANT. Of the threads that leave because the pool ends, each has seen
     # `closing` with acquire; one at least was there until then (F6), and its slot is VACANT only when a start that failed has joined it, under
     # that lock and before it says that all is over.

@@ -293,6 +293,35 @@ static void wait_for_both(void) {
   model_spawn(wait_for_second, NULL);
 }
 
+// Who waits for the first run is not kept by the second, which waits for him.
+static uint64_t first_run;
+static void run_and_be_waited_for(csched_job *unused) {
+  (void)unused;
+  if (csched_fetch_add_relaxed(&begun, 1u) == 0) {
+    first_run = csched_load_relaxed(&job.word);
+    tell(&turns);
+    csched_nap_(1000); // so that he comes
+    csched_job_submitted_(&job, "check");
+  } else {
+    for (uint32_t seen; (seen = csched_load_acquire(&wait_is_over)) == 0;)
+      csched_futex_wait_(&wait_is_over, seen, CSCHED_FOREVER);
+  }
+}
+static const csched_job_type waited_for = {run_and_be_waited_for, drop, NULL};
+static void wait_for_first(void *unused) {
+  (void)unused;
+  for (uint32_t seen; (seen = csched_load_acquire(&turns)) == 0;) csched_futex_wait_(&turns, seen, CSCHED_FOREVER);
+  csched_job_wait_in_(&job, first_run);
+  tell(&wait_is_over);
+}
+static void second_does_not_keep(void) {
+  start(false);
+  begun = turns = wait_is_over = 0;
+  job.type = &waited_for;
+  model_spawn(perform_both, NULL);
+  model_spawn(wait_for_first, NULL);
+}
+
 // One that is initialised in its run stops the process when the run ends, or, submitted by then, when its turn has come.
 static void run_and_reuse(csched_job *unused) {
   (void)unused;
@@ -331,25 +360,26 @@ static void stopped(void) { model_assert(model_panics() == 1); }
 static void exactly_one(void) { model_assert(ran + dropped == 1 && released == 1 && csched_job_is_idle(&job)); }
 
 const model_check job_checks[] = {
-    {"job: run against cancel: exactly one, and one release after it", run_against_cancel, exactly_one},   // J1, J3
-    {"job: run against two cancels", run_against_two, exactly_one},                                        // J1, J2
-    {"job: run against cancel and wait", run_against_wait, exactly_one},                                   // J5, J6
-    {"job: discard against cancel", discard_against_cancel, exactly_one},                                  // J1, J3
-    {"job: one that submits itself again, against cancel", resubmit_against_cancel, ended},                // J1, J4
-    {"job: one that submits itself again, against cancel and wait", resubmit_against_wait, ended},         // J5, J6
-    {"job: one that submits itself again and stays queued ends the wait", resubmit_and_wait, outstanding}, // J6
-    {"job: a cancel's drop sees what the submitter wrote", submit_against_cancel, dropped_once},           // J2
-    {"job: found idle, after run or cancel, it may be used again", run_until_idle, NULL},                  // J3, J5
-    {"job: found idle, after a discard, it may be used again", discarded_until_idle, NULL},                // J3
-    {"job: submitting a pending one stops the process", submitted_twice, stopped},                         // J1
-    {"job: one that submits itself again: a waiter sees what it did", resubmit_and_see, outstanding},      // J5
-    {"job: submitted anew again and again: a waiter does not stay", run_on_and_on, NULL},                  // J5, J6
-    {"job: submitted again beside a waiter: another waits for the second run", wait_for_both, NULL},       // J5
-    {"job: freed after cancel and wait", freed_after_wait, run_or_dropped},                                // J9
-    {"job: freed when it is idle", freed_when_idle, run_or_dropped},                                       // J9
-    {"job: freed after cancel and wait beside a discard", discarded_and_freed, run_or_dropped},            // J9
-    {"job: freed by the last of two that wait", freed_by_the_last, run_or_dropped},                        // J6, J9
-    {"job: initialised in its run: the process stops", reused_in_run, stopped},                            // J9
-    {"job: initialised while it is queued: the process stops", reused_in_queue, stopped},                  // J9
+    {"job: run against cancel: exactly one, and one release after it", run_against_cancel, exactly_one},    // J1, J3
+    {"job: run against two cancels", run_against_two, exactly_one},                                         // J1, J2
+    {"job: run against cancel and wait", run_against_wait, exactly_one},                                    // J5, J6
+    {"job: discard against cancel", discard_against_cancel, exactly_one},                                   // J1, J3
+    {"job: one that submits itself again, against cancel", resubmit_against_cancel, ended},                 // J1, J4
+    {"job: one that submits itself again, against cancel and wait", resubmit_against_wait, ended},          // J5, J6
+    {"job: one that submits itself again and stays queued ends the wait", resubmit_and_wait, outstanding},  // J6
+    {"job: a cancel's drop sees what the submitter wrote", submit_against_cancel, dropped_once},            // J2
+    {"job: found idle, after run or cancel, it may be used again", run_until_idle, NULL},                   // J3, J5
+    {"job: found idle, after a discard, it may be used again", discarded_until_idle, NULL},                 // J3
+    {"job: submitting a pending one stops the process", submitted_twice, stopped},                          // J1
+    {"job: one that submits itself again: a waiter sees what it did", resubmit_and_see, outstanding},       // J5
+    {"job: submitted anew again and again: a waiter does not stay", run_on_and_on, NULL},                   // J5, J6
+    {"job: submitted again beside a waiter: another waits for the second run", wait_for_both, NULL},        // J5
+    {"job: submitted again beside a waiter: the second run does not keep him", second_does_not_keep, NULL}, // J5
+    {"job: freed after cancel and wait", freed_after_wait, run_or_dropped},                                 // J9
+    {"job: freed when it is idle", freed_when_idle, run_or_dropped},                                        // J9
+    {"job: freed after cancel and wait beside a discard", discarded_and_freed, run_or_dropped},             // J9
+    {"job: freed by the last of two that wait", freed_by_the_last, run_or_dropped},                         // J6, J9
+    {"job: initialised in its run: the process stops", reused_in_run, stopped},                             // J9
+    {"job: initialised while it is queued: the process stops", reused_in_queue, stopped},                   // J9
     {NULL, NULL, NULL},
 };

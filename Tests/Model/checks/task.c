@@ -80,6 +80,7 @@ static void cancel(void *unused) {
 static void cancel_and_wait(void *unused) {
   (void)unused;
   csched_task_cancel_and_wait(task);
+  model_assert(model_read(&work[0]) == 1);
   see(task, 0);
 }
 static void once(void) { model_assert(runs[0] + drops[0] == 1 && csched_task_is_over(task)); }

@@ -21,7 +21,8 @@ typedef struct csched_task {
 } csched_task;
 
 /// Does: has `target` call `function(context)`, after what the same thread has submitted to it before. Returns: what cancels it; a task that
-/// is over when the target takes no more, or for want of memory. Thread: any. It allocates where a thread has more tasks than before, only.
+/// is over when the target takes no more, or for want of memory. Thread: any; not in a signal handler, where a job (job.h) is what to submit. It
+/// allocates where a thread has more tasks than before, only.
 csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context);
 
 /// Does: the same; or else, exactly once, calls `drop(context, reason)`: on the thread that cancels, before that returns; on the thread that
