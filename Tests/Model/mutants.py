@@ -62,6 +62,7 @@ EQUIVALENT = {
     # To the checker, for which the making of a lock in static memory, which is nothing, is before all that the lock orders. On a machine
     # the making could come after another thread's hold of it.
     "clock.c: start: store_release becomes store_relaxed": "what was made is carried by the lock of the queue, once that is made",
+    "clock.c: is_next: load_acquire becomes load_relaxed": "the same",
     # The same: what a timer comes to wait in may be made in the middle of the submission (a pool's monitor, the clocks).
     "timer.c: csched_timers_init_: store_release becomes store_relaxed": "what was made is carried by the lock of the timers, once that is made",
     "timer.c: withdraw: load_acquire becomes load_relaxed": "the same",
@@ -187,11 +188,11 @@ MUTANTS = [
     ("a cancelled job is not passed on", "core/job.c", "csched_job_perform_", "pass_cancelled(job, found);", ""),
     ("a cancelled entry is not released", "core/job.c", "csched_job_end_cancel_", "end(job, csched_load_acquire(&job->word));", "csched_store_release(&job->word, (uint64_t)IDLE);"),
     # task.c, task_memory.c
-    ("a task is cancelled in whatever life", "core/task.c", "TK1", "while (life_of(word) == task.life) {", "while (csched_job_state_(word) != CSCHED_JOB_IDLE) {"),
+    ("a task is cancelled in whatever life", "core/task.c", "csched_task_cancel", "while (!is_over(word, task)) {", "while (csched_job_state_(word) != CSCHED_JOB_IDLE) {"),
     ("a task is over in whatever life", "core/task.c", "is_over", "life_of(word) != task.life || ", ""),
     ("who waits for a task does not wait for its drop", "core/task.c", "csched_task_cancel_and_wait", "csched_job_wait_in_(task.job, word);", "if (csched_job_state_(word) != CSCHED_JOB_RUNNING) break;\n    csched_job_wait_in_(task.job, word);"),
     ("who waits for a task waits inside of its drop, too", "core/task.c", "is_inside", "each != NULL || ", ""),
-    ("a task that is cancelled in its run does not say so", "core/task.c", "csched_task_is_cancelled_", "(word & CSCHED_JOB_UNWANTED) != 0 ||", ""),
+    ("a task that is cancelled in its run does not say so", "core/task.c", "csched_task_is_cancelled_", " || (word & CSCHED_JOB_UNWANTED) != 0", ""),
     ("what a thread keeps is lost with it", "core/task_memory.c", "thread_ends", "csched_tasks_flush_();", ""),
     ("what was bare begins its lives anew", "core/task_memory.c", "TM1", "from->life * CSCHED_JOB_LIFE", "CSCHED_JOB_LIFE"),
     ("the lives of what is given back are forgotten", "core/task_memory.c", "count_free", "if (life > around->life) around->life = life;", ""),

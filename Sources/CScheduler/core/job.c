@@ -9,7 +9,7 @@
 //   PASSED     dequeued while `drop` runs: the canceller must release
 //   ORPHANED   in a child of fork: it was RUNNING on a thread that lives in the parent
 // They are the lowest bits of the job's word. Above them are
-//   UNWANTED   it was cancelled in its run (task.c)
+//   UNWANTED   of a task that was cancelled (task.c)
 //   resubmissions  how often its run has submitted it again, modulo 16: a wait ends by that, too, when the job runs again already
 //   life       how often it has become idle: at least 56 bits
 // waiting    how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash, and how often

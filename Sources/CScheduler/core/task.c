@@ -1,5 +1,5 @@
 // States of a task: those of its job (job.c), in the life that the value names. Besides
-//   UNWANTED   RUNNING, and it was cancelled
+//   UNWANTED   it was cancelled: while it was queued, ran, or was being dropped
 // It is over when the job is CANCELLED, or in a later life.
 //
 // Obligations
@@ -9,8 +9,8 @@
 //   TK4  Who cancels and waits returns after the run, or the drop, by whichever thread; inside of either, at once.
 //   TK5  A drop is told once, with its reason: refused, while it is being submitted by that thread; else stopped, unless it is cancelled.
 // Orderings
-//   word: see job.c · QUEUED→DROPPING and RUNNING→UNWANTED: release, pair with the acquire of who asks, carry what was before the cancel; they
-//   acquire nothing, because whoever has the value has it from the end of the submission
+//   word: see job.c · →UNWANTED: release, pairs with the acquire of who asks, carries what was before the cancel; it
+//   acquires nothing, because whoever has the value has it from the end of the submission
 // Assumes: the word stays mapped, and its life goes up only (task_memory.c, TM1); it does not wrap: 2^56 uses of one job in a row, each of
 //   16 ns, are 36 years.
 // Source: a handle with a generation, as in slot maps. 31 bits of it, which fit beside a 32-bit state, wrap in 20 s of a busy loop.
@@ -48,33 +48,24 @@ bool csched_task_is_over(csched_task task) {
 }
 
 bool csched_task_is_cancelled_(csched_task task) {
-  uint64_t word = task.job == NULL
-                      ? 0
-                      : csched_load_acquire(&task.job->word); // TK2, TK3: acquire; pairs with the end, and with cancel
-  if (task.job == NULL || is_over(word, task)) return true;
-  unsigned state = csched_job_state_(word);
-  return (word & CSCHED_JOB_UNWANTED) != 0 || state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED;
+  if (task.job == NULL) return true;
+  uint64_t word = csched_load_acquire(&task.job->word); // TK2, TK3: acquire; pairs with the end, and with cancel
+  return is_over(word, task) || (word & CSCHED_JOB_UNWANTED) != 0;
 }
 
 csched_cancel_result csched_task_cancel(csched_task task) {
   if (task.job == NULL) return CSCHED_CANCEL_FINISHED;
   uint64_t word = csched_load_relaxed(&task.job->word); // racy read, rechecked by the cas
-  while (life_of(word) == task.life) {                  // TK1
-    switch (csched_job_state_(word)) {
-    case CSCHED_JOB_QUEUED:
-      if (!csched_cas_release(&task.job->word, &word, csched_job_in_state_(word, CSCHED_JOB_DROPPING)))
-        break; // TK1, TK3: pairs with who asks
-      csched_job_end_cancel_(task.job, false);
-      return CSCHED_CANCEL_DROPPED;
-    case CSCHED_JOB_RUNNING:
-      if ((word & CSCHED_JOB_UNWANTED) == 0 &&
-          !csched_cas_release(&task.job->word, &word,
-                              word | CSCHED_JOB_UNWANTED)) // TK1, TK3: release; pairs with who asks
-        break;
-      return CSCHED_CANCEL_RUNNING;
-    case CSCHED_JOB_ORPHANED: return CSCHED_CANCEL_RUNNING;
-    default: return CSCHED_CANCEL_FINISHED;
-    }
+  while (!is_over(word, task)) {
+    unsigned state = csched_job_state_(word);
+    bool drops = state == CSCHED_JOB_QUEUED;
+    uint64_t unwanted = (drops ? csched_job_in_state_(word, CSCHED_JOB_DROPPING) : word) | CSCHED_JOB_UNWANTED;
+    if (unwanted != word && !csched_cas_release(&task.job->word, &word, unwanted))
+      continue; // TK1, TK3: pairs with who asks
+    if (drops) csched_job_end_cancel_(task.job, false);
+    if (drops) return CSCHED_CANCEL_DROPPED;
+    bool runs = state == CSCHED_JOB_RUNNING || state == CSCHED_JOB_ORPHANED;
+    return runs ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
   }
   (void)csched_load_acquire(&task.job->word); // TK2: acquire; pairs with the end
   return CSCHED_CANCEL_FINISHED;

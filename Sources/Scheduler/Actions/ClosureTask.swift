@@ -48,6 +48,8 @@ struct ClosureTask: Cancelable, @unchecked Sendable {
   func dispose() { csched_task_cancel(task) }
 
   func disposeAndWait() {
+    dispose()
+    if csched_task_is_over(task) { return }
     csched_pool_blocking_begin()
     csched_task_cancel_and_wait(task)
     csched_pool_blocking_end()

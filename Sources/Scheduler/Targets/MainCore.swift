@@ -23,9 +23,9 @@ final class MainCore: TargetCore, @unchecked Sendable {
   #if DEBUG
     /// At the end of the process: says whether anything is queued or due that will never run, unless it ends inside of an action.
     private func tellWhatWaits() {
-      guard csched_loop_is_on_thread(loop), csched_target_current() == nil else { return }
+      guard csched_loop_is_on_thread(loop), csched_target_current() == nil, !csched_loop_is_free_(loop) else { return }
       let probe = ClosureTask {}
-      if csched_loop_is_free_(loop) || !probe.submit(to: target) { return }
+      if !probe.submit(to: target) { return }
       probe.dispose()
       debugLine(
         "MainScheduler",

@@ -179,6 +179,7 @@ static void cancel_self(void *context) {
   run(context);
 }
 static void drop_self(void *context, csched_drop_reason why) {
+  model_assert(!csched_task_is_cancelled_(task)); // a queue drops it, and it is not over yet
   model_assert(csched_task_cancel_and_wait(task) == CSCHED_CANCEL_FINISHED);
   model_assert(!csched_task_is_over(task) && csched_task_is_cancelled_(task));
   drop(context, why);

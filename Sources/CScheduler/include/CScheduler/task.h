@@ -58,7 +58,7 @@ CSCHED_INLINE void *csched_task_room_(csched_job *job) { return job + 1; }
 /// Does: submits `task` to `target`. Returns: as csched_target_submit.
 int csched_task_submit_(csched_target *target, csched_task task);
 
-/// Returns: whether it is over, or was cancelled: nothing of it will begin.
+/// Returns: whether it is over, or was cancelled: nothing of it will begin. While a target drops it by itself, it is neither.
 bool csched_task_is_cancelled_(csched_task task);
 
 /// Returns: why the job is dropped whose `drop` is calling.

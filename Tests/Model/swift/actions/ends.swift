@@ -208,7 +208,7 @@ let endChecks = [
   Check("end of an action: who waits in its tick", waitInsideTick, isOver),  // AE3
   Check("plain action: who sees it over sees what it did", plainLooked, isOver),  // TK2
   Check("end of an action: who sees it over sees what it did, and returned", returningLooked, isOver),  // AE1
-  Check("end of an action: who sees it over sees what was dropped", dropAgainstLook, isOver),  // AE1
+  Check("plain action: who sees it over sees what was dropped", dropAgainstLook, isOver),  // TK2
   Check("action: who waits against a run", returningAgainstWait, over),  // Y5
   Check("action: who waits against what it returns", lateReturn, waitedForBoth),  // Y5
   Check("periodic action: who waits against ticks", periodicAgainstWait, tickedAndOver),  // Z5
