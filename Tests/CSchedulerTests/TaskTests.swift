@@ -38,5 +38,9 @@ extension CoreTests {
     @Test("after fork tasks can be made") func fork() {
       #expect(failure(of: ctest_task_fork(Scale.count(50))) == nil)
     }
+
+    @Test("after fork a wait for a drop of the parent stops the process") func forkInDrop() {
+      #expect(failure(of: ctest_task_fork_in_drop()) == nil)
+    }
   }
 }

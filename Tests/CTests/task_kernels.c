@@ -296,6 +296,38 @@ static void use_in_child(void *context) {
   child_end();
 }
 
+// A drop that another thread is at does not end in the child: who waits for it is told.
+static void drop_until_told(void *context, csched_drop_reason reason) {
+  (void)reason;
+  inside *inside = context;
+  atomic_store(&inside->began, 1);
+  WAIT_WHILE(!atomic_load(&inside->may_end));
+}
+
+static void cancel_in_thread(int index, void *context) {
+  (void)index;
+  CHECK_EQUAL(csched_task_cancel(((inside *)context)->task), CSCHED_CANCEL_DROPPED);
+}
+
+static void wait_in_child(void *context) { csched_task_cancel_and_wait(((inside *)context)->task); }
+
+ctest_failure ctest_task_fork_in_drop(void) {
+  KERNEL();
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  inside inside = {.may_end = 0};
+  inside.task = csched_target_async_or_drop(csched_loop_target(loop), look_from_run, drop_until_told, &inside);
+  crew crew;
+  crew_start(&crew, 1, cancel_in_thread, &inside);
+  WAIT_WHILE(!atomic_load(&inside.began));
+  CHECK_CHILD_STOPS(wait_in_child, &inside, "orphaned by fork");
+  atomic_store(&inside.may_end, 1);
+  crew_join(&crew);
+  csched_loop_run_ready(loop, 1);
+  csched_loop_destroy(loop);
+  return kernel_result();
+}
+
 static void use_until_told(int index, void *context) {
   record record = {.context = NULL};
   while (!atomic_load((atomic_int *)context)) {

@@ -193,6 +193,7 @@ MUTANTS = [
     ("who waits for a task does not wait for its drop", "core/task.c", "csched_task_cancel_and_wait", "csched_job_wait_in_(task.job, word);", "if (csched_job_state_(word) != CSCHED_JOB_RUNNING) break;\n    csched_job_wait_in_(task.job, word);"),
     ("who waits for a task waits inside of its drop, too", "core/task.c", "is_inside", "each != NULL || ", ""),
     ("a task that is cancelled in its run does not say so", "core/task.c", "csched_task_is_cancelled_", " || (word & CSCHED_JOB_UNWANTED) != 0", ""),
+    ("a task in the memory of one that was submitted is refused, too", "core/job.c", "csched_job_discard_", " && found / CSCHED_JOB_LIFE == csched_job_may_be_refused_.life", ""),
     ("what a thread keeps is lost with it", "core/task_memory.c", "thread_ends", "csched_tasks_flush_();", ""),
     ("what was bare begins its lives anew", "core/task_memory.c", "TM1", "from->life * CSCHED_JOB_LIFE", "CSCHED_JOB_LIFE"),
     ("the lives of what is given back are forgotten", "core/task_memory.c", "count_free", "if (life > around->life) around->life = life;", ""),

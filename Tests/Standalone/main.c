@@ -186,6 +186,7 @@ static void run_task(void) {
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_task_burst(times(1000000)));
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_task_thread_ends(times(1000)));
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, why, ctest_task_fork(times(50)));
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, why, ctest_task_fork_in_drop());
 }
 
 static void run_mpsc(void) {

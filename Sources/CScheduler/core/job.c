@@ -11,7 +11,7 @@
 // They are the lowest bits of the job's word. Above them are
 //   UNWANTED   of a task that was cancelled (task.c)
 //   resubmissions  how often its run has submitted it again, modulo 16: a wait ends by that, too, when the job runs again already
-//   life       how often it has become idle: at least 56 bits
+//   life       how often it has become idle: 56 bits
 // waiting    how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash, and how often
 //            such a job has ended since
 //
@@ -281,7 +281,7 @@ csched_bin *csched_job_discard_into_(csched_bin *bin) {
 }
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_drop *drop_here;
-CSCHED_TLS_FAST CSCHED_THREAD_LOCAL const csched_job *csched_job_may_be_refused_;
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
 
 csched_drop *csched_job_drop_here_(void) { return drop_here; }
 
@@ -302,7 +302,8 @@ void csched_job_discard_(csched_job *job) {
     pass_cancelled(job, found);
     return;
   }
-  drop(job, job == csched_job_may_be_refused_ ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED);
+  bool is_refused = job == csched_job_may_be_refused_.job && found / CSCHED_JOB_LIFE == csched_job_may_be_refused_.life;
+  drop(job, is_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED);
   end(job, csched_load_relaxed(&job->word)); // J3: nobody else changes it
 }
 
@@ -355,12 +356,13 @@ bool csched_job_is_cancelled_(const csched_job *job) {
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {
-  if (csched_job_is_running_here_(job)) return;                       // J5
-  if (csched_job_state_(csched_load_relaxed(&job->word)) == ORPHANED) // J8: nobody changes that
+  if (csched_job_is_running_here_(job)) return;    // J5
+  uint64_t word = csched_load_acquire(&job->word); // J5: acquire; pairs with the runner's release
+  if (csched_job_state_(word) == ORPHANED)         // J8: nobody changes that
     csched_panic_(function,
                   "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
                   (void *)job);
-  csched_job_wait_in_(job, csched_load_relaxed(&job->word)); // J5: this run, or a later one
+  if (csched_job_state_(word) == RUNNING) csched_job_wait_in_(job, word); // J5: this run, or a later one
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {

@@ -69,8 +69,14 @@ typedef struct csched_drop {
 /// Returns: the innermost drop on this thread, NULL outside of all.
 csched_drop *csched_job_drop_here_(void);
 
-/// The job of which a discard on this thread says that it was refused; NULL: none.
-extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL const csched_job *csched_job_may_be_refused_;
+/// A job in one of its lives.
+typedef struct csched_job_life {
+  const csched_job *job;
+  uint64_t life;
+} csched_job_life;
+
+/// The one of which a discard on this thread says that it was refused.
+extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
 
 /// Does: waits until `job` is in another submission or life than `word` says, or neither runs nor is dropped.
 void csched_job_wait_in_(const csched_job *job, uint64_t word);

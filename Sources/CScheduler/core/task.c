@@ -28,8 +28,8 @@
 #include <CScheduler/diagnostics.h>
 
 int csched_task_submit_(csched_target *target, csched_task task) {
-  const csched_job *outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = task.job; // TK5
+  csched_job_life outer = csched_job_may_be_refused_;
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5
   int error = csched_target_submit(target, task.job);
   csched_job_may_be_refused_ = outer;
   return error;
@@ -64,8 +64,8 @@ csched_cancel_result csched_task_cancel(csched_task task) {
       continue; // TK1, TK3: pairs with who asks
     if (drops) csched_job_end_cancel_(task.job, false);
     if (drops) return CSCHED_CANCEL_DROPPED;
-    bool runs = state == CSCHED_JOB_RUNNING || state == CSCHED_JOB_ORPHANED;
-    return runs ? CSCHED_CANCEL_RUNNING : CSCHED_CANCEL_FINISHED;
+    if (state == CSCHED_JOB_RUNNING || state == CSCHED_JOB_ORPHANED) return CSCHED_CANCEL_RUNNING;
+    break;
   }
   (void)csched_load_acquire(&task.job->word); // TK2: acquire; pairs with the end
   return CSCHED_CANCEL_FINISHED;
@@ -87,8 +87,8 @@ CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task tas
     if (is_inside(task.job)) break;
     if (csched_job_state_(word) == CSCHED_JOB_ORPHANED)
       csched_panic_("csched_task_cancel_and_wait",
-                    "the task was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it "
-                    "here.");
+                    "the task was orphaned by fork: it runs, or is dropped, on a thread that lives in the parent. Do "
+                    "not wait for it here.");
     csched_job_wait_in_(task.job, word);
   }
   return result;

@@ -7,7 +7,7 @@
 
 enum { CSCHED_TASK_UNITS = 64 };
 
-/// Pages that are taken at a time; the first unit of so many.
+/// What is taken of the system at a time is so many units. This is the first of them.
 typedef struct csched_task_pages {
   struct csched_task_pages *next;
   uint64_t bare; ///< which units

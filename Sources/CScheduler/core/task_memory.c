@@ -7,7 +7,8 @@
 //        task of that place has had. Meanwhile the word reads as 0, which is no task's life.
 //   TM2  Each job's memory is in one place: in use, kept by one thread, in the depot, or bare.
 //   TM3  A thread that ends leaves what it keeps to the depot.
-//   TM4  In a child of fork the depot can be used: each change of its lists is one store. What other threads kept is lost there.
+//   TM4  In a child of fork the depot can be used: each change of its lists is one store. What other threads kept is lost there, and what they
+//        were dropping is ORPHANED.
 // Orderings
 //   word: release, pairs with the acquire of a late look, which sees by it that its task is over, and what that did; the system orders the
 //   emptying of a page likewise · lists: release, pairs with the fork; the lock orders the rest
@@ -15,7 +16,7 @@
 // Source: nodes with a generation, whose memory keeps its type, as for lock-free stacks; caches with a depot of full batches are Bonwick and
 //   Adams's magazines (2001).
 // Checked by: "a burst of tasks is given back, and late cancels touch nothing", "what a thread leaves at its end is used by others",
-//   "after fork tasks can be made".
+//   "after fork tasks can be made", "after fork a wait for a drop of the parent stops the process".
 // Models: checks/task.c. Not modelled: TM4.
 
 #include "task_internal.h"
@@ -45,6 +46,7 @@ static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
   csched_job *first;
   csched_job *full;
   uint32_t count, most; // `most` is 0 until it is known that the thread's end gives back what it keeps
+  bool is_ending;
 } mine;
 
 // MARK: the depot
@@ -100,9 +102,36 @@ static void give_batch(csched_job *batch) {
   csched_lock_unlock(&depot.lock);
 }
 
+static bool is_dropped_here(const csched_job *job) {
+  const csched_drop *each = csched_job_drop_here_();
+  while (each != NULL && each->job != job) each = each->outer;
+  return each != NULL;
+}
+
+// Marks what another thread was dropping, and never will have dropped here.
+static void orphan_drops(const pages *each) {
+  for (unsigned unit = 1; unit < UNITS; unit++) {
+    node *nodes = (node *)((char *)each + (size_t)unit * UNIT);
+    for (size_t i = 0; i < BATCH && !(each->bare >> unit & 1); i++) {
+      uint64_t word = csched_load_relaxed(&nodes[i].job.word); // TM4: no other thread is left
+      unsigned state = csched_job_state_(word);
+      if ((state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED) && !is_dropped_here(&nodes[i].job))
+        csched_store_relaxed(&nodes[i].job.word, csched_job_in_state_(word, CSCHED_JOB_ORPHANED)); // TM4: the same
+    }
+  }
+}
+
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TM4
   (void)atfork;
   if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) depot.lock = (csched_lock)CSCHED_LOCK_INIT;
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
+  for (const pages *each = depot.all; each != NULL; each = each->next) orphan_drops(each);
+}
+
+// Once is enough, before the depot's lock is first taken.
+static void be_told_of_forks(void) {
+  static csched_atfork atfork;
+  csched_os_atfork_(&atfork, told_of_fork);
 }
 
 // MARK: a thread's cache
@@ -116,16 +145,16 @@ void csched_tasks_flush_(void) {
 
 static void thread_ends(void *unused) { // TM3
   (void)unused;
+  mine.is_ending = true; // from now on it keeps none: this may be the last round of destructors
   csched_tasks_flush_();
 }
 
 // Returns: whether this thread may keep any.
 static bool may_keep(void) {
   static csched_tsd key;
-  static csched_atfork atfork;
   if (mine.most > 0) return true;
-  csched_os_atfork_(&atfork, told_of_fork);
-  if (csched_tsd_set_(&key, &mine, thread_ends) == 0) mine.most = BATCH;
+  be_told_of_forks();
+  if (!mine.is_ending && csched_tsd_set_(&key, &mine, thread_ends) == 0) mine.most = BATCH;
   return mine.most > 0;
 }
 
@@ -237,6 +266,7 @@ static csched_job *keep(csched_job *batch, csched_job *kept, size_t *count, unsi
 void csched_trim(void) {
   unsigned units = (unsigned)(csched_os_page_size_() / UNIT);
   if (units == 0) units = 1;
+  be_told_of_forks();
   csched_tasks_flush_();
   csched_lock_lock(&depot.lock);
   csched_job *batch = depot.batches, *kept = NULL;

@@ -179,7 +179,7 @@ void csched_os_memory_give_(void *memory, size_t size);
 /// look for leaks find what they hold.
 void *csched_os_pages_take_(size_t size);
 void csched_os_leaks_look_into_(void *memory, size_t size);
-/// Does: gives up what the pages hold, which read as zero from then on. Thread: any; others may read them meanwhile.
+/// Does: gives up what the pages hold, which read as zero from then on, unless they are locked. Thread: any; others may read them meanwhile.
 void csched_os_pages_empty_(void *pages, size_t size);
 /// Returns: the size of a page, a power of two.
 size_t csched_os_page_size_(void);

@@ -139,9 +139,11 @@ void csched_os_memory_give_(void *memory, size_t size) { munmap(memory, size); }
 void *csched_os_pages_take_(size_t size) {
   char *memory = csched_os_memory_take_(2 * size);
   if (memory == NULL) return NULL;
+  int saved = errno;
   size_t before = -(uintptr_t)memory & (size - 1);
   if (before > 0) munmap(memory, before);
   munmap(memory + before + size, size - before);
+  errno = saved;
   csched_os_leaks_look_into_(memory + before, size);
   return memory + before;
 }

@@ -27,8 +27,7 @@ struct ClosureTask: Cancelable, @unchecked Sendable {
     task = csched_task_make_(taskType.pointer)
     let origin = ActionOrigin(core, tag: tag, tellsOfRefusal: tellsOfRefusal)
     guard let job = task.job else {
-      origin.tell(.refused)
-      return
+      misuse("schedule", of: core?.name ?? "", "no memory for an action. Schedule fewer at a time, or dispose of some.")
     }
     Held.of(job).initialize(to: Held(work: HeldClosure(work), origin: origin))
     Counted.jobs(1)
@@ -37,11 +36,11 @@ struct ClosureTask: Cancelable, @unchecked Sendable {
   /// Submits it to `target`, once. Returns whether it was accepted; if not, the closure has been dropped.
   @discardableResult
   func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool {
-    task.job != nil && csched_task_submit_(target, task) == 0
+    csched_task_submit_(target, task) == 0
   }
 
   /// The same to the thread's trampoline.
-  func submitToTrampoline() { if let job = task.job { csched_trampoline_run(job) } }
+  func submitToTrampoline() { csched_trampoline_run(task.job) }
 
   var isDisposed: Bool { csched_task_is_cancelled_(task) }
 

@@ -17,7 +17,7 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// Closures that actions, disposables and schedulers hold.
   public var closures = 0
   /// Disposables: those that were made as such, and those that stand for an action. What `schedule(_:)` returns for a plain closure is a
-  /// value, and not among them.
+  /// value, and is not counted.
   public var disposables = 0
   /// Threads: of ``ThreadScheduler``s, of the pool, and the one that keeps the time of the boot and the wall clock.
   public var threads = 0

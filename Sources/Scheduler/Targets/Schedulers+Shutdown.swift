@@ -34,8 +34,9 @@ extension Schedulers {
     PoolCore.shutDown(policy.core)  // the main scheduler's last actions may have made another
   }
 
-  /// Gives memory of actions that are over back to the system, in whole pages, after there were very many at a time; ``shutdown(_:)`` does, too.
+  /// Gives memory of actions that are over back to the system, in whole pages: useful after very many have waited at once. ``shutdown(_:)``
+  /// does it, too.
   ///
-  /// It takes about 10 ns for each action that there was room for, in which other threads' new actions may wait. Any thread, at any time.
+  /// It takes about 10 ns for each action that there is room for; other threads that schedule may have to wait meanwhile. Any thread, at any time.
   public static func trim() { csched_trim() }
 }

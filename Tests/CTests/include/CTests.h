@@ -149,6 +149,7 @@ ctest_failure ctest_task_no_memory(void);
 ctest_failure ctest_task_burst(int count);
 ctest_failure ctest_task_thread_ends(int threads);
 ctest_failure ctest_task_fork(int forks);
+ctest_failure ctest_task_fork_in_drop(void);
 
 // MARK: mpsc
 

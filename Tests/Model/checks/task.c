@@ -251,8 +251,21 @@ static void memory_of_two(void) {
   model_spawn(make_and_trim, &runs[MOST / 2]);
 }
 
+// Runs it at once; then, in the same submission, another task in the same memory is dropped by its own target.
+static int deliver_at_once(csched_target *at_once, csched_job *job) {
+  csched_target_perform(at_once, job);
+  later = submit(MOST - 1);
+  model_assert(later.job == job);
+  discard(NULL);
+  model_assert(drops[MOST - 1] == 1 && reason == CSCHED_DROP_STOPPED);
+  return 0;
+}
+static const csched_target_type at_once_type = {.deliver = deliver_at_once};
+
 static void refused(void) {
   start();
+  csched_target at_once = {.type = &at_once_type};
+  csched_target_async(&at_once, run, &runs[MOST - 2]);
   refuses = true;
   task = submit(0);
   model_assert(task.job == NULL && drops[0] == 1 && reason == CSCHED_DROP_REFUSED);

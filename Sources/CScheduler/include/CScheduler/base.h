@@ -3,7 +3,7 @@
 //
 // For all of them: no wait is a point of cancellation, so a thread that is cancelled in one (pthread_cancel, deferred) goes on to a point
 // of its own; asynchronous cancellation is not supported. No wait ends early by a signal. What creates (_create, _start) answers
-// ENOMEM or EAGAIN, with nothing left behind; the rest cannot fail for memory, but for a thread's first use of its trampoline.
+// ENOMEM or EAGAIN, with nothing left behind; the rest cannot fail for memory, but for a thread's first use of its trampoline, and for tasks, which say so.
 // fork: what needs only the forking thread works in the child; what was orphaned stops the process with a message.
 //
 // Signal handlers may call: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop or

@@ -21,18 +21,18 @@ typedef struct csched_task {
 } csched_task;
 
 /// Does: has `target` call `function(context)`, after what the same thread has submitted to it before. Returns: what cancels it; a task that
-/// is over when the target takes no more, or for want of memory. Thread: any; not in a signal handler, where a job (job.h) is what to submit. It
-/// allocates where a thread has more tasks than before, only.
+/// is over when the target takes no more, or for want of memory. Thread: any; not in a signal handler, where a job (job.h) is what to submit.
+/// It asks the system for memory only when more tasks wait at a time, of all threads, than ever before, or after csched_trim.
 csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context);
 
-/// Does: the same; or else, exactly once, calls `drop(context, reason)`: on the thread that cancels, before that returns; on the thread that
-/// stops `target`; or on this one before this returns, when the target takes no more, or for want of memory. It must not be left by an
-/// exception or longjmp.
+/// Does: the same; or else, exactly once, calls `drop(context, reason)`: on the thread that cancels, before that returns; on a thread of the
+/// target's, or one that stops, destroys or submits to it; or on this one before this returns, when the target takes no more, or for want of
+/// memory. It must not be left by an exception or longjmp.
 csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
                                         void (*drop)(void *context, csched_drop_reason reason), void *context);
 
-/// Does: cancels `task` if it has not begun: its `drop` has returned when this does. Returns: what it found (job.h). What is cancelled in its
-/// run runs to its end. Thread: any, any number of times, however late; also while the process has done with its threads and pools.
+/// Does: cancels `task` if it has not begun: its `drop` has returned when this does, unless another thread is at that. Returns: what it found
+/// (job.h). What is cancelled in its run runs to its end. Thread: any, any number of times, however late; also after its target has gone.
 csched_cancel_result csched_task_cancel(csched_task task);
 
 /// Does: as csched_task_cancel, and waits until the run, or a drop that another thread is at, has ended. From inside of either it does not
@@ -43,7 +43,7 @@ csched_cancel_result csched_task_cancel_and_wait(csched_task task);
 bool csched_task_is_over(csched_task task);
 
 /// Does: gives memory of tasks that are over back to the system, in whole pages; what this thread keeps for its next tasks, too. It takes
-/// 10 ns for each task that there was room for, in which other threads' new tasks may wait. Tasks stay valid. Thread: any.
+/// about 10 ns for each task that there is room for; other threads that make tasks may have to wait meanwhile. Tasks stay valid. Thread: any.
 void csched_trim(void);
 
 // For the Swift module. Private.

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "../platform.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 // LeakSanitizer's, if the program has it: it looks only where malloc gave memory.
@@ -11,5 +12,10 @@ void csched_os_leaks_look_into_(void *memory, size_t size) {
   if (__lsan_register_root_region != NULL) __lsan_register_root_region(memory, size);
 }
 
-void csched_os_pages_empty_(void *pages, size_t size) { madvise(pages, size, MADV_DONTNEED); }
+// Pages that the program has locked into memory stay as they are.
+void csched_os_pages_empty_(void *pages, size_t size) {
+  int saved = errno;
+  madvise(pages, size, MADV_DONTNEED);
+  errno = saved;
+}
 #endif

@@ -160,8 +160,10 @@ private func runAgainstLook(_ state: State) {
 private func plainLooked() { runAgainstLook(plain()) }
 private func returningLooked() { runAgainstLook(returning()) }
 
-private func dropAgainstLook() {
-  let state = plain()
+private func plainDropLooked() { dropAgainstLook(plain()) }
+private func returningDropLooked() { dropAgainstLook(returning()) }
+
+private func dropAgainstLook(_ state: State) {
   spawn { state.core.discard() }
   spawn { if state.action!.isDisposed { expect(state.gone.value == 1, "what it held is gone") } }
 }
@@ -208,7 +210,8 @@ let endChecks = [
   Check("end of an action: who waits in its tick", waitInsideTick, isOver),  // AE3
   Check("plain action: who sees it over sees what it did", plainLooked, isOver),  // TK2
   Check("end of an action: who sees it over sees what it did, and returned", returningLooked, isOver),  // AE1
-  Check("plain action: who sees it over sees what was dropped", dropAgainstLook, isOver),  // TK2
+  Check("plain action: who sees it over sees what was dropped", plainDropLooked, isOver),  // TK2
+  Check("end of an action: who sees it over sees what was dropped", returningDropLooked, isOver),  // AE1
   Check("action: who waits against a run", returningAgainstWait, over),  // Y5
   Check("action: who waits against what it returns", lateReturn, waitedForBoth),  // Y5
   Check("periodic action: who waits against ticks", periodicAgainstWait, tickedAndOver),  // Z5
