@@ -15,14 +15,15 @@ import Testing
       let before = residentKilobytes()
       thread.schedule { hold.wait() }
       for i in tokens.indices { tokens[i] = thread.schedule(step) }
-      precondition(residentKilobytes() - before > 10_000, "there was no burst")
+      let isMeasured = Scale.sanitizer == .none  // which has memory of its own for each byte
+      precondition(!isMeasured || residentKilobytes() - before > 10_000, "there was no burst")
       for i in stride(from: 0, to: count, by: 2) { tokens[i].dispose() }
       hold.open()
       thread.drain()
       thread.stop()
       thread.join()  // it leaves what it kept
       Schedulers.trim()
-      precondition(residentKilobytes() - before < 4_000, "the memory was kept")
+      precondition(!isMeasured || residentKilobytes() - before < 4_000, "the memory was kept")
       let other = try ThreadScheduler(), second = Gate()
       other.schedule { second.wait() }
       let later = (0..<1_000).map { _ in other.schedule(step) }

@@ -188,7 +188,7 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
       onMainThread {
         let main = MainScheduler.instance, seen = Log<Bool>()
         @Sendable func look(_ around: any AnyObject & Sendable) {
-          let lock = RunLoopLock(timeout: .seconds(10))
+          let lock = RunLoopLock(timeout: .seconds(60))
           let note: @Sendable () -> Void = { seen.add(Schedulers.current === around) }
           lock.dispatch {
             note()
@@ -208,6 +208,7 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
         main.schedule { look(MainScheduler.instance) }
         let queue = SerialScheduler(target: main)
         queue.sync { look(queue) }
+        MainScheduler.runUntilIdle()  // a wait may end before the loop has come to what was scheduled meanwhile
         #expect(seen.entries == Array(repeating: true, count: 12))
       }
     }
