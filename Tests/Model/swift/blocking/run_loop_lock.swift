@@ -142,7 +142,7 @@ private func onLoop() {
     var loop: OpaquePointer?
     expect(csched_loop_create(&loop) == 0, "a loop")
     let job = ClosureTask { state.wasStopped = state.lock.wait() }
-    job.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
+    job.submit(to: csched_loop_target(loop))
     csched_loop_run_ready(loop, 1)
     csched_loop_destroy(loop)
   }
@@ -160,7 +160,7 @@ private func nothingStays() {
     var loop: OpaquePointer?
     expect(csched_loop_create(&loop) == 0, "a loop")
     let job = ClosureTask { state.wasStopped = state.lock.wait() }
-    job.submit { _ = csched_target_submit(csched_loop_target(loop), $0) }
+    job.submit(to: csched_loop_target(loop))
     csched_loop_run_ready(loop, 1)
     expect(csched_loop_is_free_(loop), "nothing waits in the loop")
     csched_loop_destroy(loop)
