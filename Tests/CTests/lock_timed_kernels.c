@@ -1,7 +1,5 @@
 #include "kernel.h"
 
-#include "../../../Sources/CScheduler/core/parking.h"
-
 #include <signal.h>
 
 static uintptr_t flag_of(const csched_lock *lock) {
@@ -153,23 +151,20 @@ ctest_failure ctest_lock_handed_over(int bargers, int hold_us, int outside_us, i
 typedef struct passing {
   csched_lock lock;
   int entered; // guarded
+  _Atomic uint32_t threads[2];
 } passing;
 
 static void enter_once(int index, void *context) {
   passing *test = context;
-  (void)index;
+  atomic_store(&test->threads[index], ctest_thread_id());
   csched_lock_lock(&test->lock);
   test->entered++;
   csched_lock_unlock(&test->lock);
 }
 
-static int sleepers_of(const csched_lock *lock) {
-  csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
-  csched_sleeper *each;
-  int count = 0;
-  TAILQ_FOREACH(each, &bucket->sleepers, link) count += each->address == lock;
-  csched_bucket_unlock_(bucket);
-  return count;
+static bool sleeps(const _Atomic uint32_t *thread) {
+  uint32_t id = atomic_load(thread);
+  return id != 0 && ctest_thread_sleeps(id);
 }
 
 ctest_failure ctest_lock_passed(int rounds, int limit) {
@@ -177,10 +172,12 @@ ctest_failure ctest_lock_passed(int rounds, int limit) {
   static passing test;
   for (int round = 0; round < rounds; round++) {
     crew crew;
-    test = (passing){0};
+    test.lock = (csched_lock)CSCHED_LOCK_INIT;
+    test.entered = 0;
+    for (int i = 0; i < 2; i++) atomic_store(&test.threads[i], 0);
     csched_lock_lock(&test.lock);
     crew_start(&crew, 2, enter_once, &test);
-    CHECK_SOON(sleepers_of(&test.lock) == 2);
+    CHECK_SOON(sleeps(&test.threads[0]) && sleeps(&test.threads[1]));
     nap(2 * MS);
     csched_lock_unlock(&test.lock);
     int passed = -1;
