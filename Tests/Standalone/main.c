@@ -183,7 +183,7 @@ static void run_task(void) {
   RUN(ctest_task_waits_for_drop(times(10)));
   RUN(ctest_task_drop_reasons());
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, "the tool needs memory, too", ctest_task_no_memory());
-  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_task_burst(times(1000000)));
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_task_burst(1000000));
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_task_thread_ends(times(1000)));
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, why, ctest_task_fork(times(50)));
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, why, ctest_task_fork_in_drop());
