@@ -1,7 +1,6 @@
 # make test, make check and make bench are all the set-up there is: each installs what it misses first, and says so.
 # All tests are Swift Testing's; there are none for XCTest to run.
 
-SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BENCH_ARGS ?=
 BUDGET ?= 3m
@@ -11,7 +10,7 @@ TRAITS := --traits Combine
 .PHONY: help test check unit layers proofs lint check-model probes sanitize bench bench-peers bench-test soak format clean
 
 help: ## says what there is
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /: /'
+	@cat Makefile packaging/library.mk | grep -E '^[a-z-]+:.*##' | sed -E 's/:.*## /: /'
 
 test: ## what to run before a commit, in minutes; AGAIN=10 repeats the built tests beside four busy loops
 	@Tools/gates test $(if $(AGAIN),--again $(AGAIN))
@@ -57,6 +56,8 @@ bench-test: ## the benchmark's own tests: calibration, targets, comparison; the 
 
 format: ## formats all sources
 	@Tools/format
+
+include packaging/library.mk
 
 clean: ## removes what was built
 	rm -rf .build .build-* bench/out

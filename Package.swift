@@ -12,23 +12,37 @@ func unused(in target: String) -> [String] {
 
 let package = Package(
   name: "Scheduler",
+  // What the Synchronization module and task executors need; in C os_sync_wait_on_address would do with macOS 14.4.
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Scheduler", targets: ["Scheduler"]),
     .library(name: "SchedulerMainLoop", targets: ["SchedulerMainLoop"]),
+    .library(name: "SchedulerFoundation", targets: ["SchedulerFoundation"]),
+    .library(name: "SchedulerExecutors", targets: ["SchedulerExecutors"]),
+    .library(name: "SchedulerExecutorsLinked", targets: ["SchedulerExecutorsLinked"]),
+    .library(name: "SchedulerTesting", targets: ["SchedulerTesting"]),
     .library(name: "SchedulerCombine", targets: ["SchedulerCombine"]),
     .library(name: "CScheduler", targets: ["CScheduler"]),
   ],
   traits: [.trait(name: "Combine", description: "SchedulerCombine, which brings OpenCombine along.")],
   dependencies: [.package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0")],
   targets: [
-    // libbsd's headers are used by name (<bsd/sys/tree.h>); pkg-config supplies -lbsd.
-    .systemLibrary(name: "CBSD", pkgConfig: "libbsd", providers: [.apt(["libbsd-dev"])]),
+    // libbsd's headers, by name (<bsd/sys/tree.h>); nothing of it is linked.
+    .systemLibrary(name: "CBSD"),
 
     .target(name: "CScheduler", dependencies: [.target(name: "CBSD", condition: .when(platforms: [.linux]))]),
     .target(name: "Scheduler", dependencies: ["CScheduler"]),
     // Apart from Scheduler, because it brings Dispatch along.
     .target(name: "SchedulerMainLoop", dependencies: ["Scheduler"]),
+    // Apart from Scheduler, because it brings Foundation along.
+    .target(name: "SchedulerFoundation", dependencies: ["Scheduler"]),
+    // All tasks of a program on this core: by a call, or by being linked, which needs a constructor in C.
+    .target(name: "SchedulerExecutors", dependencies: ["Scheduler", "CSchedulerExecutors"]),
+    .target(name: "CSchedulerExecutors", dependencies: ["CScheduler"]),
+    .target(name: "SchedulerExecutorsLinked", dependencies: ["SchedulerExecutors"]),
+    // Virtual time for tasks. Apart from Scheduler, because it puts itself before Swift's own executors, which needs a constructor in C.
+    .target(name: "SchedulerTesting", dependencies: ["Scheduler", "CSchedulerTesting"]),
+    .target(name: "CSchedulerTesting"),
     // Empty without the trait, so that nobody fetches OpenCombine who does not ask for it.
     .target(name: "SchedulerCombine", dependencies: ["Scheduler", openCombine]),
 
@@ -40,9 +54,18 @@ let package = Package(
       name: "CSchedulerTests", dependencies: ["CScheduler", "CTests", "TestSupport", "CTestAllocations"],
       exclude: unused(in: "CSchedulerTests")),
     .testTarget(
-      name: "SchedulerTests", dependencies: ["Scheduler", "TestSupport", "CTestAllocations", "CTestSupport", "CTests"],
+      name: "SchedulerTests",
+      dependencies: ["Scheduler", "SchedulerFoundation", "TestSupport", "CTestAllocations", "CTestSupport", "CTests"],
       exclude: unused(in: "SchedulerTests")),
-    .testTarget(name: "SchedulerCombineTests", dependencies: ["SchedulerCombine", "TestSupport", openCombine]),
+    .testTarget(name: "SchedulerExecutorsTests", dependencies: ["SchedulerExecutors", "TestSupport"]),
+    // Examples that the tests run.
+    .target(name: "Streams", dependencies: ["SchedulerCombine", openCombine], path: "examples/Streams"),
+    .testTarget(
+      name: "SchedulerCombineTests",
+      dependencies: ["SchedulerCombine", "Streams", "TestSupport", "CTestSupport", openCombine]),
+    .testTarget(
+      name: "SchedulerTestingTests", dependencies: ["SchedulerTesting", "TestSupport"],
+      exclude: unused(in: "SchedulerTestingTests")),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

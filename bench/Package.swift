@@ -6,6 +6,8 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .executable(name: "bench", targets: ["bench"]),
+    // What tasks cost, on Swift's own executors or on ours: a program of its own, because a program has one kind.
+    .executable(name: "tasks", targets: ["tasks"]),
     // Preloaded where calls are counted, so that no process that takes the time has a counter in it.
     .library(name: "BenchCounts", type: .dynamic, targets: ["CCounts"]),
   ],
@@ -31,6 +33,11 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+      ]),
+    .executableTarget(
+      name: "tasks",
+      dependencies: [
+        .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerExecutors", package: "Scheduler"),
       ]),
     .testTarget(name: "BenchKitTests", dependencies: ["BenchKit"]),
   ],

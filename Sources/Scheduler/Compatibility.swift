@@ -29,11 +29,229 @@ extension SchedulerType {
     if let unimplemented { return unimplemented.refuse("schedule(after:interval:leeway:action:), every \(interval),") }
     return schedule(after: delay, repeating: interval, tolerance: leeway, action)
   }
+
+  /// Combine's name of ``schedule(at:tolerance:_:)-(MonotonicTime,_,_)``.
+  @discardableResult
+  public func schedule(
+    after instant: MonotonicTime, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable { schedule(at: instant, tolerance: tolerance, action) }
+
+  /// Combine's name of ``schedule(after:repeating:tolerance:_:)``; first at `instant`, and at once where that has passed.
+  @discardableResult
+  public func schedule(
+    after instant: MonotonicTime, interval: Duration, tolerance: Duration = .zero,
+    _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    if let unimplemented { return unimplemented.refuse("schedule(after:interval:tolerance:_:), every \(interval),") }
+    return schedule(after: now.duration(to: instant), repeating: interval, tolerance: tolerance, action)
+  }
+
+  /// SwiftNIO's repeated task: as a periodic action, but its closure is given what cancels it.
+  ///
+  /// ```swift
+  /// thread.scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(1)) { task in
+  ///   if connection.isClosed { task.cancel() } else { connection.ping() }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - initialDelay: the time until the first run.
+  ///   - delay: the time from the end of a run to the next.
+  ///   - task: is given the same object that this returns.
+  @discardableResult
+  public func scheduleRepeatedTask(
+    initialDelay: Duration, delay: Duration, _ task: @escaping @Sendable (RepeatedTask) -> Void
+  ) -> RepeatedTask {
+    let repeated = RepeatedTask()
+    if let unimplemented {
+      repeated.began(unimplemented.refuse("scheduleRepeatedTask(initialDelay:delay:_:), every \(delay),"))
+    } else {
+      let timing = PeriodicTiming(startAfter: initialDelay, every: delay, pace: .fixedDelay)
+      repeated.began(schedulePeriodic(timing) { repeated.run(task) })
+    }
+    return repeated
+  }
+}
+
+/// What cancels a repeated task, in SwiftNIO's words: from outside, or inside of the closure, which is given it.
+public final class RepeatedTask: DisposalNode {
+  private let counted = CountedDisposable()
+  private let action = SingleAssignmentDisposable()  // the first run may be before it is set
+
+  fileprivate init() {}
+
+  fileprivate func began(_ action: any Cancelable) { self.action.setDisposable(action) }
+
+  /// It may have been cancelled before what stands for its runs is set.
+  fileprivate func run(_ task: (RepeatedTask) -> Void) { if !action.isDisposed { task(self) } }
+
+  public var isDisposed: Bool { action.isDisposed || (action.disposable as? any Cancelable)?.isDisposed == true }
+
+  public func dispose() { action.dispose() }
+
+  /// SwiftNIO's name of ``dispose()``: no run begins after it.
+  public func cancel() { dispose() }
+
+  func detachChildren(into walk: inout DisposalWalk) { action.detachChildren(into: &walk) }
 }
 
 extension VirtualTimeScheduler {
   /// ReactiveObjC's name, of its test scheduler, of ``run()``.
   public func stepAll() { run() }
+
+  /// RxSwift's name of ``run()``.
+  public func start() { run() }
+
+  /// RxSwift's name of ``advance(to:)``.
+  public func advanceTo(_ time: VirtualTime) { advance(to: time) }
+
+  /// RxSwift's name of ``schedule(_:at:action:)``.
+  @discardableResult
+  public func scheduleAbsoluteVirtual<State: Sendable>(
+    _ state: State, time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable { schedule(state, at: time, action: action) }
+
+  /// RxSwift's name of ``schedule(_:afterVirtual:action:)``.
+  @discardableResult
+  public func scheduleRelativeVirtual<State: Sendable>(
+    _ state: State, dueTime: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable { schedule(state, afterVirtual: dueTime, action: action) }
+}
+
+extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
+  /// Makes one in the words of RxTest, where time is counted in whole seconds: the clock stands `initialClock` seconds after the start of time; at
+  /// that start, where it is negative.
+  public convenience init(initialClock: Int) {
+    self.init(initialClock: Self.time(initialClock))
+  }
+
+  /// Moves the clock to so many seconds after the start of time: see ``advance(to:)``.
+  public func advanceTo(_ time: Int) { advance(to: Self.time(time)) }
+
+  /// RxTest's name of ``schedule(at:_:)-(VirtualTime,_)``, in seconds after the start of time.
+  @discardableResult
+  public func scheduleAt(_ time: Int, action: @escaping @Sendable () -> Void) -> any Cancelable {
+    schedule(at: Self.time(time), action)
+  }
+
+  /// RxSwift's name of ``schedule(_:at:action:)``, in seconds after the start of time.
+  @discardableResult
+  public func scheduleAbsoluteVirtual<State: Sendable>(
+    _ state: State, time: Int, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable { schedule(state, at: Self.time(time), action: action) }
+
+  /// RxSwift's name of ``schedule(_:afterVirtual:action:)``, in seconds.
+  @discardableResult
+  public func scheduleRelativeVirtual<State: Sendable>(
+    _ state: State, dueTime: Int, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable { schedule(state, afterVirtual: .seconds(dueTime), action: action) }
+
+  private static func time(_ seconds: Int) -> MonotonicTime {
+    MonotonicTime(nanoseconds: 0).advanced(by: .seconds(max(0, seconds)))
+  }
+}
+
+extension MainScheduler {
+  /// Makes one, as RxSwift does. It stands for ``instance``: it runs at once when that does, has the same order, and in its actions
+  /// ``Schedulers/current`` is that.
+  public convenience init() {
+    _ = MainScheduler.instance  // the first one made is the current one
+    self.init(tag: nil)
+  }
+
+  /// RxSwift's check that the caller is on the main thread: elsewhere it stops the process with `errorMessage`, or one that says so.
+  public static func ensureExecutingOnScheduler(errorMessage: String? = nil) {
+    if MainCore.isHere { return }
+    misuse(
+      "MainScheduler.ensureExecutingOnScheduler",
+      errorMessage ?? "called on another thread than the main one. Schedule the call on MainScheduler.instance.")
+  }
+}
+
+/// RxSwift's name of the main scheduler where order does not count. Here ``MainScheduler`` keeps the order, too.
+public typealias ConcurrentMainScheduler = MainScheduler
+
+/// RxSwift's name of ``SerialScheduler``.
+public typealias SerialDispatchQueueScheduler = SerialScheduler
+
+/// RxSwift's name of ``ConcurrentScheduler``.
+public typealias ConcurrentDispatchQueueScheduler = ConcurrentScheduler
+
+extension SerialScheduler {
+  /// Makes one on the pool that everybody shares, in the words of RxSwift: as ``init(name:target:priority:)``.
+  public convenience init(qos: SchedulerPriority, internalSerialQueueName name: String = "") {
+    self.init(name: name, priority: qos)
+  }
+}
+
+extension ConcurrentScheduler {
+  /// Makes one in the words of RxSwift: as ``init(name:priority:)``.
+  public convenience init(qos: SchedulerPriority) { self.init(priority: qos) }
+}
+
+/// Dispatch's names of the priorities that have others here.
+extension SchedulerPriority {
+  /// Dispatch's name of ``high``.
+  public static var userInteractive: SchedulerPriority { .high }
+
+  /// Dispatch's name of ``high``.
+  public static var userInitiated: SchedulerPriority { .high }
+
+  /// Dispatch's name of ``low``.
+  public static var utility: SchedulerPriority { .low }
+}
+
+extension SerialDisposable {
+  /// ReactiveSwift's name of ``disposable``.
+  public var inner: (any Disposable)? {
+    get { disposable }
+    set { disposable = newValue }
+  }
+}
+
+extension CompositeDisposable {
+  /// RxSwift's name of the key that `insert` returns.
+  public typealias DisposeKey = Scheduler.DisposeKey
+
+  /// Adds `disposable`, in the words of ReactiveSwift: as ``insert(_:)-(Disposable)``.
+  ///
+  /// - Returns: what takes it out again, undisposed, at its disposal; nil, where there is nothing to take out: the composite has been disposed,
+  ///   or `disposable` is nil.
+  @discardableResult
+  public func add(_ disposable: (any Disposable)?) -> (any Cancelable)? {
+    guard let disposable, let key = insert(disposable) else { return nil }
+    return Disposables.create { [weak self] in _ = self?.take(for: key) }
+  }
+
+  /// Adds what runs `action` once, in the words of ReactiveSwift: see `add(_:)` of a disposable.
+  @discardableResult
+  public func add(_ action: @escaping @Sendable () -> Void) -> (any Cancelable)? { add(AnonymousDisposable(action)) }
+
+  /// Adds `disposable`, in the words of ReactiveSwift: returns what `add(_:)` of a disposable does.
+  @discardableResult
+  public static func += (composite: CompositeDisposable, disposable: (any Disposable)?) -> (any Cancelable)? {
+    composite.add(disposable)
+  }
+
+  /// Adds what runs `action` once, in the words of ReactiveSwift.
+  @discardableResult
+  public static func += (
+    composite: CompositeDisposable, action: @escaping @Sendable () -> Void
+  ) -> (any Cancelable)? { composite.add(action) }
+}
+
+extension ScopedDisposable where Inner == CompositeDisposable {
+  /// Adds `disposable` to ``inner``, in the words of ReactiveSwift: see `CompositeDisposable.add`.
+  @discardableResult
+  public static func += (
+    scope: ScopedDisposable<CompositeDisposable>, disposable: (any Disposable)?
+  ) -> (any Cancelable)? { scope.inner.add(disposable) }
+
+  /// Adds what runs `action` once to ``inner``, in the words of ReactiveSwift.
+  @discardableResult
+  public static func += (
+    scope: ScopedDisposable<CompositeDisposable>, action: @escaping @Sendable () -> Void
+  ) -> (any Cancelable)? { scope.inner.add(action) }
 }
 
 /// Rx.NET's name of a disposable that disposes on a context, which here is a scheduler: so it is ``ScheduledDisposable``.

@@ -29,6 +29,11 @@
         return subscriber
       }
     }
+
+    /// Returns this publisher as one to wait for, with RxBlocking's timeout, in seconds: for ever, where that is more than the clock can hold.
+    public func toBlocking(timeout: Double, needing scheduler: SchedulerTarget? = nil) -> BlockingObservable<Output> {
+      toBlocking(timeout: .held(seconds: timeout), needing: scheduler)
+    }
   }
 
   /// Hands a publisher's values on as events, and asks for the next when one is wanted.

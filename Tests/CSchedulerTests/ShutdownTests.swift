@@ -34,6 +34,14 @@ extension CoreTests {
       }
     }
 
+    @Test("shutdown is refused when all tasks of the program run here") func kept() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        csched_main_loop_keep_()
+        csched_shutdown(CSCHED_STOP_RUN)
+      }
+      expectMessage(result, "csched_shutdown: called in a program whose tasks all run here", "Leave the call out")
+    }
+
     @Test("shutdown inside a job is reported") func inside() async {
       let message = "csched_shutdown: called inside a job, which it would have to wait for"
       let action = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -45,5 +45,26 @@ extension CoreTests {
     @Test("after fork a wait for a drop of the parent stops the process") func forkInDrop() {
       #expect(failure(of: ctest_task_fork_in_drop()) == nil)
     }
+
+    @Test("a delayed task is cancelled at once, wherever it waits") func delayed() {
+      #expect(failure(of: ctest_task_delayed(Scale.count(8))) == nil)
+      #expect(failure(of: ctest_task_delayed_dropped()) == nil)
+    }
+
+    @Test("a delayed task runs or is dropped, once") func delayedOnce() {
+      let seed = freshSeed("a delayed task runs or is dropped, once")
+      #expect(failure(of: ctest_task_delayed_exactly_once(Scale.count(100), seed)) == nil)
+    }
+
+    @Test("a repeating task keeps its pace") func pace() {
+      #expect(failure(of: ctest_timing_next()) == nil)
+      #expect(failure(of: ctest_task_repeating_in_virtual_time()) == nil)
+      #expect(failure(of: ctest_task_repeating_at_once()) == nil)
+    }
+
+    @Test("a repeating task is not called after its cancel, and dropped once") func repeatingCancelled() {
+      #expect(failure(of: ctest_task_repeating_cancelled(Scale.count(200))) == nil)
+      #expect(failure(of: ctest_task_repeating_stopped()) == nil)
+    }
   }
 }

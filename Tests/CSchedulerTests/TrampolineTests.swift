@@ -19,6 +19,11 @@ extension CoreTests {
       #expect(ctest_thread_processor_time(ctest_thread_id()) - before < 30_000_000_000)
     }
 
+    // A sanitizer has memory of its own.
+    @Test("a chain of ten million hops takes no memory", .enabled(if: Scale.sanitizer == .none)) func chainMemory() {
+      #expect(failure(of: ctest_trampoline_chain_memory(Scale.count(10_000_000, least: 1_000_000))) == nil)
+    }
+
     @Test("two threads have independent trampolines") func twoThreads() {
       #expect(failure(of: ctest_trampoline_two_threads(Scale.count(1_000))) == nil)
     }

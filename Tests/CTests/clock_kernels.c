@@ -224,7 +224,8 @@ ctest_failure ctest_clock_refused(void) {
   probe_init(&soon, NULL, NULL);
   probe_init(&far, NULL, NULL);
   csched_time now = csched_clock_now(CSCHED_CLOCK_WALL);
-  CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &soon.timer, now + 5 * MS, 0), 0);
+  // Late enough for the stop to come before it.
+  CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &soon.timer, now + 500 * MS, 0), 0);
   CHECK_EQUAL(csched_target_submit_at_clock(target, CSCHED_CLOCK_WALL, &far.timer, now + 3600000 * MS, 0), 0);
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   CHECK_EQUAL(csched_thread_join(thread), 0);

@@ -339,6 +339,18 @@ ctest_failure ctest_serial_sync_deadlocks(void) {
 
 // MARK: destroy, and a base that ends
 
+// What a queue tells its owner when it takes no more.
+typedef struct closing {
+  probe *probes;
+  int jobs, calls, dropped;
+} closing;
+
+static void count_closing(void *owner) {
+  closing *closing = owner;
+  closing->calls++;
+  for (int i = 0; i < closing->jobs; i++) closing->dropped += atomic_load(&closing->probes[i].drops);
+}
+
 ctest_failure ctest_serial_base_gone(int jobs) {
   KERNEL();
   base base;
@@ -346,6 +358,9 @@ ctest_failure ctest_serial_base_gone(int jobs) {
   gate gate;
   gate_close(&gate, base.pair.threads[0]);
   probe *probes = calloc((size_t)jobs, sizeof *probes), late;
+  closing closing = {.probes = probes, .jobs = jobs};
+  csched_serial_own(base.serial, NULL, NULL, &closing);
+  csched_serial_on_closed_(base.serial, count_closing);
   for (int i = 0; i < jobs; i++) {
     probe_init(&probes[i], NULL, NULL);
     CHECK_EQUAL(csched_target_submit(csched_serial_target(base.serial), job_of(&probes[i])), 0);
@@ -358,6 +373,8 @@ ctest_failure ctest_serial_base_gone(int jobs) {
   CHECK_EQUAL(csched_target_submit(csched_serial_target(base.serial), job_of(&late)), ECANCELED);
   CHECK_PROBE(&late, 0, 1);
   CHECK_EQUAL(csched_serial_sync(base.serial, nothing, NULL), ECANCELED);
+  CHECK_EQUAL(closing.calls, 1);
+  CHECK_EQUAL(closing.dropped, jobs); // all, before it was told
   base_end(&base);
   free(probes);
   return kernel_result();

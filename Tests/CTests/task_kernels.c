@@ -1,20 +1,23 @@
 #include "fork_kernel.h"
+#include "task_kernel.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
 
-// What becomes of a task.
-typedef struct record {
-  atomic_int runs, drops, reason;
-  void *context;
-} record;
+void count_run(void *context) {
+  record *record = context;
+  CHECK(csched_now() >= record->earliest);
+  atomic_fetch_add(&record->runs, 1);
+}
 
-static void count_run(void *context) { atomic_fetch_add(&((record *)context)->runs, 1); }
-
-static void count_drop(void *context, csched_drop_reason reason) {
+void count_drop(void *context, csched_drop_reason reason) {
   record *record = context;
   atomic_store(&record->reason, (int)reason);
   atomic_fetch_add(&record->drops, 1);
+}
+
+csched_task submit_at(csched_target *target, csched_time deadline, record *record) {
+  return csched_target_async_at_or_drop(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, count_run, count_drop, record);
 }
 
 static csched_task submit_to(csched_target *target, record *record) {
@@ -181,7 +184,7 @@ ctest_failure ctest_task_waits_for_drop(int rounds) {
 ctest_failure ctest_task_drop_reasons(void) {
   KERNEL();
   csched_thread *thread = start_thread("tasks");
-  record cancelled = {.context = NULL}, stopped = {.context = NULL}, refused = {.context = NULL};
+  record cancelled = {.runs = 0}, stopped = {.runs = 0}, refused = {.runs = 0};
   gate gate;
   gate_close(&gate, thread);
   csched_task_cancel(submit_to(csched_thread_target(thread), &cancelled));
@@ -223,19 +226,24 @@ ctest_failure ctest_task_no_memory(void) {
 
 // MARK: memory
 
+static csched_task submit_never(csched_target *target, record *record) {
+  return submit_at(target, CSCHED_FOREVER, record);
+}
+
 // In a child, where nobody else takes memory meanwhile.
 static void burst(void *context) {
   int count = *(int *)context;
   csched_loop *loop;
-  record record = {.context = NULL};
+  record record = {.runs = 0};
   csched_task *tasks = calloc((size_t)count, sizeof *tasks);
   CHECK(csched_loop_create(&loop) == 0 && tasks != NULL);
   memset(tasks, 1, (size_t)count * sizeof *tasks); // resident
-  for (int round = 0; round < 3; round++) {
+  for (int round = 0; round < 4; round++) {
+    csched_task (*submit)(csched_target *, struct record *) = round % 2 == 0 ? submit_to : submit_never;
     csched_trim();
     int64_t before = ctest_resident_bytes();
     atomic_store(&record.drops, 0);
-    for (int i = 0; i < count; i++) tasks[i] = submit_to(csched_loop_target(loop), &record);
+    for (int i = 0; i < count; i++) tasks[i] = submit(csched_loop_target(loop), &record);
     for (int i = 0; i < count; i++) csched_task_cancel(tasks[i]);
     csched_loop_run_ready(loop, (size_t)count);
     CHECK_EQUAL(atomic_load(&record.drops), count);
@@ -272,7 +280,7 @@ static void use_and_end(int index, void *context) {
 
 static void begin_and_end_threads(void *context) {
   int threads = *(int *)context;
-  record record = {.context = NULL};
+  record record = {.runs = 0};
   crew_run(4, use_and_end, &record);
   int64_t before = ctest_resident_bytes();
   for (int i = 0; i < threads / 4; i++) crew_run(4, use_and_end, &record);
@@ -288,7 +296,8 @@ ctest_failure ctest_task_thread_ends(int threads) {
 }
 
 static void use_in_child(void *context) {
-  record record = {.context = context};
+  (void)context;
+  record record = {.runs = 0};
   use_and_end(0, &record);
   csched_trim();
   use_and_end(0, &record);
@@ -329,7 +338,7 @@ ctest_failure ctest_task_fork_in_drop(void) {
 }
 
 static void use_until_told(int index, void *context) {
-  record record = {.context = NULL};
+  record record = {.runs = 0};
   while (!atomic_load((atomic_int *)context)) {
     use_and_end(index, &record);
     if (index % 2 == 0) csched_trim();

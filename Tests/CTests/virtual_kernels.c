@@ -3,6 +3,7 @@
 #include "fork_kernel.h"
 
 #include <setjmp.h>
+#include <time.h>
 
 static csched_virtual *timeline;
 
@@ -116,23 +117,30 @@ static void count_late(csched_job *job) {
 static void drop_nothing(csched_job *job) { (void)job; }
 static const csched_job_type counting = {count_late, drop_nothing, NULL};
 
+// That this thread has had.
+static double processor_seconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
 ctest_failure ctest_virtual_million(int count, uint64_t seed) {
   KERNEL();
   const csched_time year = 365ull * 24 * 3600 * 1000000000;
   csched_timer *timers = calloc((size_t)count, sizeof *timers);
   begin(0, (size_t)count);
   last_tick = late = ran = 0;
-  csched_time start = csched_now();
+  double start = processor_seconds(); // others use the processors, too
   for (int i = 0; i < count; i++) {
     csched_timer_init(&timers[i], &counting, NULL);
     csched_target_submit_at(line(), &timers[i], chance_below(&seed, 200 * year), 0);
   }
   csched_virtual_run(timeline);
-  csched_time took = csched_now() - start;
-  printf("%d timers over 200 virtual years: %llu ms\n", count, (unsigned long long)(took / MS));
+  double took = processor_seconds() - start;
+  printf("%d timers over 200 virtual years: %.0f ms\n", count, took * 1000);
   CHECK_EQUAL(ran, count);
   CHECK_EQUAL(late, 0);
-  CHECK(took < 20000 * MS); // a walk tick by tick would take years
+  CHECK(took < 20); // a walk tick by tick would take years
   csched_virtual_destroy(timeline);
   free(timers);
   return kernel_result();

@@ -43,7 +43,7 @@ class Build:
     def link(self, objects):
         program = self.folder / "model"
         objects = [each for each in objects if not each.name.startswith("swift-")]
-        subprocess.run(["gcc", "-pthread", *objects, "-lbsd", "-o", program], check=True)
+        subprocess.run(["gcc", "-pthread", *objects, "-o", program], check=True)
         return program
 
 

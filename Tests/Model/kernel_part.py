@@ -26,7 +26,7 @@ class KernelPart:
 
     def _link(self, objects, folder):
         program = folder / "tests"
-        subprocess.run(["gcc", "-pthread", *objects, "-lbsd", "-o", program], check=True)
+        subprocess.run(["gcc", "-pthread", *objects, "-o", program], check=True)
         return program
 
     def build(self):

@@ -1,6 +1,7 @@
 // Loads each library named, a copy of ours, by dlopen, uses and closes it: copies LIBRARY... What is of it stays in use: its
 // threads, the data of this program's threads, and its handlers of fork.
 #define _GNU_SOURCE
+#define CSCHED_BY_DLOPEN
 #include <CScheduler/CScheduler.h>
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@ enum { MOST = 64 };
 // What is called of a copy; nothing is linked.
 typedef struct copy {
   void *handle;
+  const unsigned char *abi; // which its structs and state words must be of
   int (*start)(csched_thread **, const csched_thread_options *);
   csched_loop *(*loop_of)(const csched_thread *);
   int (*submit)(csched_target *, csched_job *);
@@ -63,9 +65,9 @@ static void *use(void *argument) {
 static bool load(copy *copy, const char *path) {
   copy->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (copy->handle == NULL) fprintf(stderr, "copies: %s\n", dlerror());
-  if (copy->handle == NULL || !find(copy, "csched_thread_start", &copy->start) ||
-      !find(copy, "csched_thread_loop", &copy->loop_of) || !find(copy, "csched_target_submit", &copy->submit) ||
-      !find(copy, "csched_target_submit_at", &copy->submit_at) ||
+  if (copy->handle == NULL || !find(copy, CSCHED_TEXT(CSCHED_ABI_SYMBOL), &copy->abi) ||
+      !find(copy, "csched_thread_start", &copy->start) || !find(copy, "csched_thread_loop", &copy->loop_of) ||
+      !find(copy, "csched_target_submit", &copy->submit) || !find(copy, "csched_target_submit_at", &copy->submit_at) ||
       !find(copy, "csched_loop_create", &copy->create_loop) || !find(copy, "csched_trampoline_enter", &copy->enter) ||
       !find(copy, "csched_trampoline_leave_", &copy->leave) ||
       !find(copy, "csched_lock_lock_until", &copy->lock_until) || !find(copy, "csched_now", &copy->now) ||

@@ -51,7 +51,9 @@ __attribute__((noinline)) csched_target *current_from(int depth) {
   std::snprintf(room, sizeof room, "%d", depth);
   return room[0] != '0' ? current_from(depth - 1) : csched_target_current();
 }
-bool is_outside() { return current_from(20) == nullptr && csched_loop_current() == nullptr && csched_trampoline_is_required(); }
+bool is_outside() {
+  return current_from(20) == nullptr && csched_loop_current() == nullptr && csched_trampoline_is_required();
+}
 
 template <typename Call> int thrown_by(Call call) {
   try {
@@ -227,7 +229,11 @@ void thread_end() {
   static csched_loop *loop;
   static csched_serial *queue;
   Queues queues;
-  Job ending([](Job *) { csched_serial_sync(queue, [](void *) { pthread_exit(nullptr); }, nullptr); }), next, late;
+  Job ending([](Job *) {
+    csched_serial_sync(
+        queue, [](void *) { pthread_exit(nullptr); }, nullptr);
+  }),
+      next, late;
   static Job *jobs[2];
   jobs[0] = &ending, jobs[1] = &next;
   queue = queues.upper;

@@ -5,20 +5,12 @@
   import TestSupport
   import Testing
 
-  /// Says so when the last reference is gone.
-  private final class Tracked: Sendable {
-    let gone: Protected<Int>
-    init(_ gone: Protected<Int>) { self.gone = gone }
-    deinit { gone.withLock { $0 += 1 } }
-  }
-
-  private struct Failed: Error, Equatable {}
-
   @Suite(.nothingIsLeft) struct PublisherBlockingTests {
     @Test("a publisher's values are waited for") func values() throws {
       #expect(try [1, 2, 3].publisher.toBlocking().toArray() == [1, 2, 3])
       #expect(try [1, 2, 3].publisher.toBlocking().last() == 3)
       #expect(try Just(7).toBlocking().single() == 7)
+      #expect(try Just(7).toBlocking(timeout: 100.0).single() == 7)
       #expect(try Empty<Int, Never>().toBlocking().first() == nil)
       #expect(try [1, 2, 3].publisher.toBlocking(timeout: .zero).toArray() == [1, 2, 3])
       #expect(throws: BlockingError.noElements) { try Empty<Int, Never>().toBlocking().single() }

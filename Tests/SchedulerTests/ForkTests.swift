@@ -34,6 +34,22 @@ private func letOthersRest() {
   precondition(eventually { ctest_other_threads_sleep() })
 }
 
+/// An actor on a queue and one on a thread, and tasks on both and on the pool: they do not need Swift's own executor, which a child has not.
+private func useExecutors() async {
+  let thread = try! ThreadScheduler(), pool = ConcurrentScheduler()
+  for scheduler: any ExecutorUnderTest.Executor in [SerialScheduler(), thread, SerialScheduler(target: thread)] {
+    let pinned = Pinned(scheduler), isRight = await pinned.isRight()
+    require(isRight, "an actor's isolation")
+    let isCurrent = await withTaskExecutorPreference(scheduler) { Schedulers.current === scheduler }
+    require(isCurrent, "a task's scheduler")
+  }
+  let isOnPool = await withTaskExecutorPreference(pool) { Schedulers.current === pool }
+  require(isOnPool, "the pool")
+  let value = try? await thread.perform { 7 }
+  require(value == 7, "perform")
+  thread.stop()
+}
+
 /// What becomes of the schedulers in a child of fork, each in a process of its own.
 @Suite(.enabled(if: Scale.sanitizer == .none), .nothingIsLeft) struct SchedulerForkTests {
   @Test("after fork what needs no other thread works") func ownThread() async {
@@ -89,14 +105,49 @@ private func letOthersRest() {
   @Test("after fork in a job of the pool its current scheduler is there, also when there is another pool")
   func currentInJob() async {
     await #expect(processExitsWith: .success) {
-      try? runAndWait { () async -> Void in
-        let failed = inChild {
-          require(Schedulers.current is ConcurrentScheduler, "before there is another pool")
-          let runs = Protected(0)
-          ConcurrentScheduler().schedule { runs.write { $0 += 1 } }
-          require(eventually { runs.read { $0 } == 1 }, "another pool")
-          for _ in 0..<100 { require(Schedulers.current is ConcurrentScheduler, "after that") }
+      synchronously {
+        try? runAndWait { () async -> Void in
+          let failed = inChild {
+            require(Schedulers.current is ConcurrentScheduler, "before there is another pool")
+            let runs = Protected(0)
+            ConcurrentScheduler().schedule { runs.write { $0 += 1 } }
+            require(eventually { runs.read { $0 } == 1 }, "another pool")
+            for _ in 0..<100 { require(Schedulers.current is ConcurrentScheduler, "after that") }
+          }
+          precondition(failed == nil, failed!)
         }
+      }
+    }
+  }
+
+  @Test("after fork tasks and actors run on schedulers that are made in the child") func executors() async {
+    await #expect(processExitsWith: .success) {
+      // The parent has used what it will use in the child, so that the run-time library has made its own.
+      await useExecutors()
+      letOthersRest()
+      let failed = inChild {
+        let done = Protected(false)
+        let thread = try! ThreadScheduler(name: "anew")
+        Task.detached(executorPreference: thread) {
+          await useExecutors()
+          done.write(true)
+        }
+        require(eventually { done.read() }, "tasks and actors")
+      }
+      precondition(failed == nil, failed!)
+    }
+  }
+
+  @Test("after fork a task that is given to a scheduler of the parent stops the process, with a message")
+  func orphanedExecutor() async {
+    await #expect(processExitsWith: .success) {
+      let queue = SerialScheduler(), thread = try! ThreadScheduler(name: "left")
+      let onThread = SerialScheduler(target: thread), pool = ConcurrentScheduler()
+      for use in [
+        { _ = Task.detached(executorPreference: thread) {} }, { _ = Task.detached(executorPreference: queue) {} },
+        { _ = Task.detached(executorPreference: onThread) {} }, { _ = Task.detached(executorPreference: pool) {} },
+      ] {
+        let failed = inChild(says: "orphaned by fork", use)
         precondition(failed == nil, failed!)
       }
     }

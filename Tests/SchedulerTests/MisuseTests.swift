@@ -25,8 +25,8 @@ import Testing
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let thread = try ThreadScheduler(), queue = SerialScheduler(name: "images", target: thread)
       thread.stop()
-      thread.join()
-      queue.sync {}
+      synchronously { thread.join() }
+      synchronously { queue.sync {} }
     }
     expectMessage(result, "Scheduler: SerialScheduler.sync: \"images\": ", "has been stopped", "or use trySync")
   }

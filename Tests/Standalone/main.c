@@ -66,6 +66,8 @@ static void tell(const char *name, csched_time began, ctest_failure failure) {
 #define RUN(call)                       RUN_NAMED(#call, NO_TOOL, "", call)
 #define RUN_UNLESS(tools, reason, call) RUN_NAMED(#call, tools, reason, call)
 
+static const char *const own_memory = "the tool's own memory grows";
+
 static void run_lock(void) {
   RUN(ctest_lock_excludes(2, times(1000), 0));
   RUN(ctest_lock_excludes(8, times(200), 50));
@@ -99,6 +101,31 @@ static void run_lock(void) {
   RUN(ctest_lock_zero_is_unlocked());
 }
 
+static void run_waiting(void) {
+  for (int timed = 0; timed < 2; timed++) {
+    RUN(ctest_cond_loses_no_wake(1, times(100), timed, seed()));
+    RUN(ctest_cond_loses_no_wake(3, times(50), timed, seed()));
+    RUN(ctest_semaphore_shares(2, 1, times(200), timed, seed()));
+    RUN(ctest_semaphore_shares(8, 3, times(50), timed, seed()));
+  }
+  RUN(ctest_cond_on_one_processor(2, times(50), seed()));
+  RUN(ctest_cond_signal_wakes_one(8));
+  RUN(ctest_cond_broadcast_wakes_all(8));
+  RUN(ctest_cond_signal_after_broadcast(4));
+  RUN(ctest_cond_timed());
+  RUN(ctest_cond_freed_by_woken(times(20)));
+  RUN(ctest_rlock_nests(4, times(100)));
+  RUN(ctest_semaphore_on_one_processor(4, times(50), seed()));
+  RUN(ctest_semaphore_order(8));
+  RUN(ctest_semaphore_timed());
+  RUN(ctest_semaphore_freed_by_taker(times(20)));
+  RUN(ctest_semaphore_interrupted(times(100)));
+  RUN(ctest_latch_opens(4, 4, times(20)));
+  RUN(ctest_latch_timed());
+  RUN(ctest_latch_freed_by_passer(times(20)));
+  RUN(ctest_waits_on_workers());
+}
+
 static void run_failures(void) {
   RUN(ctest_end_waited_for(times(10)));
   RUN(ctest_end_nested());
@@ -124,6 +151,7 @@ static void run_failures(void) {
   RUN_UNLESS(starting, no_thread, ctest_fork_clocks());
   RUN_UNLESS(all, why, ctest_fork_on_the_way());
   RUN_UNLESS(starting, no_thread, ctest_fork_sleepers());
+  RUN_UNLESS(all, why, ctest_fork_waits());
   RUN_UNLESS(starting, no_thread, ctest_fork_storm(times(20)));
   RUN_UNLESS(all, why, ctest_fork_thread_is_orphaned());
   RUN_UNLESS(all, why, ctest_fork_pool_is_orphaned());
@@ -173,9 +201,16 @@ static void run_job(void) {
   RUN(ctest_job_wait_among_runs(times(50)));
 }
 
+static void run_node(void) {
+  RUN(ctest_node_once(times(100)));
+  RUN(ctest_node_dropped(times(20)));
+  RUN(ctest_node_virtual(times(100)));
+  RUN(ctest_node_again(times(100)));
+  RUN(ctest_node_left());
+}
+
 static void run_task(void) {
   static const char *const why = "tools do not follow a process with threads into its child";
-  static const char *const own_memory = "the tool's own memory grows";
   RUN(ctest_task_exactly_once(1, few(256), times(4), seed()));
   RUN(ctest_task_exactly_once(4, few(256), times(4), seed()));
   RUN(ctest_task_cancelled_late(times(20)));
@@ -187,6 +222,14 @@ static void run_task(void) {
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_task_thread_ends(times(1000)));
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, why, ctest_task_fork(times(50)));
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, why, ctest_task_fork_in_drop());
+  RUN(ctest_task_delayed(times(4)));
+  RUN(ctest_task_delayed_dropped());
+  RUN(ctest_task_delayed_exactly_once(times(20), seed()));
+  RUN(ctest_timing_next());
+  RUN(ctest_task_repeating_in_virtual_time());
+  RUN(ctest_task_repeating_cancelled(times(40)));
+  RUN(ctest_task_repeating_stopped());
+  RUN(ctest_task_repeating_at_once());
 }
 
 static void run_mpsc(void) {
@@ -203,6 +246,7 @@ static void run_trampoline(void) {
   RUN(ctest_trampoline_order());
   RUN(ctest_trampoline_cancelled());
   RUN(ctest_trampoline_chain(times(10000)));
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, own_memory, ctest_trampoline_chain_memory(times(1000000)));
   RUN(ctest_trampoline_two_threads(times(50)));
   RUN(ctest_trampoline_thread_exit(true));
   RUN(ctest_trampoline_thread_exit(false));
@@ -476,7 +520,9 @@ int main(int count, char **arguments) {
   ctest_is_alone = true;
   if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
   run_lock();
+  run_waiting();
   run_job();
+  run_node();
   run_task();
   run_failures();
   run_environment();

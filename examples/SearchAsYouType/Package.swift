@@ -7,8 +7,9 @@ let package = Package(
   dependencies: [.package(name: "Scheduler", path: "../..")],
   targets: [
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .executableTarget(
-      name: "SearchAsYouType", dependencies: ["CSQLite", .product(name: "Scheduler", package: "Scheduler")]),
+    .target(name: "SearchField", dependencies: [.product(name: "Scheduler", package: "Scheduler")]),
+    .executableTarget(name: "SearchAsYouType", dependencies: ["CSQLite", "SearchField"]),
+    .testTarget(name: "SearchFieldTests", dependencies: ["SearchField"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -30,8 +30,8 @@ __attribute__((constructor(101))) static void read_environment(void) {
 
 static int64_t *counts_here(void) {
   static uint32_t given;
-  static CSCHED_THREAD_LOCAL uint32_t mine; // 1 + the stripe; 0: not given yet
-  if (CSCHED_UNLIKELY(mine == 0)) mine = 1 + csched_fetch_add_relaxed(&given, 1u) % STRIPES; // a count
+  static CSCHED_THREAD_LOCAL uint8_t mine; // 1 + the stripe; 0: not given yet
+  if (CSCHED_UNLIKELY(mine == 0)) mine = (uint8_t)(1 + csched_fetch_add_relaxed(&given, 1u) % STRIPES); // a count
   return stripes[mine - 1].counts;
 }
 

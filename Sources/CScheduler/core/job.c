@@ -24,13 +24,13 @@
 //   J5  Cancel-and-wait returns after the end of `run`, and sees what it did. Inside the job it does not wait. A `run` that
 //       submits its own job again counts as ended by that.
 //   J6  Skip the wake: the runner wakes only if somebody waits, as does who has dropped it. Publish IDLE (QUEUED, by J4;
-//       CANCELLED), light fence, look at both counts;
-//       against: raise both, heavy fence, look at the count of ends and then at the word. A waiter may come to sleep one run late.
+//       CANCELLED), light fence, look at both counts; against: raise both, heavy fence, look at the count of ends and then at the word. A waiter may come to sleep one run late.
 //   J7  A job whose run is left has ended, by the end of its thread (pthread_exit, cancellation), an exception of C++ or longjmp: its
 //       release follows, the innermost job's first. (The stack is gone by then, so what runs is written down elsewhere: levels.c.)
 //   J8  In a child of fork nobody waits for a job that runs in the parent: that stops the process.
 //   J9  Nothing of the job is read or written once it is IDLE. So whoever has seen that (csched_job_is_idle, the end of a wait) has the
 //       memory, unless there is a `release`, which is read before. What is done afterwards uses the address as a name only.
+//   J10  A node has no state. Nothing of it is read or written once `run` or `drop` has begun.
 // Orderings
 //   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
 //   has acquired it from the queue · DROPPING→CANCELLED and →PASSED release, pair with the acquire of the other of the two,
@@ -46,10 +46,12 @@
 //   "a job that ends its thread on a loop has ended", "a job that is left by longjmp has ended",
 //   "after fork a wait for a job of the parent stops the process",
 //   "a job is freed after cancel and wait", "a job is freed when it is idle", "a waiter is not kept by a job that runs again and again",
-//   "a job that is initialised while it is in use stops the process".
-// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8.
+//   "a job that is initialised while it is in use stops the process", "a node runs or is dropped, once".
+// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8, J10.
 
 #include "job_internal.h"
+
+#include <CScheduler/node.h>
 
 #include "../platform/platform.h"
 #include "levels_internal.h"
@@ -152,11 +154,11 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
 
 // Of one that runs here: it is to run again. A waiter must not take the next run for the one before, nor the other way round.
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
-  uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS;
-  word = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
-  csched_store_release(&job->word, word); // J1, J5: release; pairs with cancel's acquire, and the waiter's
-  csched_fence_light_();                  // J6: light side
-  if (does_anybody_wait()) wake(job);     // J5: before the push, which gives the job away
+  uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
+  do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
+  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel's acquire, and the waiter's; TK6
+  csched_fence_light_();                                  // J6: light side
+  if (does_anybody_wait()) wake(job);                     // J5: before the push, which gives the job away
 }
 
 static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
@@ -213,6 +215,14 @@ static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *
   end_at(level, job);
 }
 
+static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type->release == CSCHED_NODE; }
+
+static inline void perform_node(csched_node *node, struct csched_target *target) {
+  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
+  node->type->run(node); // J10
+  csched_level_end_(level);
+}
+
 static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_target *target, uint64_t found) {
   csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
   pass_cancelled(job, found);
@@ -228,6 +238,10 @@ static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found)
 CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_target *target) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint64_t found;
+  if (is_node(job)) {
+    perform_node((csched_node *)job, target);
+    return true;
+  }
   if (!leave_queue(job, RUNNING, &found)) {
     pass_cancelled_on(job, target, found);
     return false;
@@ -254,6 +268,10 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
 CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint64_t found;
+  if (is_node(job)) {
+    perform_node((csched_node *)job, csched_level_here_()->target);
+    return;
+  }
   if (!leave_queue(job, RUNNING, &found)) {
     pass_cancelled(job, found);
     return;
@@ -280,13 +298,25 @@ csched_bin *csched_job_discard_into_(csched_bin *bin) {
   return before;
 }
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_drop *drop_here;
+// A drop on this thread.
+typedef struct dropping {
+  const csched_job *job;
+  csched_drop_reason reason;
+  struct dropping *outer;
+} dropping;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *drop_here;
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
 
-csched_drop *csched_job_drop_here_(void) { return drop_here; }
+bool csched_job_is_dropped_here_(const csched_job *job) {
+  const dropping *each = drop_here;
+  while (each != NULL && each->job != job) each = each->outer;
+  return each != NULL;
+}
+
+csched_drop_reason csched_job_drop_reason_(void) { return drop_here->reason; }
 
 static void drop(csched_job *job, csched_drop_reason reason) {
-  csched_drop here = {job, reason, drop_here};
+  dropping here = {job, reason, drop_here};
   drop_here = &here;
   job->type->drop(job);
   drop_here = here.outer;
@@ -296,6 +326,12 @@ void csched_job_discard_(csched_job *job) {
   uint64_t found;
   if (CSCHED_UNLIKELY(bin_here != NULL)) {
     bin_here->take(bin_here, job);
+    return;
+  }
+  if (is_node(job)) {
+    csched_node *node = (csched_node *)job;
+    bool was_refused = job == csched_job_may_be_refused_.job;
+    node->type->drop(node, was_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED); // J10
     return;
   }
   if (!leave_queue(job, DROPPING, &found)) {
@@ -352,7 +388,8 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
 }
 
 bool csched_job_is_cancelled_(const csched_job *job) {
-  return csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: it stays so until it is discarded
+  return !is_node(job) &&
+         csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: it stays so until it is discarded
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {

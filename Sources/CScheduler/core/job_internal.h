@@ -59,15 +59,11 @@ csched_cancel_result csched_job_begin_cancel_(csched_job *job);
 /// so it ends here.
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked);
 
-/// A drop on this thread.
-typedef struct csched_drop {
-  const csched_job *job;
-  csched_drop_reason reason;
-  struct csched_drop *outer;
-} csched_drop;
+/// Returns: whether this thread is inside of the drop of `job`.
+bool csched_job_is_dropped_here_(const csched_job *job);
 
-/// Returns: the innermost drop on this thread, NULL outside of all.
-csched_drop *csched_job_drop_here_(void);
+/// Returns: why the job is dropped in whose drop this thread is.
+csched_drop_reason csched_job_drop_reason_(void);
 
 /// A job in one of its lives.
 typedef struct csched_job_life {

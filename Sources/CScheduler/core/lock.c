@@ -60,7 +60,7 @@ static const csched_time SPIN_FOR = 25000; // ns; about one futex wake on a virt
 // A hand-off costs a wake, during which nobody has the lock.
 static const csched_time DUE_APART = 400000;  // ns, in a bucket
 csched_time csched_lock_due_after_ = 1000000; // ns of waiting; a model changes it
-unsigned csched_lock_passes_ = 127; // L7: a prime: of locks used by turns each is looked at; a model changes it
+uint8_t csched_lock_passes_ = 127; // L7: a prime: of locks used by turns each is looked at; a model changes it
 csched_time csched_lock_looks_after_ = 1000000000; // ns; a model changes it
 enum { FIRST_GAP = 4, LAST_GAP = 64 };             // pauses between two looks at the owner, doubling
 
@@ -72,7 +72,8 @@ static bool take(csched_lock *lock, uint32_t self) {
          csched_cas_acquire(&lock->owner, &free, self); // L1: acquire; pairs with unlock's release
 }
 
-CSCHED_STATIC_ASSERT((int)CSCHED_LOCK_WAITER_FLAGS_ == (int)CSCHED_BUCKETS_, "a bucket for each waiter flag");
+CSCHED_STATIC_ASSERT(2 * (int)CSCHED_LOCK_WAITER_FLAGS_ == (int)CSCHED_BUCKETS_,
+                     "a bucket for each waiter flag, and others");
 
 // MARK: the waiter flag
 
@@ -250,7 +251,7 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
 
 // Of each csched_lock_passes_ times that a thread lets go of a lock past sleepers, it looks once.
 static void count_pass(csched_lock *lock) { // L7
-  static CSCHED_THREAD_LOCAL unsigned passes;
+  static CSCHED_THREAD_LOCAL uint8_t passes;
   if (++passes < csched_lock_passes_) return;
   passes = 0;
   look_for_due(lock, csched_now());
@@ -290,11 +291,14 @@ static bool hand_over(csched_lock *lock) {
 
 // MARK: misuse
 
-static CSCHED_NORETURN CSCHED_NOINLINE void panic_not_owner(const csched_lock *lock, const char *function) {
-  csched_lock_panic_not_owner_(lock, csched_load_relaxed(&lock->owner), function); // racy read: for the message
+bool csched_lock_is_owner_(const csched_lock *lock) {
+  return csched_load_relaxed(&lock->owner) == csched_lock_self_(); // L6
 }
 
-static bool is_owner(const csched_lock *lock) { return csched_load_relaxed(&lock->owner) == csched_lock_self_(); } // L6
+void csched_lock_require_owner_(const csched_lock *lock, const char *function) { // L6
+  if (csched_lock_is_owner_(lock)) return;
+  csched_lock_panic_not_owner_(lock, csched_load_relaxed(&lock->owner), function); // racy read: for the message
+}
 
 static const char NOT_RECURSIVE[] =
     "The lock is not recursive: unlock it first. A signal handler may take no lock, and call "
@@ -303,7 +307,7 @@ static const char NOT_RECURSIVE[] =
 // MARK: the slow twins
 
 void csched_lock_lock_slow_(csched_lock *lock) {
-  if (is_owner(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock", NOT_RECURSIVE);
+  if (csched_lock_is_owner_(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock", NOT_RECURSIVE);
   CSCHED_TSAN_WILL_LOCK(lock, false);
   if (!take(lock, csched_lock_self_())) lock_contended(lock, csched_lock_self_(), CSCHED_FOREVER);
   CSCHED_TSAN_LOCKED(lock, false, true); // also when an unlock took it on this thread's behalf
@@ -318,7 +322,7 @@ bool csched_lock_trylock_slow_(csched_lock *lock) {
 
 bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
   if (csched_lock_trylock(lock)) return true;
-  if (is_owner(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock_until", NOT_RECURSIVE);
+  if (csched_lock_is_owner_(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock_until", NOT_RECURSIVE);
   if (deadline != CSCHED_FOREVER && csched_now() >= deadline) return false;
   bool may_fail = deadline != CSCHED_FOREVER;
   CSCHED_TSAN_WILL_LOCK(lock, may_fail);
@@ -328,7 +332,7 @@ bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
 }
 
 void csched_lock_unlock_slow_(csched_lock *lock) {
-  if (!is_owner(lock)) panic_not_owner(lock, "csched_lock_unlock");
+  csched_lock_require_owner_(lock, "csched_lock_unlock");
   CSCHED_TSAN_WILL_UNLOCK(lock);
   if ((csched_load_relaxed(flag_of(lock)) & DUE) == 0 || !hand_over(lock)) { // L7
     csched_store_release(&lock->owner, 0u); // L1: release; pairs with the next owner's acquire; carries what is guarded
@@ -338,10 +342,9 @@ void csched_lock_unlock_slow_(csched_lock *lock) {
   CSCHED_TSAN_UNLOCKED(lock); // L8: a name; the lock may be gone
 }
 
-void csched_lock_assert_owner(const csched_lock *lock) {
-  if (!is_owner(lock)) panic_not_owner(lock, "csched_lock_assert_owner");
-}
+void csched_lock_assert_owner(const csched_lock *lock) { csched_lock_require_owner_(lock, "csched_lock_assert_owner"); }
 
 void csched_lock_assert_not_owner(const csched_lock *lock) {
-  if (is_owner(lock)) csched_lock_panic_owner_(lock, "csched_lock_assert_not_owner", "Call this without holding it.");
+  if (csched_lock_is_owner_(lock))
+    csched_lock_panic_owner_(lock, "csched_lock_assert_not_owner", "Call this without holding it.");
 }

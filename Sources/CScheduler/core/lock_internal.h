@@ -7,6 +7,10 @@
 /// Returns: the calling thread's number, by which it owns locks. The first call of a thread finds out what the inline paths need.
 uint32_t csched_lock_self_(void);
 
+/// Returns: whether the calling thread owns `lock`. require: stops the process with a message unless it does.
+bool csched_lock_is_owner_(const csched_lock *lock);
+void csched_lock_require_owner_(const csched_lock *lock, const char *function);
+
 /// Returns: the system's number for the thread that has `number` here.
 uint32_t csched_lock_thread_of_(uint32_t number);
 

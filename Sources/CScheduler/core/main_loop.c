@@ -8,7 +8,7 @@
 static CSCHED_THREAD_LOCAL uint8_t known; // 0 not yet, then 1 + whether this is the main thread
 static csched_lock lock;                  // guards the rest
 static csched_loop *loop;
-static bool is_bound, is_over, is_hosted;
+static bool is_bound, is_over, is_hosted, is_kept;
 
 // In the child the thread that forked is the main one. The loop has the same address, because others keep that, and nothing of
 // what it had, unless it is that thread's.
@@ -55,6 +55,19 @@ void csched_main_loop_set_hosted_(void) {
 bool csched_main_loop_is_hosted_(void) {
   csched_lock_lock(&lock);
   bool found = is_hosted;
+  csched_lock_unlock(&lock);
+  return found;
+}
+
+void csched_main_loop_keep_(void) {
+  csched_lock_lock(&lock);
+  is_kept = true;
+  csched_lock_unlock(&lock);
+}
+
+bool csched_main_loop_is_kept_(void) {
+  csched_lock_lock(&lock);
+  bool found = is_kept;
   csched_lock_unlock(&lock);
   return found;
 }

@@ -1,4 +1,4 @@
-// Where threads sleep for a lock: a queue for each address, oldest first, so that a wake goes to one certain thread.
+// Where threads sleep for a lock, a condition, a semaphore or a latch: a queue for each address, oldest first, so that a wake goes to one certain thread.
 // Depends on: base.h, platform.h. The idea is WebKit's ParkingLot.
 #pragma once
 
@@ -17,18 +17,21 @@ typedef struct csched_sleeper {
   uint32_t signal;   ///< futex: 0 asleep, else what the waker had to say
   uint32_t thread;   ///< its number
   bool queued;
+  bool told; ///< of a condition's: a broadcast has meant it, and it waits for its turn
 } csched_sleeper;
+
+typedef TAILQ_HEAD(csched_sleepers, csched_sleeper) csched_sleepers;
 
 /// The sleepers of all addresses that share a hash. Its fields may be used between lock and unlock only.
 typedef struct csched_bucket {
   CSCHED_CACHE_ALIGNED uint32_t lock;
-  TAILQ_HEAD(, csched_sleeper) sleepers;
+  csched_sleepers sleepers;
   csched_sleeper *due;     ///< which an unlock is to hand its lock to; NULL: none
   csched_time paced_until; ///< when the next one may become due at the earliest
   csched_time looks_at;    ///< before that it is not worth to look for one; also read without the lock
 } csched_bucket;
 
-enum { CSCHED_BUCKETS_ = 256 };
+enum { CSCHED_BUCKETS_ = 512 }; // one for each waiter flag of the locks, and as many for what else is waited for
 
 /// Does: locks bucket `index`. Keep it for a few instructions only. Returns: it.
 csched_bucket *csched_bucket_lock_(size_t index);
@@ -53,7 +56,7 @@ void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);
 extern csched_time csched_lock_looks_after_;
 /// How long a thread must have waited to be handed the lock, and how often another may let go of it past sleepers between two looks. For models.
 extern csched_time csched_lock_due_after_;
-extern unsigned csched_lock_passes_;
+extern uint8_t csched_lock_passes_;
 
 /// Does: empties all buckets. Requires: no other thread is left, and this one waits for nothing: in a child of fork.
 void csched_buckets_forget_(void);

@@ -160,7 +160,7 @@ void csched_pool_over_(csched_pool *pool) {
 }
 
 static bool is_own_thread(csched_pool *pool) {
-  csched_pool_worker *worker = csched_pool_current_();
+  csched_pool_worker *worker = csched_pool_worker_here_;
   return (worker != NULL && worker->pool == pool) || csched_pool_is_monitor_(pool);
 }
 
@@ -224,7 +224,7 @@ static void init(csched_pool *pool, const csched_pool_options *options, size_t w
   pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0;
   pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
   pool->has_nice = pool->had_nice;
-  if (options->name != NULL) strlcpy(pool->name, options->name, sizeof pool->name); // cut for good when it is shown
+  if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // cut for good when it is shown
   TAILQ_INIT(&pool->idle);
   csched_pool_init_courier_(pool);
   for (int i = 0; i < CSCHED_CLASSES; i++) {

@@ -126,7 +126,6 @@ void csched_pool_join_workers_(csched_pool *pool); ///< when it is over
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 /// The worker whose thread this is; NULL: none. See pool_worker.c.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
-csched_pool_worker *csched_pool_current_(void); ///< the same, for whom a call is nothing
 bool csched_pool_leave_in_child_(
     csched_pool *pool); ///< this thread is none of its workers any more; returns: whether it was
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);

@@ -227,14 +227,14 @@ void csched_pool_orphan_worker_(csched_pool_worker *worker) {
 }
 
 void csched_pool_blocking_begin(void) {
-  csched_pool_worker *worker = csched_pool_current_();
+  csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->blocking_depth++ > 0) return;
   if (csched_exchange_relaxed(&worker->standing, (uint32_t)BLOCKED) == RUNNING) // K3
     csched_pool_blocked_(worker->pool);
 }
 
 void csched_pool_blocking_end(void) {
-  csched_pool_worker *worker = csched_pool_current_();
+  csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->blocking_depth == 0 || --worker->blocking_depth > 0) return;
   csched_pool_settle_(worker);
 }

@@ -40,8 +40,6 @@ enum { PATIENCE = 16 }; // how often the next lower priority is passed over, at 
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 
-csched_pool_worker *csched_pool_current_(void) { return csched_pool_worker_here_; }
-
 bool csched_pool_leave_in_child_(csched_pool *pool) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->pool != pool) return false;
@@ -174,7 +172,7 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
   if (end > most)
     for (end = most; end > 0 && ((unsigned char)pool->name[end] & 0xC0) == 0x80;) end--; // not inside a UTF-8 character
   memcpy(name, pool->name, end);
-  strlcpy(name + end, suffix, CSCHED_POOL_NAME - end);
+  memcpy(name + end, suffix, strlen(suffix) + 1);
 }
 
 static void body(void *context) {

@@ -63,6 +63,7 @@ struct csched_serial {
   uint32_t hold;
   uint32_t owners;
   void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
+  void (*closed)(void *);                     // of `owner`, when all has been dropped; may be NULL
   void *owner;
   csched_atfork atfork;
 };
@@ -170,8 +171,12 @@ static void drop_all(csched_job *drain) { // S6
 
 static void drain_ended(csched_job *drain) {
   csched_serial *serial = drain->context;
-  if (csched_mpsc_is_closed(&serial->inbox)) give_reference_up(serial); // S6: nobody has to go on with it
-  else let_go(serial);
+  if (!csched_mpsc_is_closed(&serial->inbox)) {
+    let_go(serial);
+    return;
+  }
+  if (serial->closed != NULL) serial->closed(serial->owner);
+  give_reference_up(serial); // S6: nobody has to go on with it
 }
 
 static const csched_job_type drain_type = {run_drain, drop_all, drain_ended};
@@ -390,6 +395,8 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
   serial->release = release;
   serial->owner = serial->target.owner = owner;
 }
+
+void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { serial->closed = closed; }
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))

@@ -15,6 +15,9 @@ void csched_shutdown(csched_stop_policy policy) {
     csched_panic_("csched_shutdown",
                   "called inside a job, which it would have to wait for. Call it outside of all jobs, "
                   "as the last thing on the main thread.");
+  if (csched_main_loop_is_kept_())
+    csched_panic_("csched_shutdown", "called in a program whose tasks all run here (SchedulerExecutors), and could end "
+                                     "no more. Leave the call out.");
   csched_clocks_stop_();
   csched_main_loop_end_(policy);
   csched_trampoline_end_();

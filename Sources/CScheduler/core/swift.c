@@ -3,6 +3,8 @@
 #include "../platform/platform.h"
 #include "levels_internal.h"
 
+#include <errno.h>
+
 static CSCHED_THREAD_LOCAL void *slot;
 
 void **csched_swift_drain_slot_(void) { return &slot; }
@@ -22,3 +24,5 @@ void csched_swift_stop_(const char *text) { csched_os_abort_(text); }
 void csched_swift_wait_(uint32_t *word, uint32_t value) { csched_futex_wait_(word, value, CSCHED_FOREVER); }
 
 void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); }
+
+bool csched_swift_is_deadlock_(int error) { return error == EDEADLK; }

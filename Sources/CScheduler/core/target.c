@@ -1,6 +1,6 @@
 // What all targets share: submission, and which one is current. No atomics: what a thread is inside of belongs to it.
 
-#include <CScheduler/target.h>
+#include <CScheduler/node.h>
 
 #include "job_internal.h"
 #include "levels_internal.h"
@@ -63,8 +63,15 @@ csched_target *csched_target_root_(csched_target *target) {
   return target;
 }
 
-csched_time csched_target_now(const csched_target *target) {
+static const csched_target *timekeeper_of(const csched_target *target) {
   while (target != NULL && target->type->now == NULL) target = csched_target_base_(target);
+  return target;
+}
+
+bool csched_target_has_time_(const csched_target *target) { return timekeeper_of(target) != NULL; }
+
+csched_time csched_target_now(const csched_target *target) {
+  target = timekeeper_of(target);
   return target != NULL ? target->type->now(target) : csched_now();
 }
 
@@ -134,6 +141,18 @@ static inline bool mark(const csched_target *target, csched_job *job) {
 CSCHED_NOINLINE int csched_target_submit(csched_target *target, csched_job *job) {
   if (!mark(target, job)) return submit_slow(target, job, CSCHED_CALLER_FRAME());
   return target->type->deliver(target, job);
+}
+
+CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node *node) {
+  if (CSCHED_UNLIKELY(node->type->kind != CSCHED_NODE))
+    csched_panic_("csched_target_submit_node", "the type of node %p is no node's: its `kind` must be CSCHED_NODE.",
+                  (void *)node);
+  if (target->type->base != NULL) csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_job_life outer = csched_job_may_be_refused_;
+  csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0};
+  int error = target->type->deliver(target, (csched_job *)node);
+  csched_job_may_be_refused_ = outer;
+  return error;
 }
 
 CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline,

@@ -37,6 +37,9 @@ csched_target *csched_target_foreign_(csched_target *target);
 /// Returns: whether it has run.
 bool csched_serial_run_timer_(csched_timer *timer);
 
+/// Returns: whether it, or one of its bases, has a time of its own, which may be virtual.
+bool csched_target_has_time_(const csched_target *target);
+
 /// Returns: the last of `target`, its base, the base of that …
 csched_target *csched_target_root_(csched_target *target);
 

@@ -8,24 +8,25 @@
 //   TK3  Whoever sees that it is cancelled sees what was before that.
 //   TK4  Who cancels and waits returns after the run, or the drop, by whichever thread; inside of either, at once.
 //   TK5  A drop is told once, with its reason: refused, while it is being submitted by that thread; else stopped, unless it is cancelled.
+//   TK6  One that repeats is not called once it is cancelled, also where its run was about to submit it again: that keeps UNWANTED. Who has
+//        submitted it looks afterwards; so does its next run, which another thread may begin before that. By then it may be over: its life tells.
 // Orderings
-//   word: see job.c · →UNWANTED: release, pairs with the acquire of who asks, carries what was before the cancel; it
-//   acquires nothing, because whoever has the value has it from the end of the submission
+//   word: see job.c · →UNWANTED: release, pairs with the acquire of who asks, carries what was before the cancel. Whoever has
+//   the value has it from the end of the submission; one that its run has submitted again is acquired behind that
 // Assumes: the word stays mapped, and its life goes up only (task_memory.c, TM1); it does not wrap: 2^56 uses of one job in a row, each of
 //   16 ns, are 36 years.
 // Source: a handle with a generation, as in slot maps. 31 bits of it, which fit beside a 32-bit state, wrap in 20 s of a busy loop.
 // Checked by: "a task runs or is dropped, once", "a task is cancelled late, and nothing happens", "a drop of a task says why",
-//   "to cancel a task and wait returns after the drop of another thread", "a task's own run and drop do not wait for it".
+//   "to cancel a task and wait returns after the drop of another thread", "a task's own run and drop do not wait for it",
+//   "a delayed task is cancelled at once, wherever it waits", "a repeating task is not called after its cancel, and dropped once".
 // Models: checks/task.c.
 
 #include "task_internal.h"
 
-#include "../platform/platform.h"
 #include "job_internal.h"
 #include "levels_internal.h"
 #include "panic.h"
-
-#include <CScheduler/diagnostics.h>
+#include "timer_internal.h"
 
 int csched_task_submit_(csched_target *target, csched_task task) {
   csched_job_life outer = csched_job_may_be_refused_;
@@ -35,12 +36,34 @@ int csched_task_submit_(csched_target *target, csched_task task) {
   return error;
 }
 
-csched_drop_reason csched_task_drop_reason_(void) { return csched_job_drop_here_()->reason; }
+int csched_task_submit_at_(csched_target *target, csched_task task, csched_clock clock, csched_time deadline,
+                           csched_time leeway) {
+  csched_job_life outer = csched_job_may_be_refused_;
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5
+  int error = csched_target_submit_at_clock(target, clock, csched_task_timer_(task.job), deadline, leeway);
+  csched_job_may_be_refused_ = outer;
+  return error;
+}
+
+csched_drop_reason csched_task_drop_reason_(void) { return csched_job_drop_reason_(); }
 
 static uint64_t life_of(uint64_t word) { return word / CSCHED_JOB_LIFE; }
 
 static bool is_over(uint64_t word, csched_task task) {
   return life_of(word) != task.life || csched_job_state_(word) == CSCHED_JOB_CANCELLED;
+}
+
+bool csched_task_is_unwanted_(const csched_job *job) {
+  return (csched_load_relaxed(&job->word) & CSCHED_JOB_UNWANTED) !=
+         0; // TK6: of one word with the state, which is this run's
+}
+
+int csched_task_submit_again_(csched_job *job, csched_time deadline, csched_time leeway) {
+  csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: it runs here
+  if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;
+  int error = csched_task_submit_at_(csched_task_target_(job), task, CSCHED_CLOCK_MONOTONIC, deadline, leeway);
+  if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: in its own life only
+  return error;
 }
 
 bool csched_task_is_over(csched_task task) {
@@ -62,8 +85,12 @@ csched_cancel_result csched_task_cancel(csched_task task) {
     uint64_t unwanted = (drops ? csched_job_in_state_(word, CSCHED_JOB_DROPPING) : word) | CSCHED_JOB_UNWANTED;
     if (unwanted != word && !csched_cas_release(&task.job->word, &word, unwanted))
       continue; // TK1, TK3: pairs with who asks
-    if (drops) csched_job_end_cancel_(task.job, false);
-    if (drops) return CSCHED_CANCEL_DROPPED;
+    if (drops) {
+      (void)csched_load_acquire(&task.job->word); // TK6: pairs with the submission by its run
+      if (csched_task_size_(task.job) == CSCHED_TASK_PLAIN) csched_job_end_cancel_(task.job, false);
+      else csched_timer_end_cancel_(csched_task_timer_(task.job));
+      return CSCHED_CANCEL_DROPPED;
+    }
     if (state == CSCHED_JOB_RUNNING || state == CSCHED_JOB_ORPHANED) return CSCHED_CANCEL_RUNNING;
     break;
   }
@@ -73,9 +100,7 @@ csched_cancel_result csched_task_cancel(csched_task task) {
 
 // Whether this thread is inside of the run of `job`, or of its drop.
 static bool is_inside(const csched_job *job) {
-  const csched_drop *each = csched_job_drop_here_();
-  while (each != NULL && each->job != job) each = each->outer;
-  return each != NULL || csched_job_is_running_here_(job);
+  return csched_job_is_dropped_here_(job) || csched_job_is_running_here_(job);
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task task) {
@@ -89,53 +114,8 @@ CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task tas
       csched_panic_("csched_task_cancel_and_wait",
                     "the task was orphaned by fork: it runs, or is dropped, on a thread that lives in the parent. Do "
                     "not wait for it here.");
-    csched_job_wait_in_(task.job, word);
+    if (csched_job_state_(word) == CSCHED_JOB_QUEUED) csched_task_cancel(task); // TK6: its run submits it again
+    else csched_job_wait_in_(task.job, word);
   }
   return result;
-}
-
-// MARK: functions
-
-// What a task of C keeps besides the context.
-typedef struct called {
-  void (*function)(void *context);
-  void (*drop)(void *context, csched_drop_reason reason);
-} called;
-
-static void count(int64_t change) {
-  if (csched_is_counting_()) csched_count_(CSCHED_COUNTED_JOBS_, change);
-}
-
-static void run(csched_job *job) { ((called *)csched_task_room_(job))->function(job->context); }
-
-static void drop(csched_job *job) {
-  const called *called = csched_task_room_(job);
-  if (called->drop != NULL) called->drop(job->context, csched_task_drop_reason_());
-}
-
-static void release(csched_job *job) {
-  count(-1);
-  csched_task_free_(job);
-}
-
-static const csched_job_type type = {run, drop, release};
-
-CSCHED_NOINLINE csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
-                                                        void (*drop)(void *context, csched_drop_reason reason),
-                                                        void *context) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
-  csched_task task = csched_task_make_(&type);
-  if (CSCHED_UNLIKELY(task.job == NULL)) {
-    if (drop != NULL) drop(context, CSCHED_DROP_NO_MEMORY);
-    return task;
-  }
-  task.job->context = context;
-  *(called *)csched_task_room_(task.job) = (called){function, drop};
-  count(1);
-  return csched_task_submit_(target, task) == 0 ? task : (csched_task){NULL, 0};
-}
-
-CSCHED_NOINLINE csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
-  return csched_target_async_or_drop(target, function, NULL, context);
 }

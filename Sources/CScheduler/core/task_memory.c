@@ -26,28 +26,27 @@
 
 #include <string.h>
 
-typedef struct node {
-  csched_job job;
-  void *room[4];
-} node;
-
-enum { UNIT = CSCHED_TASK_UNIT, UNITS = CSCHED_TASK_UNITS, PAGES = UNITS * UNIT, BATCH = UNIT / sizeof(node) };
+enum { UNIT = CSCHED_TASK_UNIT, UNITS = CSCHED_TASK_UNITS, PAGES = UNITS * UNIT };
 
 typedef csched_task_pages pages;
 
-CSCHED_STATIC_ASSERT(sizeof(node) == 64, "a task is a cache line");
 CSCHED_STATIC_ASSERT(sizeof(pages) <= UNIT, "what describes the units is one of them");
+CSCHED_STATIC_ASSERT(UNIT >= 64 << (CSCHED_TASK_SIZES - 1), "a unit has room for one of each size");
 
 CSCHED_CACHE_ALIGNED csched_task_depot csched_task_depot_;
 #define depot csched_task_depot_
-
-// What a thread keeps: the batch that it takes from and adds to, and a full one.
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
-  csched_job *first;
-  csched_job *full;
-  uint32_t count, most; // `most` is 0 until it is known that the thread's end gives back what it keeps
+// What a thread keeps of a size: the batch that it takes from and adds to, and a full one.
+typedef struct kept {
+  csched_job *first, *full;
+  uint16_t count, most; // `most` is 0 until it is known that the thread's end gives back what it keeps
   bool is_ending;
+} kept;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct { // an array by itself would be aligned to 16 bytes
+  kept of[CSCHED_TASK_SIZES];
 } mine;
+
+static size_t bytes_of(csched_task_size size) { return (size_t)64 << size; }
+static size_t batch_of(csched_task_size size) { return UNIT / bytes_of(size); }
 
 // MARK: the depot
 
@@ -57,14 +56,15 @@ static csched_job **next_batch_of(const csched_job *batch) { return csched_task_
 static pages *pages_of(const csched_job *job) { return (pages *)((uintptr_t)job & ~(uintptr_t)(PAGES - 1)); }
 static unsigned unit_of(const csched_job *job) { return (unsigned)((uintptr_t)job % PAGES / UNIT); }
 
-static void add_batch(csched_job *batch) { // TM2
-  *next_batch_of(batch) = depot.batches;
-  csched_store_release(&depot.batches, batch); // TM4: release; pairs with the fork
+static void add_batch(csched_job *batch, csched_task_size size) { // TM2
+  *next_batch_of(batch) = depot.batches[size];
+  csched_store_release(&depot.batches[size], batch); // TM4: release; pairs with the fork
 }
 
-static pages *add_pages(void) {
+static pages *add_pages(csched_task_size size) {
   pages *added = csched_os_pages_take_(PAGES);
   if (added == NULL) return NULL;
+  added->size = size;
   added->life = 1;
   added->bare = ~UINT64_C(1);
   added->next = depot.all;
@@ -72,53 +72,52 @@ static pages *add_pages(void) {
   return added;
 }
 
-// Returns: a batch of what was bare, NULL for want of memory.
-static csched_job *make_batch(void) {
-  pages *from = depot.all;
-  while (from != NULL && from->bare == 0) from = from->next;
-  if (from == NULL && (from = add_pages()) == NULL) return NULL;
-  unsigned unit = (unsigned)__builtin_ctzll(from->bare);
-  node *nodes = (node *)((char *)from + (size_t)unit * UNIT);
-  for (size_t i = 0; i < BATCH; i++) {
-    nodes[i].job.next = i + 1 < BATCH ? &nodes[i + 1].job : NULL;
-    csched_store_release(&nodes[i].job.word, from->life * CSCHED_JOB_LIFE); // TM1: release; pairs with a late look
-  }
-  from->bare &= from->bare - 1; // TM2
-  return &nodes[0].job;
+static csched_job *job_at(const pages *around, unsigned unit, size_t index) {
+  return (csched_job *)((char *)around + (size_t)unit * UNIT + index * bytes_of(around->size));
 }
 
-static csched_job *take_batch(void) {
+// Returns: a batch of what was bare, NULL for want of memory.
+static csched_job *make_batch(csched_task_size size) {
+  pages *from = depot.all;
+  while (from != NULL && (from->bare == 0 || from->size != size)) from = from->next;
+  if (from == NULL && (from = add_pages(size)) == NULL) return NULL;
+  unsigned unit = (unsigned)__builtin_ctzll(from->bare);
+  csched_job *next = NULL;
+  for (size_t i = batch_of(size); i-- > 0;) {
+    csched_job *job = job_at(from, unit, i);
+    job->next = next;
+    csched_store_release(&job->word, from->life * CSCHED_JOB_LIFE); // TM1: release; pairs with a late look
+    next = job;
+  }
+  from->bare &= from->bare - 1; // TM2
+  return next;
+}
+
+static csched_job *take_batch(csched_task_size size) {
   csched_lock_lock(&depot.lock);
-  csched_job *batch = depot.batches;
-  if (batch != NULL) csched_store_release(&depot.batches, *next_batch_of(batch)); // TM2; TM4: pairs with the fork
-  else batch = make_batch();
+  csched_job *batch = depot.batches[size];
+  if (batch != NULL) csched_store_release(&depot.batches[size], *next_batch_of(batch)); // TM2; TM4: pairs with the fork
+  else batch = make_batch(size);
   csched_lock_unlock(&depot.lock);
   return batch;
 }
 
-static void give_batch(csched_job *batch) {
+static void give_batch(csched_job *batch, csched_task_size size) {
   csched_lock_lock(&depot.lock);
-  add_batch(batch);
+  add_batch(batch, size);
   csched_lock_unlock(&depot.lock);
-}
-
-static bool is_dropped_here(const csched_job *job) {
-  const csched_drop *each = csched_job_drop_here_();
-  while (each != NULL && each->job != job) each = each->outer;
-  return each != NULL;
 }
 
 // Marks what another thread was dropping, and never will have dropped here.
 static void orphan_drops(const pages *each) {
-  for (unsigned unit = 1; unit < UNITS; unit++) {
-    node *nodes = (node *)((char *)each + (size_t)unit * UNIT);
-    for (size_t i = 0; i < BATCH && !(each->bare >> unit & 1); i++) {
-      uint64_t word = csched_load_relaxed(&nodes[i].job.word); // TM4: no other thread is left
+  for (unsigned unit = 1; unit < UNITS; unit++)
+    for (size_t i = 0; i < batch_of(each->size) && !(each->bare >> unit & 1); i++) {
+      csched_job *job = job_at(each, unit, i);
+      uint64_t word = csched_load_relaxed(&job->word); // TM4: no other thread is left
       unsigned state = csched_job_state_(word);
-      if ((state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED) && !is_dropped_here(&nodes[i].job))
-        csched_store_relaxed(&nodes[i].job.word, csched_job_in_state_(word, CSCHED_JOB_ORPHANED)); // TM4: the same
+      if ((state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED) && !csched_job_is_dropped_here_(job))
+        csched_store_relaxed(&job->word, csched_job_in_state_(word, CSCHED_JOB_ORPHANED)); // TM4: the same
     }
-  }
 }
 
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TM4
@@ -137,80 +136,96 @@ static void be_told_of_forks(void) {
 // MARK: a thread's cache
 
 void csched_tasks_flush_(void) {
-  if (mine.first != NULL) give_batch(mine.first);
-  if (mine.full != NULL) give_batch(mine.full);
-  mine.first = mine.full = NULL;
-  mine.count = mine.most = 0;
+  for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
+    if (mine.of[size].first != NULL) give_batch(mine.of[size].first, (csched_task_size)size);
+    if (mine.of[size].full != NULL) give_batch(mine.of[size].full, (csched_task_size)size);
+    mine.of[size] = (kept){.is_ending = mine.of[size].is_ending};
+  }
 }
 
 static void thread_ends(void *unused) { // TM3
   (void)unused;
-  mine.is_ending = true; // from now on it keeps none: this may be the last round of destructors
-  csched_tasks_flush_();
+  for (kept *each = mine.of; each < mine.of + CSCHED_TASK_SIZES; each++) each->is_ending = true;
+  csched_tasks_flush_(); // from now on it keeps none: this may be the last round of destructors
 }
 
 // Returns: whether this thread may keep any.
-static bool may_keep(void) {
+static bool may_keep(csched_task_size size) {
   static csched_tsd key;
-  if (mine.most > 0) return true;
+  if (mine.of[size].most > 0) return true;
   be_told_of_forks();
-  if (!mine.is_ending && csched_tsd_set_(&key, &mine, thread_ends) == 0) mine.most = BATCH;
-  return mine.most > 0;
+  if (!mine.of[size].is_ending && csched_tsd_set_(&key, &mine, thread_ends) == 0)
+    mine.of[size].most = (uint16_t)batch_of(size);
+  return mine.of[size].most > 0;
 }
 
-static CSCHED_NOINLINE csched_job *take_from_batch(void) {
-  bool keeps = may_keep();
-  csched_job *batch = mine.full != NULL ? mine.full : take_batch();
-  mine.full = NULL;
+static csched_job *take_from_batch(csched_task_size size) {
+  bool keeps = may_keep(size);
+  kept *here = &mine.of[size];
+  csched_job *batch = here->full != NULL ? here->full : take_batch(size);
+  here->full = NULL;
   if (batch == NULL) return NULL;
   csched_job *rest = batch->next;
-  if (keeps) mine.first = rest;
-  else if (rest != NULL) give_batch(rest);
-  for (mine.count = 0; keeps && rest != NULL; rest = rest->next) mine.count++;
+  if (keeps) here->first = rest;
+  else if (rest != NULL) give_batch(rest, size);
+  for (here->count = 0; keeps && rest != NULL; rest = rest->next) here->count++;
   return batch;
 }
 
-static CSCHED_NOINLINE void give_to_batch(csched_job *job) {
-  if (!may_keep()) {
-    job->next = NULL;
-    give_batch(job);
-    return;
-  }
-  if (mine.count == mine.most) {
-    if (mine.full != NULL) give_batch(mine.full);
-    mine.full = mine.first;
-    mine.first = NULL;
-    mine.count = 0;
-  }
-  job->next = mine.first;
-  mine.first = job;
-  mine.count++;
+// Returns: whether there is room for one more, once a batch is full.
+static bool make_room(csched_task_size size) {
+  kept *here = &mine.of[size];
+  if (!may_keep(size)) return false;
+  if (here->count < here->most) return true; // it was not known whether there may be any
+  if (here->full != NULL) give_batch(here->full, size);
+  here->full = here->first;
+  here->first = NULL;
+  here->count = 0;
+  return true;
 }
 
-csched_task csched_task_make_(const csched_job_type *type) {
-  csched_job *job = mine.first;
-  if (CSCHED_LIKELY(job != NULL)) {
-    mine.first = job->next;
-    mine.count--;
-  } else if ((job = take_from_batch()) == NULL) {
-    return (csched_task){NULL, 0};
-  }
-  CSCHED_UNPOISON(job, sizeof(node));
+static inline csched_task make(csched_job *job, const csched_job_type *type, csched_task_size size) {
+  CSCHED_UNPOISON(job, bytes_of(size));
   job->type = type;
+  if (size != CSCHED_TASK_PLAIN) csched_task_timer_(job)->owner = NULL;
   return (csched_task){job, csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE}; // TM2: it is this thread's
 }
 
-void csched_task_free_(csched_job *job) {
-  CSCHED_POISON(&job->type, offsetof(csched_job, word) - offsetof(csched_job, type)); // the word stays to be asked
-  CSCHED_POISON(next_batch_of(job) + 1, sizeof(node) - sizeof(csched_job) - sizeof(csched_job *));
-  if (CSCHED_UNLIKELY(mine.count == mine.most)) {
-    give_to_batch(job);
-    return;
-  }
-  job->next = mine.first;
-  mine.first = job;
-  mine.count++;
+static CSCHED_NOINLINE csched_task make_slow(const csched_job_type *type, csched_task_size size) {
+  csched_job *job = take_from_batch(size);
+  return job != NULL ? make(job, type, size) : (csched_task){NULL, 0};
 }
+
+csched_task csched_task_make_(const csched_job_type *type, csched_task_size size) {
+  kept *here = &mine.of[size];
+  csched_job *job = here->first;
+  if (CSCHED_UNLIKELY(job == NULL)) return make_slow(type, size);
+  here->first = job->next;
+  here->count--;
+  return make(job, type, size);
+}
+
+static inline void keep_one(kept *here, csched_job *job) {
+  job->next = here->first;
+  here->first = job;
+  here->count++;
+}
+
+static CSCHED_NOINLINE void free_slow(csched_job *job, csched_task_size size) {
+  job->next = NULL;
+  if (make_room(size)) keep_one(&mine.of[size], job);
+  else give_batch(job, size);
+}
+
+void csched_task_free_(csched_job *job, csched_task_size size) {
+  kept *here = &mine.of[size];
+  CSCHED_POISON(&job->type, offsetof(csched_job, word) - offsetof(csched_job, type)); // the word stays to be asked
+  CSCHED_POISON(next_batch_of(job) + 1, bytes_of(size) - sizeof(csched_job) - sizeof(csched_job *));
+  if (CSCHED_UNLIKELY(here->count == here->most)) free_slow(job, size);
+  else keep_one(here, job);
+}
+
+csched_task_size csched_task_size_(const csched_job *job) { return pages_of(job)->size; }
 
 // MARK: giving back
 
@@ -230,7 +245,7 @@ static bool can_be_emptied(const pages *each, unsigned unit, unsigned units) {
   bool has_free = false;
   for (unsigned i = unit; i < unit + units; i++) {
     bool is_bare = (each->bare >> i & 1) != 0;
-    if (i == 0 || (!is_bare && each->free[i] < BATCH)) return false; // the first unit is no jobs'
+    if (i == 0 || (!is_bare && each->free[i] < batch_of(each->size))) return false; // the first unit is no jobs'
     has_free |= !is_bare;
   }
   return has_free;
@@ -248,19 +263,23 @@ static void empty(pages *each, unsigned units) {
   each->bare |= emptied; // TM2
 }
 
-// Leaves out of the batch what is to be bare. Returns: the rest, with what was kept before.
-static csched_job *keep(csched_job *batch, csched_job *kept, size_t *count, unsigned units) {
-  for (csched_job *next; batch != NULL; batch = next) {
-    next = batch->next;
-    if (can_be_emptied(pages_of(batch), unit_of(batch) / units * units, units)) continue;
-    batch->next = kept;
-    kept = batch;
-    if (++*count < BATCH) continue;
-    add_batch(kept);
-    kept = NULL;
-    *count = 0;
+// Adds again what is in `batches`, of that size, and is not to be bare.
+static void keep(csched_job *batches, csched_task_size size, unsigned units) {
+  csched_job *kept = NULL;
+  size_t count = 0;
+  for (csched_job *batch = batches, *next_batch; batch != NULL; batch = next_batch) {
+    next_batch = *next_batch_of(batch);
+    for (csched_job *each = batch, *next; each != NULL; each = next) {
+      next = each->next;
+      if (can_be_emptied(pages_of(each), unit_of(each) / units * units, units)) continue;
+      each->next = kept;
+      kept = each;
+      if (++count % batch_of(size) != 0) continue;
+      add_batch(kept, size);
+      kept = NULL;
+    }
   }
-  return kept;
+  if (kept != NULL) add_batch(kept, size);
 }
 
 void csched_trim(void) {
@@ -269,16 +288,13 @@ void csched_trim(void) {
   be_told_of_forks();
   csched_tasks_flush_();
   csched_lock_lock(&depot.lock);
-  csched_job *batch = depot.batches, *kept = NULL;
-  size_t count = 0;
-  csched_store_release(&depot.batches, NULL); // TM4: release; pairs with the fork
   for (pages *each = depot.all; each != NULL; each = each->next) memset(each->free, 0, sizeof each->free);
-  count_free(batch);
-  for (csched_job *next; batch != NULL; batch = next) {
-    next = *next_batch_of(batch);
-    kept = keep(batch, kept, &count, units);
+  for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
+    csched_job *batches = depot.batches[size];
+    csched_store_release(&depot.batches[size], NULL); // TM4: release; pairs with the fork
+    count_free(batches);
+    keep(batches, (csched_task_size)size, units);
   }
-  if (kept != NULL) add_batch(kept);
   for (pages *each = depot.all; each != NULL; each = each->next) empty(each, units);
   csched_lock_unlock(&depot.lock);
 }

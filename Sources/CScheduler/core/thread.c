@@ -22,12 +22,12 @@
 #include <CScheduler/lock.h>
 
 #include "../platform/platform.h"
-#include "bsd.h"
 #include "levels_internal.h"
 #include "loop_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NAME_SIZE = 16 }; // what Linux keeps, the closing zero included
 enum { STARTING = 0, READY = 1 };
@@ -45,7 +45,9 @@ struct csched_thread {
 };
 
 static void copy_name(char copy[NAME_SIZE], const char *name) {
-  if (strlcpy(copy, name, NAME_SIZE) < NAME_SIZE) return;
+  copy[0] = 0;
+  strncat(copy, name, NAME_SIZE - 1);
+  if (name[strlen(copy)] == 0) return;
   size_t end = NAME_SIZE - 1;
   while (end > 0 && ((unsigned char)name[end] & 0xC0) == 0x80) end--; // not inside a UTF-8 character
   copy[end] = 0;

@@ -335,15 +335,18 @@ static bool withdraw(csched_timer *timer) {
   return is_here;
 }
 
-csched_cancel_result csched_timer_cancel(csched_timer *timer) {
-  csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
-  if (result != CSCHED_CANCEL_DROPPED) return result; // W6: what it waited in may be gone
+void csched_timer_end_cancel_(csched_timer *timer) {
   bool is_out = withdraw(timer);
   if (!is_out) {
     csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence
     is_out = withdraw(timer);
   }
   csched_job_end_cancel_(&timer->job, is_out); // last: `drop` may let go of what it waited in
+}
+
+csched_cancel_result csched_timer_cancel(csched_timer *timer) {
+  csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
+  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: else what it waited in may be gone
   return result;
 }
 

@@ -79,3 +79,6 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
 
 /// Does: refuses every later timer; those that wait can still be popped. Thread: any, any number of times.
 void csched_timers_close_(csched_timers *timers);
+
+/// Does: the second half of csched_timer_cancel: takes `timer` out, and drops it. Requires: its job is DROPPING by this hand.
+void csched_timer_end_cancel_(csched_timer *timer);

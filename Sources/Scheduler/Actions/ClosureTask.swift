@@ -1,46 +1,75 @@
 internal import CScheduler
 
-/// A closure that waits in a queue of the core: what cancels it, as a value. Nothing is allocated but what the closure captures.
+/// A closure that waits in a queue of the core, perhaps for a time: what cancels it, as a value. Nothing is allocated but what the closure
+/// captures.
 ///
-/// It is a task of the core, in whose memory the closure lies (task.h has its laws). It can neither be delayed nor keep what the closure
-/// returns: see ``ScheduledAction``, an object.
+/// It is a task of the core, in whose memory the closure lies (task.h has its laws). Where the closure returns a disposable, an object keeps
+/// that: ``ReturningAction``.
 struct ClosureTask: Cancelable, @unchecked Sendable {
   // Unchecked, because a pointer is not Sendable; the core takes the value on any thread.
-  private let task: csched_task
+  let task: csched_task
 
   /// What lies in the task's memory until it runs or is dropped.
-  private struct Held: ~Copyable {
-    let work: HeldClosure
-    let origin: ActionOrigin
+  struct Held: ~Copyable {
+    private let work: HeldClosure
+    private let origin: ActionOrigin
 
-    static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Held> {
-      csched_task_room_(job).assumingMemoryBound(to: Held.self)
+    init(_ work: @escaping @Sendable () -> Void, _ origin: consuming ActionOrigin) {
+      self.work = HeldClosure(work)
+      self.origin = origin
+    }
+
+    /// Calls the closure, inside of the tag if there is one.
+    @inline(__always)
+    func call() { if origin.isTagged { origin.run(work.call) } else { work.call() } }
+
+    /// Lets go of it, and then tells those who ask, unless somebody cancelled it.
+    consuming func drop(_ reason: csched_drop_reason, of action: ReturningAction?) {
+      let origin = origin
+      _ = consume work  // the captures are gone before anybody is told
+      action?.drop()
+      if DropObservers.areThere, reason != CSCHED_DROP_CANCELLED {
+        origin.tell(reason == CSCHED_DROP_REFUSED ? .refused : .stopped)
+      }
     }
   }
 
-  /// Makes one for `core` that runs `work`, inside of `tag` if there is one. Drops of one for nobody are not told, nor is a refusal that its
-  /// submitter tells of.
+  init(_ task: csched_task = csched_task()) { self.task = task }
+
+  /// Makes one for `core` that runs `work`, inside of `tag` if there is one; `action` is told of a drop. Drops of one for nobody are not told
+  /// to those who ask, nor is a refusal that its submitter tells of.
   init(
     _ work: @escaping @Sendable () -> Void, for core: TargetCore? = nil, inside tag: TargetCore? = nil,
-    tellsOfRefusal: Bool = true
+    of action: ReturningAction? = nil, tellsOfRefusal: Bool = true
   ) {
-    task = csched_task_make_(taskType.pointer)
-    let origin = ActionOrigin(core, tag: tag, tellsOfRefusal: tellsOfRefusal)
-    guard let job = task.job else {
-      misuse("schedule", of: core?.name ?? "", "no memory for an action. Schedule fewer at a time, or dispose of some.")
-    }
-    Held.of(job).initialize(to: Held(work: HeldClosure(work), origin: origin))
-    Counted.jobs(1)
+    task = csched_task.made(plainType, CSCHED_TASK_PLAIN, for: core, of: action)
+    Held.plain(task.job).initialize(to: Held(work, ActionOrigin(core, tag: tag, tellsOfRefusal: tellsOfRefusal)))
+  }
+
+  /// Makes one that can be delayed. It keeps `core`, and with that whatever it waits in, until it is over.
+  init(
+    delayed work: @escaping @Sendable () -> Void, for core: TargetCore, inside tag: TargetCore?,
+    of action: ReturningAction?
+  ) {
+    task = csched_task.made(timedType, CSCHED_TASK_TIMED, for: core, of: action)
+    Held.timed(task.job).initialize(to: Held(work, ActionOrigin(core, tag: tag)))
+    core.beginKeeping()
   }
 
   /// Submits it to `target`, once. Returns whether it was accepted; if not, the closure has been dropped.
   @discardableResult
-  func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool {
-    csched_task_submit_(target, task) == 0
-  }
+  func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool { csched_task_submit_(target, task) == 0 }
+
+  /// The same for one that can be delayed, at an instant of `clock`.
+  func submit(
+    to target: UnsafeMutablePointer<csched_target>, at deadline: csched_time, on clock: csched_clock,
+    tolerance: csched_time
+  ) -> Bool { csched_task_submit_at_(target, task, clock, deadline, tolerance) == 0 }
 
   /// The same to the thread's trampoline.
   func submitToTrampoline() { csched_trampoline_run(task.job) }
+
+  // MARK: the user's side
 
   var isDisposed: Bool { csched_task_is_cancelled_(task) }
 
@@ -53,27 +82,53 @@ struct ClosureTask: Cancelable, @unchecked Sendable {
     csched_task_cancel_and_wait(task)
     csched_pool_blocking_end()
   }
+}
 
-  // MARK: the core's side
-
-  fileprivate static func run(_ job: UnsafeMutablePointer<csched_job>?) {
-    let held = Held.of(job).move()
-    if held.origin.isTagged { held.origin.run(held.work.call) } else { held.work.call() }
-  }
-
-  fileprivate static func drop(_ job: UnsafeMutablePointer<csched_job>?) {
-    let reason = csched_task_drop_reason_(), held = Held.of(job).move(), origin = held.origin
-    _ = consume held.work  // the captures are gone before anybody is told
-    if DropReport.isAsked, reason != CSCHED_DROP_CANCELLED {
-      origin.tell(reason == CSCHED_DROP_REFUSED ? .refused : .stopped)
+extension csched_task {
+  /// Makes one whose room is not initialised yet.
+  @inline(__always)
+  static func made(
+    _ type: JobType, _ size: csched_task_size, for core: TargetCore?, of action: ReturningAction? = nil
+  ) -> csched_task {
+    let task = csched_task_make_(type.pointer, size)
+    guard let job = task.job else {
+      misuse("schedule", of: core?.name ?? "", "no memory for an action. Schedule fewer at a time, or dispose of some.")
     }
-  }
-
-  fileprivate static func release(_ job: UnsafeMutablePointer<csched_job>?) {
-    Counted.jobs(-1)
-    csched_task_free_(job)
+    job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }  // which its closure holds
+    Counted.jobs(1)
+    return task
   }
 }
 
-private let taskType = JobType(
-  csched_job_type(run: { ClosureTask.run($0) }, drop: { ClosureTask.drop($0) }, release: { ClosureTask.release($0) }))
+// MARK: - the core's side
+
+extension ClosureTask.Held {
+  fileprivate static func plain(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Self> {
+    csched_task_room_(job).assumingMemoryBound(to: Self.self)
+  }
+
+  fileprivate static func timed(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Self> {
+    csched_task_timer_room_(job).assumingMemoryBound(to: Self.self)
+  }
+
+  /// Moves it out, and drops it.
+  fileprivate static func drop(_ held: UnsafeMutablePointer<Self>, of job: UnsafeMutablePointer<csched_job>?) {
+    let action = job!.pointee.context.map { Unmanaged<ReturningAction>.fromOpaque($0).takeUnretainedValue() }
+    held.move().drop(csched_task_drop_reason_(), of: action)
+  }
+}
+
+private let plainType = JobType(
+  csched_job_type(
+    run: { ClosureTask.Held.plain($0).move().call() },
+    drop: { ClosureTask.Held.drop(ClosureTask.Held.plain($0), of: $0) },
+    release: {
+      Counted.jobs(-1)
+      csched_task_free_($0, CSCHED_TASK_PLAIN)
+    }))
+
+private let timedType = JobType(
+  csched_job_type(
+    run: { ClosureTask.Held.timed($0).move().call() },
+    drop: { ClosureTask.Held.drop(ClosureTask.Held.timed($0), of: $0) },
+    release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }))

@@ -1,10 +1,23 @@
+// States of `present`: whether anybody asks; changed under the lock of `all`.
+// Obligations
+//   DR1  What is dropped after somebody began to ask is told.
+// Orderings
+//   present: relaxed; who has seen the beginning sees the word
+// Checked by: "each drop is told once, with its scheduler and the reason", "a stop that races submissions tells of each that does not run, once".
+// Models: swift/actions/actions.swift. Not modelled: DR1.
+
 internal import CScheduler
+internal import Synchronization
 
 /// Those who are told of each drop.
 enum DropObservers {
   typealias Handler = @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: DropReason) -> Void
 
   private static let all = Protected<[DropObserver]>([])
+  private static let present = Atomic(false)
+
+  /// Whether there are any.
+  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1
 
   static func add(_ handler: @escaping Handler) -> any Cancelable {
     let observer = DropObserver(handler)
@@ -18,7 +31,7 @@ enum DropObservers {
     let before = all.withLock { observers in
       let before = observers
       body(&observers)
-      DropReport.isAsked = !observers.isEmpty
+      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1
       return before
     }
     _ = consume before  // outside of the lock

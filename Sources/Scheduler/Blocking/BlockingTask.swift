@@ -44,6 +44,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 ///   - timeout: how long to wait; `nil` is for ever. With zero and less it throws ``BlockingError/timeout`` at once.
 ///   - scheduler: what the operation needs in order to end, if you know it.
 ///   - operation: the async function to call.
+@available(*, noasync, message: "it blocks a thread of Swift's own: await the function itself")
 public func runAndWait<Value: Sendable>(
   timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
@@ -68,13 +69,7 @@ private final class PoolTaskExecutor: TaskExecutor {
   static let shared = PoolTaskExecutor()
 
   func enqueue(_ job: consuming ExecutorJob) {
-    let priority: SchedulerPriority =
-      switch TaskPriority(job.priority) ?? .medium {
-      case .high...: .high
-      case .medium...: .default
-      case .low...: .low
-      default: .background
-      }
+    let priority = SchedulerPriority(TaskPriority(job.priority) ?? .medium)
     let job = UnownedJob(job)
     // A pool that is being shut down refuses, and is not the shared one any more.
     while !PoolCore.shared(priority).submit(

@@ -103,6 +103,7 @@ public final class RunLoopLock: Sendable {
   /// Waits for ``stop()``. Throws ``BlockingError/timeout`` if that has not come in time.
   ///
   /// Once: a second run stops the process with a message.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func run() throws(BlockingError) {
     if !wait() { throw .timeout }
   }

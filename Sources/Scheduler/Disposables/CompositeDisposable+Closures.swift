@@ -4,16 +4,4 @@ extension CompositeDisposable {
   public func insert(_ dispose: @escaping @Sendable () -> Void) -> DisposeKey? {
     insert(AnonymousDisposable(dispose))
   }
-
-  /// Adds `disposable`, if there is one: ReactiveSwift's spelling of ``insert(_:)-(Disposable)``.
-  @discardableResult
-  public static func += (composite: CompositeDisposable, disposable: (any Disposable)?) -> DisposeKey? {
-    disposable.flatMap { composite.insert($0) }
-  }
-
-  /// Adds a disposable that runs `dispose` once.
-  @discardableResult
-  public static func += (composite: CompositeDisposable, dispose: @escaping @Sendable () -> Void) -> DisposeKey? {
-    composite.insert(dispose)
-  }
 }

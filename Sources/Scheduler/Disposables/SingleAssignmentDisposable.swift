@@ -62,8 +62,13 @@ public final class SingleAssignmentDisposable: DisposalNode {
     word.load(ordering: .acquiring) & Self.disposed != 0  // U4: acquire; pairs with detach
   }
 
-  /// Returns what was set; nil before that, and after the disposal.
+  /// What was set; nil before that, and after the disposal. Setting it is ``setDisposable(_:)``; to set nil does nothing.
   public var disposable: (any Disposable)? {
+    get { present() }
+    set { if let newValue { setDisposable(newValue) } }
+  }
+
+  private func present() -> (any Disposable)? {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       guard old & (Self.published | Self.disposed) == Self.published else { return nil }

@@ -18,27 +18,6 @@ struct JobStorage: ~Copyable {
   }
 }
 
-/// Room for a timer of the core, in line in the object that owns it.
-struct TimerStorage: ~Copyable {
-  private let words = ThirteenWords()
-
-  private struct ThirteenWords: ~Copyable {
-    let a = FourWords(), b = FourWords(), c = FourWords(), d = Atomic<UInt64>(0)
-  }
-
-  /// All zero. Stops the process if the core's timer has outgrown the room.
-  init() {
-    if MemoryLayout<csched_timer>.size > MemoryLayout<ThirteenWords>.size { misuse("TimerStorage.init", "add words") }
-  }
-
-  var timer: UnsafeMutablePointer<csched_timer> {
-    withUnsafePointer(to: words) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: csched_timer.self) }
-  }
-
-  /// The same memory: the job is the timer's first member.
-  var job: UnsafeMutablePointer<csched_job> { UnsafeMutableRawPointer(timer).assumingMemoryBound(to: csched_job.self) }
-}
-
 private struct FourWords: ~Copyable {
   let a = Atomic<UInt64>(0), b = Atomic<UInt64>(0), c = Atomic<UInt64>(0), d = Atomic<UInt64>(0)
 }

@@ -17,6 +17,7 @@ public final class UnfairLock: Sendable {
   public init() {}
 
   /// Takes the lock, waiting as long as it must. The calling thread must not own it.
+  @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   @inlinable
   public func lock() { inline.lock() }
 
@@ -30,6 +31,11 @@ public final class UnfairLock: Sendable {
 
   /// Takes the lock, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
   public func tryLock(for timeout: Duration) -> Bool { csched_lock_lock_until(inline.pointer, timeout.deadline) }
+
+  /// Takes the lock, waiting until `deadline` at the most, and tells whether it did. A deadline in the past does not wait.
+  public func tryLock(until deadline: MonotonicTime) -> Bool {
+    csched_lock_lock_until(inline.pointer, deadline.nanoseconds)
+  }
 
   /// Runs `body` with the lock taken, and gives back what it returns or throws.
   @inlinable

@@ -38,8 +38,9 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
       }
       return EndedAction.leading(to: returned)
     }
-    let waiting = ScheduledAction(.disposing { action(state) }, for: core)
-    waiting.submit { csched_trampoline_run($0) }
+    let waiting = ReturningAction()
+    waiting.task = ClosureTask({ waiting.settle(action(state)) }, for: core, of: waiting)
+    waiting.task.submitToTrampoline()
     return waiting
   }
 

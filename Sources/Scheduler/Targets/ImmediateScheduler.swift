@@ -55,7 +55,7 @@ public final class ImmediateScheduler: SchedulerType {
     while csched_clock_now(clock) < nanoseconds {
       let sleep = ClockSleep()
       let waking = PoolCore.shared(.high).submit(
-        .plain { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
+        { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
         tolerance: tolerance, inside: nil)
       if waking.isDisposed, csched_clock_now(clock) < nanoseconds {
         misuse(

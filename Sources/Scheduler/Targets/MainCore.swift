@@ -33,6 +33,10 @@ final class MainCore: TargetCore, @unchecked Sendable {
     }
   #endif
 
+  override var isExclusive: Bool { true }
+
+  override var isolatesHere: Bool { Self.isHere || csched_target_is_inside(target) }
+
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { MainScheduler.instance }
 
   /// Whether the caller is on the main thread, or on the one that has taken its place in a host.
@@ -56,13 +60,21 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }
 
+  /// Follows a run on the main thread that has done all: where the loop is closed, nothing runs there any more.
+  @inline(__always)
+  static func endIfClosed() {
+    let target = shared.target
+    if target.pointee.type.pointee.is_closed(target) { shared.endExclusion() }
+  }
+
   // MARK: hosts
 
   /// Has the main thread of another library call `work`, after what the same thread has given it before.
   typealias Host = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
-  /// Gives the loop to `host`, unless it has one; tells whether it did.
+  /// Gives the loop to `host`, unless it has one, or runs the whole program; tells whether it did.
   func enter(_ host: @escaping Host) -> Bool {
+    if GlobalJobs.ownsMain { return false }
     let isFirst = self.host.withLock { present in
       guard present == nil else { return false }
       present = host
@@ -78,15 +90,18 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Has the host, if there is one, run what has been submitted so far.
   ///
   /// Each submission asks for a run of its own, that goes as far as a mark behind it. The host's queue keeps the runs in order, so
-  /// between two of them there may be other work of the host's, and nothing overtakes that or is overtaken by it.
+  /// between two of them there may be other work of the host's, and nothing overtakes that or is overtaken by it. A loop that has been closed
+  /// takes no mark; what it took before may be without one, so all that is ready runs.
   func submitted() {
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
-    let mark = HostMark()
-    mark.submit(to: target)
+    let mark = HostMark(), isMarked = mark.submit(to: target)
     asked.add(1, ordering: .relaxed)
     host {
       let core = MainCore.shared, isPromised = core.asked.subtract(1, ordering: .relaxed).newValue > 0
-      core.inHost { _ = csched_loop_run_through_($0, mark.job, isPromised) }
+      let hasMore = core.inHost { loop in
+        isMarked ? csched_loop_run_through_(loop, mark.job, isPromised) : csched_loop_run_ready(loop, 64) == 64
+      }
+      if !hasMore { MainCore.endIfClosed() } else if !isMarked { core.submitted() }
     }
   }
 
@@ -109,23 +124,25 @@ final class MainCore: TargetCore, @unchecked Sendable {
 }
 
 /// A job without work. It marks what has been submitted before it; its memory is its own, because the host looks whether it has run.
-private final class HostMark: JobOwner, @unchecked Sendable {
+private final class HostMark: @unchecked Sendable {
   // Unchecked, because of the pointer: only the core changes the job.
   private let storage = JobStorage()
   var job: UnsafeMutablePointer<csched_job> { storage.job }
 
-  init() { markType.attach(job, to: self) }
+  init() { csched_job_init(job, markType.pointer, Unmanaged.passUnretained(self).toOpaque()) }
 
-  func submit(to target: UnsafeMutablePointer<csched_target>) {
+  /// Returns whether it was accepted.
+  func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool {
     Counted.jobs(1)
     _ = Unmanaged.passRetained(self)  // given back by the release
-    csched_target_submit(target, job)
+    return csched_target_submit(target, job) == 0
   }
-
-  func run() {}
-  func drop() {}
-  func letGo() {}
 }
 
 private let markType = JobType(
-  csched_job_type(run: { _ in }, drop: { _ in }, release: { JobType.release($0, HostMark.self) }))
+  csched_job_type(
+    run: { _ in }, drop: { _ in },
+    release: {
+      Counted.jobs(-1)
+      Unmanaged<HostMark>.fromOpaque($0!.pointee.context).release()
+    }))

@@ -18,12 +18,12 @@ internal import CScheduler
 public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The one that runs at once when it can.
-  public static let instance: MainScheduler = MainScheduler()
+  public static let instance: MainScheduler = MainScheduler(tag: nil)
   /// The one that never runs at once.
   public static let asyncInstance: MainScheduler = MainScheduler(
     tag: CurrentTag(madeBy: { _ in MainScheduler.asyncInstance }))
 
-  private init(tag: CurrentTag? = nil) { super.init(core: MainCore.shared, tag: tag) }
+  init(tag: CurrentTag?) { super.init(core: MainCore.shared, tag: tag) }
 
   // MARK: scheduling
 
@@ -50,13 +50,16 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   public static func run() {
     MainCore.shared.requireMain("run")
     csched_loop_run(MainCore.shared.loop)
+    MainCore.endIfClosed()
   }
 
   /// Runs actions until `instant`, or until ``stop()``. Returns whether it was stopped.
   @discardableResult
   public static func run(until instant: MonotonicTime) -> Bool {
     MainCore.shared.requireMain("run(until:)")
-    return csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds) == CSCHED_RUN_ENDED
+    let result = csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds)
+    if result == CSCHED_RUN_CLOSED { MainCore.endIfClosed() }
+    return result == CSCHED_RUN_ENDED
   }
 
   /// Runs what is ready, and what that makes ready, without waiting. Returns how many actions ran.
@@ -65,6 +68,7 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
     MainCore.shared.requireMain("runUntilIdle")
     var count = 0
     while case let more = csched_loop_run_ready(MainCore.shared.loop, 1_024), more > 0 { count += more }
+    MainCore.endIfClosed()
     return count
   }
 

@@ -12,6 +12,22 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   /// The current-scheduler tag, where several schedulers share a core.
   let tag: TargetCore?
 
+  /// What it is to actors, once one has asked: written under the core's lock. A job that came through it finds it without.
+  @exclusivity(unchecked) private(set) final var executorOfActors: ActorExecutor?
+
+  /// What it is to actors.
+  final var actorExecutor: ActorExecutor {
+    core.lock.withLock {
+      if let executorOfActors { return executorOfActors }
+      let made = ActorExecutor(self)
+      executorOfActors = made
+      return made
+    }
+  }
+
+  /// What its jobs of tasks are to the core.
+  final let jobTypes = JobTypes()
+
   /// Makes the scheduler that is current in its actions.
   init(core: TargetCore, tag: TargetCore? = nil) {
     self.core = core
@@ -24,27 +40,35 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { core.submit(.disposing { action(state) }, inside: tag) }
+  ) -> any Cancelable {
+    let returning = ReturningAction()
+    core.submit({ returning.settle(action(state)) }, inside: tag, of: returning)
+    return returning
+  }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    core.submit(action, inside: tag).action
+    core.submit(action, inside: tag).task
   }
 
   @discardableResult
   public final func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { submit(.disposing { action(state) }, after: delay) }
+  ) -> any Cancelable {
+    let returning = ReturningAction()
+    submit({ returning.settle(action(state)) }, after: delay, of: returning)
+    return returning
+  }
 
   @discardableResult
   public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    submit(.plain(action), after: delay)
+    submit(action, after: delay)
   }
 
   @discardableResult
   public final func schedule(
     after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { submit(.plain(action), after: delay, tolerance: tolerance) }
+  ) -> any Cancelable { submit(action, after: delay, tolerance: tolerance) }
 
   @discardableResult
   public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
@@ -56,24 +80,28 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
     guard let timeline = core.timeline else {
-      return submit(.plain(action), at: instant.nanoseconds, tolerance: tolerance)
+      return core.submit(action, at: instant.nanoseconds, tolerance: tolerance, inside: tag)
     }
-    return core.submit(.plain(action), at: timeline.instant(at: instant), inside: tag)
+    return core.submit(action, at: timeline.instant(at: instant), inside: tag)
   }
 
   @discardableResult
   public final func schedule(
     at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    submit(.plain(action), at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance: tolerance)
+    core.submit(action, at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance: tolerance, inside: tag)
   }
 
   @discardableResult
   public final func schedule(
     at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    submit(.plain(action), at: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance: tolerance)
+    core.submit(action, at: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance: tolerance, inside: tag)
   }
+
+  public func suspendTask(
+    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
+  ) async throws { try await awaitAction(at: instant, tolerance: tolerance, isolation: isolation) }
 
   @discardableResult
   public final func schedulePeriodic(
@@ -82,17 +110,14 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     core.submit(timing, inside: tag, action)
   }
 
+  @discardableResult
   private func submit(
-    _ body: consuming ScheduledAction.Body, after delay: Duration, tolerance: Duration = .zero
-  ) -> any Cancelable {
-    guard let timeline = core.timeline else { return submit(body, at: delay.deadline, tolerance: tolerance) }
-    return core.submit(body, at: timeline.instant(after: delay), inside: tag)
-  }
-
-  private func submit(
-    _ body: consuming ScheduledAction.Body, at nanoseconds: UInt64, on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
-    tolerance: Duration = .zero
-  ) -> any Cancelable {
-    core.submit(body, at: nanoseconds, on: clock, tolerance: tolerance, inside: tag)
+    _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero,
+    of action: ReturningAction? = nil
+  ) -> ClosureTask {
+    guard let timeline = core.timeline else {
+      return core.submit(work, at: delay.deadline, tolerance: tolerance, inside: tag, of: action)
+    }
+    return core.submit(work, at: timeline.instant(after: delay), inside: tag, of: action)
   }
 }

@@ -20,6 +20,6 @@ extension SchedulerType {
     until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
     CustomCore(name: "\(Self.self)") { work in schedule(work) }
-      .submit(.plain(action), at: nanoseconds, on: clock, tolerance: tolerance, inside: nil)
+      .submit(action, at: nanoseconds, on: clock, tolerance: tolerance, inside: nil)
   }
 }

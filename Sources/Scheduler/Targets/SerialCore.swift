@@ -22,9 +22,20 @@ final class SerialCore: TargetCore, @unchecked Sendable {
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },
       Unmanaged.passUnretained(self).toOpaque())
+    csched_serial_on_closed_(serial) {
+      Unmanaged<SerialCore>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.endExclusion() }
+    }
   }
 
   deinit { csched_serial_destroy(serial) }
+
+  override var isExclusive: Bool { true }
+
+  override var exclusiveRoot: TargetCore { base.isExclusive ? base.exclusiveRoot : self }
+
+  override var isolatesHere: Bool {
+    base.isExclusive ? exclusiveRoot.isolatesHere : csched_target_is_inside(target)
+  }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { SerialScheduler(core: self) }
 }

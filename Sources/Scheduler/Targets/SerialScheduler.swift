@@ -79,6 +79,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// caller is an action of this queue, or of one that waits for it) that stops the process with a message; ``trySync(_:)`` throws.
   // Made for its types where it is called: the benchmark's row P3s took 247 ns without, and 95 ns when the idle queue was run by a
   // call back from C, for which a closure has to be wrapped.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   @inlinable
   public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     var inside = InlineEntry()
@@ -101,6 +102,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   /// The same, but throws when the closure cannot be called: ``DeadlockError``, or ``StoppedError`` when the target has been stopped.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   public func trySync<Value>(_ body: () throws -> Value) throws -> Value {
     var result: Result<Value, any Error>?
     let refusal = perform {

@@ -11,12 +11,13 @@ class TargetCore: @unchecked Sendable {
   final let isOnMain: Bool
   /// The virtual time that delays here are counted in; `nil`: they are counted by the monotonic clock.
   final let timeline: Timeline?
-  private let lock = InlineLock()
+  let lock = InlineLock()
   /// What the scheduler was called, for messages.
   final let name: String
   #if DEBUG
     @exclusivity(unchecked) private final var hasRefused = false
   #endif
+  @exclusivity(unchecked) private final var late = LateJobs()
   @exclusivity(unchecked) private weak var publicScheduler: (any ImmediateSchedulerType & AnyObject)?
 
   /// Makes the core of `target`, which holds it unretained.
@@ -47,6 +48,20 @@ class TargetCore: @unchecked Sendable {
   /// Whether what is delivered may be run before the delivery returns.
   var mayRunInside: Bool { false }
 
+  /// Whether nothing here ever runs beside anything else here.
+  var isExclusive: Bool { false }
+
+  /// The lowest one below that runs nothing beside what runs here: where its late jobs go, and whose isolation it shares.
+  var exclusiveRoot: TargetCore { self }
+
+  /// Whether the caller is isolated to what runs here.
+  var isolatesHere: Bool { csched_target_is_inside(target) }
+
+  /// Follows each late job that goes on elsewhere.
+  func noteLate(_ job: TaskJob) {}
+
+  final func withLate<Result>(_ body: (inout LateJobs) -> Result) -> Result { lock.withLock { body(&late) } }
+
   /// Makes `scheduler` the one that ``Schedulers/current`` finds here, unless there is one. Returns the one that is.
   @discardableResult
   final func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
@@ -65,60 +80,78 @@ class TargetCore: @unchecked Sendable {
     lock.withLock { publicScheduler } ?? publish(makeScheduler())
   }
 
+  /// Keeps it and its thread for a task that may be delayed, until that ends by ``endKeeping(_:_:)``.
+  final func beginKeeping() {
+    use()
+    _ = Unmanaged.passRetained(self)
+  }
+
+  /// Which one `job` keeps.
+  static func kept(by job: UnsafeMutablePointer<csched_job>?) -> TargetCore {
+    Unmanaged.fromOpaque(csched_task_target_(job).pointee.owner).takeUnretainedValue()
+  }
+
+  /// The release of a job that keeps one, of which it has that much memory.
+  static func endKeeping(_ job: UnsafeMutablePointer<csched_job>?, _ size: csched_task_size) {
+    let core = Unmanaged.passUnretained(kept(by: job))
+    Counted.jobs(-1)
+    csched_task_free_(job, size)
+    core._withUnsafeGuaranteedRef { $0.letGo() }
+    core.release()
+  }
+
   // MARK: submitting
 
-  /// Submits an action, inside of `tag` besides, if there is one. Whoever tells of a refusal by himself says so.
+  /// Submits `work`, inside of `tag` besides, if there is one. Whoever tells of a refusal by himself says so.
+  @discardableResult
   final func submit(
-    _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil, isTold: Bool = false
-  ) -> (action: ClosureTask, isAccepted: Bool) {
-    let waiting = ClosureTask(work, for: self, inside: tag, tellsOfRefusal: !isTold)
-    let isAccepted = waiting.submit(to: target)
+    _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil, of action: ReturningAction? = nil,
+    isTold: Bool = false
+  ) -> (task: ClosureTask, isAccepted: Bool) {
+    let task = ClosureTask(work, for: self, inside: tag, of: action, tellsOfRefusal: !isTold)
+    action?.task = task
+    let isAccepted = task.submit(to: target)
     if !isAccepted, !isTold { noteRefusal() }
     if isOnMain { MainCore.shared.submitted() }
-    return (waiting, isAccepted)
+    return (task, isAccepted)
   }
 
-  final func submit(_ body: consuming ScheduledAction.Body, inside tag: TargetCore? = nil) -> ScheduledAction {
-    let waiting = ScheduledAction(body, for: self, inside: tag)
-    submit(waiting) { csched_target_submit(target, $0.job) }
-    if isOnMain { MainCore.shared.submitted() }
-    return waiting
-  }
-
-  /// Submits an action for an instant of `clock`.
+  /// Submits `work` for an instant of `clock`.
+  @discardableResult
   final func submit(
-    _ body: consuming ScheduledAction.Body, at deadline: csched_time, on clock: csched_clock, tolerance: Duration,
-    inside tag: TargetCore?
-  ) -> ScheduledAction {
+    _ work: @escaping @Sendable () -> Void, at deadline: csched_time, on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
+    tolerance: Duration = .zero, inside tag: TargetCore?, of action: ReturningAction? = nil
+  ) -> ClosureTask {
     let span = csched_time(max(0, tolerance.saturatedNanoseconds))
-    let action = ScheduledAction(body, for: self, inside: tag, isDelayed: true)
-    submit(action) { csched_target_submit_at_clock(target, clock, $0.timer, deadline, span) }
+    let task = ClosureTask(delayed: work, for: self, inside: tag, of: action)
+    action?.task = task
+    if !task.submit(to: target, at: deadline, on: clock, tolerance: span) { noteRefusal() }
     if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
-    return action
+    return task
   }
 
-  @inline(__always)
-  private final func submit(_ action: ScheduledAction, by submission: (borrowing TimerStorage) -> Int32) {
-    if action.submit(by: submission) { return }
-    noteRefusal()
-    action.dispose()
-  }
-
-  /// Submits an action for an instant of its virtual time.
+  /// Submits `work` for an instant of its virtual time.
+  @discardableResult
   final func submit(
-    _ body: consuming ScheduledAction.Body, at instant: Timeline.Instant, inside tag: TargetCore?
-  ) -> ScheduledAction {
-    submit(
-      body.preceded(by: instant.arrive), at: instant.tick, on: CSCHED_CLOCK_MONOTONIC, tolerance: .zero, inside: tag)
+    _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside tag: TargetCore?,
+    of action: ReturningAction? = nil
+  ) -> ClosureTask {
+    guard let arrive = instant.arrive else { return submit(work, at: instant.tick, inside: tag, of: action) }
+    return submit(
+      {
+        arrive()
+        work()
+      }, at: instant.tick, inside: tag, of: action)
   }
 
+  /// Submits `work` to run again and again.
   final func submit(
     _ timing: PeriodicTiming, inside tag: TargetCore?, _ work: @escaping @Sendable () -> Void
-  ) -> PeriodicAction {
-    let action = PeriodicAction(timing, inside: tag, on: self, work)
-    action.start()
+  ) -> ClosureTask {
+    let (task, isAccepted) = RepeatingTask.submit(timing, to: self, inside: tag, work)
+    if !isAccepted { noteRefusal() }
     if isOnMain, timing.startAfter <= .zero { MainCore.shared.submitted() }
-    return action
+    return task
   }
 
   /// Follows each refusal: in a debug build the first one of each core is printed.

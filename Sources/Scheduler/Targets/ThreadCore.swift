@@ -7,11 +7,17 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   let thread: OpaquePointer
   /// The schedulers that stand for it, and its delayed actions.
   private let users = Atomic<Int>(0)
+  private let lateJobs: LateJobPolicy
+  /// What is to be done at its end.
+  let end = ThreadEnd()
+  /// The thread while it does that: its loop does not know it any more.
+  private let ending = Atomic<UInt>(0)
 
   /// What the thread gives back at its end.
   private typealias Held = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
-  init(name: String, stackSize: Int) throws(StartError) {
+  init(name: String, stackSize: Int, lateJobs: LateJobPolicy) throws(StartError) {
+    self.lateJobs = lateJobs
     let held = Held.allocate(capacity: 1)
     held.initialize(to: nil)
     var thread: OpaquePointer?
@@ -20,6 +26,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
         name: name,
         at_end: {
           let held = $0!.assumingMemoryBound(to: Unmanaged<ThreadCore>?.self)
+          held.pointee?._withUnsafeGuaranteedRef { $0.threadEnds() }
           held.pointee?.release()
           held.deallocate()
         }, context: held, stack_size: stackSize)
@@ -43,6 +50,45 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   /// Ends the thread when nobody uses it any more.
   override func letGo() {
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
+  }
+
+  /// Whether the caller is on the thread.
+  var isHere: Bool {
+    // Only its own thread finds itself.
+    csched_thread_is_current(thread) || ending.load(ordering: .relaxed) == csched_swift_thread_()
+  }
+
+  /// Whether the thread belongs to the parent of this process.
+  var isOrphaned: Bool { csched_thread_is_orphaned(thread) }
+
+  /// Does what is left for the thread: a bounded number of late jobs, since tasks may make more for ever; then what is confined to it ends.
+  private func threadEnds() {
+    ending.store(csched_swift_thread_(), ordering: .relaxed)
+    run {
+      for _ in 0..<64 {
+        let jobs = withLate { $0.take() }
+        if jobs.isEmpty { break }
+        for job in jobs { job.runLate() }
+      }
+      end.releaseValues()
+    }
+    ending.store(0, ordering: .relaxed)
+    endExclusion()
+    end.finish()
+  }
+
+  override var isExclusive: Bool { true }
+
+  override var isolatesHere: Bool { isHere || csched_target_is_inside(target) }
+
+  override func noteLate(_ job: TaskJob) {
+    if lateJobs == .trap {
+      misuse(
+        "ThreadScheduler.enqueue", of: name,
+        "a task goes on here, but the thread has ended, and the scheduler was made to trap then. Stop it when its tasks are over."
+      )
+    }
+    if let scheduler = scheduler as? ThreadScheduler { Schedulers.tellOfLateJob(on: scheduler) }
   }
 
   func stop(_ policy: StopPolicy) { csched_thread_stop(thread, policy.core) }

@@ -19,15 +19,18 @@ internal import CScheduler
 ///    ``trySchedule(_:)`` throws instead.
 public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  private let thread: ThreadCore
+  let thread: ThreadCore
 
   /// Starts a thread, and returns when it is ready.
   ///
   /// - Parameters:
   ///   - name: shown by the system's tools, cut at 15 bytes, never inside a character's UTF-8.
   ///   - stackSize: in bytes; 0 is the system's default.
-  public convenience init(name: String = "", stackSize: Int = 0) throws(StartError) {
-    self.init(core: try ThreadCore(name: name, stackSize: max(0, stackSize)))
+  ///   - lateJobs: what becomes of a task that goes on here when the thread has ended.
+  public convenience init(
+    name: String = "", stackSize: Int = 0, lateJobs: LateJobPolicy = .runOnPool
+  ) throws(StartError) {
+    self.init(core: try ThreadCore(name: name, stackSize: max(0, stackSize), lateJobs: lateJobs))
   }
 
   init(core: ThreadCore) {
@@ -57,8 +60,11 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Waits until the thread has ended. Without a stop before or meanwhile that is for ever. Several threads may wait. On the
   /// thread itself the wait could never end: that stops the process with a message.
-  public func join() {
-    if csched_thread_join(thread.thread) != 0 {
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
+  public func join() { joinBlocking() }
+
+  func joinBlocking() {
+    if thread.isHere || csched_thread_join(thread.thread) != 0 {
       misuse(
         "ThreadScheduler.join", of: thread.name,
         "called on the scheduler's own thread, which cannot wait for its own end. Join from another thread.")
@@ -66,7 +72,7 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   /// Whether the caller runs on this scheduler's thread.
-  public var isOnThread: Bool { csched_thread_is_current(thread.thread) }
+  public var isOnThread: Bool { thread.isHere }
 
   /// Stops the process with a message unless the caller runs on this scheduler's thread.
   public func preconditionOnThread() {

@@ -2,7 +2,7 @@ internal import CScheduler
 
 extension Duration {
   /// Nanoseconds, rounded up so that nothing is early, and held at the ends of `Int64`.
-  var saturatedNanoseconds: Int64 {
+  package var saturatedNanoseconds: Int64 {
     // By one division of the processor's; `components` takes several of 128 bits (22 of 280 ns for a timer and its cancellation).
     let size = attoseconds.magnitude
     let high = UInt64(truncatingIfNeeded: size >> 64), low = UInt64(truncatingIfNeeded: size)
@@ -11,6 +11,12 @@ extension Duration {
     let (whole, part) = perNanosecond.dividingFullWidth((high, low))
     if self < .zero { return -Int64(clamping: whole) }
     return part == 0 ? Int64(clamping: whole) : Int64(clamping: whole + 1)
+  }
+
+  /// So many seconds; for ever, where that is more than any clock can hold, or not a number.
+  package static func held(seconds: Double) -> Duration {
+    if abs(seconds) < 0x1p62 { return .seconds(seconds) }
+    return .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
   /// The instant this long after now on the core's clock; for ever where that would overflow, now where it is negative.

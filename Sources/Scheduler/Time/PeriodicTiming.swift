@@ -1,3 +1,5 @@
+internal import CScheduler
+
 /// When a periodic action runs.
 ///
 /// A period that is zero or negative has its next tick as soon as the last one has ended, until it is disposed: each tick waits for its turn
@@ -70,29 +72,18 @@ public struct PeriodicTiming: Hashable, Sendable {
   /// The same in units of any clock's, of which a period has `step`.
   func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
     if last == .max { return nil }
-    guard step > 0 else { return max(last, end) }
-    /// The instant so many steps after `last`.
-    func tick(_ number: UInt64) -> UInt64 {
-      let (distance, isBeyond) = number.multipliedReportingOverflow(by: step)
-      return isBeyond ? .max : last.nanoseconds(adding: distance)
-    }
-    /// How many steps after `last` the latest tick is whose time has come at `instant`.
-    func latest(at instant: UInt64) -> UInt64 { instant > last ? (instant - last) / step : 0 }
-    switch pace {
-    case .fixedDelay: return end.nanoseconds(adding: step)
-    case .fixedRate(.catchUp): return tick(1)
-    case .fixedRate(.skip): return tick(latest(at: end) + 1)
-    case .fixedRate(.coalesce):
-      // What has come before it began it stands for; of what has come since, one is left.
-      return tick(max(latest(at: begin) + 1, latest(at: end)))
-    }
+    var timing = csched_timing(first: last, period: step, leeway: 0, pace: pace.core)
+    return csched_timing_next(&timing, last, begin, end)
   }
 }
 
-extension UInt64 {
-  /// This many nanoseconds and `span` more, held at the end.
-  fileprivate func nanoseconds(adding span: UInt64) -> UInt64 {
-    let (sum, overflow) = addingReportingOverflow(span)
-    return overflow ? .max : sum
+extension PeriodicTiming.Pace {
+  fileprivate var core: csched_pace {
+    switch self {
+    case .fixedRate(.coalesce): CSCHED_PACE_COALESCE
+    case .fixedRate(.catchUp): CSCHED_PACE_CATCH_UP
+    case .fixedRate(.skip): CSCHED_PACE_SKIP
+    case .fixedDelay: CSCHED_PACE_DELAY
+    }
   }
 }

@@ -1,26 +1,44 @@
 /// The tasks that are asleep in virtual time, and those that wait until there are so many.
 final class Sleepers: Sendable {
   private struct State {
-    var count = 0
+    /// By the order in which they fell asleep.
+    var asleep: [UInt64: Sleeper] = [:]
+    var nextNumber: UInt64 = 0
+    var isOver = false
     var watchers: [(count: Int, resumption: Resumption<Bool>)] = []
 
     mutating func takeSatisfied() -> [Resumption<Bool>] {
-      let satisfied = watchers.filter { $0.count <= count }.map(\.resumption)
-      watchers.removeAll { $0.count <= count }
+      let satisfied = watchers.filter { $0.count <= asleep.count }.map(\.resumption)
+      watchers.removeAll { $0.count <= asleep.count }
       return satisfied
     }
   }
 
   private let state = Protected(State())
 
-  var count: Int { state.withLock { $0.count } }
+  var count: Int { state.withLock { $0.asleep.count } }
 
-  fileprivate func change(by change: Int) {
-    let satisfied = state.withLock {
-      $0.count += change
-      return $0.takeSatisfied()
+  /// Returns the sleeper's number; nil when no task sleeps here any more.
+  fileprivate func add(_ sleeper: Sleeper) -> UInt64? {
+    let (number, satisfied): (UInt64?, [Resumption<Bool>]) = state.withLock {
+      if $0.isOver { return (nil, []) }
+      $0.nextNumber += 1
+      $0.asleep[$0.nextNumber] = sleeper
+      return ($0.nextNumber, $0.takeSatisfied())
     }
     for watcher in satisfied { watcher.finish(.success(true)) }
+    return number
+  }
+
+  fileprivate func remove(_ number: UInt64) { state.withLock { _ = $0.asleep.removeValue(forKey: number) } }
+
+  /// Cancels the sleeps of all, in the order in which they began, and each that is to begin later.
+  func end() {
+    let asleep = state.withLock {
+      $0.isOver = true
+      return $0.asleep
+    }
+    for (_, sleeper) in asleep.sorted(by: { $0.key < $1.key }) { sleeper.cancel() }
   }
 
   /// Finishes `watcher` as soon as `count` tasks are asleep.
@@ -40,19 +58,31 @@ final class Sleepers: Sendable {
 
 /// A task's part in that: it is counted from the one to the other, and never when it wakes before it begins to sleep.
 final class Sleeper: Sendable {
-  private enum Phase { case early, asleep, awake }
+  private enum Phase: Equatable { case early, asleep(UInt64), awake }
   private let phase = Protected(Phase.early)
   private let sleepers: Sleepers
+  private let onCancel: @Sendable () -> Void
 
-  init(in sleepers: Sleepers) { self.sleepers = sleepers }
-
-  func begin() {
-    let begins = phase.withLock { phase in
-      defer { if phase == .early { phase = .asleep } }
-      return phase == .early
-    }
-    if begins { sleepers.change(by: 1) }
+  /// Creates one that does `onCancel` when its sleep is cancelled.
+  init(in sleepers: Sleepers, onCancel: @escaping @Sendable () -> Void) {
+    self.sleepers = sleepers
+    self.onCancel = onCancel
   }
 
-  func wake() { if phase.exchange(.awake) == .asleep { sleepers.change(by: -1) } }
+  func begin() {
+    guard phase.read() == .early else { return }
+    guard let number = sleepers.add(self) else { return cancel() }
+    let isAwake = phase.withLock { phase in
+      if phase == .early { phase = .asleep(number) }
+      return phase == .awake
+    }
+    if isAwake { sleepers.remove(number) }
+  }
+
+  func wake() { if case .asleep(let number) = phase.exchange(.awake) { sleepers.remove(number) } }
+
+  func cancel() {
+    wake()
+    onCancel()
+  }
 }

@@ -10,7 +10,11 @@ extension VirtualTimeScheduler {
   ) async throws {
     try Task.checkCancellation()
     guard converter.isEarlier(virtualTime, than: deadline) else { return }
-    let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable(), asleep = Sleeper(in: sleepers)
+    let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable()
+    let asleep = Sleeper(in: sleepers) {
+      waking.dispose()
+      resumption.finish(.failure(CancellationError()))
+    }
     try await withTaskCancellationHandler {
       // Names the actor, because a closure that does not is called outside of it: there, tasks fall asleep in any order.
       try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
@@ -28,11 +32,12 @@ extension VirtualTimeScheduler {
         resumption.finish(.success(()))
       }
     } onCancel: {
-      waking.dispose()
-      asleep.wake()
-      resumption.finish(.failure(CancellationError()))
+      asleep.cancel()
     }
   }
+
+  /// Cancels all sleeps, and those that are still to come: for one whose clock will not move any more.
+  package func endSleeps() { sleepers.end() }
 
   /// Suspends the task for `interval` of virtual time: see ``sleep(until:isolation:)``. Not positive, it does not.
   public func sleep(

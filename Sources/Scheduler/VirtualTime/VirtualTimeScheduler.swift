@@ -110,13 +110,15 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public func schedule<State: Sendable>(
     _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable {
-    core.submit(.disposing { action(state) }, at: timeline.instant(of: time), inside: nil)
+    let returning = ReturningAction()
+    core.submit({ returning.settle(action(state)) }, at: timeline.instant(of: time), inside: nil, of: returning)
+    return returning
   }
 
   /// Schedules `action` for `time`, or for now where that is in the past.
   @discardableResult
   public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    core.submit(.plain(action), at: timeline.instant(of: time), inside: nil)
+    core.submit(action, at: timeline.instant(of: time), inside: nil)
   }
 
   /// Schedules `action` for the virtual time of `instant`, as the converter says, or for now where that is in the past. Equal instants keep
@@ -157,6 +159,11 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(after: period, repeating: period, action)
   }
+
+  /// Suspends the task until the clock has come to `instant`. Virtual time is exact: the tolerance is of no use.
+  public final override func suspendTask(
+    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
+  ) async throws { try await sleep(until: converter.convertToVirtualTime(instant), isolation: isolation) }
 }
 
 extension VirtualTimeScheduler: EndsByItself {}

@@ -43,6 +43,44 @@ void ctest_die_unlock_of_unlocked(void);
 void ctest_die_assert_owner(void);
 void ctest_die_assert_not_owner(void);
 
+// MARK: conditions, recursive locks, semaphores, latches
+
+ctest_failure ctest_cond_loses_no_wake(int pairs, int items, bool timed, uint64_t seed);
+ctest_failure ctest_cond_on_one_processor(int pairs, int items, uint64_t seed);
+ctest_failure ctest_cond_signal_wakes_one(int waiters);
+ctest_failure ctest_cond_broadcast_wakes_all(int waiters);
+ctest_failure ctest_cond_signal_after_broadcast(int waiters);
+ctest_failure ctest_cond_timed(void);
+ctest_failure ctest_cond_freed_by_woken(int rounds);
+ctest_failure ctest_rlock_nests(int threads, int rounds);
+ctest_failure ctest_semaphore_shares(int threads, int units, int rounds, bool timed, uint64_t seed);
+ctest_failure ctest_semaphore_on_one_processor(int threads, int rounds, uint64_t seed);
+ctest_failure ctest_semaphore_order(int waiters);
+ctest_failure ctest_semaphore_timed(void);
+ctest_failure ctest_semaphore_freed_by_taker(int rounds);
+ctest_failure ctest_semaphore_interrupted(int signals);
+ctest_failure ctest_latch_opens(int counters, int waiters, int rounds);
+ctest_failure ctest_latch_timed(void);
+ctest_failure ctest_latch_freed_by_passer(int rounds);
+ctest_failure ctest_waits_on_workers(void);
+typedef enum ctest_wait_misuse {
+  CTEST_WAIT_WITHOUT_LOCK,
+  CTEST_WAIT_WITH_OTHER_LOCK,
+  CTEST_DESTROY_COND,
+  CTEST_DESTROY_SEMAPHORE,
+  CTEST_DESTROY_LATCH,
+  CTEST_TOO_MANY_UNITS,
+  CTEST_TOO_MANY_UNITS_AT_FIRST,
+  CTEST_BELOW_ZERO,
+  CTEST_TOO_MUCH_TO_COUNT,
+  CTEST_RLOCK_STRANGER,
+  CTEST_RLOCK_ONCE_TOO_OFTEN,
+  CTEST_RLOCK_TOO_DEEP,
+  CTEST_RLOCK_NOT_OWNED,
+  CTEST_RLOCK_OWNED,
+} ctest_wait_misuse;
+void ctest_die_of_wait(ctest_wait_misuse how);
+
 // MARK: forks
 
 ctest_failure ctest_fork_keeps_owner(void);
@@ -53,6 +91,7 @@ ctest_failure ctest_fork_made_anew(void);
 ctest_failure ctest_fork_clocks(void);
 ctest_failure ctest_fork_on_the_way(void);
 ctest_failure ctest_fork_sleepers(void);
+ctest_failure ctest_fork_waits(void);
 ctest_failure ctest_fork_storm(int forks);
 ctest_failure ctest_fork_thread_is_orphaned(void);
 ctest_failure ctest_fork_pool_is_orphaned(void);
@@ -138,6 +177,15 @@ void ctest_die_job_initialised_in_run(void);
 void ctest_die_job_initialised_in_queue(void);
 void ctest_die_submit_twice(void);
 
+// MARK: node
+
+ctest_failure ctest_node_once(int rounds);
+ctest_failure ctest_node_dropped(int rounds);
+ctest_failure ctest_node_virtual(int rounds);
+ctest_failure ctest_node_again(int rounds);
+ctest_failure ctest_node_left(void);
+void ctest_die_node_type(void);
+
 // MARK: task
 
 ctest_failure ctest_task_exactly_once(int cancellers, int tasks, int rounds, uint64_t seed); ///< `tasks`: at most 256
@@ -150,6 +198,14 @@ ctest_failure ctest_task_burst(int count);
 ctest_failure ctest_task_thread_ends(int threads);
 ctest_failure ctest_task_fork(int forks);
 ctest_failure ctest_task_fork_in_drop(void);
+ctest_failure ctest_task_delayed(int rounds);
+ctest_failure ctest_task_delayed_dropped(void);
+ctest_failure ctest_task_delayed_exactly_once(int rounds, uint64_t seed);
+ctest_failure ctest_timing_next(void);
+ctest_failure ctest_task_repeating_in_virtual_time(void);
+ctest_failure ctest_task_repeating_cancelled(int rounds);
+ctest_failure ctest_task_repeating_stopped(void);
+ctest_failure ctest_task_repeating_at_once(void);
 
 // MARK: mpsc
 
@@ -164,6 +220,7 @@ ctest_failure ctest_mpsc_states(void);
 ctest_failure ctest_trampoline_order(void);
 ctest_failure ctest_trampoline_cancelled(void);
 ctest_failure ctest_trampoline_chain(int64_t hops);
+ctest_failure ctest_trampoline_chain_memory(int64_t hops);
 ctest_failure ctest_trampoline_two_threads(int rounds);
 ctest_failure ctest_trampoline_thread_exit(bool inside_action);
 ctest_failure ctest_trampoline_nested(void);

@@ -292,7 +292,7 @@ static void on_a_loop(void) {
 
 // Called by the submitter, or by a worker; never by the thread that keeps the time.
 static uint32_t submitter;
-static bool is_allowed_here(void) { return csched_pool_current_() != NULL || csched_os_thread_id_() == submitter; }
+static bool is_allowed_here(void) { return csched_pool_worker_here_ != NULL || csched_os_thread_id_() == submitter; }
 static int deliver_by_user(csched_target *target, csched_job *job) {
   model_assert(is_allowed_here());
   model_write(&owned, model_read(&owned) + 1); // one at a time

@@ -750,7 +750,7 @@ static void one_after_the_other(void) {
 
 static void wait_on_worker(csched_job *job) { // for the submitter of the next; it may itself be that
   run_carried(job);
-  if (csched_pool_current_() != NULL) wait_for(&begun, 1);
+  if (csched_pool_worker_here_ != NULL) wait_for(&begun, 1);
 }
 static const csched_job_type waits_on_worker = {wait_on_worker, drop_carried, release_carried};
 static void submit_pair_only(void *unused) {

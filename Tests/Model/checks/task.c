@@ -1,10 +1,12 @@
-// task.c: TK1 to TK4; task_memory.c: TM1 to TM3. A unit has four tasks here.
+// task.c and task_async.c: TK1 to TK6; task_memory.c: TM1 to TM3. A unit has four plain tasks here.
 
 #include "../engine/model.h"
 
 #include "../../../Sources/CScheduler/core/job_internal.h"
 #include "../../../Sources/CScheduler/core/task_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
+
+#include <CScheduler/loop.h>
 
 #include <errno.h>
 
@@ -22,19 +24,24 @@ static int deliver(csched_target *target, csched_job *job) {
   csched_store_release(&kept, job);
   return 0;
 }
-static const csched_target_type type = {.deliver = deliver};
+static int deliver_at(csched_target *to, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  (void)deadline, (void)leeway;
+  return deliver(to, &timer->job);
+}
+static const csched_target_type type = {.deliver = deliver, .deliver_at = deliver_at};
 static csched_target target;
 
+static int performed; // begun
 static void perform(void *unused) {
   (void)unused;
-  csched_job *job = csched_load_acquire(&kept);
-  csched_store_relaxed(&kept, NULL);
-  if (job != NULL) csched_target_perform(&target, job);
+  csched_job *job = csched_exchange_acquire(&kept, NULL);
+  if (job == NULL) return;
+  performed++;
+  csched_target_perform(&target, job);
 }
 static void discard(void *unused) {
   (void)unused;
-  csched_job *job = csched_load_acquire(&kept);
-  csched_store_relaxed(&kept, NULL);
+  csched_job *job = csched_exchange_acquire(&kept, NULL);
   if (job != NULL) csched_target_discard(job);
 }
 
@@ -218,18 +225,18 @@ static void cancel_is_seen(void) {
 }
 
 // Tasks of threads that begin and end: what one leaves is used by the next, and no memory is in two places.
-static const csched_job_type never_submitted = {.release = csched_task_free_};
+static const csched_job_type never_submitted = {0};
 static void make_some(void *first) {
   int *from = first;
   csched_task made[MOST / 2];
-  for (int i = 0; i < MOST / 2; i++) made[i] = csched_task_make_(&never_submitted);
+  for (int i = 0; i < MOST / 2; i++) made[i] = csched_task_make_(&never_submitted, CSCHED_TASK_PLAIN);
   for (int i = 0; i < MOST / 2; i++) {
     model_assert(made[i].job != NULL);
     made[i].job->context = &from[i];
     model_write(&work[from + i - runs], 0);
     for (int j = 0; j < i; j++) model_assert(made[i].job != made[j].job);
   }
-  for (int i = 0; i < MOST / 2; i++) csched_task_free_(made[i].job);
+  for (int i = 0; i < MOST / 2; i++) csched_task_free_(made[i].job, CSCHED_TASK_PLAIN);
 }
 static void make_and_trim(void *first) {
   make_some(first);
@@ -238,17 +245,139 @@ static void make_and_trim(void *first) {
 static void each_once(void) {
   enum { ALL = 3 * 4 };
   csched_job *made[ALL];
-  for (int i = 0; i < ALL; i++) model_assert((made[i] = csched_task_make_(&never_submitted).job) != NULL);
-  model_assert(csched_task_make_(&never_submitted).job == NULL);
-  for (int i = 0; i < ALL; i++) csched_task_free_(made[i]);
+  for (int i = 0; i < ALL; i++)
+    model_assert((made[i] = csched_task_make_(&never_submitted, CSCHED_TASK_PLAIN).job) != NULL);
+  model_assert(csched_task_make_(&never_submitted, CSCHED_TASK_PLAIN).job == NULL);
+  for (int i = 0; i < ALL; i++) csched_task_free_(made[i], CSCHED_TASK_PLAIN);
 }
 static void memory_of_two(void) {
   start();
-  csched_task_free_(csched_task_make_(&never_submitted).job);
+  csched_task_free_(csched_task_make_(&never_submitted, CSCHED_TASK_PLAIN).job, CSCHED_TASK_PLAIN);
   csched_tasks_flush_();
   csched_task_depot_.all->bare &= 1 << 2 | 1 << 3; // three units in all
   model_spawn(make_some, &runs[0]);
   model_spawn(make_and_trim, &runs[MOST / 2]);
+}
+
+// One that repeats: its run submits it again, and another thread may run it before that returns.
+static bool is_ended;
+static void tick(void *context) {
+  model_assert(!is_ended);
+  ++*(int *)context;
+  model_write(&work[0], model_read(&work[0]) + 1);
+}
+static void start_ticks(void) {
+  start();
+  is_ended = false;
+  performed = 0;
+  task = csched_target_async_every(&target, &(csched_timing){.period = 1}, tick, drop, &runs[0]);
+}
+static void perform_two(void *unused) {
+  perform(unused);
+  perform(unused);
+}
+static void cancel_ticks(void *unused) {
+  (void)unused;
+  if (csched_task_cancel(task) == CSCHED_CANCEL_DROPPED) model_assert(csched_task_is_over(task));
+  model_assert(csched_task_is_cancelled_(task));
+  if (performed == runs[0]) is_ended = true; // no run is about to call it
+}
+static void end_ticks(void *unused) {
+  (void)unused;
+  csched_task_cancel_and_wait(task);
+  is_ended = true;
+  model_assert(csched_task_is_over(task) && drops[0] == 1);
+  model_assert(model_read(&work[0]) == runs[0] + 1);
+}
+static void no_more(void) {
+  model_assert(csched_task_is_over(task) && drops[0] == 1);
+  int before = runs[0];
+  perform(NULL);
+  model_assert(runs[0] == before && drops[0] == 1);
+}
+static void ticks_against_cancels(void) {
+  start_ticks();
+  model_spawn(perform_two, NULL);
+  model_spawn(cancel_ticks, NULL);
+  model_spawn(cancel_ticks, NULL);
+}
+static void ticks_of_two_against_cancel(void) {
+  start_ticks();
+  model_spawn(perform, NULL);
+  model_spawn(perform, NULL);
+  model_spawn(cancel_ticks, NULL);
+}
+static void ticks_against_wait(void) {
+  start_ticks();
+  model_spawn(perform_two, NULL);
+  model_spawn(end_ticks, NULL);
+}
+static void ticks_of_two(void) {
+  start_ticks();
+  model_spawn(perform, NULL);
+  model_spawn(perform, NULL);
+  model_spawn(end_ticks, NULL);
+}
+static void discard_ticks(void) {
+  start_ticks();
+  perform(NULL);
+  model_spawn(discard, NULL);
+  model_spawn(end_ticks, NULL);
+}
+
+// The run after a cancel that has come before it was submitted again: its memory may be another's by then.
+static void perform_and_use(void *unused) {
+  perform(unused);
+  if (csched_task_is_over(task)) // or it may still be kept
+    later = csched_target_async_every(&target, &(csched_timing){.period = 1}, run, drop, &runs[0]);
+}
+static void ticks_used_again(void) {
+  start_ticks();
+  later = (csched_task){NULL, 0};
+  model_spawn(perform_and_use, NULL);
+  model_spawn(perform, NULL);
+  model_spawn(cancel_ticks, NULL);
+}
+static void second_ticks(void) {
+  model_assert(csched_task_is_over(task) && drops[0] == 1);
+  if (later.job == NULL) return;
+  model_assert(!csched_task_is_over(later) && !csched_task_is_cancelled_(later));
+  csched_task_cancel(later);
+  model_assert(drops[0] == 2);
+}
+
+// One at an instant, in a loop's wheel, from which it is taken at once.
+static csched_loop *loop;
+static void run_loop(void *unused) {
+  (void)unused;
+  csched_loop_attach(loop);
+  csched_loop_run_until(loop, csched_now() + 150000);
+  csched_loop_detach(loop);
+}
+static void timed_against_cancel(void) {
+  start();
+  model_assert(csched_loop_create(&loop) == 0);
+  csched_loop_detach(loop);
+  task = csched_target_async_at_or_drop(csched_loop_target(loop), CSCHED_CLOCK_MONOTONIC, csched_now() + 100000, 0, run,
+                                        drop, &runs[0]);
+  model_spawn(run_loop, NULL);
+  model_spawn(cancel, NULL);
+}
+static void timed_once(void) {
+  csched_loop_attach(loop);
+  csched_loop_destroy(loop);
+  once();
+}
+
+// One that waits is out, and its memory free, when the cancel returns.
+static void timed_out_at_once(void) {
+  start();
+  model_assert(csched_loop_create(&loop) == 0);
+  task = csched_target_async_at_or_drop(csched_loop_target(loop), CSCHED_CLOCK_MONOTONIC, CSCHED_FOREVER, 0, run, drop,
+                                        &runs[0]);
+  model_assert(csched_task_cancel(task) == CSCHED_CANCEL_DROPPED);
+  model_assert(csched_load_relaxed(&task.job->word) / CSCHED_JOB_LIFE > task.life);
+  csched_loop_destroy(loop);
 }
 
 // Runs it at once; then, in the same submission, another task in the same memory is dropped by its own target.
@@ -280,18 +409,27 @@ static void refused(void) {
 }
 
 const model_check task_checks[] = {
-    {"task: run against two cancels", run_against_cancels, once},                               // TK1, TK2
-    {"task: run against two that cancel and wait", run_against_waits, once},                    // TK2, TK4
-    {"task: dropped while another waits", drop_against_wait, dropped_once},                     // TK4
-    {"task: discard against two that cancel and wait", discard_against_waits, once},            // TK2, TK4
-    {"task: used again while its value is cancelled", used_again, second_waits},                // TK1, TM1
-    {"task: given back and used again while its value is cancelled", given_back, second_waits}, // TM1, TM2
-    {"task: cancelled in its own run", cancelled_inside, once},                                 // TK4
-    {"task: cancelled in its own drop", dropped_inside, once},                                  // TK4
-    {"task: whoever sees it cancelled sees what was before", cancel_is_seen, once},             // TK3
-    {"task: whoever finds it over sees what it did", seen_over, once},                          // TK2
-    {"task: whoever finds it finished sees what it did", found_finished, once},                 // TK2
-    {"task: memory of two threads", memory_of_two, each_once},                                  // TM2, TM3
-    {"task: each drop has its reason", refused, NULL},                                          // TK5
+    {"task: run against two cancels", run_against_cancels, once},                                    // TK1, TK2
+    {"task: run against two that cancel and wait", run_against_waits, once},                         // TK2, TK4
+    {"task: dropped while another waits", drop_against_wait, dropped_once},                          // TK4
+    {"task: discard against two that cancel and wait", discard_against_waits, once},                 // TK2, TK4
+    {"task: used again while its value is cancelled", used_again, second_waits},                     // TK1, TM1
+    {"task: given back and used again while its value is cancelled", given_back, second_waits},      // TM1, TM2
+    {"task: cancelled in its own run", cancelled_inside, once},                                      // TK4
+    {"task: cancelled in its own drop", dropped_inside, once},                                       // TK4
+    {"task: whoever sees it cancelled sees what was before", cancel_is_seen, once},                  // TK3
+    {"task: whoever finds it over sees what it did", seen_over, once},                               // TK2
+    {"task: whoever finds it finished sees what it did", found_finished, once},                      // TK2
+    {"task: memory of two threads", memory_of_two, each_once},                                       // TM2, TM3
+    {"task: one that repeats, against two cancels", ticks_against_cancels, no_more},                 // TK1, TK6
+    {"task: one that repeats on two threads, against cancel", ticks_of_two_against_cancel, no_more}, // TK6
+    {"task: one that repeats, against cancel and wait", ticks_against_wait, no_more},                // TK4, TK6
+    {"task: one that repeats on two threads, against cancel and wait", ticks_of_two, no_more},       // TK4, TK6
+    {"task: one that repeats, discarded against cancel and wait", discard_ticks, no_more},           // TK2, TK4
+    {"task: one that repeats is over and used again while who submitted it looks", ticks_used_again,
+     second_ticks},                                                                      // TK6
+    {"task: one at an instant, against cancel", timed_against_cancel, timed_once},       // TK1, TK6
+    {"task: one at an instant is out when its cancel returns", timed_out_at_once, once}, // TK6
+    {"task: each drop has its reason", refused, NULL},                                   // TK5
     {NULL, NULL, NULL},
 };

@@ -41,6 +41,9 @@ int model_panics(void);
 /// This run may end with memory that nobody freed: what the frames held that a panic left.
 void model_allow_leaks(void);
 
+/// Whether `address` was in memory that this run has freed: of a run all is kept until its end.
+bool model_is_freed(const void *address);
+
 /// Ends the run with a message, the way to replay it and the log, unless `condition` holds.
 #define model_assert(condition) model_assert_(condition, #condition, __FILE__, __LINE__)
 void model_assert_(bool condition, const char *text, const char *file, int line);

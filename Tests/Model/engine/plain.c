@@ -54,9 +54,13 @@ static int block_of(const void *address) {
 
 bool model_is_arena(const void *address) { return (uintptr_t)address - (uintptr_t)arena < ARENA; }
 
-void model_check_alive(const void *address) {
+bool model_is_freed(const void *address) {
   int block = block_of(address);
-  if (block >= 0 && blocks[block].freed) model_fail("use after free", __FILE__, __LINE__);
+  return block >= 0 && blocks[block].freed;
+}
+
+void model_check_alive(const void *address) {
+  if (model_is_freed(address)) model_fail("use after free", __FILE__, __LINE__);
 }
 
 model_view *model_counted_view(const void *address) {

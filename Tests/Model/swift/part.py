@@ -15,7 +15,7 @@ WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
-    "ClosureTask", "ScheduledAction", "PeriodicAction", "ActionEnd", "EndedAction", "ActionOrigin", "DropObservers", "DropReason", "DropReport")),
+    "ClosureTask", "RepeatingTask", "ReturningAction", "EndedAction", "ActionOrigin", "DropObservers", "DropReason")),
     "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
@@ -28,10 +28,13 @@ GROUPS = {
     "virtual": [
         *MAIN, "Targets/EndsByItself.swift", "Actions/SchedulerType+Periodic.swift", "Disposables/SerialDisposable.swift",
         *(f"VirtualTime/{name}.swift" for name in (
-            "Virtual*", "ConvertedTimeline", "Sleepers", "MonotonicTimeConverter", "TestScheduler", "Resumption"))],
+            "Virtual*", "ConvertedTimeline", "Sleepers", "MonotonicTimeConverter", "TestScheduler")), "Concurrency/Resumption.swift"],
     "blocking": [
         *MAIN, "Targets/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
+    "executors": [
+        *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (
+            "Concurrent*", "DeadlockError", "ImmediateScheduler", "SchedulerPriority", "Schedulers", "Serial*", "StartError", "Sto*", "Thread*"))],
 }
 WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
@@ -62,6 +65,8 @@ class SwiftPart(ModelPart):
     def _files(self):
         found = {path for pattern in GROUPS[self.name] for path in self.sources.glob(pattern) if path.name not in WITHOUT}
         checks = [*(self.root / "Tests/Model/swift").glob("*.swift"), *(self.root / "Tests/Model/swift" / self.name).glob("*.swift")]
+        if MAIN[-1] in GROUPS[self.name] and self.name != "executors":
+            checks += (self.root / "Tests/Model/swift/tasks").glob("*.swift")
         return sorted(found) + sorted(checks)
 
     def build(self):
@@ -88,7 +93,7 @@ class SwiftPart(ModelPart):
                         "-o", instrumented], check=True)
         subprocess.run(["objcopy", *announce.renames(), instrumented, final], check=True)
         wraps = [argument for name in WRAPPED for argument in ("-Xlinker", f"--wrap={name}")]
-        subprocess.run(["swiftc", "-static-stdlib", "-o", program, *self.c_objects, final, *wraps, "-Xclang-linker", "-no-pie", "-lbsd",
+        subprocess.run(["swiftc", "-static-stdlib", "-o", program, *self.c_objects, final, *wraps, "-Xclang-linker", "-no-pie",
                         "-lswiftSynchronization"], check=True)
         return program
 

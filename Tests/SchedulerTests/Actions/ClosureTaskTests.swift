@@ -21,7 +21,7 @@ import Testing
       hold.open()
       thread.drain()
       thread.stop()
-      thread.join()  // it leaves what it kept
+      synchronously { thread.join() }  // it leaves what it kept
       Schedulers.trim()
       precondition(!isMeasured || residentKilobytes() - before < 4_000, "the memory was kept")
       let other = try ThreadScheduler(), second = Gate()

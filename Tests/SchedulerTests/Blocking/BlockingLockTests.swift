@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test("what is dispatched runs on the thread that runs, in order, before the stop and after") func dispatches() {
-    let log = Log<Int>(), lock = RunLoopLock(timeout: .seconds(10))
+    let log = Log<Int>(), lock = RunLoopLock(timeout: .seconds(200))
     let ended = onBareThread {
       let here = pthread_self()
       lock.dispatch { log.add(pthread_self() == here ? 1 : -1) }
@@ -104,13 +104,13 @@ import Testing
       body = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let lock = RunLoopLock(timeout: .seconds(5))
         lock.dispatch { try? lock.run() }
-        try? lock.run()
+        synchronously { try? lock.run() }
       }
     } else {
       body = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         let lock = RunLoopLock(timeout: .zero)
-        try? lock.run()
-        try? lock.run()
+        synchronously { try? lock.run() }
+        synchronously { try? lock.run() }
       }
     }
     expectMessage(body, "Scheduler: RunLoopLock.run: called a second time", "for each wait")

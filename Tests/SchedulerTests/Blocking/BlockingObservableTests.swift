@@ -14,7 +14,7 @@ import Testing
       #expect(source.disposals.value == 5)
     }
     for source in [Source.just(7), .later(7)] {
-      #expect(try source.toBlocking(timeout: .seconds(10)).single() == 7)
+      #expect(try source.toBlocking(timeout: .seconds(200)).single() == 7)
       #expect(thrown { try source.toBlocking().single { $0 == 2 } } as? BlockingError == .noElements)
     }
     for source in [Source<Int>.just(), .later()] {
@@ -75,7 +75,7 @@ import Testing
       }
     }
     let source = Endless(atOnce)
-    #expect(try source.toBlocking(timeout: .seconds(10)).first() == 1)
+    #expect(try source.toBlocking(timeout: .seconds(200)).first() == 1)
     if atOnce { #expect(source.said.value == 1) }
     let seen = source.said.value
     usleep(2_000)
@@ -202,11 +202,11 @@ import Testing
     }
     let outer = Source<Int> { handler in
       thread.schedule {
-        handler(.next(1 + ((try? inner.toBlocking(timeout: .seconds(10)).single()) ?? 100)))
+        handler(.next(1 + ((try? inner.toBlocking(timeout: .seconds(200)).single()) ?? 100)))
         handler(.completed)
       }
     }
-    #expect(try outer.toBlocking(timeout: .seconds(10)).toArray() == [3])
+    #expect(try outer.toBlocking(timeout: .seconds(200)).toArray() == [3])
   }
 
   @Test("a wait that says what it needs is refused inside of that queue") func needing() throws {

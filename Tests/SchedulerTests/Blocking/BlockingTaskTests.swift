@@ -9,12 +9,12 @@ import Testing
       for n in 1...3 { continuation.yield(n) }
       continuation.finish()
     }
-    #expect(try numbers.toBlocking(timeout: .seconds(10)).toArray() == [1, 2, 3])
+    #expect(try numbers.toBlocking(timeout: .seconds(200)).toArray() == [1, 2, 3])
     let failing = AsyncThrowingStream<Int, any Error> { continuation in
       continuation.yield(1)
       continuation.finish(throwing: Failure(code: 3))
     }
-    guard case .failed([1], let error) = failing.toBlocking(timeout: .seconds(10)).materialize() else {
+    guard case .failed([1], let error) = failing.toBlocking(timeout: .seconds(200)).materialize() else {
       Issue.record("not failed after 1")
       return
     }
@@ -24,7 +24,7 @@ import Testing
       continuation.onTermination = { if case .cancelled = $0 { cancelled.open() } }
       continuation.yield(5)
     }
-    #expect(try endless.toBlocking(timeout: .seconds(10)).first() == 5)
+    #expect(try endless.toBlocking(timeout: .seconds(200)).first() == 5)
     let silent = AsyncStream<Int> { continuation in
       continuation.onTermination = { if case .cancelled = $0 { cancelled.open() } }
     }
@@ -39,7 +39,7 @@ import Testing
       mutating func next() async -> Int? { asked.increment() }
     }
     let asked = Counter()
-    #expect(try Eager(asked: asked).toBlocking(timeout: .seconds(10)).first() == 1)
+    #expect(try Eager(asked: asked).toBlocking(timeout: .seconds(200)).first() == 1)
     usleep(2_000)
     #expect(asked.value == 1)
   }
@@ -81,10 +81,12 @@ import Testing
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<16 {
         group.addTask {
-          try? runAndWait(timeout: .seconds(10)) {
-            async let half: Void = Task.sleep(for: .milliseconds(20))
-            try await half
-            await hits.add()
+          try? synchronously {
+            try runAndWait(timeout: .seconds(200)) {
+              async let half: Void = Task.sleep(for: .milliseconds(20))
+              try await half
+              await hits.add()
+            }
           }
         }
       }
@@ -97,12 +99,13 @@ import Testing
     thread.schedule {
       thread.schedule { log.add("served") }
       log.add(
-        (try? runAndWait(timeout: .seconds(10)) { try await Task.sleep(for: .milliseconds(20)) }) != nil ? "ended" : "?"
+        (try? runAndWait(timeout: .seconds(200)) { try await Task.sleep(for: .milliseconds(20)) }) != nil
+          ? "ended" : "?"
       )
     }
     for _ in 0..<12 {
       pool.schedule {
-        let value = try? runAndWait(timeout: .seconds(10)) {
+        let value = try? runAndWait(timeout: .seconds(200)) {
           try await Task.sleep(for: .milliseconds(5))
           return 1
         }

@@ -8,7 +8,7 @@ import Testing
     let thread = try ThreadScheduler(), log = Log<String>(), done = Gate()
     let ticks = Counter(), token = thread.schedule(after: .zero, repeating: .milliseconds(1)) { ticks.increment() }
     thread.schedule {
-      let lock = RunLoopLock(timeout: .seconds(10))
+      let lock = RunLoopLock(timeout: .seconds(200))
       thread.schedule { log.add("action") }
       thread.schedule(after: .milliseconds(5)) { log.add("timer") }
       let seen = ticks.value
@@ -28,7 +28,7 @@ import Testing
   @Test("waits nest three deep, the outer ones end first, and each returns when those inside it have")
   func threeDeep() throws {
     func nest(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> [String] {
-      let locks = (0..<3).map { _ in RunLoopLock(timeout: .seconds(10)) }, log = Log<String>(), done = Gate()
+      let locks = (0..<3).map { _ in RunLoopLock(timeout: .seconds(200)) }, log = Log<String>(), done = Gate()
       schedule {
         locks[0].dispatch {
           locks[1].dispatch {
@@ -63,7 +63,7 @@ import Testing
     for start in [{ thread.schedule($0) }, { body in Thread.detachNewThread { body() } }]
       as [(@escaping @Sendable () -> Void) -> Void]
     {
-      let outer = RunLoopLock(timeout: .seconds(10)), inner = RunLoopLock(timeout: .seconds(10)), log = Log<String>()
+      let outer = RunLoopLock(timeout: .seconds(200)), inner = RunLoopLock(timeout: .seconds(200)), log = Log<String>()
       let done = Gate()
       start {
         outer.dispatch {
@@ -81,7 +81,7 @@ import Testing
 
   @Test("workers of the pool that all wait are replaced") func pool() {
     let pool = ConcurrentScheduler(), many = 3 * ProcessInfo.processInfo.activeProcessorCount + 2, ended = Counter()
-    let locks = (0..<many).map { _ in RunLoopLock(timeout: .seconds(10)) }, waiting = Counter()
+    let locks = (0..<many).map { _ in RunLoopLock(timeout: .seconds(200)) }, waiting = Counter()
     for lock in locks {
       pool.schedule {
         lock.dispatch { waiting.increment() }
@@ -106,7 +106,7 @@ import Testing
       let scheduler = CurrentThreadScheduler.instance
       scheduler.schedule {
         scheduler.schedule { log.add("waited") }
-        let lock = RunLoopLock(timeout: .seconds(10))
+        let lock = RunLoopLock(timeout: .seconds(200))
         lock.dispatch {
           scheduler.schedule { lock.stop() }
           log.add("dispatched")
@@ -131,7 +131,7 @@ import Testing
     let thread = try ThreadScheduler(), log = Log<String>(), done = Gate()
     thread.schedule {
       CurrentThreadScheduler.instance.schedule {
-        let lock = RunLoopLock(timeout: .seconds(10))
+        let lock = RunLoopLock(timeout: .seconds(200))
         thread.schedule {
           CurrentThreadScheduler.instance.schedule { log.add("1") }
           log.add("2")
@@ -150,7 +150,7 @@ import Testing
   func stoppedThread(before: Bool) throws {
     let thread = try ThreadScheduler(), log = Log<String>()
     thread.schedule {
-      let lock = RunLoopLock(timeout: .seconds(10))
+      let lock = RunLoopLock(timeout: .seconds(200))
       if before { thread.stop() }
       Thread.detachNewThread {
         usleep(5_000)
@@ -168,7 +168,7 @@ import Testing
   @Test("the current scheduler is the caller's, and the thread's own where there was none") func current() {
     let queue = SerialScheduler(), seen = Log<Bool>()
     @Sendable func look(_ isRight: @escaping @Sendable () -> Bool) {
-      let lock = RunLoopLock(timeout: .seconds(10))
+      let lock = RunLoopLock(timeout: .seconds(200))
       lock.dispatch {
         seen.add(isRight())
         Thread.detachNewThread {
@@ -203,7 +203,7 @@ import Testing
       let look: @Sendable () -> Void = {
         seen.add(Schedulers.current === CurrentThreadScheduler.instance && Schedulers.enclosing === around)
       }
-      let lock = RunLoopLock(timeout: .seconds(10))
+      let lock = RunLoopLock(timeout: .seconds(200))
       lock.dispatch {
         CurrentThreadScheduler.instance.schedule(look)
         CurrentThreadScheduler.instance.schedule(0) { _ in
@@ -213,7 +213,7 @@ import Testing
         }
       }
       #expect(outcome(lock) == "stopped")
-      _ = try? Source(look: look).toBlocking(timeout: .seconds(10)).toArray()
+      _ = try? Source(look: look).toBlocking(timeout: .seconds(200)).toArray()
     }
     let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), pool = ConcurrentScheduler()
     let schedulers: [any SchedulerType & AnyObject & Sendable] = [thread, queue, pool]

@@ -15,7 +15,7 @@ import Testing
         { Disposables.create(with: {}) }, { AnyDisposable() }, { BooleanDisposable() }, { CompositeDisposable() },
         { DisposeBag() }, { SerialDisposable() }, { SingleAssignmentDisposable() },
         { Disposables.create([]) as any Cancelable }, { Disposables.create(nothing, nothing) as any Cancelable },
-        { RefCountDisposable(disposable: nothing) }, { ScopedDisposable(nothing) },
+        { RefCountDisposable(disposable: nothing) }, { ScopedDisposable(Uncounted()) },
         { ScheduledDisposable(scheduler: ImmediateScheduler.instance, disposable: nothing) },
       ]
       for make in makers {
@@ -56,20 +56,21 @@ import Testing
       let returning = thread.schedule(1) { _ in Disposables.create() }
       let delayed = thread.schedule(after: .seconds(60)) {}
       let periodic = thread.schedule(after: .seconds(60), repeating: .seconds(60)) {}
-      var live = Diagnostics.live  // what cancels a plain closure is a value, and no disposable of its own
-      #expect((live.jobs, live.closures, live.disposables, live.threads) == (5, 5, 3, 1))
+      // What cancels a closure that returns nothing is a value, and no disposable of its own.
+      var live = Diagnostics.live
+      #expect((live.jobs, live.closures, live.disposables, live.threads) == (5, 5, 1, 1))
       plain.dispose()
       delayed.dispose()
       live = Diagnostics.live
-      #expect((live.jobs, live.closures, live.disposables, live.threads) == (4, 3, 3, 1))
+      #expect((live.jobs, live.closures, live.disposables, live.threads) == (4, 3, 1, 1))
       hold.open()
       thread.drain()
       periodic.dispose()
       thread.stop()
-      thread.join()
+      synchronously { thread.join() }
       withExtendedLifetime((plain, returning, delayed, periodic)) {
         live = Diagnostics.live
-        #expect((live.jobs, live.closures, live.disposables, live.threads) == (0, 0, 3, 0))
+        #expect((live.jobs, live.closures, live.disposables, live.threads) == (0, 0, 1, 0))
       }
     }
   }
@@ -89,7 +90,7 @@ import Testing
       do {
         let virtual = TestScheduler()
         let recursion = virtual.scheduleRecursive { again in again() }
-        #expect((Diagnostics.live.jobs, Diagnostics.live.disposables) == (1, 2))
+        #expect((Diagnostics.live.jobs, Diagnostics.live.disposables) == (1, 1))
         recursion.dispose()
         let lock = RunLoopLock()
         lock.dispatch {}
@@ -108,7 +109,7 @@ import Testing
       thread.schedule(1) { _ in Disposables.create() }
       thread.schedule(after: .seconds(60)) {}
       thread.schedule(after: .seconds(60), repeating: .seconds(60)) {}
-      thread.join()
+      synchronously { thread.join() }
       #expect(Diagnostics.live.isEmpty)
     }
   }
@@ -137,4 +138,9 @@ import Testing
     #expect(
       "\(difference)" == "-1 jobs, -1 closures, 2 disposables, 3 threads (3 of them shared)")
   }
+}
+
+/// A disposable of somebody else's.
+private struct Uncounted: Disposable {
+  func dispose() {}
 }

@@ -61,7 +61,7 @@ import Testing
         scheduler.schedule(after: .milliseconds(1)) { done.open() }
         #expect(done.wait())
       }
-      #expect((try? runAndWait { 7 }) == 7)
+      #expect((try? synchronously { try runAndWait { 7 } }) == 7)
       #expect(Diagnostics.live.threads > 0)
       Schedulers.shutdown()
       #expect(Diagnostics.live.threads == 0 && Diagnostics.live.jobs == 0 && ran.value == 0)
@@ -71,7 +71,7 @@ import Testing
   @Test("tasks that run on the pool outlive it") func tasks() async {
     await #expect(processExitsWith: .success) {
       let late = Task.detached {
-        try runAndWait { for _ in 0..<200 { try await Task.sleep(for: .milliseconds(1)) } }
+        try synchronously { try runAndWait { for _ in 0..<200 { try await Task.sleep(for: .milliseconds(1)) } } }
         return 7
       }
       for _ in 0..<20 {

@@ -24,7 +24,7 @@ struct ScopedDisposableTests {
   func replaced() {
     let first = DisposalCounter()
     let second = DisposalCounter()
-    var field: ScopedDisposable? = first.scoped()
+    var field: ScopedDisposable<AnyDisposable>? = first.scoped()
     #expect(field?.isDisposed == false)
     field = second.scoped()
     #expect(first.value == 1)
@@ -60,7 +60,7 @@ struct ScopedDisposableTests {
     let seed = SeededGenerator.freshSeed(for: "ScopedDisposableTests.race")
     for round in 0..<Scale.count(300) {
       let child = DisposalCounter()
-      let slots = { () -> [Protected<ScopedDisposable?>.Holder] in
+      let slots = { () -> [Protected<ScopedDisposable<DisposalCounter>?>.Holder] in
         let scoped = ScopedDisposable(child)
         return (0..<4).map { _ in .init(scoped) }
       }()
@@ -150,13 +150,13 @@ struct ScopedDisposableTests {
   }
 }
 
-extension Protected where Value == ScopedDisposable? {
+extension Protected where Value == ScopedDisposable<DisposalCounter>? {
   /// Holds one reference until it is taken.
   final class Holder: Sendable {
-    private let box: Protected<ScopedDisposable?>
+    private let box: Protected<ScopedDisposable<DisposalCounter>?>
 
-    init(_ held: ScopedDisposable) { box = Protected(held) }
+    init(_ held: ScopedDisposable<DisposalCounter>) { box = Protected(held) }
 
-    func take() -> ScopedDisposable? { box.withLock { $0.take() } }
+    func take() -> ScopedDisposable<DisposalCounter>? { box.withLock { $0.take() } }
   }
 }

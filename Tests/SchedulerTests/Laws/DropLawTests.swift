@@ -307,7 +307,7 @@ import Testing
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let thread = try ThreadScheduler(name: "printed"), queue = SerialScheduler(name: "above", target: thread)
       thread.stop()
-      thread.join()
+      synchronously { thread.join() }
       for _ in 0..<3 {
         thread.schedule {}
         queue.schedule(after: .seconds(1)) {}

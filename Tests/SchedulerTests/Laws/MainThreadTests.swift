@@ -52,7 +52,7 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
         check("sync") { queue.sync { nest("sync") } }
         check("subscription") { SubscriptionScheduler.instance.schedule { nest("subscription") } }
         check("dispatched") {
-          let lock = RunLoopLock(timeout: .seconds(10))
+          let lock = RunLoopLock(timeout: .seconds(200))
           lock.dispatch {
             nest("dispatched")
             main.schedule { lock.stop() }

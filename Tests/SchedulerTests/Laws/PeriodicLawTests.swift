@@ -268,20 +268,24 @@ import Testing
     "a scheduler that was held up has one tick at once, and the next a while later",
     arguments: SchedulerUnderTest.queuedAndSerial)
   func heldUp(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), begins = Log<MonotonicTime>(), entered = Gate(), start = scheduler.now
+    let scheduler = try test.make(), begins = Log<MonotonicTime>(), entered = Gate(), submitted = Gate()
     let period = Duration.milliseconds(40)
-    let token = scheduler.schedule(after: period, repeating: period) { begins.add(scheduler.now) }
     scheduler.schedule {
       entered.open()
+      submitted.wait()
       test.pass(.milliseconds(130), on: scheduler)  // three ticks are due meanwhile
     }
     entered.wait()
+    let before = scheduler.now
+    let token = scheduler.schedule(after: period, repeating: period) { begins.add(scheduler.now) }
+    let after = scheduler.now
+    submitted.open()
     #expect(eventually { begins.entries.count >= 2 })
     token.dispose()
-    let first = start.duration(to: begins.entries[0]), second = start.duration(to: begins.entries[1])
-    #expect(first >= .milliseconds(120))
-    // The next point of the grid after the first tick, which began at some time after 130 ms.
-    let next = Int(first / period) + 1
-    #expect(second >= period * next)
+    let first = begins.entries[0], second = begins.entries[1]
+    #expect(before.duration(to: first) >= .milliseconds(130))
+    // The points of the grid that have passed by the first tick, as seen from either end of when the grid began.
+    let passed = Int(before.duration(to: first) / period), passedAtLeast = Int(after.duration(to: first) / period)
+    if passed == passedAtLeast { #expect(before.duration(to: second) >= period * (passed + 1)) }
   }
 }

@@ -60,7 +60,7 @@ import Testing
   @Test("sync on itself stops the process with a message") func deadlockStops() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = SerialScheduler(name: "images")
-      queue.sync { queue.sync {} }
+      synchronously { queue.sync { queue.sync {} } }
     }
     expectMessage(
       result, "Scheduler: SerialScheduler.sync: \"images\": ", "could never end", "Call the closure directly")

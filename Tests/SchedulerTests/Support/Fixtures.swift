@@ -54,3 +54,6 @@ func threadNames() -> [String] {
   return tasks.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
     .map { $0.trimmingCharacters(in: .newlines) }
 }
+
+/// Calls `body`, which may block, from a test that is async.
+func synchronously<Value>(_ body: () throws -> Value) rethrows -> Value { try body() }

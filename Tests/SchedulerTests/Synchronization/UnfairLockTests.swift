@@ -51,7 +51,7 @@ import Testing
   func stranger() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let lock = UnfairLock()
-      lock.lock()
+      synchronously { lock.lock() }
       try ThreadScheduler(name: "stranger").schedule { lock.unlock() }
       sleep(5)
       exit(0)

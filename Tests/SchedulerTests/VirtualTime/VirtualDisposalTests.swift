@@ -182,7 +182,7 @@ import Testing
         later.disposable =
           switch ending {
           case .turn: scheduler!.schedule(repeating: .seconds(1)) { later.dispose() }
-          case .disposal, .scheduler: scheduler!.schedule(after: .seconds(1)) {}
+          case .disposal, .scheduler: scheduler!.schedule(1, after: .seconds(1)) { _ in Disposables.create() }
           }
         return later.disposable!
       }

@@ -7,7 +7,7 @@ import CTestSupport
 #endif
 
 /// Looks again and again until `condition` holds, for `seconds` at the most. Returns whether it came to hold.
-public func eventually(within seconds: Double = 60, _ condition: () throws -> Bool) rethrows -> Bool {
+public func eventually(within seconds: Double = 200, _ condition: () throws -> Bool) rethrows -> Bool {
   let end = csched_time_after(csched_now(), Int64(seconds * 1e9))
   while try !condition() {
     if csched_now() >= end { return try condition() }

@@ -2,7 +2,6 @@
 // told only if the word was released since this thread last acquired it.
 #include "annotate.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 
 #ifdef SHADOW_FOR_DRD
@@ -50,21 +49,3 @@ void shadow_after(const volatile void *word, int order) {
   *mine = (acquired){word, now};
   ANNOTATE_HAPPENS_AFTER(name_of(word));
 }
-
-#ifdef SHADOW_FOR_DRD
-// Takes the place of syscall (the linker's --wrap). Valgrind says that the system reads the word at each futex call; a wake uses its address
-// only, when the memory may be somebody else's already. Helgrind looks at no such call.
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
-long __wrap_syscall(long number, ...) {
-  va_list list;
-  long all[6];
-  va_start(list, number);
-  for (int i = 0; i < 6; i++) all[i] = va_arg(list, long);
-  va_end(list);
-  IGNORE_BEGIN(all, sizeof all);
-  long result = __real_syscall(number, all[0], all[1], all[2], all[3], all[4], all[5]);
-  IGNORE_END();
-  return result;
-}
-#endif

@@ -19,8 +19,8 @@ template <class Queue> struct Flow {
   long each, all;
 
   Flow(int count, long each)
-      : queue(static_cast<size_t>(count * each), static_cast<size_t>(count), static_cast<size_t>(count)), consumer(queue),
-        each(each), all(count * each) {
+      : queue(static_cast<size_t>(count * each), static_cast<size_t>(count), static_cast<size_t>(count)),
+        consumer(queue), each(each), all(count * each) {
     for (int i = 0; i < count; i++) producers.emplace_back(queue);
     // The memory is there, and has been written to.
     for (int i = 0; i < count; i++)

@@ -176,6 +176,7 @@ struct Run: ParsableCommand {
 
 let allRows: [Row] = {
   Peers.load()
-  return limitRows + lockRows + waitRows + trampolineRows + queueRows + hopRows + timerRows + punctualityRows + poolRows
-    + forkRows + serialRows + disposableRows + blockingRows + memoryRows + idleRows
+  return limitRows + lockRows + waitRows + waitingRows + trampolineRows + queueRows + hopRows + timerRows
+    + punctualityRows + poolRows + forkRows + taskRows + serialRows + disposableRows + blockingRows + memoryRows
+    + idleRows
 }()

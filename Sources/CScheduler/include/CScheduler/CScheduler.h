@@ -5,22 +5,29 @@
 #include <CScheduler/atomic.h>
 #include <CScheduler/base.h>
 #include <CScheduler/clock.h>
+#include <CScheduler/cond.h>
 #include <CScheduler/diagnostics.h>
 #include <CScheduler/job.h>
+#include <CScheduler/latch.h>
 #include <CScheduler/lock.h>
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
 #include <CScheduler/main_loop.h>
 #include <CScheduler/mpsc.h>
+#include <CScheduler/node.h>
 #include <CScheduler/pool.h>
+#include <CScheduler/rlock.h>
+#include <CScheduler/semaphore.h>
 #include <CScheduler/serial.h>
 #include <CScheduler/shutdown.h>
 #include <CScheduler/swift.h>
 #include <CScheduler/target.h>
 #include <CScheduler/task.h>
+#include <CScheduler/task_job.h>
 #include <CScheduler/thread.h>
 #include <CScheduler/timer.h>
 #include <CScheduler/trampoline.h>
+#include <CScheduler/version.h>
 #include <CScheduler/virtual.h>
 
 #endif

@@ -1,9 +1,9 @@
 // What every header shares: the language bridge, the compiler's spellings, time. More than 120 lines: what holds for all is said here only.
-// Depends on: nothing of ours. The only file with an #if for the compiler.
+// Depends on: version.h. The only file with an #if for the compiler.
 //
 // For all of them: no wait is a point of cancellation, so a thread that is cancelled in one (pthread_cancel, deferred) goes on to a point
 // of its own; asynchronous cancellation is not supported. No wait ends early by a signal. What creates (_create, _start) answers
-// ENOMEM or EAGAIN, with nothing left behind; the rest cannot fail for memory, but for a thread's first use of its trampoline, and for tasks, which say so.
+// ENOMEM or EAGAIN, and has given back what it took; the rest cannot fail for memory, but for a thread's first use of its trampoline, and for tasks, which say so.
 // fork: what needs only the forking thread works in the child; what was orphaned stops the process with a message.
 //
 // Signal handlers may call: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop or
@@ -20,22 +20,34 @@
 #ifndef CSCHED_BASE_H
 #define CSCHED_BASE_H
 
+#include <CScheduler/version.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #if UINTPTR_MAX != UINT64_MAX
 #error "CScheduler is for 64-bit systems only: its counts, addresses and times share words of 64 bits."
+#elif defined(_WIN32)
+#error                                                                                                                 \
+    "CScheduler has no port to Windows: it needs POSIX threads, and what Linux has. Under WSL 2 the port to Linux works."
+#elif !defined(__linux__) && !defined(__APPLE__)
+#error "CScheduler has no port to this system: it runs on Linux."
 #endif
 
+// What stands between the two is the library's interface: C, and exported, also where all else is hidden (-fvisibility=hidden).
 #ifdef __cplusplus
-#define CSCHED_BEGIN_DECLS                       extern "C" {
-#define CSCHED_END_DECLS                         }
+#define CSCHED_BEGIN_DECLS                                                                                             \
+  extern "C" {                                                                                                         \
+  _Pragma("GCC visibility push(default)")
+#define CSCHED_END_DECLS                                                                                               \
+  _Pragma("GCC visibility pop")                                                                                        \
+  }
 #define CSCHED_THREAD_LOCAL                      thread_local
 #define CSCHED_STATIC_ASSERT(condition, message) static_assert(condition, message)
 #else
-#define CSCHED_BEGIN_DECLS
-#define CSCHED_END_DECLS
+#define CSCHED_BEGIN_DECLS                       _Pragma("GCC visibility push(default)")
+#define CSCHED_END_DECLS                         _Pragma("GCC visibility pop")
 #define CSCHED_THREAD_LOCAL                      _Thread_local
 #define CSCHED_STATIC_ASSERT(condition, message) _Static_assert(condition, message)
 #endif
@@ -55,6 +67,28 @@
 #define CSCHED_AT_END_OF_SCOPE(function) __attribute__((cleanup(function)))
 #else
 #define CSCHED_AT_END_OF_SCOPE(function)
+#endif
+
+// What each inline path says that knows the library's structs or state words: it needs the symbol csched_abi_1, or whatever the version
+// is, so that a program does not link with, or start with, a library of another layout (version.h). It costs no instruction, and 8
+// bytes in a whole program: a pointer to the symbol, once, which the linker keeps for the sake of an empty relocation in the code.
+#define CSCHED_ABI_NAME       CSCHED_TEXT(CSCHED_ABI_SYMBOL)
+#define CSCHED_ABI_IS_NEEDED_ CSCHED_ABI_NAME "_is_needed_"
+// A program that is not linked with the library, but loads it by dlopen, defines CSCHED_BY_DLOPEN, and asks dlsym for the symbol itself.
+#if defined(__ELF__) && !defined(CSCHED_BY_DLOPEN)
+#define CSCHED_NEEDS_ABI()                                                                                             \
+  __asm__ __inline__(".ifndef " CSCHED_ABI_IS_NEEDED_ "\n"                                                             \
+                     ".pushsection .data.rel.ro." CSCHED_ABI_NAME ",\"awG\",%progbits," CSCHED_ABI_IS_NEEDED_          \
+                     ",comdat\n"                                                                                       \
+                     ".weak " CSCHED_ABI_IS_NEEDED_ "\n"                                                               \
+                     ".hidden " CSCHED_ABI_IS_NEEDED_ "\n"                                                             \
+                     ".balign 8\n" CSCHED_ABI_IS_NEEDED_ ":\n"                                                         \
+                     ".quad " CSCHED_ABI_NAME "\n"                                                                     \
+                     ".popsection\n"                                                                                   \
+                     ".endif\n"                                                                                        \
+                     ".reloc ., BFD_RELOC_NONE, " CSCHED_ABI_IS_NEEDED_)
+#else
+#define CSCHED_NEEDS_ABI() ((void)0)
 #endif
 
 // A thread-local word that is reached in one instruction, also from position-independent code.
@@ -146,6 +180,9 @@ CSCHED_END_DECLS
 #endif
 
 CSCHED_BEGIN_DECLS
+
+/// Returns: CSCHED_VERSION of the library in use, which may be later than that of the headers that the program was compiled with. Thread: any.
+uint32_t csched_version(void);
 
 /// An instant on the monotonic clock, or a span of time, in nanoseconds. Arithmetic on it saturates: see csched_time_after.
 typedef uint64_t csched_time;

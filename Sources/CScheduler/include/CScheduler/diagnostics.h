@@ -24,7 +24,10 @@ typedef enum csched_counted_ {
 
 /// Whether SCHEDULER_DIAGNOSTICS is 1: set when the library is loaded, never changed later. Private.
 extern bool csched_counting_;
-CSCHED_INLINE bool csched_is_counting_(void) { return csched_counting_; }
+CSCHED_INLINE bool csched_is_counting_(void) {
+  CSCHED_NEEDS_ABI();
+  return csched_counting_;
+}
 
 /// Does: adds `change` to how many there are. Thread: any; threads do not contend unless there are more than 64. Private.
 void csched_count_(csched_counted_ kind, int64_t change);

@@ -71,6 +71,7 @@ typedef enum csched_drop_reason {
 /// Does: makes `job` ready to be submitted; once is enough for any number of times. Requires: it is not in use; `type` outlives it.
 /// One that is initialised in the middle of its run, or while it is queued, stops the process when that is found out.
 CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type, void *context) {
+  CSCHED_NEEDS_ABI();
   job->next = NULL;
   job->type = type;
   job->context = context;

@@ -51,6 +51,7 @@ void csched_lock_wake_slow_(csched_lock *lock);
 
 /// Does: takes the lock, waiting as long as it must. Requires: the caller does not own it. Thread: any.
 CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
+  CSCHED_NEEDS_ABI();
   uint32_t free = 0, self = csched_self_;
   if (CSCHED_LIKELY(self != 0 && csched_cas_acquire(&lock->owner, &free, self))) return; // L1
   csched_lock_lock_slow_(lock);
@@ -59,6 +60,7 @@ CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
 /// Does: takes the lock if it is free. Returns: whether it did; false also when the caller owns it already. Thread: any; it
 /// never waits.
 CSCHED_INLINE bool csched_lock_trylock(csched_lock *lock) {
+  CSCHED_NEEDS_ABI();
   uint32_t free = 0, self = csched_self_;
   if (CSCHED_LIKELY(self != 0)) return csched_cas_acquire(&lock->owner, &free, self); // L1
   return csched_lock_trylock_slow_(lock);
@@ -70,6 +72,7 @@ bool csched_lock_lock_until(csched_lock *lock, csched_time deadline);
 
 /// Does: gives the lock back. Requires: the caller owns it. Thread: the owner.
 CSCHED_INLINE void csched_lock_unlock(csched_lock *lock) {
+  CSCHED_NEEDS_ABI();
   const uintptr_t *flag = &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word;
   uint32_t self = csched_self_;
   if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(&lock->owner) != self ||  // L6

@@ -57,7 +57,10 @@ csched_loop *csched_loop_current(void);
 bool csched_loop_is_on_thread(const csched_loop *loop);
 
 /// Returns: the loop as a target, to submit to (target.h): it is the loop's first member. Valid as long as the loop. Thread: any.
-CSCHED_INLINE csched_target *csched_loop_target(csched_loop *loop) { return (csched_target *)loop; }
+CSCHED_INLINE csched_target *csched_loop_target(csched_loop *loop) {
+  CSCHED_NEEDS_ABI();
+  return (csched_target *)loop;
+}
 
 /// Does: moves a timer that waits in this loop for its deadline to another one, as if cancelled and submitted anew with the
 /// same leeway, but without a drop, a release or a wake for the old one. Returns: false, and changes nothing, when it does not
@@ -73,6 +76,7 @@ size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope
 /// Does: as csched_loop_run_until, until csched_activation_end_run; one that came before ends it at once. Thread: the loop's.
 CSCHED_INLINE csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation,
                                                            csched_time deadline) {
+  CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   csched_run_result result = csched_loop_run_activation_(loop, activation, deadline, &scope);
   scope.level = NULL;
@@ -91,6 +95,7 @@ CSCHED_INLINE csched_run_result csched_loop_run_until(csched_loop *loop, csched_
 
 /// Does: waits for a job until `deadline`, and runs that one. Returns: whether one ran. Thread: the loop's.
 CSCHED_INLINE bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
+  CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   bool ran = csched_loop_run_once_(loop, deadline, &scope);
   scope.level = NULL;
@@ -99,6 +104,7 @@ CSCHED_INLINE bool csched_loop_run_once(csched_loop *loop, csched_time deadline)
 
 /// Does: runs at most `max` jobs that are ready, without waiting. Returns: how many ran. Thread: the loop's.
 CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
+  CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   size_t count = csched_loop_run_ready_(loop, max, &scope);
   scope.level = NULL;

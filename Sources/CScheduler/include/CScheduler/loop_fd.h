@@ -38,6 +38,7 @@ struct csched_fd_source {
 /// may come for nothing, so `fd` should not block, and inside of itself, if it runs its loop. Requires: it is not added to a loop.
 CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsigned events,
                                          void (*handler)(csched_fd_source *source, unsigned events), void *context) {
+  CSCHED_NEEDS_ABI();
   source->handler = handler;
   source->context = context;
   source->fd = fd;

@@ -18,6 +18,12 @@ bool csched_is_main_thread(void);
 /// Does: says that a host is told of what is submitted, until a child of fork. Thread: any. Private.
 void csched_main_loop_set_hosted_(void);
 
+/// Does: has csched_shutdown refuse from now on, because all tasks of a Swift program run here. Thread: any. Private.
+void csched_main_loop_keep_(void);
+
+/// Returns: whether csched_main_loop_keep_ was called. Thread: any. Private.
+bool csched_main_loop_is_kept_(void);
+
 /// Returns: whether that has been said, in this process. Thread: any. Private.
 bool csched_main_loop_is_hosted_(void);
 

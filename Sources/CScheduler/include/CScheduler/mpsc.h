@@ -30,6 +30,7 @@ typedef enum csched_push_result {
 
 /// Does: makes an empty, open queue. Thread: before it is shared.
 CSCHED_INLINE void csched_mpsc_init(csched_mpsc *queue) {
+  CSCHED_NEEDS_ABI();
   queue->head = NULL;
   queue->first = NULL;
 }

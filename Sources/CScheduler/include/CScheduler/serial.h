@@ -25,13 +25,20 @@ int csched_serial_create(csched_serial **serial, csched_target *base);
 /// submitted; of those calls, any, and they must not use the queue.
 void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
+/// Does: has the queue call `closed` with its owner, once, when its base takes no more: all that it had has been dropped by then, nothing of it
+/// runs, and what comes later is refused. Thread: before anything is submitted; of the call, any. Private.
+void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *owner));
+
 /// Does: gives up the handle. What has been submitted still runs; a suspended queue is resumed for it. Requires: each timer that was
 /// submitted to it has been released, a cancelled one too, which may have been on its way (csched_job_is_idle tells); no thread is in a call
 /// on the handle, and none makes one later; jobs of the queue included. Thread: any.
 void csched_serial_destroy(csched_serial *serial);
 
 /// Returns: the queue as a target, to submit to (target.h), and to be the base of another queue. Valid as long as the queue. Thread: any.
-CSCHED_INLINE csched_target *csched_serial_target(csched_serial *serial) { return (csched_target *)serial; }
+CSCHED_INLINE csched_target *csched_serial_target(csched_serial *serial) {
+  CSCHED_NEEDS_ABI();
+  return (csched_target *)serial;
+}
 
 /// Does: calls `body(context)` as a job of the queue, and waits until it has returned. When the queue is idle that happens at once, on
 /// the calling thread, unless its base is a loop of another thread.
@@ -41,6 +48,7 @@ CSCHED_INLINE csched_target *csched_serial_target(csched_serial *serial) { retur
 /// Thread: any; it blocks.
 int csched_serial_sync_(csched_serial *serial, void (*body)(void *context), void *context, csched_scope *scope);
 CSCHED_INLINE int csched_serial_sync(csched_serial *serial, void (*body)(void *context), void *context) {
+  CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   scope.level = NULL; // if nothing begins here
   int result = csched_serial_sync_(serial, body, context, &scope);

@@ -15,7 +15,8 @@ CSCHED_BEGIN_DECLS
 /// What other threads keep for themselves they give back when they end. The main loop is closed for good: what is submitted to it
 /// afterwards is dropped and answered with ECANCELED. A trampoline that is used afterwards is made anew.
 /// Thread: any, outside of jobs: inside of one it stops the process with a message. On another thread than the main one the main
-/// loop is closed only; its jobs wait for the main thread to run it, or to call this. Any number of times.
+/// loop is closed only; its jobs wait for the main thread to run it, or to call this. Any number of times. In a Swift program whose tasks
+/// all run here (SchedulerExecutors) it stops the process with a message.
 void csched_shutdown(csched_stop_policy policy);
 
 CSCHED_END_DECLS

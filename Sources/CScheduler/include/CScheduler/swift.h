@@ -5,8 +5,6 @@
 
 #include <CScheduler/target.h>
 
-#include <errno.h>
-
 CSCHED_BEGIN_DECLS
 
 /// Returns: the calling thread's slot, NULL at first. It lives as long as the thread. Thread: any.
@@ -31,7 +29,7 @@ void csched_swift_wait_(uint32_t *word, uint32_t value);
 void csched_swift_wake_(uint32_t *word);
 
 /// Returns: whether `error` is EDEADLK, which the module would have to import the C library for.
-CSCHED_INLINE bool csched_swift_is_deadlock_(int error) { return error == EDEADLK; }
+bool csched_swift_is_deadlock_(int error);
 
 CSCHED_END_DECLS
 

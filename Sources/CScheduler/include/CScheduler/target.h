@@ -26,7 +26,8 @@ CSCHED_BEGIN_DECLS
 typedef struct csched_target csched_target;
 
 /// How work is delivered. One constant table serves all targets of a kind. Each job that is delivered, called `submitted` here
-/// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard.
+/// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard. It may be a node (node.h), so
+/// only its `next` may be used meanwhile.
 typedef struct csched_target_type {
   /// Does: sees to it that `job` is performed later, after those delivered before it by the same thread (unless the target is
   /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any, but none that keeps the
@@ -98,6 +99,7 @@ bool csched_target_is_inside(const csched_target *target);
 /// Does: runs `job`, unless it was cancelled, with `target` as the current one. Thread: the one that the target runs its work on.
 void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope);
 CSCHED_INLINE void csched_target_perform(csched_target *target, csched_job *job) {
+  CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   csched_target_perform_(target, job, &scope);
   scope.level = NULL;

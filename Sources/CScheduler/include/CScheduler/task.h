@@ -1,5 +1,5 @@
-// A function that is scheduled, as a value: with no memory of the caller's to keep or to free.
-// Depends on: target.h.
+// A function that is scheduled, once or again and again, as a value: with no memory of the caller's to keep or to free.
+// Depends on: clock.h.
 //
 //   csched_task task = csched_target_async(target, download, &request);
 //   …
@@ -10,7 +10,7 @@
 #ifndef CSCHED_TASK_H
 #define CSCHED_TASK_H
 
-#include <CScheduler/target.h>
+#include <CScheduler/clock.h>
 
 CSCHED_BEGIN_DECLS
 
@@ -31,8 +31,56 @@ csched_task csched_target_async(csched_target *target, void (*function)(void *co
 csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
                                         void (*drop)(void *context, csched_drop_reason reason), void *context);
 
+/// Does: has `target` call `function(context)` when `delay` nanoseconds have passed on its clock (csched_target_now). Returns, thread: as
+/// csched_target_async.
+csched_task csched_target_async_after(csched_target *target, csched_time delay, void (*function)(void *context),
+                                      void *context);
+
+/// Does: the same at `deadline` of the target's clock, as csched_target_submit_at without a leeway.
+csched_task csched_target_async_at(csched_target *target, csched_time deadline, void (*function)(void *context),
+                                   void *context);
+
+/// Does: has `target` call `function(context)` at `deadline` of `clock`, or up to `leeway` nanoseconds later: as
+/// csched_target_submit_at_clock. Or else calls `drop`, which may be NULL: as csched_target_async_or_drop. Returns: as that.
+/// Requires: until the task is over, the target is not freed while another thread cancels the task. Thread: any.
+csched_task csched_target_async_at_or_drop(csched_target *target, csched_clock clock, csched_time deadline,
+                                           csched_time leeway, void (*function)(void *context),
+                                           void (*drop)(void *context, csched_drop_reason reason), void *context);
+
+/// What becomes of ticks whose time has passed when the function comes to run, and from where the next one is counted.
+typedef enum csched_pace {
+  CSCHED_PACE_COALESCE, ///< a grid: one tick stands for all whose time has come before it begins
+  CSCHED_PACE_CATCH_UP, ///< a grid: each is made up for, one after the other, at once
+  CSCHED_PACE_SKIP,     ///< a grid: they are left out; the next is the first that is yet to come when one ends
+  CSCHED_PACE_DELAY,    ///< no grid: one period after the end of the last one
+} csched_pace;
+
+/// When a function is called again and again, in nanoseconds of the target's clock.
+typedef struct csched_timing {
+  csched_time first; ///< when, at first
+  /// 0: as soon as the last call has ended, behind the target's other work; in virtual time once, which it does not move. On a target of
+  /// the user's own a call is due a millisecond after the last one at the earliest, so that none begins inside of another.
+  csched_time period;
+  csched_time leeway; ///< how much later than it is due a call may begin
+  csched_pace pace;
+} csched_timing;
+
+/// Returns: when the call after one is due: at once, where that has passed; CSCHED_FOREVER: at the end of time, which does not come. `last` is
+/// when that one was due, `begun` and `ended` when it did so. Thread: any.
+csched_time csched_timing_next(const csched_timing *timing, csched_time last, csched_time begun, csched_time ended);
+
+/// Does: has `target` call `function(context)` as `timing` says, until it is cancelled or the target takes no more; never two calls at a time.
+/// Then, exactly once, and with the last call ended, calls `drop`, which may be NULL: where csched_target_async_or_drop does, or on the thread
+/// of the last call. A call that is left by an exception or longjmp is the last one, too, and nothing is called then, as after any such run (job.h).
+/// Returns, requires, thread: as csched_target_async_at_or_drop. In virtual time csched_virtual_run goes on for the first call, and for no
+/// other.
+csched_task csched_target_async_every(csched_target *target, const csched_timing *timing,
+                                      void (*function)(void *context),
+                                      void (*drop)(void *context, csched_drop_reason reason), void *context);
+
 /// Does: cancels `task` if it has not begun: its `drop` has returned when this does, unless another thread is at that. Returns: what it found
-/// (job.h). What is cancelled in its run runs to its end. Thread: any, any number of times, however late; also after its target has gone.
+/// (job.h). What is cancelled in its run runs to its end, and not again. Thread: any, any number of times, however late; also after its
+/// target has gone.
 csched_cancel_result csched_task_cancel(csched_task task);
 
 /// Does: as csched_task_cancel, and waits until the run, or a drop that another thread is at, has ended. From inside of either it does not
@@ -45,24 +93,6 @@ bool csched_task_is_over(csched_task task);
 /// Does: gives memory of tasks that are over back to the system, in whole pages; what this thread keeps for its next tasks, too. It takes
 /// about 10 ns for each task that there is room for; other threads that make tasks may have to wait meanwhile. Tasks stay valid. Thread: any.
 void csched_trim(void);
-
-// For the Swift module. Private.
-
-/// Returns: a task whose job is of `type`, not submitted; all zero for want of memory. `type->release` is csched_task_free_, or calls it last.
-csched_task csched_task_make_(const csched_job_type *type);
-void csched_task_free_(csched_job *job);
-
-/// Returns: four words of the job's memory for what `type` needs, besides `context`.
-CSCHED_INLINE void *csched_task_room_(csched_job *job) { return job + 1; }
-
-/// Does: submits `task` to `target`. Returns: as csched_target_submit.
-int csched_task_submit_(csched_target *target, csched_task task);
-
-/// Returns: whether it is over, or was cancelled: nothing of it will begin. While a target drops it by itself, it is neither.
-bool csched_task_is_cancelled_(csched_task task);
-
-/// Returns: why the job is dropped whose `drop` is calling.
-csched_drop_reason csched_task_drop_reason_(void);
 
 CSCHED_END_DECLS
 

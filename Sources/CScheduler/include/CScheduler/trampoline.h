@@ -35,6 +35,7 @@ void csched_trampoline_leave_(csched_scope *scope);
 
 /// Returns: whether no trampoline is active on this thread, so that the next job would run at once. Thread: any.
 CSCHED_INLINE bool csched_trampoline_is_required(void) {
+  CSCHED_NEEDS_ABI();
   return csched_trampoline_active_ == NULL || !csched_trampoline_is_open_();
 }
 
@@ -43,6 +44,7 @@ CSCHED_INLINE bool csched_trampoline_is_required(void) {
 ///
 /// A job may be left by an exception of C++, or by longjmp (job.h): the jobs that wait then run with the next outermost one.
 CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
+  CSCHED_NEEDS_ABI();
   if (csched_trampoline_active_ == NULL || !csched_trampoline_queue_(job)) {
     CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
     csched_trampoline_run_outermost_(job, &scope);
@@ -57,6 +59,7 @@ bool csched_trampoline_enter(void);
 
 /// Does: runs what was submitted since csched_trampoline_enter, and closes the trampoline. Thread: the one that entered.
 CSCHED_INLINE void csched_trampoline_leave(void) {
+  CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   scope.level = NULL; // if nothing is to be run
   csched_trampoline_leave_(&scope);

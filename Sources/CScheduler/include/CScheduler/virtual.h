@@ -33,7 +33,10 @@ void csched_virtual_close(csched_virtual *timeline);
 void csched_virtual_destroy(csched_virtual *timeline);
 
 /// Returns: it as a target, to submit to (target.h). Valid as long as it. Thread: any may submit and cancel at any time.
-CSCHED_INLINE csched_target *csched_virtual_target(csched_virtual *timeline) { return (csched_target *)timeline; }
+CSCHED_INLINE csched_target *csched_virtual_target(csched_virtual *timeline) {
+  CSCHED_NEEDS_ABI();
+  return (csched_target *)timeline;
+}
 
 /// Returns: the present tick; in a job, that of the job. Thread: any.
 csched_time csched_virtual_now(csched_virtual *timeline);
@@ -56,6 +59,7 @@ bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request requ
 void csched_virtual_panic_(const csched_virtual *timeline, const char *function) CSCHED_NORETURN;
 CSCHED_INLINE void csched_virtual_drive(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                                         const char *function) {
+  CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   scope.level = NULL; // if nothing begins here
   if (!csched_virtual_drive_(timeline, request, amount, &scope)) csched_virtual_panic_(timeline, function);

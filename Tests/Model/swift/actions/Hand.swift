@@ -1,6 +1,7 @@
 // A target whose work is done by hand.
 
 internal import CScheduler
+internal import ModelEngine
 internal import Synchronization
 
 /// Keeps what is delivered until a thread of the check performs it: the thread that submits, or another one.
@@ -44,20 +45,20 @@ final class HandCore: TargetCore, @unchecked Sendable {
   func discard() { if let job = take() { csched_target_discard(job) } }
 }
 
-/// A tag that shows, by what it keeps, how long an action has been there.
-final class KeptTag: TargetCore, @unchecked Sendable {
-  // Unchecked: it never changes.
-  private let kept: Capture
-
-  @inline(never)
-  init(_ gone: Note) {
-    kept = Capture(gone)
-    let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: handType, owner: nil, waits_for: nil))
-    super.init(target)
+extension TargetCore {
+  /// Submits `body` with what keeps the disposable that it returns.
+  func submit(returning body: @escaping @Sendable () -> any Disposable) -> ReturningAction {
+    let action = ReturningAction()
+    submit({ action.settle(body()) }, of: action)
+    return action
   }
+}
 
-  deinit { target.deallocate() }
+/// Tells whether an object has gone, and does not keep it.
+struct Trace {
+  private let address: UnsafeMutableRawPointer
+  init(_ object: AnyObject) { address = Unmanaged.passUnretained(object).toOpaque() }
+  var isGone: Bool { model_is_freed(address) }
 }
 
 private nonisolated(unsafe) let handType: UnsafePointer<csched_target_type> = {

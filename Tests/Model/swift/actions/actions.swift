@@ -1,12 +1,12 @@
-// ClosureTask.swift over the core's tasks, and ScheduledAction.swift (Y1 to Y4).
+// ClosureTask.swift over the core's tasks, and ReturningAction.swift (Y1 to Y4).
 
 internal import CScheduler
 
 private final class State: @unchecked Sendable {
   let core = HandCore(), other = HandCore()
-  let child = Child(), gone = Note(), firstGone = Note(), runs = Note(), laterRuns = Note()
-  let stepsGone = [Note(), Note(), Note()]  // apart, because steps may end on two threads at once
-  var action: (any Cancelable)?, later: ScheduledAction?
+  let child = Child(), gone = Note(), runs = Note(), laterRuns = Note()
+  var action: (any Cancelable)?, later: ReturningAction?
+  var traces: [Trace] = []
 }
 nonisolated(unsafe) private var state: State!
 
@@ -20,7 +20,7 @@ private func start() -> State {
 private func plainAgainstDisposal() {
   let state = start()
   let runs = state.runs, gone = state.gone
-  state.action = state.core.submit(capturing(gone) { runs.value += 1 }).action
+  state.action = state.core.submit(capturing(gone) { runs.value += 1 }).task
   spawn { state.core.perform() }
   spawn { state.action!.dispose() }
 }
@@ -39,7 +39,7 @@ private func ranOrDropped() {
 private func disposedBefore() {
   let state = start()
   let runs = state.runs, gone = state.gone
-  state.action = state.core.submit(capturing(gone) { runs.value += 1 }).action
+  state.action = state.core.submit(capturing(gone) { runs.value += 1 }).task
   spawn {
     state.action!.dispose()
     expect(state.gone.value == 1, "captures are gone when dispose returns")
@@ -54,16 +54,13 @@ private func neverRan() {
 
 private func plainPublished() {
   let state = start()
-  publication(state.core.submit {}.action)
+  publication(state.core.submit({}).task)
 }
 
 // MARK: with what it returns
 
-private func returning(_ state: State) -> ScheduledAction {
-  let runs = state.runs, child = state.child
-  let action = ScheduledAction(.disposing(returningBody(state.gone, runs, child)))
-  _ = action.submit { csched_target_submit(state.core.target, $0) }
-  return action
+private func returning(_ state: State) -> ReturningAction {
+  state.core.submit(returning: returningBody(state.gone, state.runs, state.child))
 }
 
 @inline(never)
@@ -122,21 +119,16 @@ private func childUndisposed() {
 private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false) -> State {
   let state = start()
   let laterRuns = state.laterRuns, child = state.child
-  let later = ScheduledAction(
-    .disposing {
-      laterRuns.value += 1
-      return child
-    },
-    inside: KeptTag(state.gone))
-  _ = later.submit { csched_target_submit(state.other.target, $0) }
+  let later = state.other.submit(returning: {
+    laterRuns.value += 1
+    return child
+  })
   let runs = state.runs
-  let first = ScheduledAction(
-    .disposing {
-      runs.value += 1
-      return later
-    },
-    inside: KeptTag(state.firstGone))
-  _ = first.submit { csched_target_submit(state.core.target, $0) }
+  let first = state.core.submit(returning: {
+    runs.value += 1
+    return later
+  })
+  state.traces = [Trace(first), Trace(later)]
   state.action = first
   if keepsTheLater { state.later = later }
   spawn { state.core.perform() }
@@ -150,7 +142,7 @@ private func droppedChain() { _ = twoInChain(dropsTheLater: true) }
 
 private func leadsToTheLast() {
   expect(state.runs.value == 1 && state.laterRuns.value == 1 && state.child.disposals == 0, "both ran")
-  expect(state.gone.value == 1, "the one between is gone")
+  expect(state.traces[1].isGone, "the one between is gone")
   state.action!.dispose()
   expect(state.child.disposals == 1, "the first leads to what the last returned")
   state = nil
@@ -161,7 +153,7 @@ private func keptChain() { _ = twoInChain(keepsTheLater: true) }
 
 private func keepsNobody() {
   state.action = nil
-  expect(state.firstGone.value == 1, "the first is gone")
+  expect(state.traces[0].isGone, "the first is gone")
   state.later!.dispose()
   expect(state.child.disposals == 1, "the later one leads to what it returned")
   state = nil
@@ -195,15 +187,13 @@ private func bothRan() {
 }
 
 // Each one schedules the next: so the runner goes through all three, while the first is disposed.
-private func scheduleNext(_ state: State, _ left: Int) -> ScheduledAction {
-  let core = state.core, runs = state.runs, child = state.child
-  let action = ScheduledAction(
-    .disposing { [unowned state] in
-      runs.value += 1
-      return left == 0 ? child : scheduleNext(state, left - 1)
-    },
-    inside: KeptTag(state.stepsGone[left]))
-  _ = action.submit { csched_target_submit(core.target, $0) }
+private func scheduleNext(_ state: State, _ left: Int) -> ReturningAction {
+  let runs = state.runs, child = state.child
+  let action = state.core.submit(returning: { [unowned state] in
+    runs.value += 1
+    return left == 0 ? child : scheduleNext(state, left - 1)
+  })
+  state.traces.append(Trace(action))
   return action
 }
 
@@ -221,7 +211,7 @@ private func recursion() {
 }
 
 private func onlyTheFirst() {
-  expect(state.runs.value == 3 && state.stepsGone.map(\.value) == [1, 1, 0], "all but the first are gone")
+  expect(state.runs.value == 3 && state.traces.map(\.isGone) == [false, true, true], "all but the first are gone")
   state.action!.dispose()
   expect(state.child.disposals == 1, "which leads to what the last returned")
   state = nil
@@ -235,7 +225,7 @@ private func recursionDisposed() {
 private func disposedAfterItRan() {
   let state = start()
   let runs = state.runs, gone = state.gone
-  state.action = state.core.submit(.disposing { Dying(runs, gone) })
+  state.action = state.core.submit(returning: { Dying(runs, gone) })
   state.core.perform()
   spawn {
     state.action!.dispose()
@@ -258,11 +248,54 @@ private func dropAgainstSubmission(_ submit: @escaping (State) -> Void) {
 }
 
 private func plainDropAgainstSubmission() {
-  dropAgainstSubmission { $0.action = $0.core.submit(capturing($0.gone) {}).action }
+  dropAgainstSubmission { $0.action = $0.core.submit(capturing($0.gone) {}).task }
 }
 
-private func otherDropAgainstSubmission() {
-  dropAgainstSubmission { $0.action = $0.core.submit(.plain(capturing($0.gone) {})) }
+private func returningDropAgainstSubmission() {
+  dropAgainstSubmission { $0.action = $0.core.submit(returning: returningBody($0.gone, $0.laterRuns, $0.child)) }
+}
+
+private func delayedDropAgainstSubmission() {
+  dropAgainstSubmission { $0.action = $0.core.submit(capturing($0.gone) {}, at: 1, inside: nil) }
+}
+
+// MARK: delayed
+
+private func delayed() -> State {
+  let state = start()
+  let runs = state.runs, gone = state.gone
+  state.action = state.core.submit(capturing(gone) { runs.value += 1 }, at: 1, inside: nil)
+  return state
+}
+
+private func delayedAgainstDisposal() {
+  let state = delayed()
+  spawn { state.core.perform() }
+  spawn { state.action!.dispose() }
+}
+
+private func delayedAgainstTwo() {
+  delayedAgainstDisposal()
+  let state = state!
+  spawn { state.action!.dispose() }
+}
+
+private func delayedAgainstWait() {
+  let state = delayed()
+  spawn { state.core.perform() }
+  spawn {
+    state.action!.disposeAndWait()
+    expect(state.gone.value == 1, "its captures are gone")
+  }
+}
+
+private func letGo() {
+  state.core.discard()  // what is left of one that was disposed
+  expect(state.runs.value <= 1 && state.gone.value == 1, "it ran or not, and its captures are gone")
+  expect(state.core.uses == 1 && state.core.ends == 1, "the core is let go of")
+  let core = Trace(state.core)
+  state = nil
+  expect(core.isGone, "and gone")
 }
 
 private func isTold() {
@@ -302,6 +335,10 @@ let actionChecks = [
   Check("action: a recursion against a disposal", recursionAgainstDisposal, recursionDisposed),  // Y1 Y2
   Check("action: a disposal lets go of what was returned", disposedAfterItRan, over),  // Y1
   Check("action: who sees it disposed sees what was before", published, isSeen),  // Y4
-  Check("drop: a plain action's against its submission", plainDropAgainstSubmission, isTold),  // DR1
-  Check("drop: another's against its submission", otherDropAgainstSubmission, isTold),  // DR1
+  Check("delayed action: a run against a disposal", delayedAgainstDisposal, letGo),  // TK1
+  Check("delayed action: a run against two disposals", delayedAgainstTwo, letGo),  // TK1
+  Check("delayed action: who waits against a run", delayedAgainstWait, letGo),  // TK4
+  Check("plain action: its drop against its submission", plainDropAgainstSubmission, isTold),  // TK5
+  Check("action: its drop against its submission", returningDropAgainstSubmission, isTold),  // TK5
+  Check("delayed action: its drop against its submission", delayedDropAgainstSubmission, isTold),  // TK5
 ]

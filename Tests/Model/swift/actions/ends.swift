@@ -1,4 +1,4 @@
-// ActionEnd.swift (AE1 to AE3), and who waits for an action: ClosureTask.swift (task.c, TK4), ScheduledAction.swift (Y5), PeriodicAction.swift (Z5).
+// Who waits for an action: ClosureTask.swift (task.c, TK4), ReturningAction.swift (Y5), RepeatingTask.swift (task.c, TK4 and TK6).
 
 internal import CScheduler
 internal import Synchronization
@@ -19,18 +19,17 @@ private func start() -> State {
 
 private func plain() -> State {
   let state = start(), runs = state.runs
-  state.action = state.core.submit(capturing(state.gone) { runs.value += 1 }).action
+  state.action = state.core.submit(capturing(state.gone) { runs.value += 1 }).task
   return state
 }
 
 private func returning() -> State {
   let state = start(), runs = state.runs, child = state.child, capture = Capture(state.gone)
-  state.action = state.core.submit(
-    .disposing {
-      withExtendedLifetime(capture) {}
-      runs.value += 1
-      return child
-    })
+  state.action = state.core.submit(returning: {
+    withExtendedLifetime(capture) {}
+    runs.value += 1
+    return child
+  })
   return state
 }
 
@@ -126,7 +125,7 @@ private final class Waiter: @unchecked Sendable {
 
 private func waitInsideDrop() {
   let state = start(), waiter = Waiter()
-  state.action = state.core.submit(capturing(state.gone) { withExtendedLifetime(waiter) {} }).action
+  state.action = state.core.submit(capturing(state.gone) { withExtendedLifetime(waiter) {} }).task
   spawn { state.action!.dispose() }
 }
 
@@ -178,11 +177,10 @@ private func isOver() {
 
 private func lateReturn() {
   let state = start(), runs = state.runs, laterRuns = state.laterRuns, other = state.other
-  state.action = state.core.submit(
-    .disposing {
-      runs.value += 1
-      return other.submit { laterRuns.value += 1 }.action
-    })
+  state.action = state.core.submit(returning: {
+    runs.value += 1
+    return other.submit({ laterRuns.value += 1 }).task
+  })
   spawn { state.core.perform(atMost: 1) }
   spawn { state.other.perform(atMost: 1) }
   spawn {
@@ -201,22 +199,21 @@ private func waitedForBoth() {
 
 let endChecks = [
   Check("plain action: who waits against a run", plainAgainstWait, over),  // TK4
-  Check("plain action: dropped by its queue", plainDropped, over),  // TK4
-  Check("plain action: dropped by another thread", plainDisposed, over),  // TK4
-  Check("end of an action: who waits against a run", returningAgainstWait, over),  // AE2
-  Check("end of an action: dropped by its queue", returningDropped, over),  // AE2
-  Check("end of an action: dropped by another thread", returningDisposed, over),  // AE2
-  Check("end of an action: who waits in its drop", waitInsideDrop, isOver),  // AE3
-  Check("end of an action: who waits in its tick", waitInsideTick, isOver),  // AE3
+  Check("plain action: who waits against a drop by its queue", plainDropped, over),  // TK4
+  Check("plain action: who waits against a disposal", plainDisposed, over),  // TK4
+  Check("plain action: who waits in its drop", waitInsideDrop, isOver),  // TK4
   Check("plain action: who sees it over sees what it did", plainLooked, isOver),  // TK2
-  Check("end of an action: who sees it over sees what it did, and returned", returningLooked, isOver),  // AE1
   Check("plain action: who sees it over sees what was dropped", plainDropLooked, isOver),  // TK2
-  Check("end of an action: who sees it over sees what was dropped", returningDropLooked, isOver),  // AE1
   Check("action: who waits against a run", returningAgainstWait, over),  // Y5
+  Check("action: who waits against a drop by its queue", returningDropped, over),  // TK4
+  Check("action: who waits against a disposal", returningDisposed, over),  // TK4
   Check("action: who waits against what it returns", lateReturn, waitedForBoth),  // Y5
-  Check("periodic action: who waits against ticks", periodicAgainstWait, tickedAndOver),  // Z5
-  Check("periodic action: a tick that another thread takes", periodicOnTwo, tickedAndOver),  // Z1
-  Check("periodic action: who waits in the end of its last tick", waitInLastTick, isOver),  // Z5 AE3
-  Check("periodic action: who waits against a drop", periodicDropped, tickedAndOver),  // Z5
-  Check("periodic action: who waits against a disposal", periodicDisposed, tickedAndOver),  // Z5
+  Check("action: who sees it over sees what it did, and returned", returningLooked, isOver),  // TK2
+  Check("action: who sees it over sees what was dropped", returningDropLooked, isOver),  // TK2
+  Check("periodic action: who waits against ticks", periodicAgainstWait, tickedAndOver),  // TK4
+  Check("periodic action: a tick that another thread takes", periodicOnTwo, tickedAndOver),  // TK6
+  Check("periodic action: who waits in its tick", waitInsideTick, isOver),  // TK4
+  Check("periodic action: who waits in the end of its last tick", waitInLastTick, isOver),  // TK4
+  Check("periodic action: who waits against a drop", periodicDropped, tickedAndOver),  // TK4
+  Check("periodic action: who waits against a disposal", periodicDisposed, tickedAndOver),  // TK4
 ]

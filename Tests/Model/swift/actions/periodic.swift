@@ -1,11 +1,11 @@
-// PeriodicAction.swift: Z1 to Z4.
+// RepeatingTask.swift: task.c, TK6.
 
 internal import CScheduler
 
 private final class State: @unchecked Sendable {
   let core = HandCore()
   let ticks = Note(), gone = Note()
-  var action: PeriodicAction?
+  var action: ClosureTask?
 }
 nonisolated(unsafe) private var state: State!
 
@@ -49,7 +49,7 @@ private final class LoopCore: TargetCore, @unchecked Sendable {
     super.init(csched_loop_target(loop))
   }
 }
-nonisolated(unsafe) private var onLoop: (core: LoopCore, action: PeriodicAction?)!
+nonisolated(unsafe) private var onLoop: (core: LoopCore, action: ClosureTask?)!
 
 private func letGoAgainstTick() {
   state = State()
@@ -85,7 +85,9 @@ private func noMoreTicks() {
   state.core.perform()
   expect(state.ticks.value == before, "no tick after the disposal")
   expect(state.core.uses == 1 && state.core.ends == 1, "the core is let go of")
+  let core = Trace(state.core)
   state = nil
+  expect(core.isGone, "and gone")
 }
 
 private func publishedAction() {
@@ -98,9 +100,9 @@ private func isSeen() {
 }
 
 let periodicChecks = [
-  Check("periodic action: a disposal against a tick", disposalAgainstTick, noMoreTicks),  // Z1 Z2
-  Check("periodic action: a disposal against two ticks", disposalAgainstTwo, noMoreTicks),  // Z1 Z2
-  Check("periodic action: two disposals against a tick", disposalsAgainstTick, noMoreTicks),  // Z1
-  Check("periodic action: disposed and let go of against a tick", letGoAgainstTick, isGone),  // Z4
-  Check("periodic action: who sees it disposed sees what was before", publishedAction, isSeen),  // Z3
+  Check("periodic action: a disposal against a tick", disposalAgainstTick, noMoreTicks),  // TK6
+  Check("periodic action: a disposal against two ticks", disposalAgainstTwo, noMoreTicks),  // TK6
+  Check("periodic action: two disposals against a tick", disposalsAgainstTick, noMoreTicks),  // TK6
+  Check("periodic action: disposed and let go of against a tick", letGoAgainstTick, isGone),  // TK6
+  Check("periodic action: who sees it disposed sees what was before", publishedAction, isSeen),  // TK6
 ]

@@ -53,6 +53,14 @@ private func ranOnce() {
   state = nil
 }
 
+/// What is held is disposed once, and gone with what holds it.
+private func heldOnce() {
+  expect(state.first.value == 1, "once")
+  state.disposable = nil
+  expect(state.gone.value == 1, "the child is gone")
+  state = nil
+}
+
 private func bothOnce() {
   expect(state.first.value == 1 && state.second.value == 1, "each once")
   state = nil
@@ -61,7 +69,9 @@ private func bothOnce() {
 private func anonymous(_ state: State) -> any Cancelable { AnonymousDisposable(closure(state, state.first)) }
 private func any(_ state: State) -> any Cancelable { AnyDisposable(closure(state, state.first)) }
 private func anyChild(_ state: State) -> any Cancelable { AnyDisposable(dying(state)) }
-private func scoped(_ state: State) -> any Cancelable { ScopedDisposable(dying(state)) }
+private func scoped(_ state: State) -> any Cancelable { dying(state).scoped() }
+// Its child, unlike an AnyDisposable, does not see to it itself that it is disposed once.
+private func scopedChild(_ state: State) -> any Cancelable { ScopedDisposable(Dying(state.first, state.gone)) }
 private func binary(_ state: State) -> any Cancelable {
   let second = state.second
   return BinaryDisposable(anonymous(state), AnonymousDisposable { second.value += 1 })
@@ -75,6 +85,7 @@ private func anonymousTwice() { twice(anonymous) }
 private func anyTwice() { twice(any) }
 private func anyChildTwice() { twice(anyChild) }
 private func scopedTwice() { twice(scoped) }
+private func scopedChildTwice() { twice(scopedChild) }
 private func binaryTwice() { twice(binary) }
 private func naryTwice() { twice(nary) }
 private func anyInside() { insideAndOutside(any) }
@@ -120,6 +131,7 @@ let onceChecks = [
   Check("any disposable: a child disposed beside what it is in", anyChildInside, ranOnce),  // A1
   Check("any disposable: who sees it disposed sees what was before", anyPublished, seen),  // A3
   Check("scoped: two disposals", scopedTwice, ranOnce),  // A1 A2
+  Check("scoped: two disposals, of a child that counts them", scopedChildTwice, heldOnce),  // A1
   Check("scoped: disposed beside what it is in", scopedInside, ranOnce),  // A1
   Check("scoped: a disposal against the last release", scopedRelease, ranOnce),  // A1 A2
   Check("scoped: two releases, of which the last disposes", scopedReleases, ranOnce),  // A1 A2

@@ -1,4 +1,4 @@
-// SerialDisposable.swift: V1 to V3.
+// SerialDisposable.swift: V1 to V4.
 
 private final class State: @unchecked Sendable {
   let serial = SerialDisposable()
@@ -70,6 +70,46 @@ private func secondIsHeld() {
   expect(second.disposals == 0, "letting go is not disposing")
 }
 
+private func replaceAgainstAssignment() {
+  let state = start()
+  spawn { state.serial.replace { state.second } }
+  spawn { state.serial.disposable = state.third }
+}
+
+private func newerInside() {
+  let state = start()
+  spawn {
+    state.serial.replace {
+      state.serial.disposable = state.third
+      return state.second
+    }
+  }
+  spawn {
+    let found = state.serial.disposable as AnyObject
+    expect(found === state.first || found === state.third, "never what is older")
+  }
+}
+
+private func replaceAgainstDisposal() {
+  let state = start()
+  spawn { state.serial.replace { state.second } }
+  spawn { state.serial.dispose() }
+  state.third.dispose()
+}
+
+/// One of them began later: that is held, and by the state's end it is not disposed.
+private func twoReplaces() {
+  let state = start()
+  spawn { state.serial.replace { state.second } }
+  spawn { state.serial.replace { state.third } }
+}
+
+private func newerIsHeld() {
+  expect(state.serial.disposable as AnyObject === state.third && state.third.disposals == 0, "the newer one is held")
+  expect(state.first.disposals == 1 && state.second.disposals == 1, "the others are disposed")
+  state = nil
+}
+
 private func published() { publication(SerialDisposable()) }
 
 let serialChecks = [
@@ -77,5 +117,9 @@ let serialChecks = [
   Check("serial disposable: two assignments and a disposal", assignmentsAgainstDisposal, allDisposed),  // V1
   Check("serial disposable: a swap against a disposal", swapAgainstDisposal, handedOrDisposed),  // V1
   Check("serial disposable: a reader against an assignment", readerAgainstAssignment, secondIsHeld),  // V2
+  Check("serial disposable: a replace against an assignment", replaceAgainstAssignment, oneIsHeld),  // V1
+  Check("serial disposable: a replace against a disposal", replaceAgainstDisposal, allDisposed),  // V1
+  Check("serial disposable: two replaces", twoReplaces, oneIsHeld),  // V1, V4
+  Check("serial disposable: what is set inside of a replace", newerInside, newerIsHeld),  // V4
   Check("serial disposable: who sees it disposed sees what was before", published, seen),  // V3
 ]

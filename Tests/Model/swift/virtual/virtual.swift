@@ -358,19 +358,19 @@ let checks = [
   Check("virtual: a submission against a drive", submissionAgainstDrive, ran),  // VT1 VT2
   Check("virtual: a stop against a drive", stopAgainstDrive, runsLater),  // VT1
   Check("virtual: two that move the clock", twoClocks, isLater),  // VT3
-  Check("virtual: a disposal against a drive", disposalAgainstDrive, ranOrDisposed),  // VT4 AE2
+  Check("virtual: a disposal against a drive", disposalAgainstDrive, ranOrDisposed),  // VT4 TK4
   Check("virtual: a disposal against a submission", disposalAgainstSubmission, neverRan),  // VT4
   Check("virtual: two disposals", twoDisposals, ranOrDisposed),  // VT4
   Check("virtual: a disposal against the end of the scheduler", disposalAgainstEnd, ranOrDisposed),  // VT5
   Check("virtual: the end of the scheduler", end, forgotten),  // VT5
   Check("virtual: a disposal of what was returned", disposalOfResult, forgotten),  // Y1
-  Check("virtual: a periodic action against its disposal", periodicAgainstDisposal, noMoreTicks),  // Z1
-  Check("virtual: who waits against a drive", driveAgainstWait, notLater),  // AE2
-  Check("virtual: who waits against a drive of a periodic action", periodicAgainstWait, notLater),  // Z5
-  Check("virtual: who waits against a disposal", disposalAgainstWait, notLater),  // AE2
-  Check("virtual: who waits against the end of the scheduler", endAgainstWait, notLater),  // AE2 VT5
-  Check("virtual: who waits in the action", waitInside, ranOnce),  // Z5
-  Check("virtual: who sees it over sees what it did", driveAgainstLook, isOver),  // AE1
+  Check("virtual: a periodic action against its disposal", periodicAgainstDisposal, noMoreTicks),  // TK6
+  Check("virtual: who waits against a drive", driveAgainstWait, notLater),  // TK4
+  Check("virtual: who waits against a drive of a periodic action", periodicAgainstWait, notLater),  // TK4
+  Check("virtual: who waits against a disposal", disposalAgainstWait, notLater),  // TK4
+  Check("virtual: who waits against the end of the scheduler", endAgainstWait, notLater),  // TK4 VT5
+  Check("virtual: who waits in the action", waitInside, ranOnce),  // TK4
+  Check("virtual: who sees it over sees what it did", driveAgainstLook, isOver),  // TK2
   Check("virtual: a chain against a disposal", chainAgainstDisposal, lastDisposed),  // Y1 Y2
   Check("virtual: a later action that is disposed", laterDisposed, isLeftAlone),  // Y3
   Check("virtual: a later action that is disposed in its turn", laterAgainstTurn, isLeftAlone),  // Y3

@@ -102,6 +102,14 @@ typedef struct cbench_waits {
 cbench_waits cbench_lock_contended(int lock, int threads, cbench_placement, double seconds, int inside, int outside,
                                    bool looks);
 
+// MARK: what is waited for: ours, or the C library's
+
+double cbench_rlock_alone(bool ours, long count);
+double cbench_semaphore_alone(bool ours, long count);
+double cbench_semaphore_trips(bool ours, cbench_placement, long count);
+double cbench_cond_trips(bool ours, cbench_placement, long count);
+double cbench_cond_broadcasts(bool ours, int waiters, long count);
+
 // MARK: queues
 
 double cbench_trampoline_nested(long count);

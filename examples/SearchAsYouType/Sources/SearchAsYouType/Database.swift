@@ -1,32 +1,26 @@
 import CSQLite
 import Scheduler
 
-/// A database handle that is confined to one thread: opened, used and closed there, and nowhere else.
+/// A database handle. It is neither `Sendable` nor locked: whoever has one keeps it on one thread.
 ///
 /// SQLite is asked for its single-thread mode, without any mutex of its own: the confinement is what makes that safe.
-final class Database: @unchecked Sendable {
-  // Unchecked, because the compiler does not know that `handle` is only touched on `thread`; each use checks it.
-  let thread: ThreadScheduler
+final class Connection {
   private var handle: OpaquePointer?
 
-  struct WrongThread: Error, CustomStringConvertible {
-    var description: String { "the database belongs to another thread: schedule the query on it" }
+  init() {
+    precondition(sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK)
+    precondition(sqlite3_exec(handle, "CREATE TABLE word (text TEXT)", nil, nil, nil) == SQLITE_OK)
+    for word in ["schedule", "scheduler", "school", "science", "search", "seat"] { add(word) }
   }
 
-  init() throws {
-    thread = try ThreadScheduler(name: "database")
-    thread.schedule { [self] in
-      precondition(sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK)
-      precondition(sqlite3_exec(handle, "CREATE TABLE word (text TEXT)", nil, nil, nil) == SQLITE_OK)
-      for word in ["schedule", "scheduler", "school", "science", "search", "seat"] {
-        precondition(sqlite3_exec(handle, "INSERT INTO word VALUES ('\(word)')", nil, nil, nil) == SQLITE_OK)
-      }
-    }
+  deinit { sqlite3_close(handle) }
+
+  func add(_ word: String) {
+    precondition(sqlite3_exec(handle, "INSERT INTO word VALUES ('\(word)')", nil, nil, nil) == SQLITE_OK)
   }
 
-  /// The words that begin with `prefix`. Throws on any thread but the database's own.
-  func words(beginningWith prefix: String) throws(WrongThread) -> [String] {
-    guard thread.isOnThread else { throw WrongThread() }
+  /// The words that begin with `prefix`.
+  func words(beginningWith prefix: String) -> [String] {
     var statement: OpaquePointer?
     precondition(
       sqlite3_prepare_v2(handle, "SELECT text FROM word WHERE text LIKE ? || '%' ORDER BY text", -1, &statement, nil)
@@ -38,11 +32,23 @@ final class Database: @unchecked Sendable {
     while sqlite3_step(statement) == SQLITE_ROW { found.append(String(cString: sqlite3_column_text(statement, 0))) }
     return found
   }
+}
 
-  /// Closes the handle on its thread, after the queries before it, and ends the thread.
-  func close() {
-    thread.schedule { [self] in sqlite3_close(handle) }
-    thread.stop()
-    thread.join()
+/// The same as an actor that is pinned to a thread: whoever awaits it comes to that thread.
+actor WordList {
+  private let thread: ThreadScheduler
+  private let connection: Confined<Connection>
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  init(on thread: ThreadScheduler) {
+    self.thread = thread
+    connection = thread.confine { Connection() }
+  }
+
+  func learn(_ word: String) throws { try connection.withValue { $0.add(word) } }  // on the thread: no await
+
+  func words(beginningWith prefix: String) throws -> [String] {
+    try connection.withValue { $0.words(beginningWith: prefix) }
   }
 }

@@ -1,0 +1,173 @@
+// Functions of C as tasks: at once, at an instant, again and again. No atomics: what may meet is task.c's.
+
+#include <CScheduler/task_job.h>
+
+#include "levels_internal.h"
+#include "panic.h"
+#include "target_internal.h"
+
+#include <CScheduler/diagnostics.h>
+
+#include <string.h>
+
+// What a task of C keeps besides the context.
+typedef struct called {
+  void (*function)(void *context);
+  void (*drop)(void *context, csched_drop_reason reason);
+} called;
+
+static void count(int64_t change) {
+  if (csched_is_counting_()) csched_count_(CSCHED_COUNTED_JOBS_, change);
+}
+
+static void give_up(const called *called, void *context, csched_drop_reason reason) {
+  if (called->drop != NULL) called->drop(context, reason);
+}
+
+static void end(csched_job *job, csched_task_size size) {
+  count(-1);
+  csched_task_free_(job, size);
+}
+
+// Makes one of that type, whose room begins with `called`.
+static csched_task make(const csched_job_type *type, csched_task_size size, called called, void *context) {
+  csched_task task = csched_task_make_(type, size);
+  if (CSCHED_UNLIKELY(task.job == NULL)) {
+    give_up(&called, context, CSCHED_DROP_NO_MEMORY);
+    return task;
+  }
+  void *room = size == CSCHED_TASK_PLAIN ? csched_task_room_(task.job) : csched_task_timer_room_(task.job);
+  task.job->context = context;
+  memcpy(room, &called, sizeof called);
+  count(1);
+  return task;
+}
+
+// MARK: at once
+
+static void run(csched_job *job) { ((called *)csched_task_room_(job))->function(job->context); }
+static void drop(csched_job *job) { give_up(csched_task_room_(job), job->context, csched_task_drop_reason_()); }
+static void release(csched_job *job) { end(job, CSCHED_TASK_PLAIN); }
+
+static const csched_job_type plain = {run, drop, release};
+
+static csched_task submit(csched_target *target, called called, void *context) {
+  csched_task task = make(&plain, CSCHED_TASK_PLAIN, called, context);
+  if (task.job == NULL) return task;
+  return csched_task_submit_(target, task) == 0 ? task : (csched_task){NULL, 0};
+}
+
+CSCHED_NOINLINE csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  return submit(target, (called){function, NULL}, context);
+}
+
+CSCHED_NOINLINE csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
+                                                        void (*drop)(void *context, csched_drop_reason reason),
+                                                        void *context) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  return submit(target, (called){function, drop}, context);
+}
+
+// MARK: at an instant
+
+static void run_timed(csched_job *job) { ((called *)csched_task_timer_room_(job))->function(job->context); }
+static void drop_timed(csched_job *job) {
+  give_up(csched_task_timer_room_(job), job->context, csched_task_drop_reason_());
+}
+static void release_timed(csched_job *job) { end(job, CSCHED_TASK_TIMED); }
+
+static const csched_job_type timed = {run_timed, drop_timed, release_timed};
+
+static csched_task submit_at(csched_target *target, csched_clock clock, csched_time deadline, csched_time leeway,
+                             called called, void *context) {
+  csched_task task = make(&timed, CSCHED_TASK_TIMED, called, context);
+  if (task.job == NULL) return task;
+  return csched_task_submit_at_(target, task, clock, deadline, leeway) == 0 ? task : (csched_task){NULL, 0};
+}
+
+CSCHED_NOINLINE csched_task csched_target_async_after(csched_target *target, csched_time delay,
+                                                      void (*function)(void *context), void *context) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_time deadline = csched_target_now(target) + delay;
+  if (deadline < delay) deadline = CSCHED_FOREVER;
+  return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (called){function, NULL}, context);
+}
+
+CSCHED_NOINLINE csched_task csched_target_async_at(csched_target *target, csched_time deadline,
+                                                   void (*function)(void *context), void *context) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (called){function, NULL}, context);
+}
+
+CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target, csched_clock clock,
+                                                           csched_time deadline, csched_time leeway,
+                                                           void (*function)(void *context),
+                                                           void (*drop)(void *context, csched_drop_reason reason),
+                                                           void *context) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  return submit_at(target, clock, deadline, leeway, (called){function, drop}, context);
+}
+
+// MARK: again and again
+
+typedef struct repeated {
+  called called;
+  csched_timing timing;
+  csched_time due;
+} repeated;
+
+CSCHED_STATIC_ASSERT(sizeof(csched_timer) + sizeof(repeated) <= 64 << CSCHED_TASK_REPEATING, "it has room for that");
+
+csched_time csched_timing_next(const csched_timing *timing, csched_time last, csched_time begun, csched_time ended) {
+  csched_time period = timing->period, from = last, steps = 1, span, next;
+  if (last == CSCHED_FOREVER) return last;
+  if (period == 0) return ended > last ? ended : last;
+  csched_time at_begin = begun > last ? (begun - last) / period : 0,
+              at_end = ended > last ? (ended - last) / period : 0;
+  if (timing->pace == CSCHED_PACE_DELAY) from = ended;
+  if (timing->pace == CSCHED_PACE_SKIP) steps = at_end + 1;
+  if (timing->pace == CSCHED_PACE_COALESCE) steps = at_end > at_begin ? at_end : at_begin + 1;
+  return __builtin_mul_overflow(steps, period, &span) || __builtin_add_overflow(from, span, &next) ? CSCHED_FOREVER
+                                                                                                   : next;
+}
+
+static csched_time next_of(const repeated *repeated, const csched_target *target, csched_time begun) {
+  enum { AT_LEAST = 1000000 }; // where what is due may be run inside of its submission, tick inside tick
+  csched_time now = csched_target_now(target);
+  csched_time next = csched_timing_next(&repeated->timing, repeated->due, begun, now);
+  if (csched_target_has_time_(target)) return repeated->timing.period == 0 ? CSCHED_FOREVER : next;
+  csched_time earliest = csched_time_after(now, AT_LEAST);
+  return csched_target_foreign_((csched_target *)target) != NULL && next < earliest ? earliest : next;
+}
+
+static void run_repeating(csched_job *job) {
+  repeated *repeated = csched_task_timer_room_(job);
+  csched_target *target = csched_task_target_(job);
+  csched_time begun = csched_target_now(target);
+  if (!csched_task_is_unwanted_(job)) repeated->called.function(job->context); // TK6
+  repeated->due = next_of(repeated, target, begun);
+  csched_time leeway = csched_target_has_time_(target) ? CSCHED_FOREVER : repeated->timing.leeway;
+  if (csched_task_submit_again_(job, repeated->due, leeway) == CSCHED_TASK_UNWANTED_)
+    give_up(&repeated->called, job->context, CSCHED_DROP_CANCELLED); // it is still this run's
+}
+
+static void release_repeating(csched_job *job) { end(job, CSCHED_TASK_REPEATING); }
+
+static const csched_job_type repeating = {run_repeating, drop_timed, release_repeating};
+
+CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, const csched_timing *timing,
+                                                      void (*function)(void *context),
+                                                      void (*drop)(void *context, csched_drop_reason reason),
+                                                      void *context) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  if (CSCHED_UNLIKELY((unsigned)timing->pace > CSCHED_PACE_DELAY))
+    csched_panic_("csched_target_async_every", "%d is no pace. Name one of csched_pace.", (int)timing->pace);
+  csched_task task = make(&repeating, CSCHED_TASK_REPEATING, (called){function, drop}, context);
+  if (task.job == NULL) return task;
+  repeated *repeated = csched_task_timer_room_(task.job);
+  repeated->timing = *timing;
+  repeated->due = timing->first;
+  int error = csched_task_submit_at_(target, task, CSCHED_CLOCK_MONOTONIC, timing->first, timing->leeway);
+  return error == 0 ? task : (csched_task){NULL, 0};
+}

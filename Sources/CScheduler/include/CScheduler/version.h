@@ -1,0 +1,32 @@
+// Which version this is. The one place that says so: the library's SONAME, cscheduler.pc, CMake's package and CHANGELOG.md follow it.
+// Depends on: nothing of ours.
+//
+// Semantic versioning, for sources and for compiled programs: a program that was compiled with one version runs with the library of each
+// later one of the same CSCHED_VERSION_MAJOR. That number is also the SONAME's (libcscheduler.so.1) and the ABI's: what is inline in
+// these headers knows how the library's structs and state words are laid out, so it refers to the symbol csched_abi_1, which only a library
+// of that layout has. Compiled with the headers of one, and linked with the library of another, a program does not link.
+#ifndef CSCHED_VERSION_H
+#define CSCHED_VERSION_H
+
+#define CSCHED_VERSION_MAJOR 1
+#define CSCHED_VERSION_MINOR 0
+#define CSCHED_VERSION_PATCH 0
+
+/// The headers' version as a number that can be compared, also by #if: 1002003 is 1.2.3.
+#define CSCHED_VERSION (CSCHED_VERSION_MAJOR * 1000000 + CSCHED_VERSION_MINOR * 1000 + CSCHED_VERSION_PATCH)
+
+/// The headers' version as text: "1.0.0".
+#define CSCHED_VERSION_STRING                                                                                          \
+  CSCHED_TEXT(CSCHED_VERSION_MAJOR) "." CSCHED_TEXT(CSCHED_VERSION_MINOR) "." CSCHED_TEXT(CSCHED_VERSION_PATCH)
+
+// Private.
+#define CSCHED_JOIN_(a, b) a##b
+#define CSCHED_JOIN(a, b)  CSCHED_JOIN_(a, b)
+#define CSCHED_TEXT_(a)    #a
+#define CSCHED_TEXT(a)     CSCHED_TEXT_(a)
+
+/// What only a library with this version's structs and state words has. Private.
+#define CSCHED_ABI_SYMBOL CSCHED_JOIN(csched_abi_, CSCHED_VERSION_MAJOR)
+extern const unsigned char CSCHED_ABI_SYMBOL __attribute__((visibility("default")));
+
+#endif

@@ -1,0 +1,416 @@
+// The C API for C++17 and later: a lock for std::lock_guard, owners, functions with captures, coroutines. More than 120 lines: all of it.
+// Depends on: CScheduler/CScheduler.h. All is inline: nothing else is linked. It is no part of the Clang module.
+//
+// An owner converts to its `csched_target *`, and `get()` is the C handle: what is not here is called in C. It can be moved; one that was
+// moved from can be destroyed or assigned to, and nothing else.
+//
+// Exceptions: what creates throws std::system_error with the errno value; what a function throws leaves the run of the loop around it, or
+// `sync`, and ends the process (std::terminate) on a thread of ours, as job.h says. Destructors of captures must not throw. So it cannot
+// be used with -fno-exceptions; -fno-rtti is fine.
+#ifndef CSCHEDULER_HPP
+#define CSCHEDULER_HPP
+
+#if !defined(__cplusplus) || __cplusplus < 201703L
+#error "cscheduler.hpp needs C++17 (-std=c++17). For C, and older C++, include <CScheduler/CScheduler.h>."
+#elif !defined(__cpp_exceptions)
+#error "cscheduler.hpp tells failures by exceptions. With -fno-exceptions use the C API: <CScheduler/CScheduler.h>."
+#else
+
+#include <CScheduler/CScheduler.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#if defined(__cpp_impl_coroutine)
+#include <coroutine>
+#endif
+
+namespace scheduler {
+
+// MARK: time and lock
+
+/// Returns: the deadline that is `span` from now, for what takes a csched_time; CSCHED_FOREVER where that would overflow. A negative
+/// span, or one that is no number, counts as zero. Thread: any.
+template <typename Rep, typename Period> csched_time after(std::chrono::duration<Rep, Period> span) {
+  using namespace std::chrono;
+  if (!(span > span.zero())) return csched_now();
+  if (duration<double>(span) >= duration<double>(nanoseconds::max())) return CSCHED_FOREVER;
+  return csched_time_after(csched_now(), ceil<nanoseconds>(span).count());
+}
+
+/// csched_lock (lock.h), as a lock of the standard library: for std::lock_guard, std::unique_lock and std::scoped_lock.
+class unfair_lock {
+public:
+  constexpr unfair_lock() noexcept = default;
+  unfair_lock(const unfair_lock &) = delete;
+  unfair_lock &operator=(const unfair_lock &) = delete;
+
+  void lock() noexcept { csched_lock_lock(&lock_); }
+  bool try_lock() noexcept { return csched_lock_trylock(&lock_); }
+  void unlock() noexcept { csched_lock_unlock(&lock_); }
+
+  /// Does: takes the lock, waiting for so long at the most. Returns: whether it did. Thread: any; it must not own the lock.
+  template <typename Rep, typename Period> bool try_lock_for(std::chrono::duration<Rep, Period> span) {
+    return csched_lock_lock_until(&lock_, after(span));
+  }
+  template <typename Clock, typename Duration> bool try_lock_until(std::chrono::time_point<Clock, Duration> deadline) {
+    for (auto now = Clock::now(); now < deadline;
+         now = Clock::now()) // a clock that is set may ask for more than one wait
+      if (try_lock_for(deadline - now)) return true;
+    return try_lock();
+  }
+
+  csched_lock *get() noexcept { return &lock_; }
+
+private:
+  csched_lock lock_ = CSCHED_LOCK_INIT;
+};
+using lock = unfair_lock; // in C++ no class can have a member function of its own name
+
+// MARK: functions
+
+/// A function that was scheduled, as a value (task.h): it may be copied, cancelled too late, or dropped, which cancels nothing.
+class task {
+public:
+  constexpr task() noexcept = default; ///< one that is over
+  constexpr explicit task(csched_task raw) noexcept : raw_(raw) {}
+
+  /// Does: cancels it if it has not begun; its captures are then destroyed when this returns. Returns, thread: as csched_task_cancel.
+  csched_cancel_result cancel() const noexcept { return csched_task_cancel(raw_); }
+
+  /// Does: the same, and waits until a run that has begun is over, unless from inside of it. Returns: what it found at first.
+  csched_cancel_result cancel_and_wait() const noexcept { return csched_task_cancel_and_wait(raw_); }
+
+  /// Returns: whether it has run to its end, or never will, and its captures are destroyed. Thread: any.
+  bool is_over() const noexcept { return csched_task_is_over(raw_); }
+
+  csched_task get() const noexcept { return raw_; }
+
+private:
+  csched_task raw_ = {nullptr, 0};
+};
+
+namespace detail {
+
+// What a task's context leads to: destroyed once, on the way out of whichever of the two is called.
+template <typename Function, typename Drop> struct called {
+  Function function;
+  Drop drop;
+  static void run(void *context) {
+    std::unique_ptr<called> self(static_cast<called *>(context));
+    static_cast<void>(std::invoke(std::move(self->function)));
+  }
+  static void give_up(void *context, csched_drop_reason reason) noexcept {
+    std::unique_ptr<called> self(static_cast<called *>(context));
+    static_cast<void>(std::invoke(std::move(self->drop), reason));
+  }
+};
+
+// `schedule` is given the two functions and the context.
+template <typename Function, typename Drop, typename Schedule>
+task submit(Function &&function, Drop &&drop, Schedule schedule) {
+  using held = called<std::decay_t<Function>, std::decay_t<Drop>>;
+  static_assert(std::is_invocable_v<std::decay_t<Function>>, "async takes a function that is called without arguments");
+  static_assert(std::is_invocable_v<std::decay_t<Drop>, csched_drop_reason>,
+                "drop is called with a csched_drop_reason");
+  auto *context = new held{std::forward<Function>(function), std::forward<Drop>(drop)};
+  return task(schedule(held::run, held::give_up, context));
+}
+
+inline constexpr auto nobody = [](csched_drop_reason) noexcept {};
+
+// A function of one word, with nothing to destroy, is the context itself: no memory is asked for.
+template <typename Function>
+inline constexpr bool is_word = sizeof(Function) <= sizeof(void *) &&
+                                alignof(Function) <= alignof(void *) && std::is_trivially_copyable_v<Function>;
+template <typename Function> void run_word(void *context) {
+  alignas(Function) unsigned char bytes[sizeof(Function)];
+  std::memcpy(bytes, &context, sizeof bytes);
+  static_cast<void>(std::invoke(std::move(*std::launder(reinterpret_cast<Function *>(bytes)))));
+}
+
+} // namespace detail
+
+template <typename Function, typename Drop> task async(csched_target *target, Function &&function, Drop &&drop);
+
+/// Does: has `target` call `function()`, which is moved or copied, after what the same thread has submitted to it before. Its captures
+/// are destroyed exactly once: on the thread that ran it, at the end of the run; or, when it never will, by the cancel, by what stops or
+/// destroys the target, or before this returns, when the target takes no more. Returns: what cancels it. Throws: std::bad_alloc, and what
+/// moving `function` throws; nothing is submitted then. Thread: any.
+template <typename Function> task async(csched_target *target, Function &&function) {
+  using stored = std::decay_t<Function>;
+  if constexpr (detail::is_word<stored>) {
+    static_assert(std::is_invocable_v<stored>, "async takes a function that is called without arguments");
+    void *context = nullptr;
+    const stored copy(std::forward<Function>(function));
+    std::memcpy(&context, &copy, sizeof copy);
+    return task(csched_target_async(target, detail::run_word<stored>, context));
+  } else {
+    return async(target, std::forward<Function>(function), detail::nobody);
+  }
+}
+
+/// Does: the same; or else, exactly once, calls `drop(reason)`, on the thread that task.h says. An exception out of it ends the process.
+template <typename Function, typename Drop> task async(csched_target *target, Function &&function, Drop &&drop) {
+  return detail::submit(std::forward<Function>(function), std::forward<Drop>(drop),
+                        [target](auto run, auto give_up, void *context) {
+                          return csched_target_async_or_drop(target, run, give_up, context);
+                        });
+}
+
+/// Does: has `target` call `function()` at `deadline` of its clock (csched_target_now): see `after`. Captures, returns, throws: as async.
+template <typename Function> task async_at(csched_target *target, csched_time deadline, Function &&function) {
+  return detail::submit(std::forward<Function>(function), detail::nobody, [&](auto run, auto give_up, void *context) {
+    return csched_target_async_at_or_drop(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, run, give_up, context);
+  });
+}
+
+/// Does: has `target` call `function()` as `timing` says (task.h), until it is cancelled, the target takes no more, or an exception leaves it;
+/// its captures are destroyed then, once. Returns, throws: as async.
+template <typename Function> task async_every(csched_target *target, const csched_timing &timing, Function &&function) {
+  using stored = std::decay_t<Function>;
+  static_assert(std::is_invocable_v<stored &>, "async_every takes a function that is called without arguments");
+  auto call = [](void *context) {
+    std::unique_ptr<stored> self(static_cast<stored *>(context));
+    static_cast<void>(std::invoke(*self));
+    static_cast<void>(self.release()); // it goes on
+  };
+  auto end = [](void *context, csched_drop_reason) noexcept { delete static_cast<stored *>(context); };
+  return task(csched_target_async_every(target, &timing, call, end, new stored(std::forward<Function>(function))));
+}
+
+// MARK: owners
+
+namespace detail {
+
+inline void require(int error, const char *function) {
+  if (error != 0) throw std::system_error(error, std::generic_category(), function);
+}
+
+template <typename Raw, typename... Arguments>
+Raw *create(const char *name, int (*function)(Raw **, Arguments...), Arguments... arguments) {
+  Raw *raw = nullptr;
+  require(function(&raw, arguments...), name);
+  return raw;
+}
+
+inline csched_target *target_of(csched_loop *loop) noexcept { return csched_loop_target(loop); }
+inline csched_target *target_of(csched_thread *thread) noexcept { return csched_thread_target(thread); }
+inline csched_target *target_of(csched_serial *serial) noexcept { return csched_serial_target(serial); }
+inline csched_target *target_of(csched_virtual *timeline) noexcept { return csched_virtual_target(timeline); }
+inline csched_target *target_of(csched_pool *pool) noexcept {
+  return csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+}
+
+template <typename Raw, void (*destroy)(Raw *)> class owner {
+public:
+  Raw *get() const noexcept { return raw_.get(); }
+  csched_target *target() const noexcept { return target_of(get()); }
+  operator csched_target *() const noexcept { return target(); }
+
+  /// As the function async above.
+  template <typename... Functions> task async(Functions &&...functions) const {
+    return scheduler::async(target(), std::forward<Functions>(functions)...);
+  }
+
+protected:
+  explicit owner(Raw *raw) noexcept : raw_(raw) {}
+
+private:
+  struct end {
+    void operator()(Raw *raw) const noexcept { destroy(raw); }
+  };
+  std::unique_ptr<Raw, end> raw_;
+};
+
+inline void join_and_destroy(csched_thread *thread) {
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  if (!csched_thread_is_orphaned(thread)) csched_thread_join(thread); // at once when it is this thread
+  csched_thread_destroy(thread);
+}
+
+} // namespace detail
+
+/// A run loop of the thread that makes it (loop.h). Its destructor drops what is outstanding. Thread: as csched_loop_destroy.
+class loop : public detail::owner<csched_loop, csched_loop_destroy> {
+public:
+  loop() : owner(detail::create("csched_loop_create", csched_loop_create)) {}
+
+  /// Each throws what a function throws that it runs; the loop can be run again.
+  csched_run_result run() const { return csched_loop_run(get()); }
+  csched_run_result run_until(csched_time deadline) const { return csched_loop_run_until(get(), deadline); }
+  bool run_once(csched_time deadline = CSCHED_FOREVER) const { return csched_loop_run_once(get(), deadline); }
+  size_t run_ready(size_t max = SIZE_MAX) const { return csched_loop_run_ready(get(), max); }
+  void end_run() const noexcept { csched_loop_end_run(get()); }
+  void close(csched_stop_policy policy) const noexcept { csched_loop_close(get(), policy); }
+};
+
+/// A thread that stays alive between functions (thread.h). Its destructor stops it, with CSCHED_STOP_RUN unless it has been stopped, and
+/// waits for its end; on that very thread it does not wait.
+class thread : public detail::owner<csched_thread, detail::join_and_destroy> {
+public:
+  explicit thread(const csched_thread_options &options = {})
+      : owner(detail::create("csched_thread_start", csched_thread_start, &options)) {}
+  explicit thread(const char *name) : thread(named(name)) {}
+
+  void stop(csched_stop_policy policy = CSCHED_STOP_RUN) const noexcept { csched_thread_stop(get(), policy); }
+  /// Throws: std::system_error EDEADLK on the very thread.
+  void join() const { detail::require(csched_thread_join(get()), "csched_thread_join"); }
+  bool is_current() const noexcept { return csched_thread_is_current(get()); }
+
+private:
+  static csched_thread_options named(const char *name) noexcept {
+    csched_thread_options options = {};
+    options.name = name;
+    return options;
+  }
+};
+
+/// A pool of worker threads (pool.h); as a target, its default priority. Its destructor runs what is outstanding, unless the pool was
+/// stopped to drop, and waits for that. Thread of the destructor: any but the pool's own.
+class pool : public detail::owner<csched_pool, csched_pool_destroy> {
+public:
+  explicit pool(const csched_pool_options &options = {})
+      : owner(detail::create("csched_pool_create", csched_pool_create, &options)) {}
+
+  csched_target *target(csched_priority priority = CSCHED_PRIORITY_DEFAULT) const noexcept {
+    return csched_pool_target(get(), priority);
+  }
+  void stop(csched_stop_policy policy = CSCHED_STOP_RUN) const noexcept { csched_pool_stop(get(), policy); }
+  /// Throws: std::system_error EDEADLK on a thread of the pool.
+  void join() const { detail::require(csched_pool_join(get()), "csched_pool_join"); }
+};
+
+/// A serial queue on `base`, which outlives it (serial.h); on another queue by that one's target(). What has been submitted still runs
+/// after its destructor.
+class serial : public detail::owner<csched_serial, csched_serial_destroy> {
+public:
+  explicit serial(csched_target *base) : owner(detail::create("csched_serial_create", csched_serial_create, base)) {}
+
+  /// Does: calls `function()` as a job of the queue, here or on a thread of its base, and waits for it. Returns: what it returned.
+  /// Throws: what it threw, wherever that was; std::system_error ECANCELED, when the base takes no more, or when the function ended the
+  /// other thread that it ran on; EDEADLK, when waiting could never end (serial.h). Thread: any; it blocks.
+  template <typename Function> std::invoke_result_t<Function> sync(Function &&function) const {
+    using result = std::invoke_result_t<Function>;
+    using pointer = std::add_pointer_t<result>; // of a reference; void has a pointer, too
+    constexpr bool is_value = !std::is_void_v<result> && !std::is_reference_v<result>;
+    struct call {
+      std::remove_reference_t<Function> &function;
+      std::optional<std::conditional_t<is_value, std::remove_cv_t<result>, pointer>> outcome;
+      std::exception_ptr thrown;
+      void run() {
+        if constexpr (is_value) {
+          outcome.emplace(std::invoke(std::forward<Function>(function)));
+        } else if constexpr (std::is_void_v<result>) {
+          std::invoke(std::forward<Function>(function));
+          outcome.emplace(nullptr);
+        } else {
+          auto &&found = std::invoke(std::forward<Function>(function));
+          outcome.emplace(std::addressof(found));
+        }
+      }
+    } call{function, {}, {}};
+    auto body = [](void *context) {
+      auto *self = static_cast<struct call *>(context);
+      try {
+        self->run();
+      } catch (...) {
+        self->thrown = std::current_exception();
+        if (self->thrown == nullptr) throw; // no exception of C++, but the end of the thread
+      }
+    };
+    detail::require(csched_serial_sync(get(), body, &call), "csched_serial_sync");
+    if (call.thrown != nullptr) std::rethrow_exception(std::move(call.thrown));
+    if (!call.outcome) detail::require(ECANCELED, "csched_serial_sync");
+    if constexpr (is_value) return std::move(*call.outcome);
+    else if constexpr (!std::is_void_v<result>) return static_cast<result>(**call.outcome);
+  }
+};
+
+/// Virtual time, moved by hand, for tests (virtual.h). Its destructor drops what waits.
+class virtual_time : public detail::owner<csched_virtual, csched_virtual_destroy> {
+public:
+  explicit virtual_time(csched_time start = 0, size_t turn_limit = 0)
+      : owner(detail::create("csched_virtual_create", csched_virtual_create, start, turn_limit)) {}
+
+  csched_time now() const noexcept { return csched_virtual_now(get()); }
+  size_t pending() const noexcept { return csched_virtual_pending(get()); }
+  /// Each throws what a function throws that it runs.
+  void advance(csched_time span) const { csched_virtual_advance(get(), span); }
+  void advance_to(csched_time time) const { csched_virtual_advance_to(get(), time); }
+  void run() const { csched_virtual_run(get()); }
+  void step(csched_time count = 1) const { csched_virtual_step(get(), count); }
+};
+
+// MARK: coroutines
+
+#if defined(__cpp_impl_coroutine)
+
+/// What `co_await on(target)` throws where the target takes no more, or has given the coroutine up. Its code: ECANCELED, or ENOMEM.
+class dropped : public std::system_error {
+public:
+  explicit dropped(csched_drop_reason reason)
+      : std::system_error(reason == CSCHED_DROP_NO_MEMORY ? ENOMEM : ECANCELED, std::generic_category(),
+                          "co_await scheduler::on"),
+        reason_(reason) {}
+  csched_drop_reason reason() const noexcept { return reason_; }
+
+private:
+  csched_drop_reason reason_;
+};
+
+/// See on.
+class on_awaiter {
+public:
+  explicit on_awaiter(csched_target *target) noexcept : target_(target) {}
+  bool await_ready() const noexcept { return false; }
+
+  // Once it is submitted the frame may be gone, and this object with it. Not inline, so that no compiler keeps the flag in the frame.
+  CSCHED_NOINLINE bool await_suspend(std::coroutine_handle<> caller) {
+    bool is_refused = false;
+    caller_ = caller;
+    is_refused_ = &is_refused;
+    reason_.reset();
+    csched_target_async_or_drop(target_, resume, give_up, this);
+    return !is_refused;
+  }
+  void await_resume() const {
+    if (reason_) throw dropped(*reason_);
+  }
+
+private:
+  static void resume(void *context) { static_cast<on_awaiter *>(context)->caller_.resume(); }
+  static void give_up(void *context, csched_drop_reason reason) noexcept {
+    auto *self = static_cast<on_awaiter *>(context);
+    self->reason_ = reason;
+    if (reason == CSCHED_DROP_REFUSED || reason == CSCHED_DROP_NO_MEMORY) *self->is_refused_ = true; // in await_suspend
+    else self->caller_.resume();
+  }
+
+  csched_target *target_;
+  std::coroutine_handle<> caller_;
+  bool *is_refused_ = nullptr;
+  std::optional<csched_drop_reason> reason_;
+};
+
+/// Does: `co_await on(target)` resumes the coroutine as a job of `target`. Throws: `dropped`, inside of the coroutine: on this thread
+/// when the target takes no more, or for want of memory; else on the thread that stops or destroys the target, inside of that call, or on
+/// one of the target's. So a coroutine is always resumed, exactly once, as long as the target is run, closed or destroyed some day. What
+/// leaves the coroutine itself by an exception (`unhandled_exception` that throws) is as from any function of async, and ends the process
+/// where it was given up.
+[[nodiscard]] inline on_awaiter on(csched_target *target) noexcept { return on_awaiter(target); }
+
+#endif
+
+} // namespace scheduler
+
+#endif // C++17, with exceptions
+#endif

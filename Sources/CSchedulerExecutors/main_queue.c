@@ -1,0 +1,27 @@
+#include <CSchedulerExecutors.h>
+
+#include <CScheduler/CScheduler.h>
+
+#include <stdint.h>
+#include <unistd.h>
+
+// Of libdispatch, for run loops: a descriptor that becomes readable when something was submitted, and what then runs that.
+extern int _dispatch_get_main_queue_port_4CF(void) __attribute__((weak));
+extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
+
+static void drain(csched_fd_source *source, unsigned events) {
+  (void)events;
+  uint64_t count;
+  ssize_t size = read(source->fd, &count, sizeof count); // it does not block; a loop of Foundation's may have taken it
+  (void)size;
+  if (!csched_main_loop_is_hosted_())
+    _dispatch_main_queue_callback_4CF(NULL); // else it has a thread of its own (dispatchMain)
+}
+
+int csched_executors_serve_main_queue_(void) {
+  static csched_fd_source source;
+  if (source.handler != NULL || _dispatch_get_main_queue_port_4CF == NULL || _dispatch_main_queue_callback_4CF == NULL)
+    return 0;
+  csched_fd_source_init(&source, _dispatch_get_main_queue_port_4CF(), CSCHED_FD_READ, drain, NULL);
+  return csched_loop_add_fd(csched_main_loop(), &source);
+}

@@ -1,0 +1,69 @@
+internal import CScheduler
+
+/// A closure that runs again and again, on one timer of the core, which its own run submits anew (task.c, TK6).
+struct RepeatingTask: ~Copyable {
+  private let held: ClosureTask.Held
+  private let timing: PeriodicTiming
+  private var due: csched_time
+  /// In virtual time, `run` goes on for the first tick, and for no other one.
+  private var tolerance: csched_time
+
+  /// Submits one to `core`, inside of `tag` if there is one. Returns what cancels it, and whether it was accepted.
+  static func submit(
+    _ timing: PeriodicTiming, to core: TargetCore, inside tag: TargetCore?, _ work: @escaping @Sendable () -> Void
+  ) -> (ClosureTask, isAccepted: Bool) {
+    let task = csched_task.made(repeatingType, CSCHED_TASK_REPEATING, for: core)
+    let due = core.timeline?.instant(after: timing.startAfter).tick ?? timing.startAfter.deadline
+    let tolerance = csched_time(max(0, timing.tolerance.saturatedNanoseconds))
+    of(task.job).initialize(
+      to: RepeatingTask(
+        held: ClosureTask.Held(work, ActionOrigin(core, tag: tag)), timing: timing, due: due, tolerance: tolerance))
+    core.beginKeeping()
+    let token = ClosureTask(task)
+    return (token, token.submit(to: core.target, at: due, on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance))
+  }
+
+  fileprivate static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<RepeatingTask> {
+    csched_task_timer_room_(job).assumingMemoryBound(to: RepeatingTask.self)
+  }
+
+  /// Runs it, and submits it again.
+  fileprivate static func tick(_ job: UnsafeMutablePointer<csched_job>) {
+    let each = of(job), core = TargetCore.kept(by: job)
+    let begun = core.timeline?.tick ?? csched_now()
+    if !csched_task_is_unwanted_(job) { each.pointee.held.call() }
+    guard !csched_task_is_unwanted_(job), let next = each.pointee.next(on: core, begunAt: begun) else {
+      each.deinitialize(count: 1)
+      return
+    }
+    let error = csched_task_submit_again_(job, next, each.pointee.tolerance)
+    if error == CSCHED_TASK_UNWANTED_ {
+      each.deinitialize(count: 1)
+    } else if error != 0 {  // it has been dropped
+      core.noteRefusal()
+    }
+  }
+
+  private mutating func next(on core: TargetCore, begunAt begun: csched_time) -> csched_time? {
+    if let timeline = core.timeline {
+      tolerance = .max
+      guard let next = timeline.next(timing, after: due, begunAt: begun) else { return nil }
+      due = next
+      return next
+    }
+    let now = csched_now(), step = UInt64(max(0, timing.period.saturatedNanoseconds))
+    guard let next = timing.next(after: due, begunAt: begun, endedAt: now, step: step) else { return nil }
+    // What is due is delivered at once; where that may run it at once, too, tick inside tick, a timer brings it.
+    due = core.mayRunInside ? max(next, csched_time_after(now, 20_000)) : next
+    return due
+  }
+
+  /// Ends it, because the core drops it.
+  fileprivate consuming func drop() { held.drop(csched_task_drop_reason_(), of: nil) }
+}
+
+private let repeatingType = JobType(
+  csched_job_type(
+    run: { RepeatingTask.tick($0!) },
+    drop: { RepeatingTask.of($0).move().drop() },
+    release: { TargetCore.endKeeping($0, CSCHED_TASK_REPEATING) }))

@@ -1,0 +1,50 @@
+/// An action that a task waits for. Only the scheduler's closure holds it, so that its end tells of a drop.
+final class AwaitedAction<Value: Sendable>: Sendable {
+  private let resumption: Resumption<Value>
+
+  init(_ resumption: Resumption<Value>) { self.resumption = resumption }
+
+  deinit { if resumption.claim() { resumption.finish(.failure(StoppedError())) } }
+
+  /// Calls `body`, unless the task was cancelled before.
+  func run(_ body: () throws -> Value) { if resumption.claim() { resumption.finish(Result(catching: body)) } }
+}
+
+extension ImmediateSchedulerType {
+  /// Suspends the task until the action that `submit` schedules has run, or was dropped, or the task is cancelled before it begins.
+  func awaiting<Value: Sendable>(
+    isolation: isolated (any Actor)?, _ submit: (AwaitedAction<Value>) -> any Disposable
+  ) async throws -> Value {
+    let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+        guard resumption.attach(continuation) else { return }
+        token.setDisposable(submit(AwaitedAction(resumption)))
+      }
+    } onCancel: {
+      if resumption.claim() { resumption.finish(.failure(CancellationError())) }
+      token.dispose()
+    }
+  }
+
+  /// Has `body` called as an action of this scheduler, suspends the task until it has returned, and returns its result or throws its error.
+  ///
+  /// ```swift
+  /// let count = try await database.perform { try count(entries) }
+  /// ```
+  ///
+  /// 1. A task that is cancelled before the action begins goes on at once, and the action never begins. One that is cancelled later waits for
+  ///    the action's end, and gets its result.
+  /// 2. The task goes on where it belongs, not on the scheduler.
+  ///
+  /// - Parameters:
+  ///   - isolation: the caller's, which it keeps.
+  ///   - body: what to do there. It is not called more than once.
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled before it began; ``StoppedError`` when the scheduler dropped it.
+  public func perform<Value: Sendable>(
+    isolation: isolated (any Actor)? = #isolation, _ body: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    try await awaiting(isolation: isolation) { action in schedule { action.run(body) } }
+  }
+}

@@ -1,0 +1,110 @@
+internal import CScheduler
+
+/// What the module `SchedulerExecutors` makes Swift's own executors of: the shared pool runs all tasks and actors that have no executor, and the
+/// main loop the main actor.
+package enum GlobalJobs {
+  /// How many jobs have come, where `Diagnostics.isOn`.
+  package static let counts = Protected((onPool: 0, onMain: 0, delayed: 0))
+
+  /// Whether Swift's executors are these. From then on the pool and the main loop cannot be shut down.
+  package static var isInstalled: Bool { csched_main_loop_is_kept_() }
+
+  package static func install() { csched_main_loop_keep_() }
+
+  /// Has the pool run `job`, with the task's priority.
+  package static func enqueue(_ job: UnownedJob, priority: UInt8) {
+    if Counted.isOn { counts.withLock { $0.onPool += 1 } }
+    TaskJob(job, on: pool(priority), .ofAll).submit()
+  }
+
+  /// Has the main loop run `job`, isolated to the main actor.
+  package static func enqueueOnMain(_ job: UnownedJob) {
+    if Counted.isOn { counts.withLock { $0.onMain += 1 } }
+    TaskJob(job, on: MainScheduler.instance, .ofMainActor).submit()
+  }
+
+  /// The same two at `instant`, not earlier.
+  package static func enqueue(_ job: UnownedJob, priority: UInt8, at instant: MonotonicTime, tolerance: Duration) {
+    submit(TaskJob(job, on: pool(priority), .ofAll), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance)
+  }
+
+  package static func enqueue(_ job: UnownedJob, priority: UInt8, at instant: BootTime, tolerance: Duration) {
+    submit(TaskJob(job, on: pool(priority), .ofAll), at: instant.nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
+  }
+
+  package static func enqueueOnMain(_ job: UnownedJob, at instant: MonotonicTime, tolerance: Duration) {
+    submit(
+      TaskJob(job, on: MainScheduler.instance, .ofMainActor), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance
+    )
+  }
+
+  package static func enqueueOnMain(_ job: UnownedJob, at instant: BootTime, tolerance: Duration) {
+    submit(
+      TaskJob(job, on: MainScheduler.instance, .ofMainActor), at: instant.nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
+  }
+
+  private static func submit(_ job: TaskJob, at time: csched_time, _ clock: csched_clock, _ tolerance: Duration) {
+    if Counted.isOn { counts.withLock { $0.delayed += 1 } }
+    job.submit(at: time, on: clock, tolerance: tolerance)
+  }
+
+  // MARK: the main loop
+
+  /// Whether the caller is isolated to the main actor.
+  package static var isOnMain: Bool { MainCore.isHere }
+
+  /// Stops the process with a message unless it is.
+  package static func requireMain() { MainScheduler.instance.requireIsolated() }
+
+  /// Whether another main loop has taken the place of ours.
+  package static var isHosted: Bool { csched_main_loop_is_hosted_() }
+
+  private static let isStopped = Protected(false), isRunning = Protected(false)
+
+  /// Whether ``runMain()`` runs, or has run: no other main loop may take its place.
+  static var ownsMain: Bool { isRunning.read() }
+
+  /// Runs the main loop until ``stopMain()``; an end of a run that nobody is in ends nothing.
+  package static func runMain() {
+    MainCore.shared.requireMain("run")
+    isRunning.write(true)
+    while !isStopped.exchange(false) {
+      if csched_loop_run(MainCore.shared.loop) == CSCHED_RUN_CLOSED { stopForClosedLoop() }
+    }
+  }
+
+  /// The same until `condition` holds, which is asked after each job.
+  package static func runMain(until condition: () -> Bool) {
+    MainCore.shared.requireMain("run")
+    while !condition() { _ = csched_loop_run_once(MainCore.shared.loop, csched_time.max) }
+  }
+
+  /// Ends a run of ``runMain()``, or the next one.
+  package static func stopMain() {
+    isStopped.write(true)
+    MainScheduler.stop()
+  }
+
+  private static func stopForClosedLoop() -> Never {
+    misuse(
+      "MainActor",
+      "the main loop was closed, which runs the main actor. Leave csched_loop_close(csched_main_loop()) out.")
+  }
+
+  /// The pool's schedulers, which live as long as the process. To count references to what weak ones refer to is slow.
+  private static let high = kept(.high), medium = kept(.default), low = kept(.low), background = kept(.background)
+
+  private static func kept(_ priority: SchedulerPriority) -> Unmanaged<SchedulerTarget> {
+    .passRetained(ConcurrentScheduler(core: .shared(priority)))
+  }
+
+  /// The one for a task's priority, by the table of `SchedulerPriority(_:)`; 0 is a task that has none.
+  private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
+    switch priority == 0 ? .default : SchedulerPriority(TaskPriority(rawValue: priority)) {
+    case .high: high
+    case .default: medium
+    case .low: low
+    case .background: background
+    }
+  }
+}

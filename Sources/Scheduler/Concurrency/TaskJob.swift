@@ -1,0 +1,154 @@
+internal import CScheduler
+
+/// A piece of work of a task or an actor, and the scheduler that is its executor.
+///
+/// In a queue it lies in two words that the runtime's own job has for it, or in the memory of a task of the core (task.h), so nothing is
+/// allocated. What a queue drops goes on: see ``LateJobs``.
+struct TaskJob: @unchecked Sendable {
+  // Unchecked, because of the reference, which is not counted: whoever gives a job to an executor keeps that until the job has run. So Swift
+  // asks of all executors.
+  /// As what the scheduler was given it: as the executor of an actor; as the one that a task prefers; or as Swift's own, for all that prefer none
+  /// or for the main actor (``GlobalJobs``).
+  enum Kind: UInt8, CaseIterable { case ofActor, thread, serial, main, concurrent, ofAll, ofMainActor }
+
+  let job: UnownedJob
+  let executor: Unmanaged<SchedulerTarget>
+  let kind: Kind
+
+  init(_ job: UnownedJob, on scheduler: SchedulerTarget, _ kind: Kind) {
+    self.init(job, on: .passUnretained(scheduler), kind)
+  }
+
+  init(_ job: UnownedJob, on executor: Unmanaged<SchedulerTarget>, _ kind: Kind) {
+    self.job = job
+    self.executor = executor
+    self.kind = kind
+  }
+
+  /// What lies in the core's memory: four words.
+  private struct Held {
+    let job: TaskJob
+    /// What it was submitted to, which lives until it has been run or dropped.
+    let core: Unmanaged<TargetCore>
+
+    static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Held> {
+      csched_task_room_(job).assumingMemoryBound(to: Held.self)
+    }
+  }
+
+  /// The scheduler that it was given to.
+  var scheduler: SchedulerTarget { executor.takeUnretainedValue() }
+
+  /// Submits it to the core of its scheduler.
+  func submit() { executor._withUnsafeGuaranteedRef { submit(to: $0.core) } }
+
+  /// Submits it to `core`, which takes it back if it does not run it.
+  func submit(to core: TargetCore) {
+    let held = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
+    Counted.jobs(1)
+    // The job may end the task that was the last to keep the scheduler, before the submission has returned. A pool stays in any case.
+    let mayEnd = kind != .concurrent && kind != .ofAll
+    if mayEnd { _ = held.retain() }
+    if !submitInPlace(to: core) { submitInTask(to: core) }
+    if mayEnd { held.release() }
+    if isOnMain { MainCore.shared.submitted() }
+  }
+
+  private func submitInTask(to core: TargetCore) {
+    let task = csched_task_make_(taskJobType.pointer, CSCHED_TASK_PLAIN)
+    guard let job = task.job else { Self.stopForWantOfMemory(core) }
+    Held.of(job).initialize(to: Held(job: self, core: .passUnretained(core)))
+    csched_task_submit_(core.target, task)
+  }
+
+  /// Submits it to the core of its scheduler for an instant of `clock`. A system without a descriptor for that clock has it wait by the
+  /// monotonic one, which does not count the system's sleep.
+  func submit(at deadline: csched_time, on clock: csched_clock, tolerance: Duration) {
+    let core = scheduler.core, span = csched_time(max(0, tolerance.saturatedNanoseconds))
+    let task = csched_task_make_(delayedType.pointer, CSCHED_TASK_TIMED)
+    guard let job = task.job else { Self.stopForWantOfMemory(core) }
+    Self.delayed(job).initialize(to: self)
+    Counted.jobs(1)
+    core.beginKeeping()
+    if csched_task_submit_at_(core.target, task, clock, deadline, span) != 0 {
+      if clock == CSCHED_CLOCK_MONOTONIC { return core.takeBack(self, wasRefused: true) }
+      let now = csched_clock_now(clock), left = deadline > now ? deadline - now : 0
+      return submit(
+        at: csched_time_after(csched_now(), Int64(clamping: left)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
+    }
+    if core.isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
+  }
+
+  private static func delayed(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<TaskJob> {
+    csched_task_timer_room_(job).assumingMemoryBound(to: TaskJob.self)
+  }
+
+  private static func stopForWantOfMemory(_ core: TargetCore) -> Never {
+    misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer at a time.")
+  }
+
+  /// Runs it where its scheduler's core does not deliver it, but inside of that core all the same.
+  func runLate() {
+    let core = scheduler.core
+    core.run { runInTag() }
+  }
+
+  func runInTag() {
+    guard let tag = executor._withUnsafeGuaranteedRef({ $0.tag }) else { return resume() }
+    tag.run { resume() }
+  }
+
+  private func resume() {
+    executor._withUnsafeGuaranteedRef { scheduler in
+      switch kind {
+      case .ofActor: job.runSynchronously(on: scheduler.executorOfActors!.asUnownedSerialExecutor())
+      case .thread: resume(on: unsafeDowncast(scheduler, to: ThreadScheduler.self))
+      case .serial: resume(on: unsafeDowncast(scheduler, to: SerialScheduler.self))
+      case .main: resume(on: unsafeDowncast(scheduler, to: MainScheduler.self))
+      case .concurrent: resume(on: unsafeDowncast(scheduler, to: ConcurrentScheduler.self))
+      case .ofAll: job.runSynchronously(on: noExecutor)
+      case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)  // tests may put another before ours
+      }
+    }
+  }
+
+  private func resume(on executor: some TaskExecutor) { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
+
+  // MARK: the core's side
+
+  fileprivate static func run(_ job: UnsafeMutablePointer<csched_job>?) {
+    let held = Held.of(job).move()
+    let isAtHome = held.job.executor._withUnsafeGuaranteedRef {
+      held.core.toOpaque() == Unmanaged.passUnretained($0.core).toOpaque()
+    }
+    if isAtHome { held.job.runInTag() } else { held.job.runLate() }
+  }
+
+  fileprivate static func drop(_ job: UnsafeMutablePointer<csched_job>?) {
+    let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = Held.of(job).move()
+    held.core.takeUnretainedValue().takeBack(held.job, wasRefused: wasRefused)
+  }
+
+  fileprivate static func runDelayed(_ job: UnsafeMutablePointer<csched_job>?) { delayed(job).move().runInTag() }
+
+  fileprivate static func dropDelayed(_ job: UnsafeMutablePointer<csched_job>?) {
+    let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = delayed(job).move()
+    if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }  // else who submits it goes on
+  }
+
+  fileprivate static func release(_ job: UnsafeMutablePointer<csched_job>?) {
+    Counted.jobs(-1)
+    csched_task_free_(job, CSCHED_TASK_PLAIN)
+  }
+}
+
+private let taskJobType = JobType(
+  csched_job_type(run: { TaskJob.run($0) }, drop: { TaskJob.drop($0) }, release: { TaskJob.release($0) }))
+
+private let delayedType = JobType(
+  csched_job_type(
+    run: { TaskJob.runDelayed($0) }, drop: { TaskJob.dropDelayed($0) },
+    release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }))
+
+/// What the runtime calls the generic executor: a job that runs on it is isolated to nothing, and its task prefers none.
+private let noExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)

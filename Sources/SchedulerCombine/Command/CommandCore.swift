@@ -1,0 +1,70 @@
+#if Combine
+  #if canImport(Combine)
+    internal import Combine
+  #else
+    internal import OpenCombine
+  #endif
+  internal import Scheduler
+
+  /// What a command and its executions have in common.
+  final class CommandCore<Output, Failure: Error>: @unchecked Sendable {
+    // Unchecked, because its state is guarded by the lock, and its subjects by their own.
+    struct State {
+      var allowsConcurrentExecution: Bool
+      var isAllowed = true
+      var isReleased = false
+      var executing = 0
+
+      var isEnabled: Bool { isAllowed && (executing == 0 || allowsConcurrentExecution) }
+      var isExecuting: Bool { executing > 0 }
+      var isOver: Bool { isReleased && !isExecuting }
+    }
+
+    /// Where all is delivered.
+    let place: CombineScheduler
+    let isEnabled = ReplaySubject<Bool, Never>(capacity: 1)
+    let isExecuting = ReplaySubject<Bool, Never>(capacity: 1)
+    let values = ReplaySubject<Output, Never>(capacity: 0)
+    let errors = ReplaySubject<Failure, Never>(capacity: 0)
+    private let lock = UnfairLock()
+    private var state: State
+
+    init(_ place: CombineScheduler, _ allowsConcurrentExecution: Bool) {
+      self.place = place
+      state = State(allowsConcurrentExecution: allowsConcurrentExecution)
+      isEnabled.send(true)
+      isExecuting.send(false)
+    }
+
+    /// Counts an execution, if one may begin.
+    func begin() -> Bool {
+      change { state in
+        let mayBegin = state.isEnabled
+        if mayBegin { state.executing += 1 }
+        return mayBegin
+      }
+    }
+
+    /// Changes the state, and tells of what is different then, in the order of the changes.
+    @discardableResult
+    func change<Result>(_ body: (inout State) -> Result) -> Result {
+      lock.lock()
+      let old = state, result = body(&state), new = state
+      let lines = [
+        new.isExecuting == old.isExecuting ? nil : isExecuting.line(up: new.isExecuting),
+        new.isEnabled == old.isEnabled ? nil : isEnabled.line(up: new.isEnabled),
+      ]
+      lock.unlock()
+      for line in lines { line?.deliver() }
+      if new.isOver, !old.isOver { end() }
+      return result
+    }
+
+    private func end() {
+      isExecuting.send(completion: .finished)
+      isEnabled.send(completion: .finished)
+      values.send(completion: .finished)
+      errors.send(completion: .finished)
+    }
+  }
+#endif

@@ -1,0 +1,119 @@
+#if Combine && !canImport(Combine)
+  // Combine has this operator, OpenCombine does not.
+  public import OpenCombine
+  internal import Scheduler
+
+  extension Publisher {
+    /// Delivers the values of this publisher and of `other` as they come; ends when both have, or with the first failure.
+    ///
+    /// Each is asked for one value at a time, and for the next when that has been delivered and more is wanted; without limit for a subscriber
+    /// that asks so. Calls to the subscriber never overlap.
+    public func merge<Other: Publisher<Output, Failure>>(with other: Other) -> OperatorPublisher<Output, Failure> {
+      merged([attaching(), other.attaching()])
+    }
+
+    /// The same for three.
+    public func merge<P: Publisher<Output, Failure>, Q: Publisher<Output, Failure>>(with second: P, _ third: Q)
+      -> OperatorPublisher<Output, Failure>
+    {
+      merged([attaching(), second.attaching(), third.attaching()])
+    }
+
+    /// The same for four. For more of one type there is `Publishers.MergeMany`.
+    public func merge<P: Publisher<Output, Failure>, Q: Publisher<Output, Failure>, R: Publisher<Output, Failure>>(
+      with second: P, _ third: Q, _ fourth: R
+    ) -> OperatorPublisher<Output, Failure> {
+      merged([attaching(), second.attaching(), third.attaching(), fourth.attaching()])
+    }
+
+    fileprivate func attaching() -> (any Subscriber<Output, Failure>) -> Void { { self.receive(subscriber: $0) } }
+  }
+
+  extension Publishers {
+    /// Merges any number of publishers of one type: as `merge(with:)`. Of none it ends at once.
+    public struct MergeMany<Upstream: Publisher>: Publisher {
+      public typealias Output = Upstream.Output
+      public typealias Failure = Upstream.Failure
+
+      /// What is merged.
+      public let publishers: [Upstream]
+
+      /// Merges `upstream`.
+      public init(_ upstream: Upstream...) { publishers = upstream }
+
+      /// Merges `upstream`.
+      public init<Upstreams: Swift.Sequence<Upstream>>(_ upstream: Upstreams) { publishers = Array(upstream) }
+
+      public func receive<Downstream: Subscriber>(subscriber: Downstream)
+      where Downstream.Input == Output, Downstream.Failure == Failure {
+        merged(publishers.map { $0.attaching() }).receive(subscriber: subscriber)
+      }
+    }
+  }
+
+  private func merged<Output, Failure>(_ sources: [(any Subscriber<Output, Failure>) -> Void])
+    -> OperatorPublisher<Output, Failure>
+  {
+    OperatorPublisher { Merging($0, count: sources.count).attach(sources) }
+  }
+
+  private final class Merging<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
+    // Unchecked, as its superclass is.
+    private let upstreams: [Upstream]
+    // Under the lock: which upstreams have been asked for a value, those whose values are in line, and how many have not ended.
+    private var isAsked: [Bool]
+    private var line = Fifo<Int>()
+    private var live: Int
+    private var isUnlimited = false
+
+    init(_ downstream: any Subscriber<Output, Failure>, count: Int) {
+      upstreams = (0..<count).map { _ in Upstream() }
+      isAsked = Array(repeating: false, count: count)
+      live = count
+      super.init(downstream)
+    }
+
+    func attach(_ sources: [(any Subscriber<Output, Failure>) -> Void]) {
+      start()
+      for (index, source) in sources.enumerated() where lock.withLock({ isLive }) {
+        source(Inlet(upstreams[index], onValue: { self.take($0, from: index) }, onEnd: end))
+      }
+      if sources.isEmpty { finish(.finished) }
+    }
+
+    private func take(_ value: Output, from index: Int) {
+      lock.withLock { if append(value), !isUnlimited { line.append(index) } }
+      deliver()
+    }
+
+    private func end(_ completion: Subscribers.Completion<Failure>) {
+      let isLast = lock.withLock {
+        live -= 1
+        return live == 0
+      }
+      if case .failure = completion { finish(completion) } else if isLast { finish(.finished) }
+    }
+
+    override func wanted(_ demand: Subscribers.Demand) {
+      let asked = lock.withLock { () -> [Int] in
+        if isUnlimited { return [] }
+        isUnlimited = demand == .unlimited
+        let asked = isAsked.indices.filter { isUnlimited || !isAsked[$0] }
+        for index in asked { isAsked[index] = true }
+        return asked
+      }
+      for index in asked { upstreams[index].request(demand == .unlimited ? .unlimited : .max(1)) }
+    }
+
+    override func delivered() {
+      let next = lock.withLock { () -> Int? in
+        guard !isUnlimited, let index = line.popFirst() else { return nil }
+        isAsked[index] = demand > waiting
+        return isAsked[index] ? index : nil
+      }
+      if let next { upstreams[next].request(.max(1)) }
+    }
+
+    override func ended() { for upstream in upstreams { upstream.cancel() } }
+  }
+#endif

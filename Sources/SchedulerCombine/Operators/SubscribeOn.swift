@@ -1,0 +1,73 @@
+#if Combine
+  #if canImport(Combine)
+    public import Combine
+  #else
+    public import OpenCombine
+  #endif
+  internal import Scheduler
+
+  extension Publisher {
+    /// Subscribes, and asks for values, in actions of `scheduler`.
+    ///
+    /// The subscriber has its subscription at once: it may ask and cancel before the action runs, which then does not subscribe. A request
+    /// from inside of the scheduler is passed on where it is made.
+    public func subscribe(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
+      -> OperatorPublisher<Output, Failure>
+    {
+      OperatorPublisher { downstream in
+        let stage = SubscribeOn(downstream, on: scheduler, options)
+        stage.start()
+        stage.begin { subscribe(stage) }
+      }
+    }
+  }
+
+  private final class SubscribeOn<Input, Failure: Error>: Stage<Input, Input, Failure>, @unchecked Sendable {
+    // Unchecked, as its superclass is.
+    private let place: CombineScheduler
+    private let beginning: Activation
+    private let asking: Activation
+    // Under the lock.
+    private var asked: Subscribers.Demand = .none
+
+    init(
+      _ downstream: any Subscriber<Input, Failure>, on place: CombineScheduler,
+      _ options: CombineScheduler.SchedulerOptions?
+    ) {
+      self.place = place
+      beginning = Activation(place, options)
+      asking = Activation(place, options)
+      super.init(downstream)
+    }
+
+    func begin(_ subscribe: @escaping () -> Void) {
+      nonisolated(unsafe) let subscribe = subscribe  // called once, in the action
+      beginning.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
+    }
+
+    override func subscribed() { upstream.requestEarly() }
+
+    override func wanted(_ demand: Subscribers.Demand) {
+      if !upstream.isAccepted || place.isCurrent { return upstream.request(demand) }
+      lock.withLock { asked += demand }
+      asking.arm { [self] _ in
+        upstream.request(
+          lock.withLock {
+            defer { asked = .none }
+            return asked
+          })
+      }
+    }
+
+    override func receive(_ input: Input) -> Subscribers.Demand {
+      send(input)
+      return .none
+    }
+
+    override func ended() {
+      super.ended()
+      beginning.dispose()
+      asking.dispose()
+    }
+  }
+#endif

@@ -1,0 +1,86 @@
+#if Combine
+  #if canImport(Combine)
+    public import Combine
+  #else
+    public import OpenCombine
+  #endif
+  internal import Scheduler
+
+  extension Publisher {
+    /// Delivers at most one value in each `interval`, on `scheduler`: the first one at once, then, an interval after the last delivery, what has
+    /// come meanwhile. The end comes behind that.
+    ///
+    /// A value that is due before it is asked for waits for that; where `latest`, or for a newer one.
+    ///
+    /// - Parameters:
+    ///   - interval: the time from one delivery to the next.
+    ///   - latest: whether the last or the first one that came meanwhile is delivered.
+    public func throttle(
+      for interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler, latest: Bool
+    ) -> OperatorPublisher<Output, Failure> {
+      OperatorPublisher { subscribe(Throttle($0, interval, on: scheduler, latest: latest)) }
+    }
+  }
+
+  private final class Throttle<Input, Failure: Error>: SamplingStage<Input, Input, Failure>, @unchecked Sendable {
+    // Unchecked, as its superclass is.
+    private let interval: Instant.Stride
+    private let isLatest: Bool
+    // Under the lock: what is to be delivered at the next time, and what was the last.
+    private var pending: Input?
+    private var end: Subscribers.Completion<Failure>?
+    private var last: Instant?
+
+    init(
+      _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on place: CombineScheduler, latest: Bool
+    ) {
+      self.interval = interval
+      isLatest = latest
+      super.init(downstream, on: place, nil)
+    }
+
+    override func receive(_ input: Input) -> Subscribers.Demand {
+      lock.lock()
+      let old = pending, last = last
+      if isLive, old == nil || isLatest { pending = input }
+      lock.unlock()
+      if old == nil { wake(at: next(after: last)) }
+      return .none
+    }
+
+    private func next(after last: Instant?) -> Instant {
+      let now = place.now
+      return last.map { max($0.advanced(by: interval), now) } ?? now
+    }
+
+    override func due(_ instant: Instant) {
+      // In line under the same lock, because an end may come meanwhile.
+      let old = lock.withLock { () -> (Input, Fifo<Input>?)? in
+        defer { if let end = end.take() { appendEnd(end) } }
+        guard let value = pending.take() else { return nil }
+        last = instant
+        if isLatest { return (value, appendAlone(value)) }
+        if waiting == 0 { append(value) }
+        return (value, nil)
+      }
+      withExtendedLifetime(old) {}  // values end outside of the lock
+      deliverHere()
+    }
+
+    override func completed(_ completion: Subscribers.Completion<Failure>) {
+      let isBehind = lock.withLock {
+        if pending != nil { end = completion } else { appendEnd(completion) }
+        return pending != nil
+      }
+      if !isBehind { hand() }
+    }
+
+    override func ended() {
+      super.ended()
+      lock.lock()
+      let old = (pending.take(), end.take())
+      lock.unlock()
+      withExtendedLifetime(old) {}  // they end outside of the lock
+    }
+  }
+#endif

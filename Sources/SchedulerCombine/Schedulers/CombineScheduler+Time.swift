@@ -1,0 +1,107 @@
+#if Combine
+  #if canImport(Combine)
+    public import Combine
+  #else
+    public import OpenCombine
+  #endif
+  public import Scheduler
+
+  extension CombineScheduler {
+    /// An instant on the scheduler's own clock.
+    public struct SchedulerTimeType: Strideable, Hashable, Sendable {
+      /// The same instant, as the scheduler's `now` counts.
+      public let time: MonotonicTime
+
+      /// Makes the instant `time`.
+      public init(_ time: MonotonicTime) { self.time = time }
+
+      /// The time from this instant to `other`, negative when that is earlier.
+      public func distance(to other: Self) -> Stride { Stride(time.duration(to: other.time)) }
+
+      /// The instant `stride` later, or earlier where it is negative; held at the clock's ends.
+      public func advanced(by stride: Stride) -> Self { Self(time.advanced(by: stride.duration)) }
+
+      public static func < (left: Self, right: Self) -> Bool { left.time < right.time }
+    }
+  }
+
+  extension CombineScheduler.SchedulerTimeType {
+    /// A length of time, in nanoseconds. A literal counts seconds, as that of Dispatch's stride does.
+    ///
+    /// Nothing overflows: it is held at 292 years, which lead to the end of time, where nothing ever comes due.
+    public struct Stride: Comparable, Hashable, Sendable, SignedNumeric, SchedulerTimeIntervalConvertible {
+      /// The length in nanoseconds.
+      public let nanoseconds: Int64
+
+      init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+      /// Makes one as long as `duration`, rounded up to nanoseconds.
+      public init(_ duration: Duration) { nanoseconds = duration.saturatedNanoseconds }
+
+      /// The same length.
+      public var duration: Duration { .nanoseconds(nanoseconds) }
+
+      public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+
+      // MARK: units
+
+      public static func seconds(_ s: Int) -> Self { Self(s, 1_000_000_000) }
+      public static func milliseconds(_ ms: Int) -> Self { Self(ms, 1_000_000) }
+      public static func microseconds(_ us: Int) -> Self { Self(us, 1_000) }
+      public static func nanoseconds(_ ns: Int) -> Self { Self(ns, 1) }
+
+      /// Rounded up to nanoseconds; for ever, where that is no number.
+      public static func seconds(_ s: Double) -> Self {
+        let nanoseconds = (s * 1e9).rounded(.up)
+        if nanoseconds < -0x1p63 { return Self(nanoseconds: .min) }
+        return Self(nanoseconds: nanoseconds < 0x1p63 ? Int64(nanoseconds) : .max)
+      }
+
+      private init(_ count: Int, _ unit: Int64) { nanoseconds = Int64(count).times(unit) }
+    }
+  }
+
+  extension CombineScheduler.SchedulerTimeType.Stride: ExpressibleByFloatLiteral {
+    /// Makes one of so many seconds.
+    public init(integerLiteral seconds: Int) { self = .seconds(seconds) }
+
+    /// Makes one of so many seconds.
+    public init(floatLiteral seconds: Double) { self = .seconds(seconds) }
+
+    /// Makes one of so many seconds; nil, where that is beyond 292 years.
+    public init?<Seconds: BinaryInteger>(exactly seconds: Seconds) {
+      guard let seconds = Int(exactly: seconds), abs(seconds.clamped) < .max / 1_000_000_000 else { return nil }
+      self = .seconds(seconds)
+    }
+
+    public var magnitude: Self { Self(nanoseconds: nanoseconds == .min ? .max : abs(nanoseconds)) }
+
+    public static func + (left: Self, right: Self) -> Self {
+      let (sum, isBeyond) = left.nanoseconds.addingReportingOverflow(right.nanoseconds)
+      return Self(nanoseconds: isBeyond ? (right.nanoseconds < 0 ? .min : .max) : sum)
+    }
+
+    public static func - (left: Self, right: Self) -> Self {
+      let (difference, isBeyond) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
+      return Self(nanoseconds: isBeyond ? (right.nanoseconds < 0 ? .max : .min) : difference)
+    }
+
+    /// The product of both, as seconds.
+    public static func * (left: Self, right: Self) -> Self {
+      let product = left.nanoseconds.multipliedFullWidth(by: right.nanoseconds), unit: Int64 = 1_000_000_000
+      guard abs(product.high.clamped) < unit / 2 else { return Self(nanoseconds: product.high < 0 ? .min : .max) }
+      return Self(nanoseconds: unit.dividingFullWidth(product).quotient)
+    }
+
+    public static func *= (left: inout Self, right: Self) { left = left * right }
+  }
+
+  extension FixedWidthInteger where Self: SignedInteger {
+    /// This number; the one above it for the least, which has no magnitude.
+    fileprivate var clamped: Self { Swift.max(self, .min + 1) }
+    fileprivate func times(_ factor: Self) -> Self {
+      let (product, isBeyond) = multipliedReportingOverflow(by: factor)
+      return isBeyond ? (self < 0 ? .min : .max) : product
+    }
+  }
+#endif

@@ -1,0 +1,1 @@
+// Installs SchedulerExecutors before main, in any program that is linked with it. There is nothing to import or to call.

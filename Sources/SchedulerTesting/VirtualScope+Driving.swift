@@ -1,0 +1,119 @@
+internal import Dispatch
+internal import Scheduler
+
+extension VirtualScope {
+  /// Makes the task of `body`, which inherits from the caller's, and waits for ``drive(_:)``.
+  func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    Routes.open()
+    return enter {
+      Task {
+        await VirtualScope.$inherited.withValue(self) { await body() }
+        state.withLock { $0.bodyHasEnded = true }
+      }
+    }
+  }
+
+  /// Runs `body`, and all that comes of it, on this thread, until the body has ended.
+  ///
+  /// - Returns: why the body was left before its end; nil where it ended by itself.
+  func drive(_ body: Task<Void, Never>) -> VirtualTimeError? {
+    defer { Routes.close(self) }
+    return enter {
+      defer { end() }
+      return runUntilEnd(of: body)
+    }
+  }
+
+  private func runUntilEnd(of task: Task<Void, Never>) -> VirtualTimeError? {
+    var failure: VirtualTimeError?
+    while !state.read(\.bodyHasEnded) {
+      if state.read(\.isCancelled) && !task.isCancelled { task.cancel() }
+      if runNext() || moveOn() { continue }
+      if state.read(\.jobs) >= limits.jobs {
+        task.cancel()
+        return .endless(jobs: limits.jobs)
+      }
+      if failure == nil && waitForOthers() { continue }
+      if failure != nil { return failure }
+      // A cancelled body may come to its end, so that nothing of it is left.
+      failure = .stalled(at: scheduler.now)
+      task.cancel()
+    }
+    return failure
+  }
+
+  /// Runs a job. Returns whether there was one.
+  private func runNext() -> Bool {
+    let (job, isDrawn): (RoutedJob?, Bool) = state.withLock { state in
+      guard state.jobs < limits.jobs, let job = state.queue.next() else { return (nil, false) }
+      state.jobs += 1
+      state.starts.note(job, isDrawn: state.queue.isDrawn)
+      return (job, state.queue.isDrawn)
+    }
+    guard let job else { return false }
+    switch job.place {
+    case .main: runOnMain(job)
+    case .global where isDrawn: job.runWithTurns()
+    case .global: job.run()
+    }
+    return true
+  }
+
+  /// Does what is next where no job can run. Returns whether there was something.
+  private func moveOn() -> Bool {
+    if state.read(\.jobs) >= limits.jobs { return false }
+    scheduler.advance()  // what is due now
+    if !state.read(\.queue.isEmpty) { return true }
+    let arrived = state.withLock { $0.arrived.isEmpty ? nil : $0.arrived.removeFirst() }
+    if let arrived {
+      arrived.resume()
+      return true
+    }
+    let now = scheduler.now
+    scheduler.step()
+    if scheduler.now != now || !state.withLock({ $0.queue.isEmpty && $0.arrived.isEmpty }) { return true }
+    let running = state.withLock { state in
+      defer { state.running = [] }
+      return state.running
+    }
+    for each in running { each.resume() }
+    return !running.isEmpty
+  }
+
+  /// The main thread runs it, because others than this scope may have to do with the main actor; this thread waits.
+  private func runOnMain(_ job: RoutedJob) {
+    let done = DispatchSemaphore(value: 0)
+    DispatchQueue.main.async {
+      self.enter { job.run() }
+      done.signal()
+    }
+    if done.wait(timeout: .now() + limits.patience.dispatchInterval) == .success { return }
+    warn(
+      "a job of the main actor waits for the main thread. Does that wait for something else? Await instead of blocking it."
+    )
+    done.wait()
+  }
+
+  /// Ends the tasks that still sleep, lets them run as far as they get without time, and hands the rest to Swift's own executors.
+  private func end() {
+    while runNext() {}
+    scheduler.endSleeps()
+    while runNext() {}
+    let left = state.withLock { state in
+      defer {
+        state.isOver = true
+        state.timers = [:]
+        state.advancing = [:]
+        state.arrived = []
+        state.running = []
+      }
+      return state
+    }
+    var queue = left.queue
+    while let job = queue.next() { VirtualExecutors.release(job, after: nil) }
+    for timer in left.timers.values {
+      VirtualExecutors.release(timer.job, after: scheduler.now.duration(to: timer.instant))
+    }
+    for each in left.advancing.values + left.arrived + left.running { each.resume() }
+  }
+}

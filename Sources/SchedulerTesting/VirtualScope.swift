@@ -1,0 +1,169 @@
+internal import CSchedulerTesting
+internal import Dispatch
+internal import Scheduler
+internal import Synchronization
+
+/// The tasks of one `withVirtualTime`: what of them can run, what waits for its time, and the thread that runs them one at a time.
+final class VirtualScope: Sendable {
+  struct State {
+    var queue: JobQueue
+    /// Jobs that wait for their time: a task that sleeps by Swift's own clocks.
+    var timers: [Int: (job: RoutedJob, instant: MonotonicTime)] = [:]
+    /// Tasks in `advance`: those whose time has not come, and those for which all else has to run first.
+    var advancing: [Int: CheckedContinuation<Void, Never>] = [:]
+    var arrived: [CheckedContinuation<Void, Never>] = []
+    /// Tasks in `run`.
+    var running: [CheckedContinuation<Void, Never>] = []
+    var nextKey = 0
+    var starts = JobStarts()
+    var firstTask: UInt64 = 0
+    var escapes = 0
+    var jobs = 0
+    var isIdle = false
+    var isCancelled = false
+    var bodyHasEnded = false
+    var isOver = false
+
+    mutating func makeKey() -> Int {
+      nextKey += 1
+      return nextKey
+    }
+  }
+
+  /// The scope of the task that asks, and of those that it makes, but for detached ones.
+  @TaskLocal static var inherited: VirtualScope?
+
+  let scheduler = TestScheduler()
+  let limits: VirtualTime.Limits
+  let state: Protected<State>
+  private let wakening = DispatchSemaphore(value: 0)
+
+  init(seed: UInt64?, limits: VirtualTime.Limits) {
+    self.limits = limits
+    state = Protected(State(queue: JobQueue(seed: seed)))
+  }
+
+  // MARK: what comes in
+
+  /// The scope whose job runs on this thread.
+  static var here: VirtualScope? {
+    csched_testing_scope_().map { Unmanaged<VirtualScope>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  func enter<Result>(_ action: () -> Result) -> Result {
+    csched_testing_set_scope_(Unmanaged.passUnretained(self).toOpaque())
+    defer { csched_testing_set_scope_(nil) }
+    return action()
+  }
+
+  /// Takes `job` if it belongs to virtual time, for `delay` from now. Returns whether it does.
+  static func take(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
+    ActorJobs.measure(job)
+    guard Routes.areInUse else { return false }
+    let here = here
+    guard let owner = Routes.owner(of: job, here: here, inherited: here == nil ? inherited : nil) else { return false }
+    return owner.add(job, after: delay, isEscape: owner !== here)
+  }
+
+  /// Whether a job that nobody owns can be of this one: not that of a task that is older.
+  func mayOwn(_ job: RoutedJob) -> Bool {
+    let number = job.task
+    return state.withLock {
+      guard !$0.isOver, let number else { return !$0.isOver }
+      if $0.firstTask == 0 { $0.firstTask = number }
+      return number >= $0.firstTask
+    }
+  }
+
+  private func add(_ job: RoutedJob, after delay: Duration?, isEscape: Bool) -> Bool {
+    let instant = delay.map { delay in
+      scheduler.now.advanced(by: isEscape ? delay : delay.roundest(within: state.withLock { $0.starts.elapsed }))
+    }
+    let key: Int?? = state.withLock { state in
+      if state.isOver { return nil }
+      if isEscape { state.escapes += 1 }
+      guard let instant else {
+        state.queue.append(job)
+        return .some(nil)
+      }
+      let key = state.makeKey()
+      state.timers[key] = (job, instant)
+      return key
+    }
+    guard let key else { return false }
+    if let key, let instant {
+      scheduler.schedule(at: instant) { [weak self] in
+        self?.state.withLock { if let timer = $0.timers.removeValue(forKey: key) { $0.queue.append(timer.job) } }
+      }
+    }
+    wake()
+    return true
+  }
+
+  func wake() {
+    let wasIdle = state.withLock { state in
+      defer { state.isIdle = false }
+      return state.isIdle
+    }
+    if wasIdle { wakening.signal() }
+  }
+
+  /// Waits until something comes from another thread, `patience` at most. Returns whether it came.
+  func waitForOthers() -> Bool {
+    let isLate = state.withLock { state in
+      state.isIdle = state.queue.isEmpty && !state.isCancelled
+      return !state.isIdle
+    }
+    if isLate { return true }
+    if wakening.wait(timeout: .now() + limits.patience.dispatchInterval) == .success { return true }
+    let came = state.withLock { state in
+      defer { state.isIdle = false }
+      return !state.isIdle
+    }
+    if came { wakening.wait() }
+    return came
+  }
+
+  // MARK: what moves time
+
+  /// Suspends the task until the clock has come to `instant`, and all has run that was to run by then.
+  func advance(to instant: MonotonicTime, isolation: isolated (any Actor)?) async {
+    await withCheckedContinuation(isolation: isolation) { continuation in
+      let key: Int? = state.withLock { state in
+        if state.isOver { return nil }
+        let key = state.makeKey()
+        state.advancing[key] = continuation
+        return key
+      }
+      guard let key else { return continuation.resume() }
+      scheduler.schedule(at: instant) { [weak self] in
+        self?.state.withLock { if let waiting = $0.advancing.removeValue(forKey: key) { $0.arrived.append(waiting) } }
+      }
+      wake()
+    }
+  }
+
+  /// Suspends the task until nothing is left that waits for its time.
+  func run(isolation: isolated (any Actor)?) async {
+    await withCheckedContinuation(isolation: isolation) { continuation in
+      let isOver = state.withLock {
+        if !$0.isOver { $0.running.append(continuation) }
+        return $0.isOver
+      }
+      if isOver { continuation.resume() } else { wake() }
+    }
+  }
+
+  /// Has the body's task cancelled, by the thread that runs it.
+  func cancel() {
+    state.withLock { $0.isCancelled = true }
+    wake()
+  }
+}
+
+extension Duration {
+  var dispatchInterval: DispatchTimeInterval {
+    let nanoseconds = self / .nanoseconds(1)
+    return nanoseconds < 9e18 ? .nanoseconds(max(0, Int(nanoseconds))) : .never
+  }
+}

@@ -1,0 +1,687 @@
+// cond.c, semaphore.c, latch.c over waiting.c, and rlock.c: CV1 to CV7, SM1 to SM7, LT1 to LT6. More than 300 lines: they share their threads.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/core/lock_internal.h"
+#include "../../../Sources/CScheduler/core/waiting_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORT = 20000 }; // ns
+
+static csched_cond cond;
+static csched_lock lock, other;
+static csched_rlock rlock;
+static csched_semaphore semaphore;
+static csched_latch latch;
+static model_cell cells[3];
+static int items, ready, given_up, passed;
+
+static void reset(void) {
+  cond = (csched_cond)CSCHED_COND_INIT;
+  lock = other = (csched_lock)CSCHED_LOCK_INIT;
+  rlock = (csched_rlock)CSCHED_RLOCK_INIT;
+  csched_semaphore_init(&semaphore, 0);
+  csched_latch_init(&latch, 0);
+  memset(cells, 0, sizeof cells);
+  items = ready = given_up = passed = 0;
+  csched_processors_seen_ = 1; // nobody spins for the lock: fewer steps
+}
+
+static int waiters_of(const void *address) {
+  csched_bucket *bucket = csched_waiters_lock_(address);
+  csched_sleeper *each;
+  int count = 0;
+  TAILQ_FOREACH(each, &bucket->sleepers, link) count += each->address == address;
+  csched_bucket_unlock_(bucket);
+  return count;
+}
+
+static void until_waiting(const void *address, int count) {
+  while (waiters_of(address) < count) csched_nap_(SHORT);
+}
+
+// Where they may have given up already.
+static void a_while_until_waiting(const void *address, int count) {
+  for (int i = 0; i < 4 && waiters_of(address) < count; i++) csched_nap_(SHORT / 2);
+}
+
+static csched_time soon(void) { return csched_time_after(csched_now(), SHORT); }
+
+// MARK: conditions
+
+static void use(void) { model_write(&cells[0], model_read(&cells[0]) + 1); }
+
+static void take_item(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  while (items == 0) csched_cond_wait(&cond, &lock);
+  items--;
+  use();
+  csched_lock_unlock(&lock);
+}
+static void put_item(void) {
+  csched_lock_lock(&lock);
+  items++;
+  use();
+  csched_lock_unlock(&lock);
+  csched_cond_signal(&cond);
+}
+static void put_two(void *unused) {
+  (void)unused;
+  put_item();
+  put_item();
+}
+static void wait_until_ready(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  while (!ready) csched_cond_wait(&cond, &lock);
+  use();
+  passed++;
+  csched_lock_unlock(&lock);
+}
+static void wait_for_a_while(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  csched_time deadline = soon();
+  while (!ready && csched_cond_wait_until(&cond, &lock, deadline)) {}
+  if (ready) passed++;
+  else given_up++;
+  use();
+  csched_lock_unlock(&lock);
+}
+// Whoever is woken hands the wake on: if one that gives up took it, nobody would have it.
+static void wait_and_hand_on(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  if (csched_cond_wait_until(&cond, &lock, soon())) csched_cond_signal(&cond);
+  csched_lock_unlock(&lock);
+}
+static void be_ready(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  ready = 1;
+  csched_lock_unlock(&lock);
+  csched_cond_broadcast(&cond);
+}
+static void broadcast_to_two(void *unused) {
+  until_waiting(&cond, 2);
+  be_ready(unused);
+}
+static void broadcast_twice(void *unused) {
+  until_waiting(&cond, 2);
+  be_ready(unused);
+  csched_cond_broadcast(&cond);
+}
+static void put_for_two(void *unused) {
+  (void)unused;
+  a_while_until_waiting(&cond, 2);
+  put_item();
+}
+
+static void two_consumers(void) {
+  reset();
+  model_spawn(put_two, NULL);
+  model_spawn(take_item, NULL);
+  model_spawn(take_item, NULL);
+}
+static void all_taken(void) { model_assert(items == 0 && cells[0].value == 4 && lock.owner == 0); }
+
+static void told_two(void) {
+  reset();
+  model_spawn(be_ready, NULL);
+  model_spawn(wait_until_ready, NULL);
+  model_spawn(wait_until_ready, NULL);
+}
+static void told_twice(void) {
+  reset();
+  model_spawn(broadcast_twice, NULL);
+  model_spawn(wait_until_ready, NULL);
+  model_spawn(wait_until_ready, NULL);
+}
+static void told_beside_timeout(void) {
+  reset();
+  model_spawn(be_ready, NULL);
+  model_spawn(wait_for_a_while, NULL);
+  model_spawn(wait_until_ready, NULL);
+}
+static void all_passed(void) {
+  model_assert(passed + given_up == 2 && cells[0].value == 2 && lock.owner == 0 && waiters_of(&cond) == 0);
+}
+
+// One at a time: while the lock is taken nobody but the one who waits for it has been woken.
+static void wait_and_count(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  csched_cond_wait(&cond, &lock);
+  passed++;
+  csched_lock_unlock(&lock);
+}
+static void look_for_herd(void *unused) {
+  (void)unused;
+  until_waiting(&cond, 2);
+  csched_lock_lock(&lock);
+  csched_cond_broadcast(&cond);
+  model_assert(waiters_of(&cond) == 1);
+  csched_nap_(SHORT);
+  model_assert(waiters_of(&cond) == 1);
+  csched_lock_unlock(&lock);
+}
+static void no_herd(void) {
+  reset();
+  model_spawn(look_for_herd, NULL);
+  model_spawn(wait_and_count, NULL);
+  model_spawn(wait_and_count, NULL);
+}
+
+// The second is told, and gives up before its turn comes.
+static uint32_t told;
+static void wait_told(void *unused) {
+  (void)unused;
+  csched_lock_lock(&lock);
+  bool woken = csched_cond_wait_until(&cond, &lock, csched_time_after(csched_now(), 20 * SHORT));
+  model_assert(woken || told != csched_lock_self_());
+  csched_lock_unlock(&lock);
+}
+static void tell_and_hold(void *unused) {
+  (void)unused;
+  a_while_until_waiting(&cond, 2);
+  csched_lock_lock(&lock);
+  ready = 1;
+  csched_cond_broadcast(&cond);
+  csched_bucket *bucket = csched_waiters_lock_(&cond);
+  csched_sleeper *next = csched_bucket_first_locked_(bucket, &cond);
+  if (next != NULL) told = next->thread;
+  csched_bucket_unlock_(bucket);
+  csched_nap_(40 * SHORT);
+  csched_lock_unlock(&lock);
+}
+static void told_and_late(void) {
+  reset();
+  told = 0;
+  model_spawn(tell_and_hold, NULL);
+  model_spawn(wait_until_ready, NULL);
+  model_spawn(wait_told, NULL);
+}
+static void not_left(void) { model_assert(lock.owner == 0 && waiters_of(&cond) == 0); }
+
+static void signal_beside_timeout(void) {
+  reset();
+  model_spawn(put_for_two, NULL);
+  model_spawn(wait_and_hand_on, NULL);
+  model_spawn(take_item, NULL);
+}
+static void one_item_taken(void) { model_assert(items == 0 && cells[0].value == 2 && waiters_of(&cond) == 0); }
+
+typedef struct own {
+  csched_lock lock;
+  csched_cond cond;
+  csched_semaphore semaphore;
+  csched_latch latch;
+  bool waits;
+} own;
+static own *heap;
+
+static own *make_own(void) {
+  reset();
+  heap = calloc(1, sizeof *heap);
+  return heap;
+}
+static void wait_and_free(void *context) {
+  own *own = context;
+  csched_lock_lock(&own->lock);
+  own->waits = true;
+  csched_cond_wait(&own->cond, &own->lock);
+  csched_lock_unlock(&own->lock);
+  free(own);
+}
+static void signal_own(void *context) {
+  own *own = context;
+  for (bool waits = false; !waits;) {
+    csched_lock_lock(&own->lock);
+    waits = own->waits;
+    csched_lock_unlock(&own->lock);
+    if (!waits) csched_nap_(SHORT);
+  }
+  csched_cond_signal(&own->cond);
+}
+static void freed_by_woken(void) {
+  make_own();
+  model_spawn(wait_and_free, heap);
+  model_spawn(signal_own, heap);
+}
+
+// MARK: misuse of conditions
+
+static void wait_without_lock(void *unused) {
+  (void)unused;
+  csched_cond_wait(&cond, &lock);
+}
+static void wait_with_other(void *unused) {
+  (void)unused;
+  until_waiting(&cond, 1);
+  csched_lock_lock(&other);
+  csched_cond_wait(&cond, &other);
+}
+static void destroy_cond(void *unused) {
+  (void)unused;
+  until_waiting(&cond, 1);
+  csched_cond_destroy(&cond);
+}
+static void ready_after_panic(void *unused) {
+  while (model_panics() == 0) csched_nap_(SHORT);
+  be_ready(unused);
+}
+static void not_owned(void) {
+  reset();
+  model_expect_panic("the caller does not own lock");
+  model_spawn(wait_without_lock, NULL);
+}
+static void with_two_locks(void) {
+  reset();
+  model_expect_panic("Use one lock with it");
+  model_spawn(wait_until_ready, NULL);
+  model_spawn(wait_with_other, NULL);
+  model_spawn(ready_after_panic, NULL);
+}
+static void destroyed_cond(void) {
+  reset();
+  model_expect_panic("Destroy it when all waits for it have returned");
+  model_spawn(wait_until_ready, NULL);
+  model_spawn(destroy_cond, NULL);
+  model_spawn(ready_after_panic, NULL);
+}
+static void one_panic(void) { model_assert(model_panics() == 1); }
+
+// MARK: semaphores
+
+static void exclude_twice(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2; i++) {
+    csched_semaphore_wait(&semaphore);
+    use();
+    csched_semaphore_signal(&semaphore, 1);
+  }
+}
+static void as_lock(void) {
+  reset();
+  csched_semaphore_init(&semaphore, 1);
+  model_spawn(exclude_twice, NULL);
+  model_spawn(exclude_twice, NULL);
+}
+static void four_uses(void) { model_assert(cells[0].value == 4 && csched_semaphore_units(&semaphore) == 1); }
+
+static void exclude_once(void *unused) {
+  (void)unused;
+  csched_semaphore_wait(&semaphore);
+  use();
+  csched_semaphore_signal(&semaphore, 1);
+}
+static void as_lock_of_three(void) {
+  reset();
+  csched_semaphore_init(&semaphore, 1);
+  for (int i = 0; i < 3; i++) model_spawn(exclude_once, NULL);
+}
+static void three_uses(void) { model_assert(cells[0].value == 3 && csched_semaphore_units(&semaphore) == 1); }
+
+static void give(void *units) {
+  model_write(&cells[0], 42);
+  csched_semaphore_signal(&semaphore, (uint32_t)(intptr_t)units);
+}
+static void give_bare(void *units) { csched_semaphore_signal(&semaphore, (uint32_t)(intptr_t)units); }
+static void get(void *unused) {
+  (void)unused;
+  csched_semaphore_wait(&semaphore);
+  passed++;
+}
+static void get_and_read(void *unused) {
+  get(unused);
+  model_assert(model_read(&cells[0]) == 42);
+}
+static void get_in_time(void *unused) {
+  (void)unused;
+  bool got = csched_semaphore_wait_until(&semaphore, soon());
+  passed += got;
+  given_up += !got;
+}
+static void two_at_once(void) {
+  reset();
+  model_spawn(give, (void *)2);
+  model_spawn(get_and_read, NULL);
+  model_spawn(get_and_read, NULL);
+}
+static void two_by_two(void) {
+  reset();
+  model_spawn(give_bare, (void *)1);
+  model_spawn(give_bare, (void *)1);
+  model_spawn(get, NULL);
+  model_spawn(get, NULL);
+}
+static void gives_up(void) {
+  reset();
+  model_spawn(give_bare, (void *)1);
+  model_spawn(get_in_time, NULL);
+  model_spawn(get_in_time, NULL);
+}
+static void give_twice(void *unused) {
+  (void)unused;
+  csched_semaphore_signal(&semaphore, 1);
+  csched_semaphore_signal(&semaphore, 1);
+}
+static void three_for_one(void) {
+  reset();
+  model_spawn(give_twice, NULL);
+  model_spawn(give_bare, (void *)1);
+  model_spawn(get, NULL);
+}
+static void two_units_left(void) { model_assert(passed == 1 && csched_semaphore_units(&semaphore) == 2); }
+static void no_unit_left(void) { model_assert(passed == 2 && csched_semaphore_units(&semaphore) == 0); }
+static void one_unit_in_all(void) {
+  model_assert(passed + given_up == 2 && passed + (int)csched_semaphore_units(&semaphore) == 1);
+  model_assert(waiters_of(&semaphore) == 0);
+}
+
+static int order[2], ordered;
+static void get_in_order(void *which) {
+  until_waiting(&semaphore, (int)(intptr_t)which);
+  csched_semaphore_wait(&semaphore);
+  order[ordered++] = (int)(intptr_t)which;
+}
+static void give_in_order(void *unused) {
+  (void)unused;
+  until_waiting(&semaphore, 2);
+  csched_semaphore_signal(&semaphore, 1);
+  while (ordered == 0) csched_nap_(SHORT);
+  model_assert(order[0] == 0);
+  csched_semaphore_signal(&semaphore, 1);
+}
+static void in_order(void) {
+  reset();
+  ordered = 0;
+  model_spawn(give_in_order, NULL);
+  model_spawn(get_in_order, (void *)0);
+  model_spawn(get_in_order, (void *)1);
+}
+
+static void get_and_free(void *context) {
+  own *own = context;
+  csched_semaphore_wait(&own->semaphore);
+  free(own);
+}
+static void give_own(void *context) {
+  own *own = context;
+  csched_semaphore_signal(&own->semaphore, 1);
+}
+static void freed_by_taker(void) {
+  make_own();
+  model_spawn(get_and_free, heap);
+  model_spawn(give_own, heap);
+}
+
+static void give_too_many(void *unused) {
+  (void)unused;
+  csched_semaphore_signal(&semaphore, 1);
+}
+static void destroy_semaphore(void *unused) {
+  (void)unused;
+  until_waiting(&semaphore, 1);
+  csched_semaphore_destroy(&semaphore);
+}
+static void give_after_panic(void *unused) {
+  (void)unused;
+  while (model_panics() == 0) csched_nap_(SHORT);
+  csched_semaphore_signal(&semaphore, 1);
+}
+static void too_many(void) {
+  reset();
+  csched_semaphore_init(&semaphore, CSCHED_SEMAPHORE_MOST);
+  model_expect_panic("cannot have 1 more");
+  model_spawn(give_too_many, NULL);
+}
+static void destroyed_semaphore(void) {
+  reset();
+  model_expect_panic("Destroy it when all waits for it have returned");
+  model_spawn(get, NULL);
+  model_spawn(destroy_semaphore, NULL);
+  model_spawn(give_after_panic, NULL);
+}
+
+// MARK: latches
+
+static void count_down(void *which) {
+  model_write(&cells[(intptr_t)which], 42);
+  csched_latch_count_down(&latch, 1);
+}
+static void pass(void *unused) {
+  (void)unused;
+  csched_latch_wait(&latch);
+  model_assert(model_read(&cells[0]) == 42 && model_read(&cells[1]) == 42);
+  passed++;
+}
+static void look(void *unused) {
+  (void)unused;
+  while (csched_latch_count(&latch) > 0) csched_nap_(SHORT);
+  model_assert(model_read(&cells[0]) == 42 && model_read(&cells[1]) == 42);
+  passed++;
+}
+static void pass_in_time(void *unused) {
+  (void)unused;
+  if (csched_latch_wait_until(&latch, soon())) {
+    model_assert(model_read(&cells[0]) == 42);
+    passed++;
+  } else {
+    given_up++;
+  }
+}
+static void two_and_two(void) {
+  reset();
+  csched_latch_init(&latch, 2);
+  model_spawn(count_down, (void *)0);
+  model_spawn(count_down, (void *)1);
+  model_spawn(pass, NULL);
+  model_spawn(pass, NULL);
+}
+static void two_and_one(void) {
+  reset();
+  csched_latch_init(&latch, 2);
+  model_spawn(count_down, (void *)0);
+  model_spawn(count_down, (void *)1);
+  model_spawn(pass, NULL);
+}
+static void two_and_a_look(void) {
+  reset();
+  csched_latch_init(&latch, 2);
+  model_spawn(count_down, (void *)0);
+  model_spawn(count_down, (void *)1);
+  model_spawn(look, NULL);
+}
+static void latch_given_up(void) {
+  reset();
+  csched_latch_init(&latch, 1);
+  model_spawn(count_down, (void *)0);
+  model_spawn(pass_in_time, NULL);
+  model_spawn(pass_in_time, NULL);
+}
+static void latch_is_open(void) {
+  model_assert(passed + given_up > 0 && csched_latch_count(&latch) == 0 && waiters_of(&latch) == 0);
+}
+
+static void pass_and_free(void *context) {
+  own *own = context;
+  csched_latch_wait(&own->latch);
+  free(own);
+}
+static void open_own(void *context) {
+  own *own = context;
+  csched_latch_count_down(&own->latch, 1);
+}
+static void freed_by_passer(void) {
+  csched_latch_init(&make_own()->latch, 1);
+  model_spawn(pass_and_free, heap);
+  model_spawn(open_own, heap);
+}
+
+// Who passes makes another latch of the memory, which nobody opens, while another sleeps for the first.
+static void wait_only(void *unused) {
+  (void)unused;
+  csched_latch_wait(&latch);
+}
+static void open_for_sleeper(void *unused) {
+  until_waiting(&latch, 1);
+  ready = 1;
+  count_down(unused);
+}
+static void pass_and_reuse(void *unused) {
+  while (!ready) csched_nap_(SHORT);
+  wait_only(unused);
+  csched_latch_init(&latch, 1);
+  model_assert(!csched_latch_wait_until(&latch, csched_time_after(csched_now(), 10 * SHORT)));
+  csched_latch_count_down(&latch, 1);
+}
+static void reused(void) {
+  reset();
+  csched_latch_init(&latch, 1);
+  model_spawn(open_for_sleeper, (void *)0);
+  model_spawn(wait_only, NULL);
+  model_spawn(pass_and_reuse, NULL);
+}
+
+static void count_too_far(void *unused) {
+  (void)unused;
+  csched_latch_count_down(&latch, 2);
+}
+static void destroy_latch(void *unused) {
+  (void)unused;
+  until_waiting(&latch, 1);
+  csched_latch_destroy(&latch);
+}
+static void open_after_panic(void *unused) {
+  (void)unused;
+  while (model_panics() == 0) csched_nap_(SHORT);
+  csched_latch_count_down(&latch, 1);
+}
+static void below_zero(void) {
+  reset();
+  csched_latch_init(&latch, 1);
+  model_expect_panic("cannot be counted down by 2");
+  model_spawn(count_too_far, NULL);
+}
+// The last one is counted down twice; whoever comes too late is told.
+static void count_last(void *unused) {
+  (void)unused;
+  a_while_until_waiting(&latch, 1);
+  csched_latch_count_down(&latch, 1);
+}
+static void last_twice(void) {
+  reset();
+  csched_latch_init(&latch, 1);
+  model_expect_panic("cannot be counted down by 1");
+  model_spawn(wait_only, NULL);
+  model_spawn(count_last, NULL);
+  model_spawn(count_last, NULL);
+}
+static void destroyed_latch(void) {
+  reset();
+  csched_latch_init(&latch, 1);
+  model_expect_panic("Destroy it when all waits for it have returned");
+  model_spawn(wait_only, NULL);
+  model_spawn(destroy_latch, NULL);
+  model_spawn(open_after_panic, NULL);
+}
+
+// MARK: recursive locks
+
+static void nest(void *unused) {
+  (void)unused;
+  csched_rlock_lock(&rlock);
+  model_assert(csched_rlock_trylock(&rlock));
+  use();
+  csched_rlock_unlock(&rlock);
+  use();
+  csched_rlock_unlock(&rlock);
+}
+static void try_nested(void *unused) {
+  (void)unused;
+  if (!csched_rlock_lock_until(&rlock, soon())) return;
+  csched_rlock_lock(&rlock);
+  use();
+  csched_rlock_unlock(&rlock);
+  csched_rlock_unlock(&rlock);
+}
+static void unlock_only(void *unused) {
+  (void)unused;
+  csched_rlock_unlock(&rlock);
+}
+static void unlock_once_more(void *unused) {
+  nest(unused);
+  csched_rlock_unlock(&rlock);
+}
+static void nested(void) {
+  reset();
+  model_spawn(nest, NULL);
+  model_spawn(nest, NULL);
+  model_spawn(try_nested, NULL);
+}
+static void all_unlocked(void) { model_assert(cells[0].value >= 4 && rlock.lock.owner == 0 && rlock.again == 0); }
+static void keep_twice(void *unused) {
+  (void)unused;
+  csched_rlock_lock(&rlock);
+  csched_rlock_lock(&rlock);
+  ready = 1;
+  while (model_panics() == 0) csched_nap_(SHORT);
+  csched_rlock_unlock(&rlock);
+  csched_rlock_unlock(&rlock);
+}
+static void unlock_kept(void *unused) {
+  while (!ready) csched_nap_(SHORT);
+  unlock_only(unused);
+}
+static void strangers_unlock(void) {
+  reset();
+  model_expect_panic("does not own lock");
+  model_spawn(keep_twice, NULL);
+  model_spawn(unlock_kept, NULL);
+}
+static void one_unlock_too_many(void) {
+  reset();
+  model_expect_panic("does not own lock");
+  model_spawn(unlock_once_more, NULL);
+}
+
+const model_check waiting_checks[] = {
+    {"cond: two items for two consumers: no lost wake", two_consumers, all_taken},            // CV1, CV2, CV5
+    {"cond: a broadcast to two", told_two, all_passed},                                       // CV1, CV3, CV5
+    {"cond: two broadcasts to two", told_twice, all_passed},                                  // CV3
+    {"cond: a broadcast wakes one, and that one the next", no_herd, not_left},                // CV3
+    {"cond: a broadcast beside one that gives up", told_beside_timeout, all_passed},          // CV4
+    {"cond: one that is told gives up before its turn", told_and_late, not_left},             // CV4
+    {"cond: a signal beside one that gives up", signal_beside_timeout, one_item_taken},       // CV2, CV4
+    {"cond: freed by who was woken", freed_by_woken, NULL},                                   // CV6
+    {"cond: a wait without the lock stops the process", not_owned, one_panic},                // CV7
+    {"cond: a wait with another lock stops the process", with_two_locks, one_panic},          // CV7
+    {"cond: destroyed with a waiter stops the process", destroyed_cond, one_panic},           // CV7
+    {"semaphore: one unit as a lock, two threads twice", as_lock, four_uses},                 // SM1, SM2, SM5
+    {"semaphore: one unit as a lock, three threads", as_lock_of_three, three_uses},           // SM1, SM2, SM5
+    {"semaphore: two units at once for two", two_at_once, no_unit_left},                      // SM2, SM5
+    {"semaphore: two signals for two", two_by_two, no_unit_left},                             // SM1, SM2
+    {"semaphore: three signals for one", three_for_one, two_units_left},                      // SM1, SM2
+    {"semaphore: two give up beside a signal", gives_up, one_unit_in_all},                    // SM4
+    {"semaphore: in the order of arrival", in_order, NULL},                                   // SM3
+    {"semaphore: freed by who gets the unit", freed_by_taker, NULL},                          // SM6
+    {"semaphore: too many units stop the process", too_many, one_panic},                      // SM7
+    {"semaphore: destroyed with a waiter stops the process", destroyed_semaphore, one_panic}, // SM7
+    {"latch: two count down, two pass", two_and_two, latch_is_open},                          // LT1, LT2, LT3
+    {"latch: two count down, one passes", two_and_one, latch_is_open},                        // LT2, LT3
+    {"latch: two count down, one looks", two_and_a_look, latch_is_open},                      // LT1, LT3
+    {"latch: two give up beside its opening", latch_given_up, latch_is_open},                 // LT4
+    {"latch: freed by the first to pass", freed_by_passer, NULL},                             // LT5
+    {"latch: another one in its memory is not opened", reused, NULL},                         // LT5
+    {"latch: counted below zero stops the process", below_zero, one_panic},                   // LT6
+    {"latch: the last one counted down twice stops the process", last_twice, one_panic},      // LT1, LT6
+    {"latch: destroyed with a waiter stops the process", destroyed_latch, one_panic},         // LT6
+    {"rlock: two nest, one tries", nested, all_unlocked},
+    {"rlock: unlocked by a stranger stops the process", strangers_unlock, one_panic},
+    {"rlock: one unlock too many stops the process", one_unlock_too_many, one_panic},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,114 @@
+#if Combine
+  import OpenCombine
+  import SchedulerCombine
+  import Streams
+  import TestSupport
+  import Testing
+
+  @Suite("Place 10: settings without feedback loops", .nothingIsLeft) struct SettingsPlaceTests {
+    @Test("what is sent is set, and does not come back; what others set comes out") func own() {
+      let store = SettingsStore(), channel = SettingChannel("color", of: store), heard = Recorder<String?, Never>()
+      channel.values.subscribe(heard)
+      for value in ["red", "green"] {
+        channel.send(value)
+        #expect(eventually { store["color"] == value })
+      }
+      store["size"] = "1"  // another one
+      store["color"] = "blue"
+      #expect(eventually { heard.values.count >= 2 })
+      #expect(heard.values == [nil, "blue"])
+      channel.send("green")
+      #expect(eventually { store["color"] == "green" })
+      store["color"] = "blue"  // what came out last, but not what was sent last
+      store["color"] = nil
+      #expect(eventually { heard.values.last == .some(nil) && heard.values.count > 2 })
+      #expect(heard.values == [nil, "blue", "blue", nil] || heard.values == [nil, "blue", nil])
+      #expect(heard.broken.isEmpty)
+      heard.cancel()
+    }
+
+    @Test("two fields that follow each other through one setting come to rest, and agree") func fields() {
+      let store = SettingsStore(), writes = Protected(0)
+      let counting = store.observe { _ in writes.withLock { $0 += 1 } }
+      let fields = (0..<2).map { _ in Field(SettingChannel("name", of: store)) }
+      for round in 0..<Scale.count(200) {
+        let value = "\(round)"
+        fields[round % 2].type(value)
+        // One write for what was typed, and one for what the other field makes of it.
+        #expect(eventually { fields.allSatisfy { $0.text.read() == value } && writes.read() == 2 * round + 2 })
+        #expect(store["name"] == value)
+      }
+      counting.dispose()
+      for field in fields { field.held?.cancel() }
+    }
+
+    @Test("what another observer makes of our value, inside of our own change, comes out") func normalized() {
+      let store = SettingsStore(), heard = Recorder<String?, Never>()
+      func normalize(_ store: SettingsStore) -> any Cancelable {
+        store.observe { [weak store] key in
+          guard let store, let value = store[key], value != value.lowercased() else { return }
+          store[key] = value.lowercased()
+        }
+      }
+      let before = normalize(store), channel = SettingChannel("name", of: store), after = normalize(store)
+      channel.values.subscribe(heard)
+      channel.send("ABC")
+      #expect(eventually { heard.values == [nil, "abc"] })
+      heard.cancel()
+      before.dispose()
+      after.dispose()
+    }
+
+    @Test("four threads set and one channel sends: it hears the last value, and asks for one at a time") func many() {
+      let store = SettingsStore(), channel = SettingChannel("number", of: store),
+        pool = ConcurrentScheduler(name: "setters")
+      let recorder = Recorder<String?, Never>(.max(1), keeps: false) { _, _ in .max(1) }
+      let last = Protected<String?>(nil), count = manyValues / 16
+      channel.values.handleEvents(receiveOutput: { last.write($0) }).subscribe(recorder)
+      let setting = (0..<4).map { part in
+        pool.schedule { for number in 0..<count { store["number"] = "\(part) \(number)" } }
+      }
+      #expect(eventually { setting.allSatisfy(\.isDisposed) })
+      store["number"] = "last"
+      #expect(eventually { last.read() == "last" })
+      #expect(recorder.broken.isEmpty)
+      recorder.cancel()
+    }
+
+    @Test("a channel that is let go of observes no more, and a cancellation from inside is the last that is heard")
+    func lifetime() {
+      let store = SettingsStore(), gone = Protected(0)
+      let recorder = Recorder<String?, Never> { [tracked = Tracked(gone)] recorder, value in
+        withExtendedLifetime(tracked) { if value == "1" { recorder.cancel() } }
+        return .none
+      }
+      do {
+        let channel = SettingChannel("key", of: store)
+        channel.values.subscribe(recorder)
+        for value in ["1", "2"] {
+          store["key"] = value
+          #expect(eventually { recorder.values.last == "1" })
+        }
+        channel.send("3")
+        #expect(eventually { store["key"] == "3" })
+      }
+      store["key"] = "4"
+      #expect(recorder.values == [nil, "1"] && recorder.broken.isEmpty)
+    }
+  }
+
+  /// A field of a form: it shows what comes out of its channel, and sends what it shows, whenever that changes.
+  private final class Field: @unchecked Sendable {
+    // Unchecked, because a cancellable is not Sendable: the test's thread alone touches it.
+    let text = Protected<String?>(nil)
+    let channel: SettingChannel
+    var held: AnyCancellable?
+
+    init(_ channel: SettingChannel) {
+      self.channel = channel
+      held = channel.values.sink { [unowned self] in type($0) }
+    }
+
+    func type(_ value: String?) { if text.exchange(value) != value { channel.send(value) } }
+  }
+#endif

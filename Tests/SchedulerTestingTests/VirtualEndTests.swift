@@ -1,0 +1,218 @@
+import Dispatch
+import Scheduler
+import SchedulerTesting
+import TestSupport
+import Testing
+
+/// How tests ask for a body that is left soon.
+private let impatient = VirtualTime.Limits(jobs: 10_000, patience: .milliseconds(50))
+
+/// For one that waits for other threads, which a busy machine may keep waiting.
+private let patient = VirtualTime.Limits(patience: .seconds(600))
+
+/// Runs `action` on another thread, after the calling task has been suspended: in virtual time no other runs before.
+private func elsewhere(_ action: @escaping @Sendable () -> Void) {
+  let suspended = DispatchSemaphore(value: 0)
+  Task.detached { suspended.signal() }
+  DispatchQueue.global().async {
+    suspended.wait()
+    action()
+  }
+}
+
+@Suite(.nothingIsLeft) struct VirtualEndTests {
+  @Test("a body that waits for what nobody does is told, by an error, and cancelled")
+  func stalled() async throws {
+    let wasCancelled = Protected(false)
+    await #expect(throws: VirtualTimeError.stalled(at: MonotonicTime(nanoseconds: 7_000_000_000))) {
+      try await withVirtualTime(limits: impatient) { time async throws in
+        try await time.sleep(for: .seconds(7))
+        for await _ in AsyncStream<Int>.makeStream().stream {}
+        wasCancelled.write(Task.isCancelled)
+      }
+    }
+    #expect(wasCancelled.read())
+  }
+
+  @Test("a body that repeats for ever is told, by an error")
+  func endless() async throws {
+    await #expect(throws: VirtualTimeError.endless(jobs: 10_000)) {
+      try await withVirtualTime(limits: impatient) { time async throws in
+        let ticking = Task { while !Task.isCancelled { try await time.sleep(for: .seconds(1)) } }
+        defer { ticking.cancel() }
+        await time.run()
+      }
+    }
+  }
+
+  @Test("a body that throws nothing, and has no end, stops the process with a message")
+  func stops() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      await withVirtualTime(seed: 3, limits: impatient) { _ in
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+      }
+    }
+    expectMessage(
+      result, "withVirtualTime: ", "VirtualEndTests.swift:",
+      ", seed 3: the body has not ended, and nothing of it can run")
+  }
+
+  // What is left is a leak, which the address sanitizer tells of.
+  @Test("a body that does not heed its cancellation is left, too", .enabled(if: Scale.sanitizer != .address))
+  func left() async {
+    await #expect(processExitsWith: .success) {
+      await #expect(throws: VirtualTimeError.stalled(at: MonotonicTime(nanoseconds: 0))) {
+        try await withVirtualTime(limits: impatient) { _ async throws in
+          await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        }
+      }
+      #expect(await withVirtualTime { _ in 1 } == 1)
+    }
+  }
+
+  @Test("inside of another one it is refused, in tasks of that one too")
+  func nested() async throws {
+    try await withVirtualTime { time async throws in
+      await #expect(throws: VirtualTimeError.nested) { try await withVirtualTime { _ async throws in } }
+      let task = Task.detached { try await withVirtualTime { _ async throws in } }
+      await #expect(throws: VirtualTimeError.nested) { try await task.value }
+    }
+  }
+
+  @Test("many at once do not know of each other, nor of tasks in real time")
+  func manyAtOnce() async throws {
+    let start = ContinuousClock.now
+    let outside = Task {
+      for _ in 0..<20 { try await Task.sleep(for: .milliseconds(1)) }
+      return ContinuousClock.now - start
+    }
+    try await withThrowingTaskGroup(of: UInt64.self) { group in
+      for number in 1...20 {
+        group.addTask {
+          try await withVirtualTime { time in
+            for _ in 0..<100 { try await Task.sleep(for: .seconds(number)) }
+            return time.now.nanoseconds / 100_000_000_000
+          }
+        }
+      }
+      var seen: Set<UInt64> = []
+      for try await number in group { seen.insert(number) }
+      #expect(seen == Set(1...20))
+    }
+    #expect(try await outside.value >= .milliseconds(20))
+  }
+
+  @Test("a task from outside that one inside resumes goes on outside, in real time")
+  func stranger() async throws {
+    let (stream, source) = AsyncStream<Int>.makeStream()
+    let outside = Task {
+      var sum = 0
+      for await value in stream { sum += value }
+      let start = ContinuousClock.now
+      try await Task.sleep(for: .milliseconds(5))
+      return (sum, ContinuousClock.now - start)
+    }
+    await withVirtualTime { time in
+      for value in 1...10 {
+        source.yield(value)
+        await time.advance(by: .seconds(1))
+      }
+      source.finish()
+      await time.advance(by: .seconds(1))
+      #expect(time.escapes == 0)
+    }
+    let (sum, slept) = try await outside.value
+    #expect(sum == 55)
+    #expect(slept >= .milliseconds(5))
+  }
+
+  @Test("what another thread resumes comes back, and is counted")
+  func escapes() async throws {
+    await withVirtualTime(limits: patient) { time in
+      await withCheckedContinuation { continuation in elsewhere { continuation.resume() } }
+      #expect(time.escapes == 1)
+      await time.advance(by: .seconds(1))
+      #expect(time.now.nanoseconds == 1_000_000_000)
+      #expect(time.escapes == 1)
+    }
+  }
+
+  @Test("a task of an actor that another thread resumes comes back, too")
+  func escapesOfActors() async throws {
+    actor Reader {
+      func read() async -> Int {
+        await withCheckedContinuation { continuation in
+          elsewhere { continuation.resume(returning: 3) }
+        }
+      }
+    }
+    await withVirtualTime(limits: patient) { time in
+      let reader = Reader()
+      #expect(await Task { await reader.read() }.value == 3)
+      #expect(time.escapes == 1)
+    }
+  }
+
+  @Test("an actor with a thread of its own is outside, and its caller comes back")
+  func actorsWithThreads() async throws {
+    actor Pinned {
+      let thread: ThreadScheduler
+      nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+      init(_ thread: ThreadScheduler) { self.thread = thread }
+      func isOnThread() -> Bool { thread.isOnThread }
+    }
+    let thread = try ThreadScheduler(name: "pinned")
+    let escapes = await withVirtualTime(limits: patient) { time in
+      let pinned = Pinned(thread)
+      for _ in 0..<10 { #expect(await pinned.isOnThread()) }
+      await time.advance(by: .seconds(1))
+      return time.escapes
+    }
+    #expect(escapes == 10)
+    await thread.stopAndJoin()
+  }
+
+  @Test("a task that outlives the body ends its sleep on the clock by CancellationError, and goes on outside")
+  func outlives() async throws {
+    let (task, time) = await withVirtualTime { time in
+      let task = Task {
+        await #expect(throws: CancellationError.self) { try await time.sleep(for: .seconds(1)) }
+        await #expect(throws: CancellationError.self) { try await time.clock.sleep(for: .seconds(1)) }
+        await time.advance(by: .seconds(1))
+        await time.run()
+        let start = ContinuousClock.now
+        try await Task.sleep(for: .milliseconds(5))
+        return ContinuousClock.now - start
+      }
+      await time.advance(by: .zero)
+      return (task, time)
+    }
+    #expect(try await task.value >= .milliseconds(5))
+    #expect(time.now.nanoseconds == 0)
+  }
+
+  @Test("Task.sleep waits for its rest in real time when the body has ended before")
+  func outlivesInSwiftsTime() async throws {
+    let task = await withVirtualTime { time in
+      let task = Task { try await Task.sleep(for: .milliseconds(1_005)) }
+      await time.advance(by: .seconds(1))
+      return task
+    }
+    try await task.value
+  }
+
+  @Test("cancelling the caller cancels the body")
+  func cancelled() async throws {
+    let (started, start) = AsyncStream<Void>.makeStream()
+    let caller = Task {
+      try await withVirtualTime(limits: patient) { time async throws in
+        start.finish()
+        for await _ in AsyncStream<Int>.makeStream().stream {}
+        try Task.checkCancellation()
+      }
+    }
+    for await _ in started {}
+    caller.cancel()
+    await #expect(throws: CancellationError.self) { try await caller.value }
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Scheduler
+import SchedulerFoundation
+import TestSupport
+import Testing
+
+@Suite("Adapters of RxSwift and ReactiveSwift", .nothingIsLeft) struct AdapterTests {
+  /// The schedulers in both directions: ours as theirs, and that as ours again.
+  static let thereAndBack: [@Sendable (any SchedulerType) -> any SchedulerType] = [
+    { SchedulerOfRx(RxScheduler($0)) }, { SchedulerOfReactive(ReactiveScheduler($0)) },
+  ]
+
+  @Test("work keeps its order, its delay and its result through both adapters", arguments: [0, 1])
+  func order(_ index: Int) {
+    let clock = TestScheduler(), scheduler = Self.thereAndBack[index](clock), log = Log<String>()
+    let start = scheduler.now
+    scheduler.schedule(after: .seconds(2)) { log.add("late") }
+    for name in ["a", "b"] { scheduler.schedule { log.add(name) } }
+    let ended = Disposables.create { log.add("disposed") }
+    let token = scheduler.schedule(7, after: .seconds(1)) { state in
+      log.add("state \(state)")
+      return ended
+    }
+    clock.advance(by: .milliseconds(1_500))
+    #expect(log.entries == ["a", "b", "state 7"])
+    token.dispose()
+    clock.run()
+    #expect(log.entries == ["a", "b", "state 7", "disposed", "late"])
+    #expect(abs(start.duration(to: scheduler.now) / .seconds(1) - 2) < 0.001)
+  }
+
+  @Test("what is disposed before its turn does not run, and its captures are gone", arguments: [0, 1])
+  func cancellation(_ index: Int) {
+    let clock = TestScheduler(), scheduler = Self.thereAndBack[index](clock)
+    for delay in [Duration.zero, .seconds(1)] {
+      weak var weakly: Token?
+      func begin() -> any Disposable {
+        let token = Token()
+        weakly = token
+        return scheduler.schedule(after: delay) {
+          withExtendedLifetime(token) {}
+          Issue.record("it ran")
+        }
+      }
+      let action = begin()
+      #expect(weakly != nil)
+      action.dispose()
+      #expect(weakly == nil && clock.pendingCount == 0)
+    }
+    clock.run()
+  }
+
+  @Test(
+    "a scheduler without delays goes through its adapters: the trampoline's order, and what an action returns",
+    arguments: [0, 1])
+  func immediate(_ index: Int) {
+    let scheduler: any ImmediateSchedulerType =
+      index == 0
+      ? ImmediateSchedulerOfRx(base: RxImmediateScheduler(base: CurrentThreadScheduler.instance))
+      : ImmediateSchedulerOfReactive(base: ReactiveImmediateScheduler(CurrentThreadScheduler.instance))
+    let log = Log<Int>(), returned = Disposables.create { log.add(6) }
+    scheduler.schedule {
+      log.add(1)
+      scheduler.schedule { log.add(3) }
+      scheduler.schedule { log.add(9) }.dispose()
+      let state = scheduler.schedule(4) {
+        log.add($0)
+        return returned
+      }
+      scheduler.schedule {
+        log.add(5)
+        state.dispose()
+      }
+      log.add(2)
+    }
+    #expect(log.entries == [1, 2, 3, 4, 5, 6])
+  }
+
+  @Test("a periodic action ticks by the period, and carries its state") func periodic() {
+    let clock = TestScheduler(), log = Log<Int>()
+    let rx = RxScheduler(clock).schedulePeriodic(0, startAfter: .seconds(1), period: .milliseconds(500)) { state in
+      log.add(state)
+      return state + 1
+    }
+    let reactive = ReactiveScheduler(clock), ticks = Counter()
+    let other = reactive.schedule(
+      after: reactive.currentDate + 1, interval: .milliseconds(500), leeway: .nanoseconds(0)
+    ) { ticks.increment() }
+    for _ in 0..<22 { clock.advance(by: .milliseconds(100)) }
+    #expect(log.entries == [0, 1, 2] && ticks.value == 3)
+    rx.dispose()
+    other?.dispose()
+    #expect(other?.isDisposed == true && clock.pendingCount == 0)
+  }
+
+  @Test("an interval without an end never ends") func never() {
+    let queue = SerialScheduler(name: "never")
+    let waiting = RxScheduler(queue).scheduleRelative((), dueTime: .never) { _ in
+      Issue.record("it came")
+      return RxDisposable(base: Disposables.create())
+    }
+    waiting.dispose()
+  }
+}

@@ -1,0 +1,9 @@
+import Scheduler
+
+/// One of our disposables, for ReactiveSwift.
+final class ReactiveDisposable: ReactiveSwift.Disposable {
+  private let base: any Cancelable
+  init(_ base: any Cancelable) { self.base = base }
+  var isDisposed: Bool { base.isDisposed }
+  func dispose() { base.dispose() }
+}

@@ -1,0 +1,30 @@
+import Scheduler
+
+/// One of ours that knows no delays, such as `CurrentThreadScheduler`, for ReactiveSwift.
+final class ReactiveImmediateScheduler: ReactiveSwift.Scheduler {
+  private let base: any ImmediateSchedulerType
+  init(_ base: any ImmediateSchedulerType) { self.base = base }
+
+  @discardableResult
+  func schedule(_ action: @escaping () -> Void) -> (any ReactiveSwift.Disposable)? {
+    nonisolated(unsafe) let action = action  // sent to the scheduler by contract
+    return ReactiveDisposable(base.schedule { action() })
+  }
+}
+
+/// One of ReactiveSwift's that knows no dates, such as its `UIScheduler`, for us.
+struct ImmediateSchedulerOfReactive: ImmediateSchedulerType, @unchecked Sendable {
+  // Unchecked, because ReactiveSwift's protocol is not Sendable; its schedulers may be used from any thread by their contract.
+  let base: any ReactiveSwift.Scheduler
+
+  @discardableResult
+  func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    let returned = SingleAssignmentDisposable()
+    nonisolated(unsafe) let waiting = base.schedule {
+      if !returned.isDisposed { returned.setDisposable(action(state)) }
+    }
+    return Disposables.create(Disposables.create { waiting?.dispose() }, returned)
+  }
+}

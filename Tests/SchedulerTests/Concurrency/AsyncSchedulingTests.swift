@@ -1,0 +1,287 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+private struct Failed: Error, Equatable { let number: Int }
+
+/// What async functions call: they return, throw, or end with their task.
+@Suite(.nothingIsLeft) struct AsyncSchedulingTests {
+  @Test(
+    "perform returns what its body returns, and throws what it throws, on every scheduler",
+    arguments: SchedulerUnderTest.all)
+  func perform(_ test: SchedulerUnderTest) async throws {
+    let (scheduler, current) = try test.makeBoth()
+    for n in 0..<20 {
+      let (value, isCurrent) = try await scheduler.perform { (n, Schedulers.current === current) }
+      #expect(value == n && isCurrent)
+      await #expect(throws: Failed(number: n)) { try await scheduler.perform { throw Failed(number: n) } }
+    }
+  }
+
+  @Test("a perform that is cancelled before its action begins ends at once, and the action never begins")
+  func cancelledBefore() async throws {
+    let thread = try ThreadScheduler(), hold = Gate(), ran = Counter(), witnessed = Counter()
+    thread.schedule { hold.wait() }
+    let task = Task { [witness = Witness(witnessed)] in
+      try await thread.perform {
+        witness.touch()
+        ran.increment()
+      }
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    hold.open()
+    await thread.stopAndJoin()
+    #expect(ran.value == 0)
+    #expect(eventually { witnessed.value == 1 })
+  }
+
+  @Test("one that is cancelled while its action runs waits for it, and gets its result")
+  func cancelledDuring() async throws {
+    let thread = try ThreadScheduler(), entered = Gate(), leave = Gate()
+    let task = Task(executorPreference: ConcurrentScheduler()) {
+      try await thread.perform {
+        entered.open()
+        leave.wait()
+        return 7
+      }
+    }
+    synchronously { #expect(entered.wait()) }
+    task.cancel()
+    leave.open()
+    #expect(try await task.value == 7)
+  }
+
+  @Test(
+    "a perform that is dropped says so, before, under and after the stop",
+    arguments: [StopPolicy.runOutstanding, .dropOutstanding])
+  func dropped(_ policy: StopPolicy) async throws {
+    let thread = try ThreadScheduler(), hold = Gate()
+    let schedulers: [any SchedulerType] = [
+      thread, SerialScheduler(target: thread), AnyScheduler(thread), thread.wrapping { $0() },
+    ]
+    thread.schedule { hold.wait() }
+    // Started on the thread of a second scheduler, so that all have asked before the stop.
+    let asked = Counter()
+    let tasks = schedulers.map { scheduler in
+      Task {
+        asked.increment()
+        return try await scheduler.perform { 1 }
+      }
+    }
+    let early = try ThreadScheduler()
+    let taken = Task(executorPreference: early) { try await thread.perform { 2 } }
+    _ = await Task(executorPreference: early) {}.value
+    thread.stop(policy)
+    hold.open()
+    if policy == .runOutstanding {
+      #expect(try await taken.value == 2)
+    } else {
+      await #expect(throws: StoppedError.self) { try await taken.value }
+    }
+    for task in tasks {
+      do { #expect(try await task.value == 1) } catch { #expect(error is StoppedError) }
+    }
+    for scheduler in schedulers {
+      await #expect(throws: StoppedError.self) { try await scheduler.perform {} }
+      await #expect(throws: StoppedError.self) { try await scheduler.sleep(for: .seconds(3_600)) }
+    }
+    await thread.stopAndJoin()
+  }
+
+  @Test("a cancel against a drop against a run: each perform ends once")
+  func race() async throws {
+    let ends = Counter(), count = Scale.count(300)
+    for n in 0..<count {
+      let thread = try ThreadScheduler()
+      let task = Task { try await thread.perform { 1 } }
+      let canceller = Task { task.cancel() }
+      thread.stop(n % 2 == 0 ? .dropOutstanding : .runOutstanding)
+      do { #expect(try await task.value == 1) } catch { #expect(error is CancellationError || error is StoppedError) }
+      ends.increment()
+      await canceller.value
+      await thread.stopAndJoin()
+    }
+    #expect(ends.value == count)
+  }
+
+  @Test("a sleep is never early, on every scheduler", arguments: SchedulerUnderTest.all)
+  func sleep(_ test: SchedulerUnderTest) async throws {
+    let scheduler = try test.make(), start = scheduler.now
+    try await scheduler.sleep(for: .milliseconds(5))
+    #expect(start.duration(to: scheduler.now) >= .milliseconds(5))
+    let instant = scheduler.now.advanced(by: .milliseconds(5))
+    try await scheduler.sleep(until: instant, tolerance: .milliseconds(1))
+    #expect(scheduler.now >= instant)
+    try await scheduler.sleep(for: .zero)
+    try await scheduler.sleep(for: .seconds(Int64.min))
+    try await scheduler.sleep(until: MonotonicTime(nanoseconds: 0))
+  }
+
+  @Test("a sleep ends with its task's cancellation, and with its scheduler")
+  func endedSleeps() async throws {
+    let thread = try ThreadScheduler(), begun = Counter()
+    let task = Task(executorPreference: ConcurrentScheduler()) {
+      begun.increment()
+      try await thread.sleep(for: .seconds(3_600))
+    }
+    let other = Task(executorPreference: ConcurrentScheduler()) {
+      begun.increment()
+      try await thread.sleep(for: .seconds(3_600))
+    }
+    #expect(eventually { begun.value == 2 })
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    thread.stop()
+    await #expect(throws: StoppedError.self) { try await other.value }
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await thread.sleep(until: MonotonicTime(nanoseconds: 0))
+    }
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    await thread.stopAndJoin()
+  }
+
+  @Test("a million sleeps are cancelled at once")
+  func manySleeps() async {
+    // In a process of its own, for its memory. In a debug build, and in short runs, there are fewer.
+    await #expect(processExitsWith: .success) {
+      #if DEBUG
+        let count = Scale.count(50_000)
+      #else
+        let count = Scale.factor < 1 ? 50_000 : 1_000_000
+      #endif
+      let thread = try ThreadScheduler(), asleep = Counter()
+      let task = Task {
+        await withTaskGroup(of: Bool.self) { group in
+          for _ in 0..<count {
+            group.addTask {
+              asleep.increment()
+              do { try await thread.sleep(for: .seconds(3_600)) } catch { return error is CancellationError }
+              return false
+            }
+          }
+          return await group.allSatisfy { $0 }
+        }
+      }
+      while asleep.value < count { try await Task.sleep(for: .milliseconds(1)) }
+      try await thread.perform {}
+      task.cancel()
+      let wereAllCancelled = await task.value
+      precondition(wereAllCancelled)
+      await thread.stopAndJoin()
+    }
+  }
+
+  @Test("the clock is the scheduler's, real or virtual", arguments: SchedulerUnderTest.all)
+  func clock(_ test: SchedulerUnderTest) async throws {
+    let scheduler = try test.make(), clock = scheduler.clock, start = clock.now
+    #expect(clock.minimumResolution == .nanoseconds(1))
+    try await Task.sleep(for: .milliseconds(2), tolerance: .milliseconds(1), clock: clock)
+    #expect(start.duration(to: clock.now) >= .milliseconds(2))
+    try await clock.sleep(until: start)
+  }
+
+  @Test("a virtual scheduler under a type that hides it counts its sleepers all the same")
+  func hiddenVirtual() async throws {
+    let scheduler = TestScheduler(), any: any SchedulerType = scheduler, hidden = AnyScheduler(scheduler)
+    let tasks = [
+      Task { try await any.sleep(for: .seconds(10)) }, Task { try await hidden.sleep(for: .seconds(10)) },
+      Task { try await Task.sleep(for: .seconds(10), clock: any.clock) },
+      Task { try await scheduler.sleep(for: .seconds(10)) },
+    ]
+    await scheduler.awaitSleepers(count: 4)
+    scheduler.advance(by: .seconds(10))
+    for task in tasks { try await task.value }
+  }
+
+  @Test("ticks come at their instants, in virtual time and in real time")
+  func ticks() async throws {
+    let scheduler = TestScheduler(), seen = Log<MonotonicTime>()
+    let task = Task {
+      for try await tick in scheduler.ticks(every: .seconds(1)) {
+        seen.add(tick)
+        if seen.entries.count == 5 { break }
+      }
+    }
+    for _ in 0..<5 {
+      await scheduler.awaitSleepers(count: 1)
+      scheduler.advance(by: .seconds(1))
+    }
+    try await task.value
+    #expect(seen.entries == (1...5).map { MonotonicTime(nanoseconds: $0 * 1_000_000_000) })
+    let thread = try ThreadScheduler(), start = MonotonicTime.now
+    var count = 0
+    for try await tick in thread.ticks(PeriodicTiming(startAfter: .zero, every: .milliseconds(1))) {
+      #expect(tick <= .now && tick >= start)
+      count += 1
+      if count == 10 { break }
+    }
+    #expect(start.duration(to: .now) >= .milliseconds(9))
+  }
+
+  @Test("ticks that are late are as the timing says", arguments: [PeriodicTiming.LateTicks.coalesce, .catchUp, .skip])
+  func lateTicks(_ late: PeriodicTiming.LateTicks) async throws {
+    let scheduler = TestScheduler(), seen = Log<Int>()
+    let timing = PeriodicTiming(every: .milliseconds(10), pace: .fixedRate(late: late))
+    let task = Task {
+      for try await _ in scheduler.ticks(timing) {
+        seen.add(Int(scheduler.now.nanoseconds / 1_000_000))
+        if seen.entries.count == 2 { scheduler.sleep(by: .milliseconds(25)) }  // the second tick takes from 20 to 45
+        if seen.entries.count == 5 { break }
+      }
+    }
+    // The table of PeriodicTiming.LateTicks.
+    let expected: [Int] =
+      switch late {
+      case .coalesce: [10, 20, 45, 50, 60]
+      case .catchUp: [10, 20, 45, 45, 50]
+      case .skip: [10, 20, 50, 60, 70]
+      }
+    for instant in expected where instant != 45 {
+      await scheduler.awaitSleepers(count: 1)
+      scheduler.advance(to: MonotonicTime(nanoseconds: UInt64(instant) * 1_000_000))
+    }
+    try await task.value
+    #expect(seen.entries == expected)
+  }
+
+  @Test("ticks end with their task, and throw when their scheduler is stopped")
+  func ticksEnd() async throws {
+    let thread = try ThreadScheduler(), ticks = thread.ticks(every: .seconds(3_600))
+    let task = Task {
+      for try await _ in ticks { return false }
+      return true
+    }
+    task.cancel()
+    #expect(try await task.value)
+    thread.stop()
+    await #expect(throws: StoppedError.self) { for try await _ in ticks {} }
+    await thread.stopAndJoin()
+  }
+
+  @Test("stopAndJoin returns when the thread has ended, also again, and to many")
+  func stopAndJoin() async throws {
+    let thread = try ThreadScheduler(name: "ends-async"), ran = Counter()
+    for _ in 0..<100 { thread.schedule { ran.increment() } }
+    await withTaskGroup(of: Void.self) { group in for _ in 0..<10 { group.addTask { await thread.stopAndJoin() } } }
+    #expect(ran.value == 100 && System.threads(named: "ends-async") == 0)
+    await thread.stopAndJoin(.dropOutstanding)
+  }
+
+  @Test("an action for the main actor runs on it")
+  func onMainActor() async {
+    await #expect(processExitsWith: .success) {
+      _ = MainScheduler.enter { work in DispatchQueue.main.async(execute: work) }
+      let done = Gate()
+      for scheduler in [MainScheduler.instance, .asyncInstance] {
+        scheduler.schedule(onMainActor: {
+          MainActor.preconditionIsolated()
+          done.open()
+        })
+        synchronously { precondition(done.wait()) }
+      }
+    }
+  }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+@Suite(.nothingIsLeft) struct ConditionTests {
+  @Test("a value is passed on from thread to thread, once each, by a condition") func passedOn() {
+    let values = Protected<[Int]>([]), filled = Condition(), taken = Protected<[Int]>([])
+    onThreads(8) { n in
+      for i in 0..<500 {
+        if n < 4 {
+          values.withLock { $0.append(n * 500 + i) }
+          filled.signal()
+        } else {
+          let value = values.withLock(on: filled, when: { !$0.isEmpty }) { $0.removeFirst() }
+          taken.withLock { $0.append(value) }
+        }
+      }
+    }
+    #expect(taken.withLock { $0.sorted() } == Array(0..<2_000))
+  }
+
+  @Test("a broadcast ends all waits, with the lock taken") func broadcast() {
+    let lock = UnfairLock(), opened = Condition(), ready = Latch(count: 6), passed = Counter()
+    nonisolated(unsafe) var isOpen = false
+    onThreads(7) { n in
+      if n == 6 {
+        ready.wait()
+        lock.withLock { isOpen = true }
+        return opened.broadcast()
+      }
+      lock.lock()
+      ready.countDown()
+      while !isOpen { opened.wait(with: lock) }
+      lock.preconditionOwner()
+      lock.unlock()
+      passed.increment()
+    }
+    #expect(passed.value == 6)
+  }
+
+  @Test("a timed wait is not early, and ends with the lock taken") func timed() {
+    let lock = UnfairLock(), condition = Condition(), start = MonotonicTime.now
+    lock.lock()
+    #expect(!condition.wait(with: lock, for: .milliseconds(20)))
+    #expect(start.duration(to: .now) >= .milliseconds(20))
+    #expect(!condition.wait(with: lock, until: start.advanced(by: .milliseconds(40))))
+    #expect(start.duration(to: .now) >= .milliseconds(40))
+    for absurd: Duration in [.zero, .seconds(-1), .nanoseconds(-1), .seconds(Int64.min)] {
+      #expect(!condition.wait(with: lock, for: absurd))
+    }
+    #expect(!condition.wait(with: lock, until: MonotonicTime(nanoseconds: 0)))
+    lock.preconditionOwner()
+    lock.unlock()
+  }
+
+  @Test("a value that is not ready in time is left alone") func notReady() {
+    let value = Protected(0), condition = Condition(), start = MonotonicTime.now
+    #expect(value.withLock(on: condition, for: .milliseconds(10), when: { $0 > 0 }) { $0 += 1 } == nil)
+    #expect(start.duration(to: .now) >= .milliseconds(10))
+    #expect(value.withLock(on: condition, until: .now, when: { $0 > 0 }) { $0 += 1 } == nil)
+    #expect(value.withLock(on: condition, for: .seconds(-1), when: { $0 == 0 }) { $0 + 7 } == 7)
+    struct Wrong: Error {}
+    #expect(throws: Wrong.self) { try value.withLock(on: condition, when: { $0 == 0 }) { _ in throw Wrong() } }
+    #expect(value.read() == 0)
+  }
+
+  @Test("a wait for longer than the clock can hold is for ever") func huge() {
+    let lock = UnfairLock(), condition = Condition(), waits = Protected(false)
+    onThreads(2) { n in
+      if n == 1 {
+        #expect(eventually { waits.read() && lock.withLock { true } })
+        return condition.signal()
+      }
+      lock.lock()
+      waits.write(true)
+      #expect(condition.wait(with: lock, for: .seconds(Int64.max)))
+      lock.unlock()
+    }
+  }
+
+  @Test("a wait without the lock stops the process, in Swift") func withoutLock() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      synchronously { Condition().wait(with: UnfairLock()) }
+    }
+    expectMessage(result, "csched_cond_wait:", "the caller does not own lock")
+  }
+}
+
+@Suite(.nothingIsLeft) struct RecursiveLockTests {
+  @Test("its owner takes it again, and nobody else") func excludes() {
+    let lock = RecursiveLock()
+    nonisolated(unsafe) var count = 0
+    onThreads(8) { _ in
+      for _ in 0..<1_000 { lock.withLock { lock.withLock { count += 1 } } }
+    }
+    #expect(count == 8_000)
+  }
+
+  @Test("it is free when it has been unlocked as often as locked") func counts() {
+    struct Refusal: Error {}
+    let lock = RecursiveLock(), tried = Log<Bool>()
+    synchronously { lock.lock() }
+    #expect(lock.tryLock() && lock.tryLock(for: .zero) && lock.tryLock(until: MonotonicTime(nanoseconds: 0)))
+    #expect(throws: Refusal.self) { try lock.withLock { throw Refusal() } }
+    for _ in 0..<3 { lock.unlock() }
+    onThreads(1) { _ in
+      tried.add(lock.tryLock())
+      let start = MonotonicTime.now
+      tried.add(lock.tryLock(for: .milliseconds(10)))
+      #expect(start.duration(to: .now) >= .milliseconds(10))
+    }
+    lock.preconditionOwner()
+    lock.unlock()
+    lock.preconditionNotOwner()
+    onThreads(1) { _ in
+      tried.add(lock.tryLock(for: .seconds(Int64.max)))
+      lock.unlock()
+    }
+    #expect(tried.entries == [false, false, true])
+  }
+
+  @Test("a stranger's unlock of a recursive lock stops the process") func stranger() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      RecursiveLock().unlock()
+    }
+    expectMessage(result, "csched_rlock_unlock:", "nobody does")
+  }
+}
+
+@Suite(.nothingIsLeft) struct SemaphoreTests {
+  @Test("no more are inside than there are units") func bounds() {
+    let slots = Semaphore(units: 3), inside = Protected(0), most = Protected(0)
+    onThreads(8) { _ in
+      for _ in 0..<500 {
+        slots.wait()
+        let now = inside.withLock { count in
+          count += 1
+          return count
+        }
+        most.withLock { $0 = max($0, now) }
+        inside.withLock { $0 -= 1 }
+        slots.signal()
+      }
+    }
+    #expect(most.read() <= 3 && slots.freeUnits == 3)
+  }
+
+  @Test("a timed wait takes a unit or gives up, and is not early") func timed() {
+    let semaphore = Semaphore(), start = MonotonicTime.now
+    synchronously {
+      #expect(!semaphore.wait(for: .milliseconds(20)))
+      #expect(start.duration(to: .now) >= .milliseconds(20))
+      #expect(!semaphore.wait(until: start.advanced(by: .milliseconds(40))))
+      #expect(start.duration(to: .now) >= .milliseconds(40))
+      for absurd: Duration in [.zero, .seconds(-1), .seconds(Int64.min)] { #expect(!semaphore.wait(for: absurd)) }
+      semaphore.signal(3)
+      #expect(semaphore.wait(for: .seconds(Int64.max)) && semaphore.wait(for: .seconds(-1)) && semaphore.tryWait())
+      #expect(!semaphore.tryWait() && semaphore.freeUnits == 0)
+    }
+  }
+
+  @Test("numbers that cannot be stop the process") func misuse() async {
+    expectMessage(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = Semaphore(units: -1) },
+      "Semaphore.init: -1 units cannot be")
+    expectMessage(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Semaphore().signal(Int(Int32.max) + 1)
+      }, "Semaphore.signal: 2147483648 units cannot be")
+    expectMessage(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Semaphore(units: Int(Int32.max)).signal()
+      }, "csched_semaphore_signal:", "cannot have 1 more")
+  }
+}
+
+@Suite(.nothingIsLeft) struct LatchTests {
+  @Test("all pass when the last one has counted down, and see what was done") func opens() {
+    let latch = Latch(count: 4), seen = Counter()
+    nonisolated(unsafe) let done = UnsafeMutablePointer<Int>.allocate(capacity: 4)
+    defer { done.deallocate() }
+    onThreads(8) { n in
+      if n < 4 {
+        done[n] = n + 1
+        return latch.countDown()
+      }
+      latch.wait()
+      if (0..<4).allSatisfy({ done[$0] == $0 + 1 }) { seen.increment() }
+    }
+    #expect(seen.value == 4 && latch.isOpen && latch.count == 0)
+  }
+
+  @Test("a timed wait tells whether it is open, and is not early") func timed() {
+    let latch = Latch(count: 3), start = MonotonicTime.now
+    synchronously {
+      #expect(!latch.wait(for: .milliseconds(20)))
+      #expect(start.duration(to: .now) >= .milliseconds(20))
+      #expect(!latch.wait(until: start.advanced(by: .milliseconds(40))))
+      #expect(start.duration(to: .now) >= .milliseconds(40))
+      for absurd: Duration in [.zero, .seconds(-1), .seconds(Int64.min)] { #expect(!latch.wait(for: absurd)) }
+      latch.countDown(by: 2)
+      #expect(latch.count == 1 && !latch.isOpen)
+      latch.countDown()
+      #expect(latch.wait(for: .seconds(-1)) && latch.wait(until: MonotonicTime(nanoseconds: 0)))
+      #expect(Latch(count: 0).wait(for: .seconds(Int64.max)))
+    }
+  }
+
+  @Test("numbers that cannot be stop the process") func misuse() async {
+    expectMessage(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = Latch(count: -1) },
+      "Latch.init: -1 to count down cannot be")
+    expectMessage(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Latch(count: 1).countDown(by: -1)
+      },
+      "Latch.countDown: -1 to count down cannot be")
+    expectMessage(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Latch(count: 1).countDown(by: 2)
+      },
+      "csched_latch_count_down:", "has 1 left")
+  }
+}
+
+@Suite(.nothingIsLeft) struct WaitingActionTests {
+  @Test("actions that wait leave their threads to those that end the waits") func onPool() {
+    let scheduler = ConcurrentScheduler(), ready = Condition(), count = Protected(0)
+    let semaphore = Semaphore(), latch = Latch(count: 1), ended = Latch(count: 24)
+    for _ in 0..<24 {
+      scheduler.schedule {
+        count.withLock { $0 += 1 }
+        count.withLock(on: ready, when: { $0 < 0 }) { _ in }
+        semaphore.wait()
+        latch.wait()
+        ended.countDown()
+      }
+    }
+    #expect(eventually { count.read() == 24 })
+    scheduler.schedule {
+      count.write(-1)
+      ready.broadcast()
+      semaphore.signal(24)
+      latch.countDown()
+    }
+    synchronously { #expect(ended.wait(for: .seconds(60))) }
+  }
+
+  @Test("a wait on a loop's own thread holds its scheduler up until another thread ends it") func onLoop() throws {
+    let scheduler = try ThreadScheduler(name: "waits"), latch = Latch(count: 1), log = Log<Int>(), ended = Gate()
+    scheduler.schedule {
+      latch.wait()
+      log.add(1)
+    }
+    scheduler.schedule {
+      log.add(2)
+      ended.open()
+    }
+    #expect(log.entries.isEmpty)
+    latch.countDown()
+    #expect(ended.wait())
+    #expect(log.entries == [1, 2])
+    scheduler.stop()
+    scheduler.join()
+  }
+}
