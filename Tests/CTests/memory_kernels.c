@@ -14,6 +14,7 @@ static csched_loop *loop;
 static csched_thread *thread;
 static csched_pool *pool;
 static csched_serial *queue;
+static csched_limit *limit;
 static int ends[2];
 
 static int create_loop(void) { return csched_loop_create(&loop); }
@@ -26,6 +27,8 @@ static int create_pool(void) {
 static void destroy_pool(void) { csched_pool_destroy(pool); }
 static int create_queue(void) { return csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)); }
 static void destroy_queue(void) { csched_serial_destroy(queue); }
+static int create_limit(void) { return csched_limit_create(&limit, csched_pool_target(pool, CSCHED_PRIORITY_LOW), 2); }
+static void destroy_limit(void) { csched_limit_destroy(limit); }
 
 static csched_fd_source source;
 static int add_source(void) {
@@ -62,6 +65,7 @@ ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count
   CHECK_SOON(ctest_threads_named("memory") == 0 && ctest_threads_named("memory-1") == 0);
   CHECK_EQUAL(create_pool(), 0);
   CHECK(check_creation("queue", create_queue, destroy_queue) >= 1);
+  CHECK(check_creation("limit", create_limit, destroy_limit) >= 1);
   destroy_pool();
   if (pipe(ends) != 0) abort();
   CHECK_EQUAL(create_loop(), 0);

@@ -8,7 +8,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "a queue's jobs are none of the loop's": "loop",
-    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "rlock": "rlock", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
+    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "rlock": "rlock", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|levels|waits",
     "levels": "levels|trampoline", "waits": "waits|serial", "virtual": "virtual",
     "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two", "pool_worker": "pool:|pool end|pool monitor",
@@ -560,6 +560,18 @@ MUTANTS = [
     ("a canceller looks again when the timer may be another's", "core/timer.c", "W8",
      "csched_fence_heavy_(); is_out = withdraw(timer); } csched_job_end_cancel_(&timer->job, is_out);",
      "csched_job_end_cancel_(&timer->job, false); csched_fence_heavy_(); if (withdraw(timer)) csched_job_discard_(&timer->job);\n  } else csched_job_end_cancel_(&timer->job, true);"),
+    # limit.c
+    ("a limit has a lane too many", "core/limit.c", "LM1", "if (limit->used == limit->most) return NULL;", "if (limit->used == limit->most + 1) return NULL;"),
+    ("a lane that ends takes nothing", "core/limit.c", "come_back", "csched_job *next = limit->first;", "csched_job *next = NULL;"),
+    ("a lane that ends does not go on", "core/limit.c", "LM2", "submit(limit, job); return;", "return;"),
+    ("the last that waits leaves the end of the line behind", "core/limit.c", "LM2", "(limit->first = next->next) == NULL) limit->last = &limit->first;", "(limit->first = next->next) == NULL) {}"),
+    ("a refused lane drops what it carries only", "core/limit.c", "drop", "each->next = limit->first;", "each->next = NULL;"),
+    ("a limit whose base has refused takes more", "core/limit.c", "drop", "limit->is_closed = true;", ""),
+    ("a limit that is let go is freed under its lanes", "core/limit.c", "LM5", "bool is_last = limit->out == 0;", "bool is_last = true;"),
+    ("a limit that is let go is never freed", "core/limit.c", "LM5", "--limit->out == 0 && limit->is_let_go;", "--limit->out == 0 && false;"),
+    ("a limit of some is as one of one", "core/limit.c", "", "most == 1 ? &exclusive_type : &concurrent_type", "&exclusive_type"),
+    ("a limit of one is as one of some", "core/limit.c", "", "most == 1 ? &exclusive_type : &concurrent_type", "&concurrent_type"),
+    ("a lane is taken without the lock", "core/limit.c", "deliver", "csched_lock_lock(&limit->lock); bool is_closed", "bool is_closed"),
     # serial.c
     ("a queue's jobs are none of the loop's", "core/serial.c", "", "if (takes) --*left;", ""),
     ("a queue that is let go parks whatever it has", "core/serial.c", "S2", "submit_drain(serial);", ""),

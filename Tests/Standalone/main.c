@@ -421,6 +421,20 @@ static void run_serial(void) {
   RUN(ctest_serial_let_go(times(20)));
 }
 
+static void run_limits(void) {
+  RUN(ctest_limit_most(1, 2, 4, times(100)));
+  RUN(ctest_limit_most(3, 2, 4, times(100))); // more than there are workers
+  RUN(ctest_limit_most(2, 1, 2, times(100)));
+  RUN(ctest_limit_order(1));
+  RUN(ctest_limit_order(3));
+  RUN(ctest_limit_base_gone(20));
+  RUN(ctest_limit_let_go(times(50)));
+  RUN(ctest_limit_invalid());
+  RUN(ctest_limit_ends_thread());
+  RUN(ctest_limit_waits());
+  RUN(ctest_limit_fork());
+}
+
 static void run_virtual(void) {
   RUN(ctest_virtual_order(times(200), 300, seed()));
   RUN(ctest_virtual_order(times(200), (csched_time)1 << 60, seed()));
@@ -535,6 +549,7 @@ int main(int count, char **arguments) {
   run_carry();
   run_fd();
   run_serial();
+  run_limits();
   run_virtual();
   run_pool();
   run_thread();

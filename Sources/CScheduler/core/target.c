@@ -37,7 +37,7 @@ CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
 
 // A root that is not bound to a thread may have others to go on with.
 bool csched_target_is_exclusive_(const csched_target *target) {
-  return target->type->base != NULL || target->type->is_bound_here != NULL;
+  return (target->type->base != NULL && !target->type->is_concurrent_) || target->type->is_bound_here != NULL;
 }
 
 bool csched_target_is_held_here_(const csched_target *target) {

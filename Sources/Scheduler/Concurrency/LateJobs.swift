@@ -50,7 +50,9 @@ extension TargetCore {
   ///   - wasRefused: whether it was let go of in its submission, not later.
   final func takeBack(_ job: TaskJob, wasRefused: Bool) {
     // One that was shut down is not the shared one any more.
-    if let pool = self as? PoolCore { return job.submit(to: PoolCore.shared(pool.priority)) }
+    if let pool = (self as? LimitCore)?.base as? PoolCore ?? self as? PoolCore {
+      return job.submit(to: PoolCore.shared(pool.priority))
+    }
     if !withLate({ $0.add(job, wasRefused: wasRefused) }) { goOn(with: [job]) }
   }
 

@@ -1,7 +1,8 @@
 extension ConcurrentScheduler {
-  /// This scheduler for work of another priority: the same one, by identity, for ``Schedulers/current`` in its actions.
+  /// This scheduler for work of another priority: the same one, by identity, for ``Schedulers/current`` in its actions. One with a limit
+  /// has the priority that it was made with.
   package func prioritized(_ priority: SchedulerPriority) -> ConcurrentScheduler {
-    if (core as? PoolCore)?.priority == priority { return self }
+    guard let pool = core as? PoolCore, pool.priority != priority else { return self }
     return ConcurrentScheduler(name: name, core: PoolCore.shared(priority), tag: tag as? CurrentTag)
   }
 }

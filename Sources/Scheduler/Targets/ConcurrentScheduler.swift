@@ -26,8 +26,27 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
     super.init(core: core, tag: tag)
   }
 
+  /// Makes one of whose actions at most `limit` run at a time, on the same pool: the others wait, in the order of their submission.
+  ///
+  /// ```swift
+  /// let downloads = ConcurrentScheduler(name: "downloads", limit: 4)
+  /// for page in pages { downloads.schedule { page.fetch() } }   // four threads at the most, though all of them block
+  /// ```
+  ///
+  /// An action that is blocked counts. Delayed and periodic actions, jobs of tasks, and queues on it count, too: to wait inside of an
+  /// action for others of its own takes one place while it waits, and at a limit of 1 never ends.
+  ///
+  /// - Parameters:
+  ///   - name: for ``name``, any length.
+  ///   - priority: of the actions, among all that is on the pool.
+  ///   - limit: how many run at a time. Less than 1 stops the process with a message; more than the pool has threads limits nothing.
+  public init(name: String = "", priority: SchedulerPriority = .default, limit: Int) {
+    self.name = name
+    super.init(core: LimitCore(name: name, on: PoolCore.shared(priority), to: limit))
+  }
+
   /// Makes one on a pool that may have ended: it then refuses.
-  init(name: String = "", core: PoolCore, tag: CurrentTag? = nil) {
+  init(name: String = "", core: TargetCore, tag: CurrentTag? = nil) {
     self.name = name
     super.init(core: core, tag: tag)
   }

@@ -397,6 +397,17 @@ ctest_failure ctest_serial_base_gone(int jobs);
 ctest_failure ctest_serial_let_go(int rounds);
 void ctest_die_resume(void);
 
+// MARK: limits
+
+ctest_failure ctest_limit_most(int most, int workers, int submitters, int jobs);
+ctest_failure ctest_limit_order(int most);
+ctest_failure ctest_limit_base_gone(int jobs);
+ctest_failure ctest_limit_let_go(int rounds);
+ctest_failure ctest_limit_invalid(void);
+ctest_failure ctest_limit_ends_thread(void);
+ctest_failure ctest_limit_waits(void);
+ctest_failure ctest_limit_fork(void);
+
 // MARK: virtual time
 
 ctest_failure ctest_virtual_order(int count, csched_time span, uint64_t seed);

@@ -77,6 +77,11 @@ extension SchedulerUnderTest {
         SerialScheduler(target: SerialScheduler(name: "below"))
       },
       concurrent,
+      SchedulerUnderTest("ConcurrentScheduler with a limit", isSerial: false) { ConcurrentScheduler(limit: 3) },
+      SchedulerUnderTest("ConcurrentScheduler with a limit of one") { ConcurrentScheduler(limit: 1) },
+      SchedulerUnderTest("SerialScheduler on a ConcurrentScheduler with a limit") {
+        SerialScheduler(target: ConcurrentScheduler(limit: 1))
+      },
       SchedulerUnderTest("CustomScheduler on a Dispatch queue") {
         let queue = DispatchQueue(label: "law")
         return CustomScheduler { work in queue.async(execute: work) }

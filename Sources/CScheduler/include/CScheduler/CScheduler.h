@@ -9,6 +9,7 @@
 #include <CScheduler/diagnostics.h>
 #include <CScheduler/job.h>
 #include <CScheduler/latch.h>
+#include <CScheduler/limit.h>
 #include <CScheduler/lock.h>
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>

@@ -56,7 +56,8 @@ typedef struct csched_target_type {
   bool (*turn_)(csched_target *target, int change);
   /// Private. Does: waits for a job of the queue `waited` to set `*ended`, and runs what is due, should nobody else. NULL: others do.
   void (*await_)(csched_target *target, csched_target *waited, uint32_t *ended);
-  bool passes_on_; ///< Private: `deliver` is the library's, and runs nothing.
+  bool passes_on_;     ///< Private: `deliver` is the library's, and runs nothing.
+  bool is_concurrent_; ///< Private: it has a base, and may run several jobs at a time.
 } csched_target_type;
 
 /// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.
@@ -73,7 +74,7 @@ CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Sw
 
 /// Does: submits `job`, to run after those that the same thread has submitted before. Returns: 0; ECANCELED when the target, or one of
 /// its bases, takes no more, after the job has been dropped and released. Requires: the job is idle. Thread: any. Lock-free but
-/// for virtual time, and for what it takes to wake a thread that sleeps, or start one; those that are awake are not woken.
+/// for virtual time, a limited target (limit.h), and for what it takes to wake a thread that sleeps, or start one; those that are awake are not woken.
 int csched_target_submit(csched_target *target, csched_job *job);
 
 /// Returns: the present time of the clock that deadlines of csched_target_submit_at are of: csched_now, unless it or one of its bases

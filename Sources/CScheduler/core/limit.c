@@ -1,0 +1,260 @@
+// States
+//   lane       one of the `most` jobs of its own that may be on the base at a time, each with one job of the user's. FREE: in `free`, or never
+//              used; OUT: submitted, or on the way there or back
+//   first      the jobs that wait for a lane, oldest first
+//   out        how many lanes are OUT. The structure is freed when that is 0 and the handle is given up
+//
+// Obligations
+//   LM1  Never more than `most` at a time: a job runs in its lane only, and a lane has one job.
+//   LM2  Nothing waits for ever: a job waits in `first` only while no lane is free. Whoever comes, and a lane that ends, sees to that under
+//        the lock; a lane that ends takes the oldest.
+//   LM3  One thread's jobs begin in the order of their submission, where the base keeps that of the lanes.
+//   LM4  A base that refuses a lane drops what the lane carries, all that waits, and all that comes later. A submission is told of its own
+//        job only.
+//   LM5  The structure is freed once: by the last lane, or by whoever gives the handle up. Nothing is touched after the unlock, but by one who
+//        has a lane.
+//   LM6  A job that is left gives its lane up.
+//   LM7  A wait is refused where it could never end: at a limit of 1, as a serial queue's; else other lanes may go on.
+//   LM8  In a child of fork no lane is lost: those that threads of the parent were about to submit, or ran, come back. One whose base is
+//        orphaned stops whoever uses it.
+// Orderings: the lock's; no atomics of its own.
+// Assumes: a lane comes back in its `release`, because only then may it be submitted again (job.h). Nothing of the user's is called under
+//   the lock.
+// Source: a pool of tokens; the lane is serial.c's drain job, many times, and takes one job for each place in the base's line, so that no base
+//   has to be asked how many it may run.
+// Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base",
+//   "a limited target whose base is gone drops everything", "a limited target that was let go runs what it has",
+//   "a limit below one is an error", "a limited target goes on when a job ends its thread",
+//   "a wait inside of a limited target is refused at a limit of one only", "after fork a limited target goes on, or stops the process".
+// Models: checks/limit.c. Not modelled: LM6, LM8.
+
+#include <CScheduler/limit.h>
+
+#include <CScheduler/lock.h>
+
+#include "../platform/platform.h"
+#include "job_internal.h"
+#include "target_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+typedef struct lane {
+  csched_job job;
+  csched_job *carries; // NULL: it has begun
+  bool is_out;
+} lane;
+
+struct csched_limit {
+  csched_target target;
+  csched_target *base;
+  csched_lock lock; // of what follows
+  csched_job *first, **last;
+  csched_job *free; // lanes
+  int most, used, out;
+  bool is_closed, is_let_go;
+  void (*retain)(void *), (*release)(void *); // of `owner`, for each lane that is OUT; may be NULL
+  void *owner;
+  csched_atfork atfork;
+  lane lanes[];
+};
+
+_Static_assert(offsetof(csched_limit, target) == 0, "csched_limit_target is a cast");
+_Static_assert(offsetof(lane, job) == 0, "a lane is its job");
+
+static void end(csched_limit *limit) {
+  csched_os_atfork_end_(&limit->atfork);
+  free(limit);
+}
+
+// MARK: lanes
+
+static int submit(csched_limit *limit, csched_job *job) {
+  csched_job_submitted_(job, "csched_target_submit");
+  return limit->base->type->deliver(limit->base, job);
+}
+
+static void run(csched_job *job) {
+  csched_limit *limit = job->context;
+  csched_job *carried = ((lane *)job)->carries;
+  ((lane *)job)->carries = NULL;
+  csched_job_perform_on_(carried, &limit->target); // LM1
+}
+
+static void drop(csched_job *job) { // LM4
+  csched_limit *limit = job->context;
+  csched_lock_lock(&limit->lock);
+  csched_job *next, *each = ((lane *)job)->carries;
+  ((lane *)job)->carries = NULL;
+  each->next = limit->first;
+  limit->is_closed = true;
+  limit->first = NULL;
+  limit->last = &limit->first;
+  csched_lock_unlock(&limit->lock);
+  for (; each != NULL; each = next) {
+    next = each->next;
+    csched_job_discard_(each);
+  }
+}
+
+static void come_back(csched_job *job) { // LM6
+  csched_limit *limit = job->context;
+  void (*release)(void *) = limit->release;
+  void *owner = limit->owner;
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8
+  csched_lock_lock(&limit->lock);
+  csched_job *next = limit->first;
+  ((lane *)job)->carries = next;
+  if (next != NULL && (limit->first = next->next) == NULL) limit->last = &limit->first; // LM2, LM3
+  bool is_last = next == NULL && --limit->out == 0 && limit->is_let_go;                 // LM5
+  if (next == NULL) {
+    ((lane *)job)->is_out = false;
+    job->next = limit->free;
+    limit->free = job;
+  }
+  csched_lock_unlock(&limit->lock);
+  if (next != NULL) {
+    submit(limit, job); // LM2
+    return;
+  }
+  if (is_last) end(limit);
+  if (release != NULL) release(owner);
+}
+
+static const csched_job_type lane_type = {run, drop, come_back};
+
+// Returns: NULL when all are out.
+static csched_job *take_lane_locked(csched_limit *limit) {
+  csched_job *job = limit->free;
+  if (job != NULL) {
+    limit->free = job->next;
+  } else {
+    if (limit->used == limit->most) return NULL; // LM1
+    job = &limit->lanes[limit->used++].job;
+    csched_job_init(job, &lane_type, limit);
+  }
+  ((lane *)job)->is_out = true;
+  limit->out++;
+  return job;
+}
+
+// MARK: submitting
+
+static int deliver(csched_target *target, csched_job *job) {
+  csched_limit *limit = (csched_limit *)target;
+  csched_lock_lock(&limit->lock);
+  bool is_closed = limit->is_closed;
+  csched_job *taken = is_closed ? NULL : take_lane_locked(limit);
+  if (taken != NULL) {
+    ((lane *)taken)->carries = job; // LM2
+  } else if (!is_closed) {
+    job->next = NULL;
+    *limit->last = job;
+    limit->last = &job->next;
+  }
+  csched_lock_unlock(&limit->lock);
+  if (taken != NULL) {
+    if (limit->retain != NULL) limit->retain(limit->owner);
+    return submit(limit, taken);
+  }
+  if (is_closed) csched_job_discard_(job); // LM4
+  return is_closed ? ECANCELED : 0;
+}
+
+static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_target *base = ((csched_limit *)target)->base;
+  return base->type->deliver_at(base, timer, deadline, leeway);
+}
+
+static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
+
+static bool is_closed(const csched_target *target) {
+  csched_limit *limit = (csched_limit *)(uintptr_t)target;
+  csched_lock_lock(&limit->lock);
+  bool is_closed = limit->is_closed;
+  csched_lock_unlock(&limit->lock);
+  return is_closed;
+}
+
+// MARK: forks
+
+// Whether it is on the base, and waits there.
+static bool is_waiting(const csched_limit *limit, const lane *lane) {
+  const csched_target *base = limit->base;
+  return csched_job_state_(csched_load_relaxed(&lane->job.word)) == CSCHED_JOB_QUEUED && // LM8: no other thread is left
+         (base->type->has == NULL || base->type->has(base, &lane->job));
+}
+
+static bool has(const csched_target *target, const csched_job *job) { // LM8
+  const csched_limit *limit = (const csched_limit *)target;
+  const csched_job *each = limit->first;
+  while (each != NULL && each != job) each = each->next;
+  for (int i = 0; i < limit->used && each == NULL; i++)
+    if (limit->lanes[i].is_out && limit->lanes[i].carries == job) each = job; // it comes back, if it has to
+  return each != NULL;
+}
+
+// A lane that comes back is counted once more, perhaps: the structure is then never freed.
+static void bring_back(csched_limit *limit, lane *lane) { // LM8
+  limit->out++;
+  if (limit->retain != NULL) limit->retain(limit->owner);
+  csched_job_init(&lane->job, &lane_type, limit);
+  if (lane->carries != NULL) submit(limit, &lane->job);
+  else come_back(&lane->job);
+}
+
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8
+  csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
+  if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
+  limit->target.waits_for = NULL;
+  if (csched_target_is_orphaned_(limit->base)) {
+    limit->target.type = &csched_target_orphaned_;
+    return;
+  }
+  for (int i = 0; i < limit->used; i++) {
+    lane *each = &limit->lanes[i];
+    if (each->is_out && !is_waiting(limit, each) && !csched_job_is_running_here_(&each->job)) bring_back(limit, each);
+  }
+}
+
+// MARK: create and destroy
+
+static const csched_target_type exclusive_type = {
+    .deliver = deliver, .deliver_at = deliver_at, .base = base, .is_closed = is_closed, .has = has, .passes_on_ = true};
+static const csched_target_type concurrent_type = {.deliver = deliver,
+                                                   .deliver_at = deliver_at,
+                                                   .base = base,
+                                                   .is_closed = is_closed,
+                                                   .has = has,
+                                                   .passes_on_ = true,
+                                                   .is_concurrent_ = true}; // LM7
+
+int csched_limit_create(csched_limit **result, csched_target *base, int most) {
+  if (most < 1) return EINVAL;
+  if (most > CSCHED_LIMIT_MOST) most = CSCHED_LIMIT_MOST;
+  csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(lane)); // its pages are used as lanes are
+  if (limit == NULL) return ENOMEM;
+  *limit = (csched_limit){.base = base, .most = most, .last = &limit->first};
+  limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
+  csched_os_atfork_(&limit->atfork, told_of_fork);
+  *result = limit;
+  return 0;
+}
+
+void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*release)(void *), void *owner) {
+  limit->retain = retain;
+  limit->release = release;
+  limit->owner = limit->target.owner = owner;
+}
+
+void csched_limit_destroy(csched_limit *limit) {
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: lanes are not here to come back
+  csched_lock_lock(&limit->lock);
+  limit->is_let_go = true;
+  bool is_last = limit->out == 0; // LM5
+  csched_lock_unlock(&limit->lock);
+  if (is_last) end(limit);
+}
