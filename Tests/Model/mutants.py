@@ -8,7 +8,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "a queue's jobs are none of the loop's": "loop",
-    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "rlock": "rlock", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
+    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "group": "group", "rlock": "rlock", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|levels|waits",
     "levels": "levels|trampoline", "waits": "waits|serial", "virtual": "virtual",
     "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two", "pool_worker": "pool:|pool end|pool monitor",
@@ -560,6 +560,16 @@ MUTANTS = [
     ("a canceller looks again when the timer may be another's", "core/timer.c", "W8",
      "csched_fence_heavy_(); is_out = withdraw(timer); } csched_job_end_cancel_(&timer->job, is_out);",
      "csched_job_end_cancel_(&timer->job, false); csched_fence_heavy_(); if (withdraw(timer)) csched_job_discard_(&timer->job);\n  } else csched_job_end_cancel_(&timer->job, true);"),
+    # group.c
+    ("a group's waiter says nothing", "core/group.c", "GR1", "(csched_cas_relaxed(&group->word, &seen, seen | AWAITED))", "(true)"),
+    ("a group is emptied for one sleeper only", "core/group.c", "leave_last", "while (empties && (waiter", "if (empties && (waiter"),
+    ("a group is emptied though another has entered", "core/group.c", "leave_last",
+     "empties = csched_cas_acq_rel(&group->word, &last, 0u);", "csched_store_release(&group->word, 0u);"),
+    ("notices that were put back are lost", "core/group.c", "leave_last", "if (!empties) group->notices = notices;", ""),
+    ("notices stay after they were called", "core/group.c", "leave_last", "group->notices = NULL;", ""),
+    ("a notice is read after its call", "core/group.c", "call_all", "next = each->next; each->call(each);", "each->call(each); next = each->next;"),
+    ("a wait for a group ends at the first enter of all", "core/group.c", "", "< ONE; }", "< ONE + ONE; }"),
+    ("an empty group may be left", "core/group.c", "csched_group_leave", "if (seen < ONE)", "if (false)"),
     # limit.c
     ("a limit has a lane too many", "core/limit.c", "LM1", "if (limit->used == limit->most) return NULL;", "if (limit->used == limit->most + 1) return NULL;"),
     ("a lane that ends takes nothing", "core/limit.c", "come_back", "csched_job *next = limit->first;", "csched_job *next = NULL;"),

@@ -435,6 +435,14 @@ static void run_limits(void) {
   RUN(ctest_limit_fork());
 }
 
+static void run_groups(void) {
+  RUN(ctest_group_wait(4, 3, times(200)));
+  RUN(ctest_group_timed());
+  RUN(ctest_group_tells(times(20)));
+  RUN(ctest_group_freed(times(100)));
+  RUN(ctest_group_fork());
+}
+
 static void run_virtual(void) {
   RUN(ctest_virtual_order(times(200), 300, seed()));
   RUN(ctest_virtual_order(times(200), (csched_time)1 << 60, seed()));
@@ -550,6 +558,7 @@ int main(int count, char **arguments) {
   run_fd();
   run_serial();
   run_limits();
+  run_groups();
   run_virtual();
   run_pool();
   run_thread();

@@ -408,6 +408,15 @@ ctest_failure ctest_limit_ends_thread(void);
 ctest_failure ctest_limit_waits(void);
 ctest_failure ctest_limit_fork(void);
 
+// MARK: groups
+
+ctest_failure ctest_group_wait(int members, int waiters, int rounds);
+ctest_failure ctest_group_timed(void);
+ctest_failure ctest_group_tells(int rounds);
+ctest_failure ctest_group_freed(int rounds);
+void ctest_die_group(int how); ///< 0 a leave too many, 1 an enter too many, 2 a destroy too early
+ctest_failure ctest_group_fork(void);
+
 // MARK: virtual time
 
 ctest_failure ctest_virtual_order(int count, csched_time span, uint64_t seed);

@@ -7,6 +7,7 @@
 #include <CScheduler/clock.h>
 #include <CScheduler/cond.h>
 #include <CScheduler/diagnostics.h>
+#include <CScheduler/group.h>
 #include <CScheduler/job.h>
 #include <CScheduler/latch.h>
 #include <CScheduler/limit.h>

@@ -1,0 +1,160 @@
+// States
+//   word      2n              n have entered and not left, and nobody waits
+//             2n | AWAITED    the same, n > 0, and somebody may sleep in the bucket (waiting_internal.h), or is to be told; set under its lock
+//   notices   whom to tell, the last given first; under the bucket's lock
+//
+// Obligations
+//   GR1  Whoever sleeps or is to be told has set AWAITED while the group was not empty. The last to leave then empties it under the lock, and takes
+//        out all of them: nobody sleeps on, each notice is called once.
+//   GR2  Nobody passes who has not seen the group empty since he came, or was told so by the last to leave.
+//   GR3  What was before any of the leaves is seen by who passes, and by what is called.
+//   GR4  A waiter that gives up at its deadline leaves nothing in the bucket; one that is told at that instant passes.
+//   GR5  The last to leave does not touch the group after emptying it: who passes may free it. Notices are called outside of the lock, and
+//        each has been read before its call.
+//   GR6  Misuse is found: a leave without an enter, more than there can be, and an end while somebody waits or has not left, stop the process.
+//   GR7  In a child of fork nobody sleeps, whatever the word says; the notices are there.
+//
+// Orderings
+//   word: acquire, pairs with each leave's release, carries what was done before; all changes are one release sequence · to a sleeper: what
+//   the last one has acquired, by the signal's release
+// Assumes: B1, B3 of parking.c.
+// Source: a countdown latch (latch.c) that may be raised again; Dispatch's groups, whose generation is here that the sleepers are taken out.
+// Checked by: "a group is waited for until all have left", "a timed wait for a group gives up",
+//   "a group tells all once, in order, when it is empty", "a group may be freed by who has waited for it",
+//   "a group that is left too often stops the process", "a group that is destroyed in use stops the process",
+//   "after fork a group has its count and its notices".
+// Models: checks/group.c. Not modelled: GR7.
+
+#include <CScheduler/group.h>
+
+#include "panic.h"
+#include "waiting_internal.h"
+
+enum { AWAITED = 1, ONE = 2 };
+enum { EMPTY = 1 }; // the signal to a sleeper
+
+static bool is_empty(const csched_group *group) {
+  return csched_load_acquire(&group->word) < ONE; // GR2, GR3: acquire; pairs with each leave's release
+}
+
+// Says that somebody is to be told, unless the group is empty. Returns: whether it is not.
+static bool announce_locked(csched_group *group) {
+  uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
+  while (seen >= ONE)
+    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1
+  (void)csched_load_acquire(&group->word); // GR2, GR3: as is_empty, though others may have entered since
+  return false;
+}
+
+static bool wait_to_be_told(csched_group *group, csched_time deadline) {
+  csched_sleeper waiter = csched_waiter_(group);
+  csched_bucket *bucket = csched_waiters_lock_(group);
+  bool sleeps = announce_locked(group);
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1
+  csched_bucket_unlock_(bucket);
+  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2, GR4
+}
+
+static void call_all(csched_group_notice *newest) {
+  csched_group_notice *first = NULL;
+  for (csched_group_notice *each = newest, *older; each != NULL; each = older) {
+    older = each->next;
+    each->next = first;
+    first = each;
+  }
+  for (csched_group_notice *each = first, *next; each != NULL; each = next) {
+    next = each->next; // GR5
+    each->call(each);
+  }
+}
+
+// Empties the group for those that wait, if `last` is all that is left. Returns: whether it was.
+static bool leave_last(csched_group *group, uint32_t last) {
+  csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
+  csched_sleeper *waiter;
+  csched_group_notice *notices = NULL;
+  csched_bucket *bucket = csched_waiters_lock_(group);
+  bool empties = csched_load_relaxed(&group->word) == last; // racy read, rechecked by the cas
+  if (empties) {
+    notices = group->notices; // GR5: before anybody can see that it is empty
+    group->notices = NULL;
+    empties = csched_cas_acq_rel(&group->word, &last, 0u); // GR2, GR3: acquires the other leaves for those that wait
+    if (!empties) group->notices = notices;
+  }
+  while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
+    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1, GR5
+  csched_bucket_unlock_(bucket);
+  csched_waiters_signal_(&taken, EMPTY);
+  if (empties) call_all(notices); // GR1
+  return empties;
+}
+
+void csched_group_init(csched_group *group) { *group = (csched_group)CSCHED_GROUP_INIT; }
+
+void csched_group_enter(csched_group *group, uint32_t count) {
+  uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
+  do {
+    if (count > CSCHED_GROUP_MOST - seen / ONE)
+      csched_panic_("csched_group_enter",
+                    "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6
+                    (void *)group, seen / ONE, count);
+  } while (
+      !csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: what it changes is no order of anything
+}
+
+void csched_group_leave(csched_group *group) {
+  uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
+  for (;;) {
+    if (seen < ONE)
+      csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.", (void *)group); // GR6
+    if (seen == (ONE | AWAITED)) {
+      if (leave_last(group, seen)) return;
+      seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
+    } else if (csched_cas_release(&group->word, &seen,
+                                  seen - ONE)) { // GR2, GR3: release; pairs with is_empty's acquire
+      return;
+    }
+  }
+}
+
+void csched_group_wait(csched_group *group) {
+  if (!is_empty(group)) wait_to_be_told(group, CSCHED_FOREVER);
+}
+
+bool csched_group_wait_until(csched_group *group, csched_time deadline) {
+  if (is_empty(group)) return true;
+  return (deadline == CSCHED_FOREVER || csched_now() < deadline) && wait_to_be_told(group, deadline);
+}
+
+void csched_group_call_(csched_group *group, csched_group_notice *notice, void (*call)(csched_group_notice *)) {
+  csched_waiter_(group); // has the buckets told of a fork
+  csched_bucket *bucket = csched_waiters_lock_(group);
+  bool waits = announce_locked(group);
+  notice->call = call;
+  if (waits) {
+    notice->next = group->notices; // GR1
+    group->notices = notice;
+  }
+  csched_bucket_unlock_(bucket);
+  if (!waits) call(notice); // GR2
+}
+
+static void submit(csched_group_notice *notice) { csched_target_submit(notice->target, notice->job); }
+
+void csched_group_notify(csched_group *group, csched_group_notice *notice, csched_target *target, csched_job *job) {
+  notice->target = target;
+  notice->job = job;
+  csched_group_call_(group, notice, submit);
+}
+
+uint32_t csched_group_count(const csched_group *group) {
+  return csched_load_acquire(&group->word) / ONE; // GR3: as is_empty
+}
+
+void csched_group_destroy(csched_group *group) {
+  csched_waiters_require_none_(group, "csched_group_destroy", "group"); // GR6
+  uint32_t left = csched_group_count(group);
+  if (left != 0)
+    csched_panic_("csched_group_destroy", "group %p has %u inside. Destroy it when all have left.", (void *)group,
+                  left);
+}

@@ -1,0 +1,120 @@
+// group.c: GR1 to GR6.
+
+#include "../engine/model.h"
+
+#include <stdlib.h>
+
+static csched_group *group;
+static model_cell done[3];
+static int passed, told, order[2];
+static csched_group_notice notices[2];
+static uint32_t users; // of the memory
+
+static void start(uint32_t entered, unsigned of_users) {
+  group = calloc(1, sizeof *group);
+  csched_group_enter(group, entered);
+  for (int i = 0; i < 3; i++) done[i] = (model_cell){0};
+  passed = told = 0;
+  users = of_users;
+}
+static void let_go(void) {
+  if (csched_fetch_add_acq_rel(&users, UINT32_MAX) == 1) free(group);
+}
+
+static void do_and_leave(void *context) {
+  int index = (int)(intptr_t)context;
+  model_write(&done[index], 1);
+  csched_group_leave(group);
+}
+static void look(int members) {
+  for (int i = 0; i < members; i++) model_assert(model_read(&done[i]) == 1);
+}
+
+// The last of those to pass frees it, though those that leave may not have returned.
+static void wait_for_two(void *unused) {
+  (void)unused;
+  csched_group_wait(group);
+  look(2);
+  passed++;
+  let_go();
+}
+static void waited(void) {
+  start(2, 2);
+  for (intptr_t i = 0; i < 2; i++) model_spawn(do_and_leave, (void *)i);
+  for (int i = 0; i < 2; i++) model_spawn(wait_for_two, NULL);
+}
+static void two_passed(void) { model_assert(passed == 2); }
+
+static void wait_a_while(void *unused) {
+  (void)unused;
+  if (csched_group_wait_until(group, csched_now() + 1000)) look(1);
+  csched_group_wait(group);
+  look(1);
+  passed++;
+  let_go();
+}
+static void timed(void) {
+  start(1, 1);
+  model_spawn(do_and_leave, (void *)0);
+  model_spawn(wait_a_while, NULL);
+}
+static void one_passed(void) { model_assert(passed == 1); }
+
+// One enters again while the other leaves.
+static void enter_inside(void *unused) {
+  (void)unused;
+  csched_group_enter(group, 1);
+  csched_group_leave(group);
+  model_write(&done[1], 1);
+  csched_group_leave(group);
+}
+static void reentered(void) {
+  start(2, 1);
+  model_spawn(do_and_leave, (void *)0);
+  model_spawn(enter_inside, NULL);
+  model_spawn(wait_for_two, NULL);
+}
+
+static void call(csched_group_notice *notice) {
+  look(2);
+  order[told++] = (int)(notice - notices);
+  notice->next = notices; // it is the callee's
+}
+static void notify_and_leave(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2; i++) csched_group_call_(group, &notices[i], call);
+  csched_group_leave(group);
+}
+static void notified(void) {
+  start(3, 1);
+  model_spawn(do_and_leave, (void *)0);
+  model_spawn(enter_inside, NULL);
+  model_spawn(notify_and_leave, NULL);
+}
+static void told_once(void) {
+  model_assert(told == 2 && order[0] == 0 && order[1] == 1 && csched_group_count(group) == 0);
+  free(group);
+}
+
+static void leave_only(void *unused) {
+  (void)unused;
+  csched_group_leave(group);
+}
+static void left_too_often(void) {
+  start(0, 1);
+  model_expect_panic("is empty");
+  model_spawn(leave_only, NULL);
+}
+static void stopped(void) {
+  model_assert(model_panics() == 1);
+  free(group);
+}
+
+const model_check group_checks[] = {
+    {"group: two leave, two wait, who passes frees it", waited, two_passed},        // GR1, GR2, GR3, GR5
+    {"group: a wait at its deadline", timed, one_passed},                           // GR4
+    {"group: one enters while another leaves", reentered, one_passed},              // GR1, GR2
+    {"group: all are told, once, in order, outside", notified, told_once},          // GR1, GR3, GR5
+    {"group: a leave without an enter stops the process", left_too_often, stopped}, // GR6
+    {NULL, NULL, NULL},
+};
