@@ -9,8 +9,8 @@
 //   LM2  Nothing waits for ever: a job waits in `first` only while no lane is free. Whoever comes, and a lane that ends, sees to that under
 //        the lock; a lane that ends takes the oldest.
 //   LM3  One thread's jobs begin in the order of their submission, where the base keeps that of the lanes.
-//   LM4  A base that refuses a lane drops what the lane carries, all that waits, and all that comes later. A submission is told of its own
-//        job only.
+//   LM4  Where the base refuses a lane, what the lane carries is dropped, and all that waits. What comes later asks the base again. A
+//        submission is told of its own job only.
 //   LM5  The structure is freed once: by the last lane, or by whoever gives the handle up. Nothing is touched after the unlock, but by one who
 //        has a lane.
 //   LM6  A job that is left gives its lane up.
@@ -52,7 +52,7 @@ struct csched_limit {
   csched_job *first, **last;
   csched_job *free; // lanes
   int most, used, out;
-  bool is_closed, is_let_go;
+  bool is_let_go;
   void (*retain)(void *), (*release)(void *); // of `owner`, for each lane that is OUT; may be NULL
   void *owner;
   csched_atfork atfork;
@@ -87,7 +87,6 @@ static void drop(csched_job *job) { // LM4
   csched_job *next, *each = ((lane *)job)->carries;
   ((lane *)job)->carries = NULL;
   each->next = limit->first;
-  limit->is_closed = true;
   limit->first = NULL;
   limit->last = &limit->first;
   csched_lock_unlock(&limit->lock);
@@ -143,22 +142,18 @@ static csched_job *take_lane_locked(csched_limit *limit) {
 static int deliver(csched_target *target, csched_job *job) {
   csched_limit *limit = (csched_limit *)target;
   csched_lock_lock(&limit->lock);
-  bool is_closed = limit->is_closed;
-  csched_job *taken = is_closed ? NULL : take_lane_locked(limit);
+  csched_job *taken = take_lane_locked(limit);
   if (taken != NULL) {
     ((lane *)taken)->carries = job; // LM2
-  } else if (!is_closed) {
+  } else {
     job->next = NULL;
     *limit->last = job;
     limit->last = &job->next;
   }
   csched_lock_unlock(&limit->lock);
-  if (taken != NULL) {
-    if (limit->retain != NULL) limit->retain(limit->owner);
-    return submit(limit, taken);
-  }
-  if (is_closed) csched_job_discard_(job); // LM4
-  return is_closed ? ECANCELED : 0;
+  if (taken == NULL) return 0;
+  if (limit->retain != NULL) limit->retain(limit->owner);
+  return submit(limit, taken);
 }
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
@@ -167,14 +162,6 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
 }
 
 static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
-
-static bool is_closed(const csched_target *target) {
-  csched_limit *limit = (csched_limit *)(uintptr_t)target;
-  csched_lock_lock(&limit->lock);
-  bool is_closed = limit->is_closed;
-  csched_lock_unlock(&limit->lock);
-  return is_closed;
-}
 
 // MARK: forks
 
@@ -223,11 +210,11 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
 // MARK: create and destroy
 
 static const csched_target_type exclusive_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .base = base, .is_closed = is_closed, .has = has, .passes_on_ = true};
+    .deliver = deliver, .deliver_at = deliver_at, .base = base, .has = has, .passes_on_ = true};
 static const csched_target_type concurrent_type = {.deliver = deliver,
                                                    .deliver_at = deliver_at,
                                                    .base = base,
-                                                   .is_closed = is_closed,
+
                                                    .has = has,
                                                    .passes_on_ = true,
                                                    .is_concurrent_ = true}; // LM7

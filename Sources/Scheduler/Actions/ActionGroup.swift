@@ -1,0 +1,97 @@
+internal import CScheduler
+
+/// Counts what is under way, on any schedulers and threads: to wait until nothing is, to be told of it, or to cancel it.
+///
+/// ```swift
+/// let group = ActionGroup()
+/// for page in pages { group.schedule(on: downloads) { page.fetch() } }
+/// group.notify(on: MainScheduler.instance) { view.reload() }
+/// guard group.wait(for: .seconds(5)) else { return group.cancelAll() }
+/// ```
+///
+/// 1. An action that is scheduled through the group is in it from then until it has run, with its captures, or has been dropped. What is not
+///    an action enters and leaves by ``enter()`` and ``leave()``.
+/// 2. Who waits, or is told, sees what was done before each leave. A group that is empty may be entered again; who waited for it is
+///    through all the same.
+/// 3. On a thread of the pool another one takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread, the
+///    wait holds the scheduler up: what the group waits for must run elsewhere.
+/// 4. A leave without an enter, and a group that is let go while something has entered and not left, stop the process with a message.
+///
+/// In a child of fork nobody waits; the count is there.
+public final class ActionGroup: Sendable {
+  // The core's, which any thread may call.
+  nonisolated(unsafe) private let group = UnsafeMutablePointer<csched_group>.allocate(capacity: 1)
+  /// Those that have not ended; another one after each ``cancelAll()``.
+  let actions = Protected(CompositeDisposable())
+
+  /// Makes an empty group.
+  public init() { csched_group_init(group) }
+
+  deinit {
+    csched_group_destroy(group)
+    group.deallocate()
+  }
+
+  /// Enters the group for something that is to ``leave()`` once.
+  public func enter() { csched_group_enter(group, 1) }
+
+  /// Leaves the group. The last one out wakes all who wait, and schedules what is to be told.
+  public func leave() { csched_group_leave(group) }
+
+  /// How many have entered and not left.
+  public var pendingCount: Int { Int(csched_group_count(group)) }
+
+  /// Whether nothing is under way. What was done before is then seen.
+  public var isIdle: Bool { pendingCount == 0 }
+
+  // MARK: waiting
+
+  /// Waits until the group is empty.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll")
+  public func wait() { csched_group_wait(group) }
+
+  /// Waits until the group is empty, for `timeout` at the most, and tells whether it was. A timeout that is not positive does not wait.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll")
+  public func wait(for timeout: Duration) -> Bool { csched_group_wait_until(group, timeout.deadline) }
+
+  /// Waits until the group is empty, until `deadline` at the most, and tells whether it was. A deadline in the past does not wait.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll")
+  public func wait(until deadline: MonotonicTime) -> Bool { csched_group_wait_until(group, deadline.nanoseconds) }
+
+  /// Suspends the task until the group is empty.
+  ///
+  /// - Parameter isolation: the caller's, which it keeps.
+  /// - Throws: `CancellationError` as soon as the task is cancelled. What is in the group goes on.
+  public func waitForAll(isolation: isolated (any Actor)? = #isolation) async throws {
+    let resumption = Resumption<Void>()
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+        if resumption.attach(continuation) { whenEmpty { resumption.finish(.success(())) } }
+      }
+    } onCancel: {
+      resumption.finish(.failure(CancellationError()))
+    }
+  }
+
+  /// Schedules `action` on `scheduler` when the group is empty, once: at once if it is, else from the thread that is the last to leave.
+  /// Several are scheduled in the order in which they were given.
+  public func notify(on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void) {
+    whenEmpty { scheduler.schedule(action) }
+  }
+
+  private struct Notice {
+    var core: csched_group_notice  // first: its address is the notice's
+    let call: @Sendable () -> Void
+  }
+
+  private func whenEmpty(_ call: @escaping @Sendable () -> Void) {
+    let notice = UnsafeMutablePointer<Notice>.allocate(capacity: 1)
+    notice.initialize(to: Notice(core: csched_group_notice(), call: call))
+    csched_group_call_(group, UnsafeMutableRawPointer(notice).assumingMemoryBound(to: csched_group_notice.self)) {
+      let notice = UnsafeMutableRawPointer($0!).assumingMemoryBound(to: Notice.self)
+      let call = notice.move().call
+      notice.deallocate()
+      call()
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+@Suite(.nothingIsLeft) struct ActionGroupTests {
+  @Test("a group is empty when all of its actions have run, on whichever scheduler", arguments: SchedulerUnderTest.all)
+  func all(_ kind: SchedulerUnderTest) throws {
+    let scheduler = try kind.make(), group = ActionGroup(), runs = Counter()
+    for _ in 0..<50 { group.schedule(on: AnyScheduler(scheduler)) { runs.increment() } }
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    #expect(runs.value == 50)
+    #expect(group.isIdle)
+  }
+
+  @Test("a wait for a group gives up, and the group goes on") func timed() {
+    let group = ActionGroup(), open = Gate(), scheduler = ConcurrentScheduler()
+    group.schedule(on: scheduler) { open.wait() }
+    #expect(synchronously { !group.wait(for: .milliseconds(5)) && !group.wait(for: .zero) })
+    #expect(group.pendingCount == 1)
+    open.open()
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+  }
+
+  @Test("those to be told are told once, when all have left") func notified() {
+    let group = ActionGroup(), log = Log<Int>(), queue = SerialScheduler(), told = Gate()
+    group.enter()
+    for n in 0..<3 { group.notify(on: queue) { log.add(n) } }
+    group.schedule(on: queue) { log.add(-1) }
+    queue.drain()
+    #expect(log.entries == [-1])
+    group.leave()
+    group.notify(on: queue) { told.open() }
+    #expect(synchronously { told.wait() })
+    #expect(log.entries == [-1, 0, 1, 2])
+  }
+
+  @Test("all that has not begun is cancelled, and leaves the group") func cancelled() {
+    let group = ActionGroup(), queue = SerialScheduler(), runs = Counter(), ends = Counter()
+    queue.suspend()
+    for _ in 0..<20 {
+      let witness = Witness(ends)
+      group.schedule(on: queue) {
+        witness.touch()
+        runs.increment()
+      }
+    }
+    group.cancelAll()
+    #expect(group.isIdle && ends.value == 20)
+    group.schedule(on: queue) { runs.increment() }
+    queue.resume()
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    #expect(runs.value == 1)
+  }
+
+  @Test("what a stopped scheduler drops leaves the group") func dropped() throws {
+    let group = ActionGroup(), thread = try ThreadScheduler()
+    thread.stop()
+    synchronously { thread.join() }
+    group.schedule(on: thread) {}
+    #expect(group.isIdle)
+  }
+
+  @Test("a task waits for a group, and stops waiting when it is cancelled") func tasks() async throws {
+    let group = ActionGroup(), scheduler = ConcurrentScheduler(), runs = Counter()
+    try await group.waitForAll()
+    for _ in 0..<100 { group.schedule(on: scheduler) { runs.increment() } }
+    try await group.waitForAll()
+    #expect(runs.value == 100)
+    group.enter()
+    let task = Task { try await group.waitForAll() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    group.leave()
+  }
+
+  @Test("a leave without an enter stops the process, and so does a group that is let go in use") func misuse() async {
+    var result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      ActionGroup().leave()
+    }
+    expectMessage(result, "csched_group_leave", "Leave once for each enter")
+    result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { ActionGroup().enter() }
+    expectMessage(result, "csched_group_destroy", "has 1 inside")
+  }
+}
