@@ -95,7 +95,7 @@ package enum GlobalJobs {
   private static let high = kept(.high), medium = kept(.default), low = kept(.low), background = kept(.background)
 
   private static func kept(_ priority: SchedulerPriority) -> Unmanaged<SchedulerTarget> {
-    .passRetained(ConcurrentScheduler(core: .shared(priority)))
+    .passRetained(ConcurrentScheduler(core: PoolCore.shared(priority)))
   }
 
   /// The one for a task's priority, by the table of `SchedulerPriority(_:)`; 0 is a task that has none.
