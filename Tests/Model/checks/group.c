@@ -60,6 +60,20 @@ static void timed(void) {
 }
 static void one_passed(void) { model_assert(passed == 1); }
 
+static void count(void *unused) {
+  (void)unused;
+  if (csched_group_count(group) == 0) look(1);
+}
+static void counted(void) {
+  start(1, 1);
+  model_spawn(do_and_leave, (void *)0);
+  model_spawn(count, NULL);
+}
+static void none_left(void) {
+  model_assert(csched_group_count(group) == 0);
+  free(group);
+}
+
 // One enters again while the other leaves.
 static void enter_inside(void *unused) {
   (void)unused;
@@ -113,6 +127,7 @@ static void stopped(void) {
 const model_check group_checks[] = {
     {"group: two leave, two wait, who passes frees it", waited, two_passed},        // GR1, GR2, GR3, GR5
     {"group: a wait at its deadline", timed, one_passed},                           // GR4
+    {"group: who counts none sees what was done", counted, none_left},              // GR3
     {"group: one enters while another leaves", reentered, one_passed},              // GR1, GR2
     {"group: all are told, once, in order, outside", notified, told_once},          // GR1, GR3, GR5
     {"group: a leave without an enter stops the process", left_too_often, stopped}, // GR6
