@@ -125,12 +125,12 @@ ctest_failure ctest_carry_is_not_held_up(csched_clock clock, int workers) {
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "kept", .workers = (size_t)workers});
   own slow = {.target.type = &own_type, .pool = pool}, quick = slow;
   probe blocks, behind, others[3];
-  csched_time now = csched_clock_now(clock);
+  csched_time now = csched_clock_now(clock) + 100 * MS; // what is due already would run here
   atomic_store(&others_run, 0);
   probe_init(&blocks, block_until_others, NULL);
   probe_init(&behind, NULL, NULL);
-  CHECK_EQUAL(csched_target_submit_at_clock(&slow.target, clock, &blocks.timer, now + 5 * MS, 0), 0);
-  CHECK_EQUAL(csched_target_submit_at_clock(&slow.target, clock, &behind.timer, now + 6 * MS, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at_clock(&slow.target, clock, &blocks.timer, now, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at_clock(&slow.target, clock, &behind.timer, now + MS, 0), 0);
   CHECK_SOON(atomic_load(&blocks.runs) == 1);
   CHECK(blocks.thread != ctest_thread_id());
   for (int i = 0; i < 3; i++) probe_init(&others[i], count_other, NULL);

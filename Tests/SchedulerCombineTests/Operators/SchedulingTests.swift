@@ -27,6 +27,29 @@
       }
     }
 
+    @Test("an operator's actions have the priority that its options give them") func priority() async {
+      await #expect(processExitsWith: .success) {
+        runOnOneCPU {  // so that the pool has one worker, and what waits goes by priority
+          let view = ConcurrentScheduler().combine, log = Protected<[SchedulerPriority]>([])
+          let begun = Gate(), isFree = BooleanDisposable()
+          view.schedule {
+            begun.open()
+            while !isFree.isDisposed {}
+          }
+          begun.wait()
+          var held: Set<AnyCancellable> = []
+          for priority in [SchedulerPriority.low, .default, .high] {
+            let options = CombineScheduler.SchedulerOptions(priority: priority)
+            Just(priority).subscribe(on: view, options: options).sink { log.append($0) }.store(in: &held)
+            Just(priority).receive(on: view, options: options).sink { log.append($0) }.store(in: &held)
+          }
+          isFree.dispose()
+          precondition(eventually { log.read().count == 6 })
+          precondition(log.read() == [.high, .high, .default, .default, .low, .low], "\(log.read())")
+        }
+      }
+    }
+
     @Test("a failure comes behind the values", arguments: Kind.all) func failure(_ kind: Kind) throws {
       let made = try kind.make(), recorder = Recorder<Int, Failed>()
       (0..<100).publisher.setFailureType(to: Failed.self).append(Fail(error: Failed()))
