@@ -14,10 +14,11 @@ internal import CScheduler
 /// The timeout counts from the call. `nil` is for ever, as is more than the clock can hold. With zero and less, what comes during the
 /// subscription counts, and what ``CurrentThreadScheduler`` runs there; then the time is over.
 public struct BlockingObservable<Element: Sendable> {
-  let timeout: Duration?
-  let needed: SchedulerTarget?
-  let subscribe: (BlockingSink<Element>) -> any Disposable
+  @usableFromInline let timeout: Duration?
+  @usableFromInline let needed: SchedulerTarget?
+  @usableFromInline let subscribe: (BlockingSink<Element>) -> any Disposable
 
+  @inlinable
   init(
     timeout: Duration?, needed: SchedulerTarget?, subscribe: @escaping (BlockingSink<Element>) -> any Disposable
   ) {
@@ -40,37 +41,45 @@ public struct BlockingObservable<Element: Sendable> {
   }
 
   /// Returns all elements when the source has completed. Throws its error, or ``BlockingError/timeout``.
+  @inlinable
   public func toArray() throws -> [Element] { try elements(.all) }
 
   /// Returns the first element, and disposes the source as soon as it has come; `nil` if the source completes without one. Throws its
   /// error, or ``BlockingError/timeout``.
+  @inlinable
   public func first() throws -> Element? { try elements(.first(1)).first }
 
   /// Returns the last element when the source has completed, `nil` if there was none. Throws its error, or ``BlockingError/timeout``.
+  @inlinable
   public func last() throws -> Element? { try elements(.last).last }
 
   /// Returns the only element when the source has completed. Throws ``BlockingError/noElements``; ``BlockingError/moreThanOneElement`` as
   /// soon as a second one comes; its error; ``BlockingError/timeout``.
+  @inlinable
   public func single() throws -> Element { try only(elements(.first(2))) }
 
   /// Returns the only element for which `predicate` is true; otherwise as ``single()``.
   ///
   /// The predicate is called once for each element, on the thread that it comes on, until the second one is found; what it throws ends
   /// the wait and is thrown.
+  @inlinable
   public func single(where predicate: @escaping @Sendable (Element) throws -> Bool) throws -> Element {
     try only(elements(.first(2), where: predicate))
   }
 
   /// Returns what has come and how it ended, ``BlockingError/timeout`` included.
+  @inlinable
   public func materialize() -> MaterializedSequenceResult<Element> { gather(.all) }
 
-  private func only(_ elements: [Element]) throws -> Element {
+  @inlinable
+  func only(_ elements: [Element]) throws -> Element {
     guard let first = elements.first else { throw BlockingError.noElements }
     guard elements.count == 1 else { throw BlockingError.moreThanOneElement }
     return first
   }
 
-  private func elements(
+  @inlinable
+  func elements(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
   ) throws -> [Element] {
     switch gather(wanted, where: predicate) {
@@ -79,7 +88,8 @@ public struct BlockingObservable<Element: Sendable> {
     }
   }
 
-  private func gather(
+  @inlinable
+  func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
   ) -> MaterializedSequenceResult<Element> {
     if let needed, isHeldUp(needed) { return .failed(elements: [], error: DeadlockError()) }
@@ -93,7 +103,8 @@ public struct BlockingObservable<Element: Sendable> {
 
 /// Whether work of `scheduler` cannot go on while the caller waits: it is a serial queue that has an action
 /// on this thread's stack, or whose target is one.
-private func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
+@usableFromInline
+func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core
   while let serial = next as? SerialCore {
     if csched_target_is_inside(serial.target) { return true }
@@ -109,6 +120,7 @@ extension EventSource {
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
   ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
   ///     fails at once with ``DeadlockError``; otherwise nobody can see it.
+  @inlinable
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {

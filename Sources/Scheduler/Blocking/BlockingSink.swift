@@ -11,12 +11,15 @@
 
 /// Takes a source's events until it has what is wanted, then disposes the source and wakes whoever waits.
 ///
+/// Compiled into whoever waits, so that it knows the element's type: looking up generic types takes longer than the rest.
+///
 /// Who sets `outcome`, under the lock, has the say: an event, or the timeout. What comes later changes nothing and is not kept.
+@usableFromInline
 final class BlockingSink<Element: Sendable>: Sendable {
-  typealias Predicate = @Sendable (Element) throws -> Bool
+  @usableFromInline typealias Predicate = @Sendable (Element) throws -> Bool
 
   /// Which elements are kept.
-  enum Wanted: Equatable {
+  @usableFromInline enum Wanted: Equatable, Sendable {
     case all
     /// The first ones; the source is disposed as soon as there are so many.
     case first(Int)
@@ -24,22 +27,25 @@ final class BlockingSink<Element: Sendable>: Sendable {
     case last
   }
 
-  private enum Outcome {
+  @usableFromInline enum Outcome: Sendable {
     case completed
     case failed(any Error)
   }
 
-  private struct State {
-    var elements: [Element] = []
-    var outcome: Outcome?
-    var predicate: Predicate?
+  @usableFromInline struct State: Sendable {
+    @usableFromInline var elements: [Element] = []
+    @usableFromInline var outcome: Outcome?
+    @usableFromInline var predicate: Predicate?
+
+    @inlinable init(predicate: Predicate?) { self.predicate = predicate }
   }
 
-  let subscription = SingleAssignmentDisposable()
-  private let lock: RunLoopLock
-  private let wanted: Wanted
-  private let state: Protected<State>
+  @usableFromInline let subscription = SingleAssignmentDisposable()
+  @usableFromInline let lock: RunLoopLock
+  @usableFromInline let wanted: Wanted
+  @usableFromInline let state: Protected<State>
 
+  @inlinable
   init(_ wanted: Wanted, where predicate: Predicate?, waking lock: RunLoopLock) {
     self.wanted = wanted
     self.lock = lock
@@ -47,7 +53,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
   }
 
   /// Takes an event. Returns whether more are wanted.
-  @discardableResult
+  @inlinable @discardableResult
   func on(_ event: SourceEvent<Element>) -> Bool {
     switch event {
     case .next(let element): return take(element)
@@ -57,7 +63,8 @@ final class BlockingSink<Element: Sendable>: Sendable {
     return false
   }
 
-  private func take(_ element: Element) -> Bool {
+  @inlinable
+  func take(_ element: Element) -> Bool {
     let (isOver, predicate) = state.withLock { ($0.outcome != nil, $0.predicate) }
     if isOver { return false }
     do {
@@ -81,19 +88,23 @@ final class BlockingSink<Element: Sendable>: Sendable {
     return isWanted
   }
 
-  private func end(_ outcome: Outcome) {
+  @inlinable
+  func end(_ outcome: Outcome) {
     if settle(outcome) { finish() }
   }
 
-  private func finish() {
+  @inlinable
+  func finish() {
     subscription.dispose()
     lock.stop()
   }
 
   /// Makes the timeout the outcome, unless there is one already; the wait then goes on until the source has been disposed.
+  @inlinable
   func giveUp() -> Bool { settle(.failed(BlockingError.timeout)) }
 
-  private func settle(_ outcome: Outcome) -> Bool {
+  @inlinable
+  func settle(_ outcome: Outcome) -> Bool {
     var predicate: Predicate?  // it ends outside of the lock
     let isFirst = state.withLock { state in
       guard state.outcome == nil else { return false }
@@ -105,6 +116,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
   }
 
   /// What has come, which is then not kept here any more.
+  @inlinable
   func takeResult() -> MaterializedSequenceResult<Element> {
     state.withLock { state in
       var elements: [Element] = []

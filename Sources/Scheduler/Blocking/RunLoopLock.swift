@@ -112,6 +112,7 @@ public final class RunLoopLock: Sendable {
 
   /// Calls `first` as if dispatched, and waits. When the time is over, `givesUp` says whether the wait is to end; if not, it goes on until
   /// the stop. Returns whether it was stopped.
+  @usableFromInline
   func wait(beginningWith first: () -> Void = {}, givesUp: () -> Bool = { true }) -> Bool {
     let isSecond = state.withLock { state in
       defer { state.hasBegun = true }

@@ -20,9 +20,9 @@ public final class AnyDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed: Atomic<Bool>
   // Touched by the thread that won `disposed`, and by init and deinit, alone.
-  nonisolated(unsafe) private var action: HeldClosure?
+  @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
   // As `action`; at most one of the two is there.
-  nonisolated(unsafe) private var child: (any Disposable)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
 
   /// Creates one that does nothing but remember that it was disposed.
   public init() {

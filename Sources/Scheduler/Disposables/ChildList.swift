@@ -2,7 +2,8 @@
 ///
 /// Keys grow, so the entries are always sorted: a key is found by bisection. What is taken leaves a hole; holes at the
 /// end go at once, the others when they outnumber the children. So inserting and taking cost amortised constant time and
-/// a logarithm, and memory stays in proportion to the children. Not synchronised: its owner sees to that. No operation
+/// a logarithm, and memory stays in proportion to the children. The first child lies in the list itself, because most lists have
+/// one: only a second one allocates. Not synchronised: its owner sees to that. No operation
 /// disposes or releases a child.
 struct ChildList {
   private struct Entry {
@@ -10,6 +11,9 @@ struct ChildList {
     var child: (any Disposable)?
   }
 
+  // The first child, and then the entries. Where it is nil and there are entries, it has been taken.
+  private var first: (any Disposable)?
+  private var firstKey: UInt64 = 0
   private var entries: [Entry] = []
   private var head = 0
   private var lastKey: UInt64 = 0
@@ -28,18 +32,28 @@ struct ChildList {
   @discardableResult
   mutating func append(_ child: any Disposable) -> UInt64 {
     lastKey += 1
-    entries.append(Entry(key: lastKey, child: child))
+    if count == 0 {
+      first = child
+      firstKey = lastKey
+    } else {
+      entries.append(Entry(key: lastKey, child: child))
+    }
     count += 1
     return lastKey
   }
 
   mutating func append(contentsOf children: [any Disposable]) {
-    if entries.isEmpty { entries.reserveCapacity(children.count) }
+    if entries.isEmpty, children.count > 1 { entries.reserveCapacity(children.count - 1) }
     for child in children { append(child) }
   }
 
   /// Takes the child with `key` out, if it is there.
   mutating func take(_ key: UInt64) -> (any Disposable)? {
+    if key == firstKey {
+      let child = first.take()
+      if child != nil { count -= 1 }
+      return child
+    }
     var low = head
     var high = entries.count
     while low < high {
@@ -54,6 +68,10 @@ struct ChildList {
 
   /// Takes the first child out: how a list that is no longer added to is emptied.
   mutating func popFirst() -> (any Disposable)? {
+    if let child = first.take() {
+      count -= 1
+      return child
+    }
     while head < entries.count {
       let child = entries[head].child.take()
       head += 1
@@ -68,6 +86,7 @@ struct ChildList {
   /// Takes all children out, as a list of their own. No key that was given out will name a later child.
   mutating func takeAll() -> ChildList {
     let all = self
+    first = nil
     entries = []
     head = 0
     count = 0

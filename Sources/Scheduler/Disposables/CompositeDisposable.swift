@@ -28,7 +28,7 @@ public final class CompositeDisposable: DisposalNode {
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   // Under the lock, and in init and deinit.
-  nonisolated(unsafe) private var children: ChildList
+  @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
   /// Creates one that holds `disposables`.
   public init(_ disposables: any Disposable...) {

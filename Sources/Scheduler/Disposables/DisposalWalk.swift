@@ -158,9 +158,13 @@ struct DisposalWalk {
   /// Adds the children of a container. The caller keeps no copy: a shared list would be copied, and its children would
   /// live until the end of the walk.
   mutating func push(_ children: consuming ChildList) {
-    guard !children.isEmpty else { return }
-    save()
-    frame.rest = children
+    switch children.count {
+    case 0: return
+    case 1: push(children.popFirst()!)
+    default:
+      save()
+      frame.rest = children
+    }
   }
 
   private mutating func save() {

@@ -14,7 +14,7 @@ public final class DisposeBag: Sendable {
   private let counted = CountedDisposable()
   private let lock = InlineLock()
   // Under the lock, and in init and deinit.
-  nonisolated(unsafe) private var children: ChildList
+  @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
   /// Creates a bag that holds `disposables`.
   public init(disposing disposables: any Disposable...) {

@@ -9,7 +9,7 @@ final class NaryDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by deinit, alone.
-  nonisolated(unsafe) private var children: ChildList
+  @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
   init(_ children: [any Disposable]) {
     self.children = ChildList(children)

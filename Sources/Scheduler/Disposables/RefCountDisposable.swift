@@ -43,7 +43,7 @@ public final class RefCountDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let word = Atomic<UInt>(0)
   // Touched by the call that made `word` final, and by init and deinit, alone.
-  nonisolated(unsafe) private var underlying: (any Disposable)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var underlying: (any Disposable)?
 
   /// Creates the primary of `disposable`, without dependents.
   public init(disposable: any Disposable) {
@@ -100,7 +100,7 @@ private final class DependentDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by init and deinit, alone.
-  nonisolated(unsafe) private var parent: RefCountDisposable?
+  @exclusivity(unchecked) nonisolated(unsafe) private var parent: RefCountDisposable?
 
   init(_ parent: RefCountDisposable) {
     self.parent = parent

@@ -25,7 +25,7 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Constant until deinit, which takes it out to dispose it, so that no depth of nesting costs stack. What is disposed holds no others.
-  nonisolated(unsafe) private var held: Inner?
+  @exclusivity(unchecked) nonisolated(unsafe) private var held: Inner?
 
   /// Creates one that disposes `disposable`.
   public init(_ disposable: Inner) {

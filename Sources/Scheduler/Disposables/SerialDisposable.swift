@@ -30,9 +30,9 @@ public final class SerialDisposable: DisposalNode {
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   // Under the lock, and in deinit.
-  nonisolated(unsafe) private var current: (any Disposable)?
-  nonisolated(unsafe) private var last: UInt64 = 0
-  nonisolated(unsafe) private var age: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var current: (any Disposable)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var age: UInt64 = 0
 
   /// Creates one that holds nothing.
   public init() {}
