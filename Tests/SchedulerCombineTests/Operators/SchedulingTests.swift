@@ -31,12 +31,12 @@
       await #expect(processExitsWith: .success) {
         runOnOneCPU {  // so that the pool has one worker, and what waits goes by priority
           let view = ConcurrentScheduler().combine, log = Protected<[SchedulerPriority]>([])
-          let begun = Gate(), isFree = BooleanDisposable()
+          let begun = BooleanDisposable(), isFree = BooleanDisposable()
           view.schedule {
-            begun.open()
+            begun.dispose()
             while !isFree.isDisposed {}
           }
-          begun.wait()
+          precondition(eventually { begun.isDisposed })
           var held: Set<AnyCancellable> = []
           for priority in [SchedulerPriority.low, .default, .high] {
             let options = CombineScheduler.SchedulerOptions(priority: priority)
