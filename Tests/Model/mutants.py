@@ -8,7 +8,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "a queue's jobs are none of the loop's": "loop",
-    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "group": "group", "rlock": "rlock", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
+    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "group": "group", "rlock": "rlock", "event": "event", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|levels|waits",
     "levels": "levels|trampoline", "waits": "waits|serial", "virtual": "virtual",
     "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two", "pool_worker": "pool:|pool end|pool monitor",
@@ -130,6 +130,13 @@ MUTANTS = [
     ("a number that is taken again counts as ended", "core/lock.c", "",
      "!is_left_by(lock, owner) || !is_left_by(lock, owner)",
      "!is_left_by(lock, owner)"),
+    # event.c
+    ("event: the run forgets that its job is under way", "core/event.c", "", "seen & ~VALUE", "seen & CANCELLED"),
+    ("event: what comes beside the run is left", "core/event.c", "", "if ((seen & VALUE) != 0) {", "if (false) {"),
+    ("event: a merge takes a value from another", "core/event.c", "EV1", "csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)", "(csched_store_release(&event->word, wanted | QUEUED), true)"),
+    ("event: each merge submits", "core/event.c", "", "if ((seen & QUEUED) != 0) return 0;", ""),
+    ("event: a cancel leaves the value, which the end submits", "core/event.c", "", "(seen & QUEUED) | CANCELLED", "seen | QUEUED | CANCELLED"),
+    ("event: a drop keeps the value", "core/event.c", "", "static void drop(csched_job *job) { take(job->context); }", "static void drop(csched_job *job) { (void)job; }"),
     # cond.c, semaphore.c, latch.c, waiting.c, rlock.c
     ("cond: a waiter lets go of the lock before it is in the bucket", "core/cond.c", "",
      "uintptr_t other = insert(cond, lock, &waiter); if (other != 0) panic_other_lock(cond, lock, other); csched_lock_unlock(lock);",

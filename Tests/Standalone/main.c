@@ -371,6 +371,16 @@ static void run_fd(void) {
   RUN(ctest_fd_many(50, seed()));
   RUN(ctest_fd_wakes(times(100), seed()));
   RUN(ctest_fd_timers(times(20), seed()));
+  RUN(ctest_source_signal());
+  RUN(ctest_source_signal_refused());
+  RUN(ctest_source_signals_beside(times(1000)));
+  RUN(ctest_source_signal_forks());
+  RUN(ctest_source_child());
+  RUN(ctest_source_file());
+  RUN(ctest_source_without_descriptors());
+  RUN(ctest_source_closed_by_stranger());
+  RUN(ctest_event_merges(3, times(10000)));
+  RUN(ctest_event_cancelled(times(100)));
   RUN(ctest_host_readable());
   RUN(ctest_host_of_sources());
   RUN(ctest_host_misses_nothing(3, times(100), seed()));

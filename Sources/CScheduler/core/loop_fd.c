@@ -87,7 +87,12 @@ static int open_anew(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source == NULL) continue; // one whose descriptor is gone is told nothing
+    if (source == NULL) continue;                              // one whose descriptor is gone is told nothing
+    if (source->renew != NULL && source->renew(source) != 0) { // its handler finds out
+      if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
+      source->ready |= CSCHED_FD_READ;
+      continue;
+    }
     csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
   }
   if (error == 0) be_open(fds);
@@ -233,10 +238,21 @@ static void forget(csched_fds *fds, csched_fd_source *source) { // E3
   fds->count--;
 }
 
-static void take_out(csched_fds *fds, csched_fd_source *source) {
-  // E3; if it fails the system has forgotten it already. A poller that is lost is the parent's
-  if (!is_lost(fds)) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
+// Returns: 0, or EBADF or ENOENT when the system has forgotten it already.
+static int take_out(csched_fds *fds, csched_fd_source *source) { // E3
+  // A poller that is lost is the parent's.
+  int error = is_lost(fds) ? 0 : csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
   forget(fds, source);
+  return error;
+}
+
+static void tell_of_drop(csched_fd_source *source, int error) { // which may free it
+  if (source->dropped != NULL) source->dropped(source, error);
+  else if (error == EBADF)
+    csched_say_("csched_loop_add_fd",
+                "descriptor %d was closed while source %p waited for it, which is told nothing more. Remove a source "
+                "before its descriptor is closed.",
+                source->fd, (void *)source);
 }
 
 int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
@@ -257,6 +273,7 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   source->owner = fds;
   source->ready = 0;
   fds->count++;
+  if (before != NULL) tell_of_drop(before, EBADF);
   return 0;
 }
 
@@ -276,15 +293,16 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_remove_fd");
   if (source->owner != fds) return ENOENT;
-  take_out(fds, source);
-  return 0;
+  return take_out(fds, source) == 0 ? 0 : EBADF;
 }
 
 void csched_fds_close_(csched_fds *fds) {
   fds->is_closed = true;
   for (size_t fd = 0; fds->count > 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source != NULL) take_out(fds, source);
+    if (source == NULL) continue;
+    take_out(fds, source);
+    tell_of_drop(source, ECANCELED);
   }
 }
 

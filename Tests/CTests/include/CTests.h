@@ -282,6 +282,19 @@ ctest_failure ctest_fd_wakes(int rounds, uint64_t seed);
 ctest_failure ctest_fd_timers(int timers, uint64_t seed);
 void ctest_die_add_fd_on_other_thread(void);
 
+// MARK: signals, children, files, events
+
+ctest_failure ctest_source_signal(void);
+ctest_failure ctest_source_signal_refused(void);
+ctest_failure ctest_source_signals_beside(int rounds);
+ctest_failure ctest_source_signal_forks(void);
+ctest_failure ctest_source_child(void);
+ctest_failure ctest_source_file(void);
+ctest_failure ctest_source_without_descriptors(void);
+ctest_failure ctest_source_closed_by_stranger(void);
+ctest_failure ctest_event_merges(int threads, int rounds);
+ctest_failure ctest_event_cancelled(int rounds);
+
 // MARK: a loop in a host
 
 ctest_failure ctest_host_readable(void);

@@ -7,6 +7,7 @@
 #include <CScheduler/clock.h>
 #include <CScheduler/cond.h>
 #include <CScheduler/diagnostics.h>
+#include <CScheduler/event.h>
 #include <CScheduler/group.h>
 #include <CScheduler/job.h>
 #include <CScheduler/latch.h>
@@ -22,6 +23,7 @@
 #include <CScheduler/semaphore.h>
 #include <CScheduler/serial.h>
 #include <CScheduler/shutdown.h>
+#include <CScheduler/source.h>
 #include <CScheduler/swift.h>
 #include <CScheduler/target.h>
 #include <CScheduler/task.h>

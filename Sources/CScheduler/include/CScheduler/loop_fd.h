@@ -21,7 +21,11 @@ typedef enum csched_fd_events {
 typedef struct csched_fd_source csched_fd_source;
 
 /// A descriptor that a loop waits for, for reading, writing or both. The caller owns the memory, and the descriptor; initialise
-/// it with csched_fd_source_init. Its fields but `context` are private.
+/// it with csched_fd_source_init. Its fields but `context` and `dropped` are private.
+///
+/// `dropped`, which may be set between the initialiser and csched_loop_add_fd, is told on the loop's thread that the source was removed by
+/// somebody else than csched_loop_remove_fd, and is the caller's again: ECANCELED, because the loop was closed; EBADF, because its descriptor was
+/// closed before the source was removed, which is found when the number is added again. Without it the second is a message on standard error.
 struct csched_fd_source {
   void (*handler)(csched_fd_source *source, unsigned events);
   void *context;
@@ -32,6 +36,8 @@ struct csched_fd_source {
   struct { // libbsd's TAILQ_ENTRY
     csched_fd_source *tqe_next, **tqe_prev;
   } node;
+  void (*dropped)(csched_fd_source *source, int error);
+  int (*renew)(csched_fd_source *source);
 };
 
 /// Does: makes `source` ready to be added. `handler` is told in its `events` what has become possible, READ, WRITE or both. It
@@ -46,6 +52,8 @@ CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsig
   source->ready = 0;
   source->serial = 0;
   source->owner = NULL;
+  source->dropped = NULL;
+  source->renew = NULL;
 }
 
 /// Does: calls the source's handler in the loop's runs, among the jobs, whenever its descriptor is ready. It counts as a job for
@@ -62,7 +70,8 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 
 /// Does: ends the waiting. The handler is not called again, and the source can be freed at once: also from inside its own handler,
 /// or another's. Remove a source before its descriptor is closed. A closed loop has removed all of them.
-/// Returns: 0; ENOENT when it is not added to this loop. Thread: the loop's.
+/// Returns: 0; ENOENT when it is not added to this loop; EBADF when its descriptor was closed before: it is removed all the same.
+/// Thread: the loop's.
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 
 /// Does: makes the loop one that a host can drive, at the first call. The descriptor is readable when there is something to do: a

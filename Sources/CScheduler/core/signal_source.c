@@ -1,0 +1,146 @@
+// States, for each signal
+//   count      how often it has come since the loop was last told
+//   bell       1 + the descriptor that the handler rings, which stays for as long as the process; 0: none yet
+//   source     who is told, and `loop` on which thread; under `lock`
+//
+// Obligations
+//   SG1  A signal that has come is told: the handler counts before it rings, the loop silences before it takes the count.
+//   SG2  The handler touches nothing but the two words and the bell: it may run on any thread, in the middle of anything. The bell is never closed, so a
+//        handler that is late rings for nobody.
+//   SG3  A signal has one source. Its action is put back when the source goes: by removal, by the loop's close, or in a child of fork whose thread is
+//        not the loop's.
+//   SG4  In a child of fork the bell is the child's own: neither process wakes the other. What came before that was counted here, and is told.
+// Orderings
+//   count: release by the handler, pairs with the acquire of the loop, carries what the thread did before · bell: release, pairs with the
+//   handler's acquire
+// Assumes: eventfd and write(2) may be used in a signal's handler (signal-safety(7)).
+// Source: the self-pipe of Bernstein's, with a count; as libuv and Tokio have it. A signalfd was rejected: see source.h.
+// Checked by: "a signal is told to its loop, and its action put back", "a signal that has a handler already is refused",
+//   "signals that come beside the loop's look are all told", "a signal in a child of fork is the child's".
+// Models: none: handlers interrupt. Not modelled: SG1, SG2, SG3, SG4.
+
+#include <CScheduler/source.h>
+
+#include <CScheduler/lock.h>
+
+#include "../platform/platform_sources.h"
+#include "loop_fd_internal.h"
+#include "loop_internal.h"
+
+#include <errno.h>
+
+enum { SIGNALS = 65 };
+
+static struct {
+  uint32_t count, bell;
+  csched_signal_source *source;
+  csched_loop *loop;
+} table[SIGNALS];
+static csched_lock lock;
+static csched_atfork atfork;
+
+static void caught(int signal) {                      // SG2
+  csched_fetch_add_release(&table[signal].count, 1u); // SG1: release; pairs with the take; carries what came before
+  csched_os_bell_ring_((int)csched_load_acquire(&table[signal].bell) - 1); // SG2: pairs with the store
+}
+
+static uint32_t take_count(int signal) {
+  uint32_t count = csched_load_relaxed(&table[signal].count);      // racy read, rechecked by the cas
+  while (!csched_cas_acquire(&table[signal].count, &count, 0u)) {} // SG1: pairs with the handler's
+  return count;
+}
+
+static void let_go(int signal) { // SG3, under the lock
+  csched_os_signal_give_back_(signal, caught);
+  table[signal].source = NULL;
+}
+
+static void told_of_fork(csched_atfork *unused, csched_atfork_phase phase) {
+  (void)unused;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  lock = (csched_lock)CSCHED_LOCK_INIT;
+  for (int i = 1; i < SIGNALS; i++) {
+    uint32_t bell = csched_load_relaxed(&table[i].bell); // SG4: no other thread is left
+    if (bell == 0) continue;
+    int error = csched_os_bell_renew_((int)bell - 1);         // SG4: before the loop opens its poller anew
+    if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: no other thread is left
+    if (table[i].source == NULL) continue;
+    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) let_go(i);                   // SG3
+    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4
+  }
+}
+
+static void came(csched_fd_source *fd, unsigned events) {
+  (void)events;
+  csched_signal_source *source = (csched_signal_source *)fd;
+  csched_os_bell_quiet_(fd->fd); // SG1
+  uint32_t count = take_count(source->signal);
+  if (count > 0) source->handler(source, count); // which may free it
+}
+
+static void give_up(csched_signal_source *source) {
+  csched_lock_lock(&lock);
+  if (table[source->signal].source == source) let_go(source->signal);
+  csched_lock_unlock(&lock);
+}
+
+static void signal_dropped(csched_fd_source *fd, int error) {
+  csched_signal_source *source = (csched_signal_source *)fd;
+  give_up(source);
+  if (source->dropped != NULL) source->dropped(source, error);
+}
+
+void csched_signal_source_init(csched_signal_source *source, int signal,
+                               void (*handler)(csched_signal_source *source, uint32_t count), void *context) {
+  *source = (csched_signal_source){.handler = handler, .context = context, .signal = signal};
+  source->fd.fd = -1;
+}
+
+// Returns: 0, and the signal's bell; under the lock.
+static int open_bell(int signal, int *fd) {
+  uint32_t bell = csched_load_relaxed(&table[signal].bell); // ordered by the lock
+  *fd = (int)bell - 1;
+  if (bell != 0) {
+    csched_os_bell_quiet_(*fd);
+    return 0;
+  }
+  int error = csched_os_bell_open_(fd);
+  if (error == 0) csched_store_release(&table[signal].bell, (uint32_t)*fd + 1); // SG2: pairs with the handler's load
+  return error;
+}
+
+// Under the lock.
+static int take(csched_loop *loop, csched_signal_source *source) {
+  int signal = source->signal, fd;
+  if (table[signal].source != NULL) return EBUSY; // SG3
+  int error = open_bell(signal, &fd);
+  if (error != 0) return error;
+  take_count(signal);
+  csched_fd_source_init(&source->fd, fd, CSCHED_FD_READ, came, NULL);
+  source->fd.dropped = signal_dropped;
+  error = csched_os_signal_take_(signal, caught);
+  if (error != 0) return error;
+  table[signal].source = source;
+  table[signal].loop = loop;
+  return 0;
+}
+
+int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
+  csched_loop_fds_(loop, "csched_loop_add_signal");
+  if (source->fd.owner != NULL) return EEXIST;
+  if (source->signal <= 0 || source->signal >= SIGNALS) return EINVAL;
+  csched_os_atfork_(&atfork, told_of_fork);
+  csched_lock_lock(&lock);
+  int error = take(loop, source);
+  csched_lock_unlock(&lock);
+  if (error != 0) return error;
+  error = csched_loop_add_fd(loop, &source->fd);
+  if (error != 0) give_up(source);
+  return error;
+}
+
+int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source) {
+  int error = csched_loop_remove_fd(loop, &source->fd);
+  if (error != ENOENT) give_up(source);
+  return error;
+}

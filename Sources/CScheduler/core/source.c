@@ -1,0 +1,114 @@
+// Children and files as sources: see source.h. Everything here is on the loop's thread; signals, which are not, have a file of their own.
+#include <CScheduler/source.h>
+
+#include "../platform/platform_sources.h"
+
+#include <errno.h>
+
+// MARK: children
+
+static void let_go_of_child(csched_child_source *source) {
+  csched_os_close_(source->fd.fd);
+  source->fd.fd = -1;
+}
+
+static void child_dropped(csched_fd_source *fd, int error) {
+  csched_child_source *source = (csched_child_source *)fd;
+  let_go_of_child(source);
+  if (source->dropped != NULL) source->dropped(source, error);
+}
+
+static void child_ended(csched_fd_source *fd, unsigned events) {
+  (void)events;
+  csched_child_source *source = (csched_child_source *)fd;
+  csched_child_end end;
+  int status;
+  if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // told for nothing
+  csched_loop_remove_fd(fd->context, fd);
+  let_go_of_child(source);
+  source->handler(source, end, status); // which may free it
+}
+
+void csched_child_source_init(csched_child_source *source, int pid,
+                              void (*handler)(csched_child_source *source, csched_child_end end, int status),
+                              void *context) {
+  *source = (csched_child_source){.handler = handler, .context = context, .pid = pid};
+  source->fd.fd = -1;
+}
+
+int csched_loop_add_child(csched_loop *loop, csched_child_source *source) {
+  if (source->fd.owner != NULL) return EEXIST;
+  int fd, error = csched_os_child_open_(source->pid, &fd);
+  if (error != 0) return error;
+  csched_fd_source_init(&source->fd, fd, CSCHED_FD_READ, child_ended, loop);
+  source->fd.dropped = child_dropped;
+  error = csched_loop_add_fd(loop, &source->fd);
+  if (error != 0) let_go_of_child(source);
+  return error;
+}
+
+int csched_loop_remove_child(csched_loop *loop, csched_child_source *source) {
+  int error = csched_loop_remove_fd(loop, &source->fd);
+  if (error != ENOENT) let_go_of_child(source);
+  return error;
+}
+
+// MARK: files
+
+static void let_go_of_file(csched_file_source *source) {
+  csched_os_close_(source->fd.fd);
+  source->fd.fd = -1;
+}
+
+static void file_dropped(csched_fd_source *fd, int error) {
+  csched_file_source *source = (csched_file_source *)fd;
+  let_go_of_file(source);
+  if (source->dropped != NULL) source->dropped(source, error);
+}
+
+static void file_changed(csched_fd_source *fd, unsigned events) {
+  (void)events;
+  csched_file_source *source = (csched_file_source *)fd;
+  if (source->lost != 0) { // in a child of fork
+    csched_loop_remove_fd(fd->context, fd);
+    file_dropped(fd, source->lost);
+    return;
+  }
+  _Alignas(uint64_t) char room[CSCHED_OS_FILE_ROOM];
+  const char *name = NULL;
+  unsigned changes = csched_os_file_read_(fd->fd, room, &name);
+  if (changes != 0) source->handler(source, changes, name); // which may free it
+}
+
+// What the parent has to read is not the child's.
+static int renew_file(csched_fd_source *fd) {
+  csched_file_source *source = (csched_file_source *)fd;
+  source->lost = csched_os_file_renew_(source->path, source->changes, fd->fd);
+  return source->lost;
+}
+
+void csched_file_source_init(csched_file_source *source, const char *path, unsigned changes,
+                             void (*handler)(csched_file_source *source, unsigned changes, const char *name),
+                             void *context) {
+  *source = (csched_file_source){.handler = handler, .context = context, .path = path, .changes = changes};
+  source->fd.fd = -1;
+}
+
+int csched_loop_add_file(csched_loop *loop, csched_file_source *source) {
+  if (source->fd.owner != NULL) return EEXIST;
+  int fd, error = csched_os_file_open_(source->path, source->changes, &fd);
+  if (error != 0) return error;
+  csched_fd_source_init(&source->fd, fd, CSCHED_FD_READ, file_changed, loop);
+  source->fd.dropped = file_dropped;
+  source->fd.renew = renew_file;
+  source->lost = 0;
+  error = csched_loop_add_fd(loop, &source->fd);
+  if (error != 0) let_go_of_file(source);
+  return error;
+}
+
+int csched_loop_remove_file(csched_loop *loop, csched_file_source *source) {
+  int error = csched_loop_remove_fd(loop, &source->fd);
+  if (error != ENOENT) let_go_of_file(source);
+  return error;
+}

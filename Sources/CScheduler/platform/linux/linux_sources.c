@@ -1,0 +1,166 @@
+#if defined(__linux__) // The port to Linux, signals, children and files: see platform_sources.h.
+#define _GNU_SOURCE
+#include "../platform_sources.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// MARK: bells
+
+int csched_os_bell_open_(int *fd) {
+  int saved = errno, error = 0;
+  *fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (*fd < 0) error = errno;
+  errno = saved;
+  return error;
+}
+
+// The system calls are raw, and so no points of cancellation.
+void csched_os_bell_ring_(int fd) {
+  int saved = errno;
+  uint64_t one = 1;
+  syscall(SYS_write, fd, &one, sizeof one); // it fails when it has been rung too often to count: it is readable then
+  errno = saved;
+}
+
+void csched_os_bell_quiet_(int fd) {
+  int saved = errno;
+  uint64_t all;
+  syscall(SYS_read, fd, &all, sizeof all); // it fails when it is quiet
+  errno = saved;
+}
+
+int csched_os_bell_renew_(int fd) { // closed first, so that no more descriptors are needed than there were
+  csched_os_close_(fd);
+  int new, error = csched_os_bell_open_(&new), saved = errno;
+  if (error == 0 && new != fd) {
+    if (dup3(new, fd, O_CLOEXEC) < 0) error = errno;
+    csched_os_close_(new);
+  }
+  errno = saved;
+  return error;
+}
+
+// MARK: signals
+
+enum { SIGNALS = 65 };
+
+static struct sigaction before[SIGNALS];
+
+static bool tells_of_a_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP ||
+         signal == SIGSYS;
+}
+
+static bool is_free(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) == 0 && (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
+}
+
+int csched_os_signal_take_(int signal, void (*handler)(int signal)) {
+  if (signal <= 0 || signal >= SIGNALS || tells_of_a_fault(signal)) return EINVAL;
+  int saved = errno, error = 0;
+  struct sigaction ours = {.sa_handler = handler, .sa_flags = SA_RESTART};
+  sigfillset(&ours.sa_mask);
+  if (sigaction(signal, NULL, &before[signal]) != 0) error = errno;
+  else if (!is_free(&before[signal])) error = EBUSY;
+  else if (sigaction(signal, &ours, NULL) != 0) error = errno;
+  errno = saved;
+  return error;
+}
+
+void csched_os_signal_give_back_(int signal, void (*handler)(int signal)) {
+  int saved = errno;
+  struct sigaction now;
+  if (sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler)
+    sigaction(signal, &before[signal], NULL);
+  errno = saved;
+}
+
+// MARK: children
+
+int csched_os_child_open_(int pid, int *fd) {
+  if (pid <= 0) return EINVAL;
+  int saved = errno, error = 0;
+  *fd = (int)syscall(SYS_pidfd_open, pid, 0); // with CLOEXEC
+  if (*fd < 0) error = errno == ENOSYS ? ENOTSUP : errno;
+  errno = saved;
+  return error;
+}
+
+bool csched_os_child_reap_(int fd, csched_child_end *end, int *status) {
+  enum { PIDFD = 3 }; // P_PIDFD, which older headers do not have
+  int saved = errno;
+  siginfo_t info = {0};
+  int answer = waitid((idtype_t)PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
+  bool is_known = answer == 0 && info.si_pid != 0;
+  *end = !is_known                    ? CSCHED_CHILD_REAPED_ELSEWHERE
+         : info.si_code == CLD_EXITED ? CSCHED_CHILD_EXITED
+                                      : CSCHED_CHILD_SIGNALED;
+  *status = is_known ? info.si_status : 0;
+  errno = saved;
+  return is_known || answer != 0;
+}
+
+// MARK: files
+
+static const struct {
+  unsigned change;
+  uint32_t bits;
+} bits_of[] = {{CSCHED_FILE_MODIFIED, IN_MODIFY},
+               {CSCHED_FILE_ATTRIBUTES, IN_ATTRIB},
+               {CSCHED_FILE_CREATED, IN_CREATE | IN_MOVED_TO},
+               {CSCHED_FILE_DELETED, IN_DELETE | IN_DELETE_SELF | IN_MOVED_FROM},
+               {CSCHED_FILE_MOVED, IN_MOVE_SELF},
+               {CSCHED_FILE_WRITTEN, IN_CLOSE_WRITE},
+               {CSCHED_FILE_LOST, IN_Q_OVERFLOW},
+               {CSCHED_FILE_GONE, IN_IGNORED | IN_UNMOUNT}};
+enum { KINDS = sizeof bits_of / sizeof bits_of[0] };
+
+int csched_os_file_open_(const char *path, unsigned changes, int *fd) {
+  int saved = errno, error = 0;
+  uint32_t bits = 0;
+  for (int i = 0; i < KINDS; i++)
+    if (changes & bits_of[i].change & (CSCHED_FILE_LOST - 1)) bits |= bits_of[i].bits;
+  if (bits == 0) return EINVAL;
+  *fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (*fd < 0 || inotify_add_watch(*fd, path, bits) < 0) error = errno;
+  if (error != 0 && *fd >= 0) csched_os_close_(*fd);
+  errno = saved;
+  return error;
+}
+
+int csched_os_file_renew_(const char *path, unsigned changes, int fd) {
+  int new, error = csched_os_file_open_(path, changes, &new), saved = errno;
+  if (error != 0) return error;
+  if (dup3(new, fd, O_CLOEXEC) < 0) error = errno;
+  csched_os_close_(new);
+  errno = saved;
+  return error;
+}
+
+// One change is as long as the least room that takes it: names are filled up to multiples of a change without one. So one is read, and the
+// descriptor stays readable while there are more.
+unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name) {
+  int saved = errno;
+  long length = -1;
+  for (size_t size = sizeof(struct inotify_event); length < 0 && size <= CSCHED_OS_FILE_ROOM;
+       size += sizeof(struct inotify_event)) {
+    length = syscall(SYS_read, fd, room, size);
+    if (length < 0 && errno != EINVAL && errno != EINTR) break;
+  }
+  errno = saved;
+  if (length <= 0) return 0;
+  const struct inotify_event *event = (const void *)room;
+  unsigned changes = 0;
+  for (int i = 0; i < KINDS; i++)
+    if (event->mask & bits_of[i].bits) changes |= bits_of[i].change;
+  *name = event->len > 0 ? event->name : NULL;
+  return changes;
+}
+#endif

@@ -1,0 +1,145 @@
+// event.c: EV1 to EV5. The target is a loop, which the first thread runs.
+
+#include "../engine/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static csched_loop *loop;
+static csched_event *event;
+static model_cell before;     // what a merging thread did first
+static uint64_t told, wanted; // what ends the run, or 0
+static int calls, over, cancels;
+
+static void hear(csched_event *event, uint64_t value) {
+  (void)event;
+  model_assert(cancels == 0);         // EV4
+  if (value & 1) model_read(&before); // EV1: seen, not raced with
+  told += value;
+  calls++;
+  if (told == wanted) csched_loop_end_run(loop);
+}
+
+static void begin(uint64_t ends_at) {
+  told = 0;
+  wanted = ends_at;
+  calls = over = cancels = 0;
+  before = (model_cell){0};
+  model_assert(csched_loop_create(&loop) == 0);
+  event = malloc(sizeof *event);
+  csched_event_init(event, csched_loop_target(loop), CSCHED_MERGE_ADD, hear, NULL);
+}
+
+// When all threads have ended: those that end the run may be in the middle of that when it returns.
+static void end(uint64_t sum) {
+  csched_loop_destroy(loop);
+  model_assert(told == sum && csched_event_is_idle(event)); // EV1, EV2
+  free(event);
+}
+
+static void end_one(int threads) {
+  if (++over == threads && wanted == 0) csched_loop_end_run(loop);
+}
+
+static void merge_after_write(void *threads) {
+  model_write(&before, 1);
+  csched_event_merge(event, 1);
+  end_one((int)(intptr_t)threads);
+}
+
+static void merge(void *threads) {
+  csched_event_merge(event, 2);
+  end_one((int)(intptr_t)threads);
+}
+
+static void one_merges(void) {
+  begin(1);
+  model_spawn(merge_after_write, (void *)1);
+  csched_loop_run(loop);
+}
+static void one_is_told(void) { end(1); }
+
+static void two_merge(void) {
+  begin(3);
+  model_spawn(merge_after_write, (void *)2);
+  model_spawn(merge, (void *)2);
+  csched_loop_run(loop);
+}
+static void both_are_told(void) {
+  model_assert(calls == 1 || calls == 2); // EV1
+  end(3);
+}
+
+static void cancel(void *unused) {
+  (void)unused;
+  csched_event_cancel_and_wait(event);
+  cancels = 1;
+  end_one(2);
+}
+
+static void cancelled_beside(void) {
+  begin(0);
+  model_spawn(merge, (void *)2);
+  model_spawn(cancel, NULL);
+  csched_loop_run(loop);
+}
+static void told_or_cancelled(void) {
+  model_assert(csched_event_merge(event, 1) == ECANCELED); // EV4
+  end(calls == 0 ? 0 : 2);
+}
+
+static void merge_twice(void *unused) {
+  (void)unused;
+  csched_event_merge(event, 1);
+  csched_event_merge(event, 1);
+}
+
+static void merged_beside_the_end(void) { // EV3
+  begin(2);
+  model_spawn(merge_twice, NULL);
+  csched_loop_run(loop);
+}
+static void both_ones_are_told(void) { end(2); }
+
+static void close_loop(void *unused) {
+  (void)unused;
+  csched_loop_close(loop, CSCHED_STOP_DROP);
+}
+
+static void closed_beside(void) {
+  begin(0);
+  model_spawn(merge, (void *)2);
+  model_spawn(close_loop, NULL);
+  csched_loop_run(loop);
+}
+static void told_or_dropped(void) { // and idle: nothing waits in a loop that is closed
+  end(calls == 0 ? 0 : 2);
+}
+
+static void free_when_idle(void *unused) { // EV5
+  (void)unused;
+  csched_event_merge(event, 1);
+  while (!csched_event_is_idle(event)) csched_nap_(1000);
+  free(event);
+  csched_loop_end_run(loop);
+}
+
+static void freed_when_idle(void) {
+  begin(0);
+  model_spawn(free_when_idle, NULL);
+  csched_loop_run(loop);
+}
+static void freed_after_telling(void) {
+  model_assert(told == 1); // EV1
+  csched_loop_destroy(loop);
+}
+
+const model_check event_checks[] = {
+    {"event: one merges, and is seen", one_merges, one_is_told},                            // EV1, EV2
+    {"event: two merge", two_merge, both_are_told},                                         // EV1, EV2
+    {"event: merged beside the end of its run", merged_beside_the_end, both_ones_are_told}, // EV2, EV3
+    {"event: cancelled beside a merge", cancelled_beside, told_or_cancelled},               // EV4
+    {"event: its target is closed beside a merge", closed_beside, told_or_dropped},         // EV1, EV2
+    {"event: freed when it is idle", freed_when_idle, freed_after_telling},                 // EV5
+    {NULL, NULL, NULL},
+};
