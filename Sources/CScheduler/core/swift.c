@@ -1,6 +1,7 @@
 #include <CScheduler/swift.h>
 
 #include "../platform/platform.h"
+#include "../platform/platform_sources.h"
 #include "levels_internal.h"
 
 #include <errno.h>
@@ -26,3 +27,26 @@ void csched_swift_wait_(uint32_t *word, uint32_t value) { csched_futex_wait_(wor
 void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); }
 
 bool csched_swift_is_deadlock_(int error) { return error == EDEADLK; }
+
+bool csched_swift_is_stopped_(int error) { return error == ECANCELED; }
+
+void csched_swift_end_fd_(csched_fd_source *source, int fd) {
+  if (source->fd != fd) csched_os_close_(source->fd);
+  source->fd = fd;
+}
+
+int csched_swift_add_fd_(csched_loop *loop, csched_fd_source *source) {
+  int fd = source->fd, error = csched_loop_add_fd(loop, source);
+  if (error != EEXIST || source->owner != NULL) return error;
+  error = csched_os_descriptor_copy_(fd, &source->fd);
+  if (error != 0) return error;
+  error = csched_loop_add_fd(loop, source);
+  if (error != 0) csched_swift_end_fd_(source, fd);
+  return error;
+}
+
+int csched_swift_remove_fd_(csched_loop *loop, csched_fd_source *source, int fd) {
+  int error = csched_loop_remove_fd(loop, source);
+  if (error != ENOENT) csched_swift_end_fd_(source, fd);
+  return error;
+}

@@ -6,6 +6,9 @@
 
 #include <CScheduler/source.h>
 
+/// Does: makes another descriptor of what `fd` is, at least 3. Returns: 0, or an errno value and `*copy` as it was.
+int csched_os_descriptor_copy_(int fd, int *copy);
+
 /// Does: makes a descriptor that is readable once it was rung, until it is quiet. Returns: 0 or an errno value.
 int csched_os_bell_open_(int *fd);
 void csched_os_bell_ring_(int fd); ///< also inside of a signal's handler

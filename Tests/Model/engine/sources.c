@@ -24,3 +24,4 @@ unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char
   return (void)fd, (void)room, (void)name, 0u;
 }
 void csched_os_close_(int fd) { (void)fd; }
+int csched_os_descriptor_copy_(int fd, int *copy) { return (void)fd, (void)copy, ENOTSUP; }

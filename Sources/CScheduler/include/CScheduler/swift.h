@@ -1,8 +1,9 @@
 // What the Swift module needs of C besides: a word of its own for each thread, what it is inside of, a way to sleep, and to stop the process.
-// Depends on: target.h. Private.
+// Depends on: loop_fd.h, target.h. Private.
 #ifndef CSCHED_SWIFT_H
 #define CSCHED_SWIFT_H
 
+#include <CScheduler/loop_fd.h>
 #include <CScheduler/target.h>
 
 CSCHED_BEGIN_DECLS
@@ -30,6 +31,16 @@ void csched_swift_wake_(uint32_t *word);
 
 /// Returns: whether `error` is EDEADLK, which the module would have to import the C library for.
 bool csched_swift_is_deadlock_(int error);
+
+/// Returns: the same for ECANCELED.
+bool csched_swift_is_stopped_(int error);
+
+/// Does: as csched_loop_add_fd and csched_loop_remove_fd of a source for `fd`; but where another source of the loop waits for that, it gets a
+/// copy of the descriptor, which is closed when it is removed. Thread: the loop's.
+int csched_swift_add_fd_(csched_loop *loop, csched_fd_source *source);
+int csched_swift_remove_fd_(csched_loop *loop, csched_fd_source *source, int fd);
+/// Does: closes the copy, if there is one, of a source that was removed. Thread: the loop's.
+void csched_swift_end_fd_(csched_fd_source *source, int fd);
 
 CSCHED_END_DECLS
 

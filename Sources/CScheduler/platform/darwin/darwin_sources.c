@@ -2,6 +2,15 @@
 #include "../platform_sources.h"
 
 #include <errno.h>
+#include <fcntl.h>
+
+int csched_os_descriptor_copy_(int fd, int *copy) {
+  int saved = errno, error = 0, made = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (made < 0) error = errno;
+  else *copy = made;
+  errno = saved;
+  return error;
+}
 
 int csched_os_bell_open_(int *fd) {
   *fd = -1;

@@ -1,0 +1,79 @@
+extension LoopScheduler {
+  /// The times when `descriptor` can be read. Each iteration waits only while its task does, so one that reads slowly is not flooded.
+  public func readable(_ descriptor: Int32) -> DescriptorReadiness<Self> {
+    DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: true)
+  }
+
+  /// The times when `descriptor` can be written: see ``readable(_:)``.
+  public func writable(_ descriptor: Int32) -> DescriptorReadiness<Self> {
+    DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: false)
+  }
+
+  /// How often `signal` has come, each time that it comes, from the call on: see ``onSignal(_:_:onDrop:)``.
+  public func signals(_ signal: Int32) -> AsyncThrowingStream<Int, any Error> {
+    stream { onSignal(signal, $0, onDrop: $1) }
+  }
+
+  /// The changes of a file, from the call on: see ``onChange(ofFileAt:_:_:onDrop:)``. What nobody has taken yet is kept.
+  public func changes(
+    ofFileAt path: String, _ kinds: FileChange.Kinds = .all
+  ) -> AsyncThrowingStream<FileChange, any Error> { stream { onChange(ofFileAt: path, kinds, $0, onDrop: $1) } }
+
+  /// The end of `process`, as a sequence of one: see ``onExit(of:_:onDrop:)``.
+  public func exits(of process: Int32) -> AsyncThrowingStream<ProcessEnd, any Error> {
+    AsyncThrowingStream { continuation in
+      let source = onExit(
+        of: process,
+        {
+          continuation.yield($0)
+          continuation.finish()
+        }, onDrop: { continuation.finish(throwing: $0) })
+      continuation.onTermination = { _ in source.dispose() }
+    }
+  }
+
+  private func stream<Event: Sendable>(
+    _ begin: (@escaping @Sendable (Event) -> Void, @escaping @Sendable (any Error) -> Void) -> any Cancelable
+  ) -> AsyncThrowingStream<Event, any Error> {
+    AsyncThrowingStream { continuation in
+      let source = begin({ continuation.yield($0) }, { continuation.finish(throwing: $0) })
+      continuation.onTermination = { _ in source.dispose() }
+    }
+  }
+}
+
+/// The times when a descriptor can be read or written: see ``LoopScheduler/readable(_:)``.
+public struct DescriptorReadiness<Scheduler: LoopScheduler>: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  public typealias Element = Void
+  public typealias Failure = any Error
+
+  let scheduler: Scheduler
+  let descriptor: Int32
+  let isReading: Bool
+
+  public func makeAsyncIterator() -> Self { self }
+
+  public func next() async throws -> Void? { try await next(isolation: nil) }
+
+  /// Suspends the task until the descriptor is ready; `nil` when the task is cancelled.
+  public func next(isolation: isolated (any Actor)?) async throws -> Void? {
+    do {
+      try await scheduler.awaiting(isolation: isolation) { (action: AwaitedAction<Void>) in
+        let token = SingleAssignmentDisposable()
+        let told: @Sendable () -> Void = {
+          action.run {}
+          token.dispose()
+        }
+        let onDrop: @Sendable (any Error) -> Void = { error in action.run { throw error } }
+        token.setDisposable(
+          isReading
+            ? scheduler.onReadable(descriptor, told, onDrop: onDrop)
+            : scheduler.onWritable(descriptor, told, onDrop: onDrop))
+        return token
+      }
+    } catch is CancellationError {
+      return nil
+    }
+    return ()
+  }
+}

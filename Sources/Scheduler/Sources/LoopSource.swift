@@ -1,0 +1,136 @@
+internal import CScheduler
+
+/// A source of a scheduler's loop: what the loop's thread is to call a handler for, until it is disposed, or ends by itself.
+///
+/// It belongs to two: to whoever disposes it, on any thread, and to the loop, on its own. `state` decides between them:
+///
+/// 1. A handler begins only if it has found the source not over, under the lock; a disposal makes it over under the same lock. So once that has
+///    returned no handler begins, on whichever thread it was.
+/// 2. The loop's structure is touched on the loop's thread only. A disposal elsewhere leaves that to an action; a closed loop has removed it itself.
+/// 3. The loop keeps the object, from when it is added until it is removed.
+class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
+  // Unchecked, because a class that has subclasses cannot be checked: what changes is guarded by `state`, or belongs to the loop's thread.
+  typealias Handler = @Sendable (Event) -> Void
+  typealias OnDrop = @Sendable (any Error) -> Void
+
+  private struct State {
+    var handler: Handler?
+    var onDrop: OnDrop?
+    var isOver = false
+    var runs = 0
+  }
+
+  private let counted = CountedDisposable()
+  private let state: Protected<State>
+  private let changed = Condition()
+  private let core: TargetCore, tag: TargetCore?
+  /// Whether the loop has it. On the loop's thread.
+  @exclusivity(unchecked) private final var isAdded = false
+
+  init(on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
+    core = scheduler.core
+    tag = scheduler.tag
+    state = Protected(State(handler: handler, onDrop: onDrop))
+  }
+
+  /// Adds it to the loop. Returns the core's error.
+  func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
+
+  /// Removes it, if the loop still has it.
+  func remove(from loop: OpaquePointer) { misuse("LoopSource.remove", "each kind has its own: override it") }
+
+  private final var loop: OpaquePointer { OpaquePointer(core.target) }  // the loop's first member
+
+  /// Has the loop wait, at once on its thread, else by an action.
+  final func begin() {
+    core.use()
+    if csched_loop_is_on_thread(loop) { return addHere() }
+    _ = core.scheduler.schedule({ self.addHere() }, onDrop: { _ in self.end(StoppedError()) })
+  }
+
+  private final func addHere() {
+    guard !isDisposed else { return }
+    let error = add(to: loop)
+    if error == 0 {
+      isAdded = true
+      _ = Unmanaged.passRetained(self)
+    } else {
+      end(reason(error))
+    }
+  }
+
+  // MARK: on the loop's thread, by the core
+
+  /// Calls the handler, unless it is disposed.
+  final func tell(_ event: Event) {
+    let handler = state.withLock { state -> Handler? in
+      if state.handler != nil { state.runs += 1 }
+      return state.handler
+    }
+    guard let handler else { return }
+    if let tag { tag.run { handler(event) } } else { handler(event) }
+    let isAwaited = state.withLock { state in
+      state.runs -= 1
+      return state.isOver
+    }
+    if isAwaited { changed.broadcast() }
+  }
+
+  /// Follows its removal by the core.
+  final func removedByCore(_ error: Int32?) {
+    guard isAdded else { return }
+    isAdded = false
+    end(error.map(reason))
+    Unmanaged.passUnretained(self).release()
+  }
+
+  private final func removeHere() {
+    guard isAdded else { return }
+    isAdded = false
+    remove(from: loop)
+    Unmanaged.passUnretained(self).release()
+  }
+
+  // MARK: its end
+
+  /// Makes it over. Returns whether it was not, with what it held, to be let go of outside of the lock.
+  private final func close() -> (Handler?, OnDrop?)? {
+    state.withLock { state in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      return (state.handler.take(), state.onDrop.take())
+    }
+  }
+
+  /// Ends it, because of `error` if there is one, which is told.
+  private final func end(_ error: (any Error)?) {
+    guard let held = close() else { return }
+    let onDrop = held.1
+    core.letGo()
+    guard let error else { return }
+    if let onDrop { return onDrop(error) }
+    #if DEBUG
+      debugLine("\(type(of: self))", of: core.name, "it ends, and nobody asked to be told (onDrop): \(error)")
+    #endif
+  }
+
+  final var isDisposed: Bool { state.withLock { $0.isOver } }
+
+  final func dispose() {
+    guard close() != nil else { return }
+    if csched_loop_is_on_thread(loop) { removeHere() } else { core.submit({ self.removeHere() }, isTold: true) }
+    core.letGo()
+  }
+
+  final func disposeAndWait() {
+    dispose()
+    if csched_loop_is_on_thread(loop) { return }
+    csched_pool_blocking_begin()
+    state.withLock(on: changed, when: { $0.runs == 0 }) { _ in }
+    csched_pool_blocking_end()
+  }
+}
+
+private func reason(_ error: Int32) -> any Error {
+  csched_swift_is_stopped_(error) ? StoppedError() : SourceError(code: error)
+}

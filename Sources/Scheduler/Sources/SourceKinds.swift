@@ -1,0 +1,140 @@
+internal import CScheduler
+
+/// Waits for a descriptor.
+final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let source = UnsafeMutablePointer<csched_fd_source>.allocate(capacity: 1)
+  private let descriptor: Int32, events: csched_fd_events
+
+  init(
+    _ descriptor: Int32, _ events: csched_fd_events, on scheduler: SchedulerTarget, onDrop: OnDrop?,
+    _ handler: @escaping Handler
+  ) {
+    self.descriptor = descriptor
+    self.events = events
+    super.init(on: scheduler, onDrop: onDrop, handler)
+  }
+
+  deinit { source.deallocate() }
+
+  private static func of(_ source: UnsafeMutablePointer<csched_fd_source>?) -> DescriptorSource {
+    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
+  }
+
+  override func add(to loop: OpaquePointer) -> Int32 {
+    csched_fd_source_init(
+      source, descriptor, events.rawValue, { source, _ in DescriptorSource.of(source).tell(()) },
+      Unmanaged.passUnretained(self).toOpaque())
+    source.pointee.dropped = { source, error in
+      let ended = DescriptorSource.of(source)
+      csched_swift_end_fd_(source, ended.descriptor)
+      ended.removedByCore(error)
+    }
+    return csched_swift_add_fd_(loop, source)
+  }
+
+  override func remove(from loop: OpaquePointer) { csched_swift_remove_fd_(loop, source, descriptor) }
+}
+
+/// Waits for a signal.
+final class SignalSource: LoopSource<Int>, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let source = UnsafeMutablePointer<csched_signal_source>.allocate(capacity: 1)
+  private let signal: Int32
+
+  init(_ signal: Int32, on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
+    self.signal = signal
+    super.init(on: scheduler, onDrop: onDrop, handler)
+  }
+
+  deinit { source.deallocate() }
+
+  private static func of(_ source: UnsafeMutablePointer<csched_signal_source>?) -> SignalSource {
+    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
+  }
+
+  override func add(to loop: OpaquePointer) -> Int32 {
+    csched_signal_source_init(
+      source, signal, { source, count in SignalSource.of(source).tell(Int(count)) },
+      Unmanaged.passUnretained(self).toOpaque())
+    source.pointee.dropped = { source, error in SignalSource.of(source).removedByCore(error) }
+    return csched_loop_add_signal(loop, source)
+  }
+
+  override func remove(from loop: OpaquePointer) { csched_loop_remove_signal(loop, source) }
+}
+
+/// Waits for the end of a process.
+final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let source = UnsafeMutablePointer<csched_child_source>.allocate(capacity: 1)
+  private let process: Int32
+
+  init(_ process: Int32, on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
+    self.process = process
+    super.init(on: scheduler, onDrop: onDrop, handler)
+  }
+
+  deinit { source.deallocate() }
+
+  private static func of(_ source: UnsafeMutablePointer<csched_child_source>?) -> ChildSource {
+    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
+  }
+
+  override func add(to loop: OpaquePointer) -> Int32 {
+    csched_child_source_init(
+      source, process,
+      { source, end, status in
+        let ended = ChildSource.of(source)
+        switch end {
+        case CSCHED_CHILD_EXITED: ended.tell(.exited(status: status))
+        case CSCHED_CHILD_SIGNALED: ended.tell(.terminated(signal: status))
+        default: ended.tell(.reapedElsewhere)
+        }
+        ended.removedByCore(nil)
+      }, Unmanaged.passUnretained(self).toOpaque())
+    source.pointee.dropped = { source, error in ChildSource.of(source).removedByCore(error) }
+    return csched_loop_add_child(loop, source)
+  }
+
+  override func remove(from loop: OpaquePointer) { csched_loop_remove_child(loop, source) }
+}
+
+/// Waits for changes of a file.
+final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let source = UnsafeMutablePointer<csched_file_source>.allocate(capacity: 1)
+  private let path: UnsafeMutableBufferPointer<CChar>, changes: FileChange.Kinds
+
+  init(
+    _ path: String, _ changes: FileChange.Kinds, on scheduler: SchedulerTarget, onDrop: OnDrop?,
+    _ handler: @escaping Handler
+  ) {
+    self.path = .allocate(capacity: path.utf8.count + 1)
+    _ = self.path.initialize(from: path.utf8CString)
+    self.changes = changes
+    super.init(on: scheduler, onDrop: onDrop, handler)
+  }
+
+  deinit {
+    source.deallocate()
+    path.deallocate()
+  }
+
+  private static func of(_ source: UnsafeMutablePointer<csched_file_source>?) -> FileSource {
+    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
+  }
+
+  override func add(to loop: OpaquePointer) -> Int32 {
+    csched_file_source_init(
+      source, path.baseAddress, changes.rawValue,
+      { source, changes, name in
+        FileSource.of(source).tell(
+          FileChange(kinds: FileChange.Kinds(rawValue: changes), name: name.map { String(cString: $0) }))
+      }, Unmanaged.passUnretained(self).toOpaque())
+    source.pointee.dropped = { source, error in FileSource.of(source).removedByCore(error) }
+    return csched_loop_add_file(loop, source)
+  }
+
+  override func remove(from loop: OpaquePointer) { csched_loop_remove_file(loop, source) }
+}

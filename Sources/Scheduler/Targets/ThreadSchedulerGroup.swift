@@ -1,0 +1,77 @@
+internal import Synchronization
+
+/// Several ``ThreadScheduler``s of one kind, among which work is shared out: one for each processor, say, each with its own connections.
+///
+/// ```swift
+/// let group = try ThreadSchedulerGroup(count: 4, name: "io")
+/// group.next().schedule { accept() }               // one after the other
+/// group.scheduler(for: user.id).schedule { save() } // what belongs together, always on the same thread
+/// group.stopAndJoin()
+/// ```
+///
+/// 1. The threads are there from the beginning to the end, and are the same ones.
+/// 2. ``scheduler(for:)`` gives the same scheduler for equal keys, for as long as the group lives; keys are spread evenly.
+/// 3. Letting go of the group stops its threads as letting go of each of them does.
+///
+/// The shape is that of NIO's groups of event loops.
+public final class ThreadSchedulerGroup: Sendable {
+  /// The most threads that a group may have.
+  public static let most = 1_024
+
+  /// The schedulers, in an order that never changes.
+  public let schedulers: [ThreadScheduler]
+  private let turn = Atomic(0)
+
+  /// Starts the threads, and returns when all are ready. If one cannot be started, those before it end.
+  ///
+  /// - Parameters:
+  ///   - count: how many, from 1 to ``most``; another number stops the process with a message.
+  ///   - name: of the threads, to which a number from 0 on is added; cut so that the number stays, because the system keeps 15 bytes.
+  ///   - stackSize: of each, in bytes; 0 is the system's default.
+  public init(count: Int, name: String = "", stackSize: Int = 0) throws(StartError) {
+    guard 1...Self.most ~= count else {
+      misuse("ThreadSchedulerGroup.init", of: name, "\(count) threads are asked for. Ask for 1 to \(Self.most).")
+    }
+    var started: [ThreadScheduler] = []
+    for number in 0..<count {
+      started.append(try ThreadScheduler(name: Self.name(name, number), stackSize: stackSize))
+    }
+    schedulers = started
+  }
+
+  private static func name(_ name: String, _ number: Int) -> String {
+    if name.isEmpty { return "" }
+    var kept = name[...]
+    while kept.utf8.count + "-\(number)".utf8.count > 15 { kept = kept.dropLast() }
+    return "\(kept)-\(number)"
+  }
+
+  /// The scheduler whose turn it is: each is given out as often as every other. Any thread.
+  public func next() -> ThreadScheduler {
+    let count = turn.wrappingAdd(1, ordering: .relaxed).oldValue
+    return schedulers[Int(UInt(bitPattern: count) % UInt(schedulers.count))]
+  }
+
+  /// The scheduler of `key`: for equal keys the same one. Any thread.
+  ///
+  /// - Parameter key: compared by its hash, which Swift seeds anew in each process.
+  public func scheduler(for key: some Hashable) -> ThreadScheduler {
+    schedulers[Int(UInt(bitPattern: key.hashValue) % UInt(schedulers.count))]
+  }
+
+  /// Ends the threads after the outstanding actions have got what `policy` says. Does not wait.
+  public func stop(_ policy: StopPolicy = .runOutstanding) { for scheduler in schedulers { scheduler.stop(policy) } }
+
+  /// Stops the threads, and waits until all have ended. On one of them the wait could never end: that stops the process with a message.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
+  public func stopAndJoin(_ policy: StopPolicy = .runOutstanding) {
+    stop(policy)
+    for scheduler in schedulers { scheduler.join() }
+  }
+
+  /// The same for a task, which is suspended meanwhile.
+  public func stopAndJoin(_ policy: StopPolicy = .runOutstanding) async {
+    stop(policy)
+    for scheduler in schedulers { await scheduler.stopAndJoin(policy) }
+  }
+}
