@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <pthread.h>
+#include <shared_mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -92,6 +93,68 @@ void locks() {
         scheduler::after(std::chrono::hours::min()) <= csched_now());
   scheduler::lock other;
   std::scoped_lock both(lock, other);
+}
+
+// MARK: what waits
+
+void waits() {
+  using namespace std::chrono;
+  scheduler::recursive_lock nested;
+  scheduler::shared_lock shelf;
+  scheduler::unfair_lock lock;
+  scheduler::condition ready;
+  scheduler::semaphore slots(2);
+  scheduler::latch all(4);
+  static_assert(sizeof nested == 8 && sizeof shelf == 8 && sizeof ready == 8 && sizeof slots == 4 && sizeof all == 4);
+  long values[2] = {0, 0}, sum = 0;
+  int turn = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++)
+    threads.emplace_back([&, i] {
+      all.arrive_and_wait(); // so that they contend
+      for (int round = 0; round < 2000; round++) {
+        if (i == 0) {
+          std::unique_lock<scheduler::shared_lock> guard(shelf);
+          values[0]++, values[1]++;
+        } else {
+          std::shared_lock<scheduler::shared_lock> guard(shelf);
+          CHECK(values[0] == values[1]);
+        }
+        std::lock_guard<scheduler::recursive_lock> outer(nested), inner(nested);
+        sum++;
+      }
+      std::unique_lock<scheduler::unfair_lock> guard(lock);
+      ready.wait(guard, [&] { return turn == i; });
+      turn++;
+      guard.unlock();
+      ready.notify_all();
+      slots.acquire();
+      slots.release();
+    });
+  for (std::thread &thread : threads) thread.join();
+  CHECK(values[0] == 2000 && sum == 8000 && turn == 4 && all.try_wait());
+
+  std::shared_lock<scheduler::shared_lock> reading(shelf);
+  std::lock_guard<scheduler::recursive_lock> held(nested);
+  std::thread([&] { // nothing is early
+    auto start = steady_clock::now();
+    CHECK(!shelf.try_lock() && !shelf.try_lock_for(milliseconds(5)) && steady_clock::now() - start >= milliseconds(5));
+    CHECK(!shelf.try_lock_until(system_clock::now() + milliseconds(5)) && !nested.try_lock_for(milliseconds(5)));
+    CHECK(!nested.try_lock_until(steady_clock::time_point::min()) && shelf.try_lock_shared_for(hours::max()));
+    shelf.unlock_shared();
+    CHECK(shelf.try_lock_shared_until(steady_clock::time_point::min()) &&
+          steady_clock::now() - start >= milliseconds(15));
+    shelf.unlock_shared();
+  })
+      .join();
+  CHECK(slots.try_acquire_for(hours::max()) && slots.try_acquire() && !slots.try_acquire());
+  CHECK(!slots.try_acquire_for(milliseconds(1)) && !slots.try_acquire_until(steady_clock::now() + milliseconds(1)));
+  scheduler::latch shut(1);
+  CHECK(!shut.try_wait() && !shut.wait_for(milliseconds(1)) && !shut.wait_until(system_clock::now() + milliseconds(1)));
+  std::unique_lock<scheduler::unfair_lock> guard(lock);
+  CHECK(!ready.wait_for(guard, milliseconds(1)) && !ready.wait_for(guard, milliseconds(1), [] { return false; }));
+  CHECK(ready.wait_for(guard, seconds::min(), [] { return true; }) && guard.owns_lock());
+  CHECK(!ready.wait_until(lock, csched_now()) && csched_rwlock_readers(shelf.get()) == 1);
 }
 
 // MARK: captures
@@ -371,6 +434,7 @@ int main() {
   alarm(100);
   uncaught(); // first: a sanitizer wants no threads before a fork
   locks();
+  waits();
   captures_of_a_run();
   captures_of_the_cancelled();
   captures_of_the_stopped();

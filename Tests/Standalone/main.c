@@ -124,6 +124,13 @@ static void run_waiting(void) {
   RUN(ctest_latch_timed());
   RUN(ctest_latch_freed_by_passer(times(20)));
   RUN(ctest_waits_on_workers());
+  for (int timed = 0; timed < 2; timed++) RUN(ctest_rwlock_excludes(8, times(50), timed, seed()));
+  RUN(ctest_rwlock_excludes(2, times(200), false, seed()));
+  RUN(ctest_rwlock_on_one_processor(4, times(50), seed()));
+  RUN(ctest_rwlock_side_by_side(8));
+  RUN(ctest_rwlock_writer_not_starved(4, times(4)));
+  RUN(ctest_rwlock_timed());
+  RUN(ctest_rwlock_freed_by_writer(times(20)));
 }
 
 static void run_failures(void) {
@@ -152,6 +159,7 @@ static void run_failures(void) {
   RUN_UNLESS(all, why, ctest_fork_on_the_way());
   RUN_UNLESS(starting, no_thread, ctest_fork_sleepers());
   RUN_UNLESS(all, why, ctest_fork_waits());
+  RUN_UNLESS(all, why, ctest_fork_rwlock());
   RUN_UNLESS(starting, no_thread, ctest_fork_storm(times(20)));
   RUN_UNLESS(all, why, ctest_fork_thread_is_orphaned());
   RUN_UNLESS(all, why, ctest_fork_pool_is_orphaned());

@@ -1,4 +1,4 @@
-// The C API for C++17 and later: a lock for std::lock_guard, owners, functions with captures, coroutines. More than 120 lines: all of it.
+// The C API for C++17 and later: locks for std::lock_guard and what waits, owners, functions with captures, coroutines. More than 120 lines: all of it.
 // Depends on: CScheduler/CScheduler.h. All is inline: nothing else is linked. It is no part of the Clang module.
 //
 // An owner converts to its `csched_target *`, and `get()` is the C handle: what is not here is called in C. It can be moved; one that was
@@ -24,6 +24,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -35,7 +36,7 @@
 
 namespace scheduler {
 
-// MARK: time and lock
+// MARK: time, locks and waits
 
 /// Returns: the deadline that is `span` from now, for what takes a csched_time; CSCHED_FOREVER where that would overflow. A negative
 /// span, or one that is no number, counts as zero. Thread: any.
@@ -74,6 +75,137 @@ private:
   csched_lock lock_ = CSCHED_LOCK_INIT;
 };
 using lock = unfair_lock; // in C++ no class can have a member function of its own name
+
+namespace detail {
+
+/// A struct of C that waits, in place. What waits until a deadline does it by `wait(csched_time)`, and once more without waiting at the end:
+/// a clock that is set may ask for more than one wait.
+template <typename Raw> class primitive {
+public:
+  constexpr primitive() noexcept = default;
+  primitive(const primitive &) = delete;
+  primitive &operator=(const primitive &) = delete;
+  Raw *get() noexcept { return &raw_; }
+
+protected:
+  template <typename Clock, typename Duration, typename Wait>
+  static bool until(std::chrono::time_point<Clock, Duration> deadline, Wait wait) {
+    for (auto now = Clock::now(); now < deadline; now = Clock::now())
+      if (wait(after(deadline - now))) return true;
+    return wait(csched_time{0});
+  }
+  Raw raw_ = {};
+};
+
+} // namespace detail
+
+/// csched_rlock (rlock.h), as std::recursive_timed_mutex.
+class recursive_lock : public detail::primitive<csched_rlock> {
+public:
+  void lock() noexcept { csched_rlock_lock(&raw_); }
+  bool try_lock() noexcept { return csched_rlock_trylock(&raw_); }
+  void unlock() noexcept { csched_rlock_unlock(&raw_); }
+  template <typename Rep, typename Period> bool try_lock_for(std::chrono::duration<Rep, Period> span) {
+    return csched_rlock_lock_until(&raw_, after(span));
+  }
+  template <typename Clock, typename Duration> bool try_lock_until(std::chrono::time_point<Clock, Duration> deadline) {
+    return until(deadline, [this](csched_time time) { return csched_rlock_lock_until(&raw_, time); });
+  }
+};
+
+/// csched_rwlock (rwlock.h), as std::shared_timed_mutex: for std::shared_lock, std::unique_lock and those like them.
+class shared_lock : public detail::primitive<csched_rwlock> {
+public:
+  void lock() noexcept { csched_rwlock_lock_write(&raw_); }
+  bool try_lock() noexcept { return csched_rwlock_trylock_write(&raw_); }
+  void unlock() noexcept { csched_rwlock_unlock_write(&raw_); }
+  template <typename Rep, typename Period> bool try_lock_for(std::chrono::duration<Rep, Period> span) {
+    return csched_rwlock_lock_write_until(&raw_, after(span));
+  }
+  template <typename Clock, typename Duration> bool try_lock_until(std::chrono::time_point<Clock, Duration> deadline) {
+    return until(deadline, [this](csched_time time) { return csched_rwlock_lock_write_until(&raw_, time); });
+  }
+
+  void lock_shared() noexcept { csched_rwlock_lock_read(&raw_); }
+  bool try_lock_shared() noexcept { return csched_rwlock_trylock_read(&raw_); }
+  void unlock_shared() noexcept { csched_rwlock_unlock_read(&raw_); }
+  template <typename Rep, typename Period> bool try_lock_shared_for(std::chrono::duration<Rep, Period> span) {
+    return csched_rwlock_lock_read_until(&raw_, after(span));
+  }
+  template <typename Clock, typename Duration>
+  bool try_lock_shared_until(std::chrono::time_point<Clock, Duration> deadline) {
+    return until(deadline, [this](csched_time time) { return csched_rwlock_lock_read_until(&raw_, time); });
+  }
+};
+
+/// csched_cond (cond.h), as std::condition_variable_any with one lock: `unfair_lock`, which the caller has, also by a std::unique_lock of it.
+class condition : public detail::primitive<csched_cond> {
+public:
+  void notify_one() noexcept { csched_cond_signal(&raw_); }
+  void notify_all() noexcept { csched_cond_broadcast(&raw_); }
+
+  void wait(unfair_lock &lock) noexcept { csched_cond_wait(&raw_, lock.get()); }
+  void wait(std::unique_lock<unfair_lock> &lock) noexcept { wait(*lock.mutex()); }
+  template <typename Lock, typename Ready> void wait(Lock &lock, Ready is_ready) {
+    while (!is_ready()) wait(lock);
+  }
+
+  /// Does: as wait, for so long at the most. Returns: whether it was woken; with a condition, whether that holds.
+  template <typename Lock, typename Rep, typename Period>
+  bool wait_for(Lock &lock, std::chrono::duration<Rep, Period> span) {
+    return wait_until(lock, after(span));
+  }
+  template <typename Lock, typename Rep, typename Period, typename Ready>
+  bool wait_for(Lock &lock, std::chrono::duration<Rep, Period> span, Ready is_ready) {
+    return wait_until(lock, after(span), std::move(is_ready));
+  }
+  bool wait_until(unfair_lock &lock, csched_time deadline) noexcept {
+    return csched_cond_wait_until(&raw_, lock.get(), deadline);
+  }
+  bool wait_until(std::unique_lock<unfair_lock> &lock, csched_time deadline) noexcept {
+    return wait_until(*lock.mutex(), deadline);
+  }
+  template <typename Lock, typename Ready> bool wait_until(Lock &lock, csched_time deadline, Ready is_ready) {
+    while (!is_ready())
+      if (!wait_until(lock, deadline)) return is_ready();
+    return true;
+  }
+};
+
+/// csched_semaphore (semaphore.h), as std::counting_semaphore.
+class semaphore : public detail::primitive<csched_semaphore> {
+public:
+  explicit semaphore(uint32_t units = 0) noexcept { csched_semaphore_init(&raw_, units); }
+  void acquire() noexcept { csched_semaphore_wait(&raw_); }
+  bool try_acquire() noexcept { return csched_semaphore_trywait(&raw_); }
+  void release(uint32_t units = 1) noexcept { csched_semaphore_signal(&raw_, units); }
+  template <typename Rep, typename Period> bool try_acquire_for(std::chrono::duration<Rep, Period> span) {
+    return csched_semaphore_wait_until(&raw_, after(span));
+  }
+  template <typename Clock, typename Duration>
+  bool try_acquire_until(std::chrono::time_point<Clock, Duration> deadline) {
+    return until(deadline, [this](csched_time time) { return csched_semaphore_wait_until(&raw_, time); });
+  }
+};
+
+/// csched_latch (latch.h), as std::latch, with deadlines.
+class latch : public detail::primitive<csched_latch> {
+public:
+  explicit latch(uint32_t count) noexcept { csched_latch_init(&raw_, count); }
+  void count_down(uint32_t count = 1) noexcept { csched_latch_count_down(&raw_, count); }
+  bool try_wait() const noexcept { return csched_latch_count(&raw_) == 0; }
+  void wait() noexcept { csched_latch_wait(&raw_); }
+  void arrive_and_wait(uint32_t count = 1) noexcept {
+    count_down(count);
+    wait();
+  }
+  template <typename Rep, typename Period> bool wait_for(std::chrono::duration<Rep, Period> span) {
+    return csched_latch_wait_until(&raw_, after(span));
+  }
+  template <typename Clock, typename Duration> bool wait_until(std::chrono::time_point<Clock, Duration> deadline) {
+    return until(deadline, [this](csched_time time) { return csched_latch_wait_until(&raw_, time); });
+  }
+};
 
 // MARK: functions
 

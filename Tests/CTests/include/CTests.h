@@ -81,6 +81,31 @@ typedef enum ctest_wait_misuse {
 } ctest_wait_misuse;
 void ctest_die_of_wait(ctest_wait_misuse how);
 
+// MARK: read-write locks
+
+ctest_failure ctest_rwlock_excludes(int threads, int rounds, bool timed, uint64_t seed);
+ctest_failure ctest_rwlock_on_one_processor(int threads, int rounds, uint64_t seed);
+ctest_failure ctest_rwlock_side_by_side(int readers);
+ctest_failure ctest_rwlock_writer_not_starved(int readers, int writes);
+ctest_failure ctest_rwlock_timed(void);
+ctest_failure ctest_rwlock_freed_by_writer(int rounds);
+typedef enum ctest_rwlock_misuse {
+  CTEST_RWLOCK_WRITE_TWICE,
+  CTEST_RWLOCK_WRITE_TWICE_TIMED,
+  CTEST_RWLOCK_READ_WRITTEN,
+  CTEST_RWLOCK_WRITE_READ,
+  CTEST_RWLOCK_READ_AGAIN,
+  CTEST_RWLOCK_UNLOCK_UNREAD,
+  CTEST_RWLOCK_UNLOCK_READ_OF_WRITER,
+  CTEST_RWLOCK_UNLOCK_UNWRITTEN,
+  CTEST_RWLOCK_STRANGER,
+  CTEST_RWLOCK_NOT_WRITER,
+  CTEST_RWLOCK_TOO_MANY,
+  CTEST_RWLOCK_DESTROY_READ,
+  CTEST_RWLOCK_DESTROY_WRITTEN,
+} ctest_rwlock_misuse;
+void ctest_die_of_rwlock(ctest_rwlock_misuse how);
+
 // MARK: forks
 
 ctest_failure ctest_fork_keeps_owner(void);
@@ -92,6 +117,7 @@ ctest_failure ctest_fork_clocks(void);
 ctest_failure ctest_fork_on_the_way(void);
 ctest_failure ctest_fork_sleepers(void);
 ctest_failure ctest_fork_waits(void);
+ctest_failure ctest_fork_rwlock(void);
 ctest_failure ctest_fork_storm(int forks);
 ctest_failure ctest_fork_thread_is_orphaned(void);
 ctest_failure ctest_fork_pool_is_orphaned(void);

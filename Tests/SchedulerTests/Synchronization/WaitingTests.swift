@@ -128,6 +128,63 @@ import Testing
   }
 }
 
+@Suite(.nothingIsLeft) struct ReadWriteLockTests {
+  @Test("writers are alone, and readers see what they wrote") func excludes() {
+    let lock = ReadWriteLock(), torn = Counter()
+    nonisolated(unsafe) var values = (0, 0)
+    onThreads(8) { n in
+      for _ in 0..<500 {
+        if n % 4 == 0 {
+          lock.withWriteLock {
+            values.0 += 1
+            values.1 += 1
+          }
+        } else if !lock.withReadLock({ values.0 == values.1 }) {
+          torn.increment()
+        }
+      }
+    }
+    #expect(values == (1_000, 1_000) && torn.value == 0)
+  }
+
+  @Test("a timed wait takes the lock or gives up, and is not early") func timed() {
+    struct Refusal: Error {}
+    let lock = ReadWriteLock(), start = MonotonicTime.now
+    synchronously { lock.lockForReading() }
+    onThreads(1) { _ in
+      #expect(!lock.tryLockForWriting() && !lock.tryLockForWriting(for: .milliseconds(20)))
+      #expect(start.duration(to: .now) >= .milliseconds(20))
+      #expect(!lock.tryLockForWriting(until: start.advanced(by: .milliseconds(40))))
+      #expect(start.duration(to: .now) >= .milliseconds(40))
+      for absurd: Duration in [.zero, .seconds(-1), .seconds(Int64.min)] {
+        #expect(!lock.tryLockForWriting(for: absurd))
+      }
+      #expect(lock.tryLockForReading())
+      lock.unlockForReading()
+    }
+    lock.unlockForReading()
+    #expect(lock.tryLockForWriting(for: .seconds(Int64.max)))
+    lock.preconditionWriter()
+    onThreads(1) { _ in
+      #expect(!lock.tryLockForReading() && !lock.tryLockForReading(for: .milliseconds(5)))
+      #expect(!lock.tryLockForReading(until: .now))
+    }
+    lock.unlockForWriting()
+    #expect(throws: Refusal.self) { try lock.withWriteLock { throw Refusal() } }
+    #expect(throws: Refusal.self) { try lock.withReadLock { throw Refusal() } }
+    #expect(lock.tryLockForWriting(until: MonotonicTime(nanoseconds: 0)))
+    lock.unlockForWriting()
+  }
+
+  @Test("a writer that locks again stops the process, in Swift") func again() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let lock = ReadWriteLock()
+      lock.withWriteLock { lock.withReadLock {} }
+    }
+    expectMessage(result, "csched_rwlock_lock_read:", "for writing already")
+  }
+}
+
 @Suite(.nothingIsLeft) struct SemaphoreTests {
   @Test("no more are inside than there are units") func bounds() {
     let slots = Semaphore(units: 3), inside = Protected(0), most = Protected(0)

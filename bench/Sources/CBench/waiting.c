@@ -1,4 +1,4 @@
-// Conditions, recursive locks and semaphores: ours, and the C library's.
+// Conditions, recursive and read-write locks, and semaphores: ours, and the C library's.
 #define _GNU_SOURCE
 #include "kit.h"
 
@@ -40,6 +40,58 @@ double cbench_semaphore_alone(bool ours, long count) {
     sem_wait(&system);
   }
   return since(start);
+}
+
+double cbench_rwlock_alone(bool ours, bool writes, long count) {
+  static csched_rwlock rwlock;
+  static pthread_rwlock_t system = PTHREAD_RWLOCK_INITIALIZER;
+  csched_time start = csched_now();
+  for (long i = 0; i < count; i++) {
+    if (ours && writes) csched_rwlock_lock_write(&rwlock), csched_rwlock_unlock_write(&rwlock);
+    else if (ours) csched_rwlock_lock_read(&rwlock), csched_rwlock_unlock_read(&rwlock);
+    else if (writes) pthread_rwlock_wrlock(&system), pthread_rwlock_unlock(&system);
+    else pthread_rwlock_rdlock(&system), pthread_rwlock_unlock(&system);
+  }
+  return since(start);
+}
+
+// MARK: readers and writers
+
+typedef struct shelf {
+  bool ours;
+  long count;
+  csched_rwlock rwlock;
+  pthread_rwlock_t system;
+} shelf;
+
+// A microsecond of work in each section; each sixteenth writes.
+static void read_and_write(void *context, cbench_crew *crew, int index) {
+  shelf *shelf = context;
+  cbench_crew_start(crew, index);
+  for (long i = 0; i < shelf->count; i++) {
+    bool writes = (i + index) % 16 == 0;
+    if (shelf->ours) {
+      if (writes) csched_rwlock_lock_write(&shelf->rwlock);
+      else csched_rwlock_lock_read(&shelf->rwlock);
+    } else {
+      if (writes) pthread_rwlock_wrlock(&shelf->system);
+      else pthread_rwlock_rdlock(&shelf->system);
+    }
+    cbench_work(1000);
+    if (!shelf->ours) pthread_rwlock_unlock(&shelf->system);
+    else if (writes) csched_rwlock_unlock_write(&shelf->rwlock);
+    else csched_rwlock_unlock_read(&shelf->rwlock);
+  }
+}
+
+double cbench_rwlock_shared(bool ours, int threads, long count) {
+  shelf *shelf = touched(sizeof *shelf);
+  shelf->ours = ours;
+  shelf->count = count;
+  pthread_rwlock_init(&shelf->system, NULL);
+  double took = cbench_crew_run(threads, CBENCH_FREE, read_and_write, shelf);
+  free(shelf);
+  return took;
 }
 
 // MARK: round trips of two threads

@@ -20,6 +20,7 @@
 #include <CScheduler/node.h>
 #include <CScheduler/pool.h>
 #include <CScheduler/rlock.h>
+#include <CScheduler/rwlock.h>
 #include <CScheduler/semaphore.h>
 #include <CScheduler/serial.h>
 #include <CScheduler/shutdown.h>

@@ -105,6 +105,9 @@ cbench_waits cbench_lock_contended(int lock, int threads, cbench_placement, doub
 // MARK: what is waited for: ours, or the C library's
 
 double cbench_rlock_alone(bool ours, long count);
+double cbench_rwlock_alone(bool ours, bool writes, long count);
+/// Each thread takes it `count` times, every sixteenth time for writing, with a microsecond of work inside.
+double cbench_rwlock_shared(bool ours, int threads, long count);
 double cbench_semaphore_alone(bool ours, long count);
 double cbench_semaphore_trips(bool ours, cbench_placement, long count);
 double cbench_cond_trips(bool ours, cbench_placement, long count);

@@ -27,4 +27,16 @@ let waitingRows: [Row] = [
   Row(
     "V5", "a broadcast to 16 waiting threads, until all wait again, in C",
     both("csched_cond", "pthread_cond") { cbench_cond_broadcasts($0, 16, $1) }, targets: [.peer("pthread_cond", 1.1)]),
+  Row(
+    "V6", "a read-write lock taken for reading and given back, alone, in C",
+    both("csched_rwlock", "pthread_rwlock") { cbench_rwlock_alone($0, false, $1) },
+    targets: [.peer("pthread_rwlock", 1)]),
+  Row(
+    "V7", "a read-write lock taken for writing and given back, alone, in C",
+    both("csched_rwlock", "pthread_rwlock") { cbench_rwlock_alone($0, true, $1) },
+    targets: [.peer("pthread_rwlock", 1)]),
+  Row(
+    "V8", "a read-write lock of 4 threads, one in 16 writes, 1 µs inside, in C",
+    both("csched_rwlock", "pthread_rwlock") { cbench_rwlock_shared($0, 4, $1) },
+    targets: [.peer("pthread_rwlock", 1.1)]),
 ]

@@ -1,0 +1,243 @@
+// rwlock.c: RW1 to RW7.
+
+#include "../engine/model.h"
+
+#include "../../../Sources/CScheduler/core/lock_internal.h"
+#include "../../../Sources/CScheduler/core/waiting_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORT = 20000 }; // ns
+
+static csched_rwlock lock;
+static model_cell cell;
+static int ready, given_up, done;
+
+static void reset(void) {
+  lock = (csched_rwlock)CSCHED_RWLOCK_INIT;
+  memset(&cell, 0, sizeof cell);
+  ready = given_up = done = 0;
+  csched_processors_seen_ = 1; // nobody spins: fewer steps
+}
+
+static csched_time soon(void) { return csched_time_after(csched_now(), SHORT); }
+
+static int waiters_of(const void *address) {
+  csched_bucket *bucket = csched_waiters_lock_(address);
+  csched_sleeper *each;
+  int count = 0;
+  TAILQ_FOREACH(each, &bucket->sleepers, link) count += each->address == address;
+  csched_bucket_unlock_(bucket);
+  return count;
+}
+
+static void read_it(void) {
+  (void)model_read(&cell);
+  csched_rwlock_unlock_read(&lock);
+  done++;
+}
+static void write_it(void) {
+  model_write(&cell, model_read(&cell) + 1);
+  csched_rwlock_unlock_write(&lock);
+  done++;
+}
+static void reads(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_read(&lock);
+  read_it();
+}
+static void writes(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_write(&lock);
+  write_it();
+}
+static void writes_twice(void *unused) {
+  writes(unused);
+  writes(unused);
+}
+static void reads_twice(void *unused) {
+  reads(unused);
+  reads(unused);
+}
+static void reads_long(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_read(&lock);
+  csched_nap_(SHORT);
+  read_it();
+}
+static void tries(void *unused) {
+  (void)unused;
+  if (csched_rwlock_trylock_write(&lock)) write_it();
+  if (csched_rwlock_trylock_read(&lock)) read_it();
+}
+static void writes_in_time(void *unused) {
+  (void)unused;
+  if (csched_rwlock_lock_write_until(&lock, soon())) write_it();
+  else given_up++;
+}
+static void reads_in_time(void *unused) {
+  (void)unused;
+  if (csched_rwlock_lock_read_until(&lock, soon())) read_it();
+  else given_up++;
+}
+
+static void one_and_one(void) {
+  reset();
+  model_spawn(reads_twice, NULL);
+  model_spawn(writes_twice, NULL);
+}
+static void two_readers(void) {
+  reset();
+  model_spawn(reads, NULL);
+  model_spawn(reads, NULL);
+  model_spawn(writes, NULL);
+}
+static void two_writers(void) {
+  reset();
+  model_spawn(writes, NULL);
+  model_spawn(writes, NULL);
+  model_spawn(reads, NULL);
+}
+static void tried(void) {
+  reset();
+  model_spawn(tries, NULL);
+  model_spawn(writes, NULL);
+  model_spawn(reads, NULL);
+}
+static void one_writer_gives_up(void) {
+  reset();
+  model_spawn(reads_long, NULL);
+  model_spawn(writes_in_time, NULL);
+  model_spawn(reads, NULL);
+}
+static void all_give_up(void) {
+  reset();
+  model_spawn(reads_long, NULL);
+  model_spawn(writes_in_time, NULL);
+  model_spawn(reads_in_time, NULL);
+}
+static void is_free(void) {
+  model_assert(done + given_up >= 2 && lock.word == 0 && lock.writer.owner == 0 && waiters_of(&lock) == 0);
+}
+
+// The writer waits; then nobody else begins to read, however often it tries.
+static void holds_until_ready(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_read(&lock);
+  while (!ready) csched_nap_(SHORT);
+  read_it();
+}
+static void comes_late(void *unused) {
+  (void)unused;
+  while (waiters_of(&lock) == 0) csched_nap_(SHORT);
+  model_assert(!csched_rwlock_trylock_read(&lock));
+  model_assert(!csched_rwlock_lock_read_until(&lock, soon()));
+  ready = 1;
+}
+static void lets_in_no_more(void) {
+  reset();
+  model_spawn(holds_until_ready, NULL);
+  model_spawn(writes, NULL);
+  model_spawn(comes_late, NULL);
+}
+
+// The reader's unlock beside a writer that frees the lock.
+static csched_rwlock *heap;
+static void reads_own(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_read(heap);
+  ready = 1;
+  csched_rwlock_unlock_read(heap);
+}
+static void writes_and_frees(void *unused) {
+  (void)unused;
+  while (!ready) csched_nap_(SHORT / 4);
+  csched_rwlock_lock_write(heap);
+  csched_rwlock_unlock_write(heap);
+  free(heap);
+}
+static void freed(void) {
+  reset();
+  heap = calloc(1, sizeof *heap);
+  model_spawn(reads_own, NULL);
+  model_spawn(writes_and_frees, NULL);
+}
+
+// MARK: misuse
+
+static void writes_again(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_write(&lock);
+  csched_rwlock_lock_write(&lock);
+}
+static void reads_what_it_writes(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_write(&lock);
+  csched_rwlock_lock_read(&lock);
+}
+static void writes_what_it_reads(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_read(&lock);
+  csched_rwlock_lock_write(&lock);
+}
+static void reads_again(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_read(&lock);
+  while (waiters_of(&lock) == 0) csched_nap_(SHORT);
+  csched_rwlock_lock_read(&lock);
+}
+static void waits_beside(void *unused) {
+  (void)unused;
+  model_assert(!csched_rwlock_lock_write_until(&lock, csched_time_after(csched_now(), 4 * SHORT)));
+}
+static void unlocks_unread(void *unused) {
+  (void)unused;
+  csched_rwlock_unlock_read(&lock);
+}
+static void unlocks_unwritten(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_read(&lock);
+  csched_rwlock_unlock_write(&lock);
+}
+static void ends_read(void *unused) {
+  (void)unused;
+  csched_rwlock_lock_read(&lock);
+  csched_rwlock_destroy(&lock);
+}
+static void expect(const char *message, void (*body)(void *)) {
+  reset();
+  model_expect_panic(message);
+  model_spawn(body, NULL);
+}
+static void twice(void) { expect("has it for writing already", writes_again); }
+static void read_of_writer(void) { expect("has it for writing already", reads_what_it_writes); }
+static void upgrade(void) { expect("would wait for itself", writes_what_it_reads); }
+static void read_again(void) {
+  expect("would wait for itself", reads_again);
+  model_spawn(waits_beside, NULL);
+}
+static void unread(void) { expect("nobody reads", unlocks_unread); }
+static void unwritten(void) { expect("does not own lock", unlocks_unwritten); }
+static void destroyed(void) { expect("Destroy it when it has been unlocked", ends_read); }
+static void one_panic(void) { model_assert(model_panics() == 1); }
+static void at_most_one_panic(void) { model_assert(model_panics() <= 1); }
+
+const model_check rwlock_checks[] = {
+    {"rwlock: a reader and a writer, twice each", one_and_one, is_free},                     // RW1, RW2, RW4
+    {"rwlock: two readers and a writer", two_readers, is_free},                              // RW1, RW2, RW4
+    {"rwlock: two writers and a reader", two_writers, is_free},                              // RW1, RW2, RW4
+    {"rwlock: one that tries beside a reader and a writer", tried, is_free},                 // RW1, RW4
+    {"rwlock: a writer that waits lets in nobody", lets_in_no_more, is_free},                // RW3
+    {"rwlock: a writer gives up beside two readers", one_writer_gives_up, is_free},          // RW5
+    {"rwlock: a writer and a reader give up beside a reader", all_give_up, is_free},         // RW5
+    {"rwlock: freed by the last writer", freed, NULL},                                       // RW6
+    {"rwlock: written twice stops the process", twice, one_panic},                           // RW7
+    {"rwlock: read by its writer stops the process", read_of_writer, one_panic},             // RW7
+    {"rwlock: written by its reader stops the process", upgrade, one_panic},                 // RW7
+    {"rwlock: read again beside a writer stops the process", read_again, at_most_one_panic}, // RW7
+    {"rwlock: unlocked by one that does not read stops the process", unread, one_panic},     // RW7
+    {"rwlock: unlocked by one that does not write stops the process", unwritten, one_panic}, // RW7
+    {"rwlock: destroyed with a reader stops the process", destroyed, one_panic},             // RW7
+    {NULL, NULL, NULL},
+};
