@@ -32,6 +32,12 @@ extension CoreTests {
       #expect(failure(of: ctest_pool_aging()) == nil)
     }
 
+    @Test("a thread that waits for a queue lends it its priority") func lends() {
+      #expect(failure(of: ctest_pool_lends(CSCHED_PRIORITY_HIGH, true)) == nil)
+      #expect(failure(of: ctest_pool_lends(CSCHED_PRIORITY_DEFAULT, true)) == nil)
+      #expect(failure(of: ctest_pool_lends(CSCHED_PRIORITY_LOW, false)) == nil)
+    }
+
     @Test("low priorities run at a higher nice value, where that can be undone") func nice() {
       #expect(failure(of: ctest_pool_nice()) == nil)
     }

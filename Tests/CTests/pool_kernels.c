@@ -193,6 +193,54 @@ ctest_failure ctest_pool_aging(void) {
   return kernel_result();
 }
 
+// One worker, a flood of middle work that is there already, and behind it a queue of low priority, for which a thread waits.
+typedef struct lending {
+  csched_serial *queue;
+  atomic_int passed, thread;
+  int before; // how many of the flood ran while the thread waited
+} lending;
+
+static void pass_by(probe *probe) { atomic_fetch_add(&((lending *)probe->context)->passed, 1); }
+static void note_passed(void *context) { ((lending *)context)->before = atomic_load(&((lending *)context)->passed); }
+static void wait_for_queue(int index, void *context) {
+  lending *test = context;
+  (void)index;
+  atomic_store(&test->thread, (int)ctest_thread_id());
+  CHECK_EQUAL(csched_serial_sync(test->queue, note_passed, test), 0);
+}
+static void wait_as_job(probe *probe) { wait_for_queue(0, probe->context); }
+
+ctest_failure ctest_pool_lends(csched_priority waiter, bool lends) {
+  KERNEL();
+  enum { FLOOD = 64 };
+  static probe flood[FLOOD], first, waits;
+  lending test = {.before = -1};
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  csched_pool *others = make_pool(&(csched_pool_options){.workers = 1});
+  pool_gate gate;
+  pool_gate_close(&gate, pool, 1);
+  CHECK_EQUAL(csched_serial_create(&test.queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)), 0);
+  for (int i = 0; i < FLOOD; i++) {
+    probe_init(&flood[i], pass_by, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &flood[i]);
+  }
+  probe_init(&first, NULL, NULL);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(test.queue), job_of(&first)), 0); // the queue is not idle
+  probe_init(&waits, wait_as_job, &test);
+  post(others, waiter, &waits);
+  CHECK_SOON(atomic_load(&test.thread) != 0);
+  CHECK_RESTS((uint32_t)atomic_load(&test.thread));
+  pool_gate_open(&gate);
+  CHECK_SOON(atomic_load(&waits.releases) == 1);
+  CHECK_SOON(atomic_load(&test.passed) == FLOOD);
+  if (lends) CHECK(test.before <= 1);
+  else CHECK(test.before >= 16); // aging alone
+  csched_serial_destroy(test.queue);
+  end_pool(others, CSCHED_STOP_RUN);
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
 static void read_nice(probe *probe) { probe->id = getpriority(PRIO_PROCESS, ctest_thread_id()); }
 
 ctest_failure ctest_pool_nice(void) {

@@ -86,9 +86,24 @@ static bool is_closed(const csched_target *target) { // X1
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
 static bool may_run_anywhere(csched_target *target) { return !is_closed(target); }
+
+// A thread that waits for a queue on this priority lends it its own, if that is higher. The queue may be destroyed, and the pool after it, only
+// when the wait has returned.
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // C7
+  csched_pool_class *class = (csched_pool_class *)target;
+  csched_priority priority = csched_pool_priority_here_();
+  bool lends = priority < class - class->pool->classes;
+  (void)waited;
+  if (lends) csched_fetch_add_relaxed(&class->lent[priority], 1u); // Speed only
+  while (csched_load_acquire(ended) != CSCHED_ENDED)               // S1, of serial.c: pairs with the end's release
+    csched_futex_wait_(ended, 0, CSCHED_FOREVER);
+  if (lends) csched_fetch_add_relaxed(&class->lent[priority], UINT32_MAX); // Speed only
+}
+
 static const csched_target_type pool_type = {.deliver = deliver,
                                              .deliver_at = deliver_at,
                                              .enter = may_run_anywhere,
+                                             .await_ = await,
                                              .is_closed = is_closed,
                                              .passes_on_ = true};
 

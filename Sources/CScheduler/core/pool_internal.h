@@ -24,6 +24,7 @@ typedef struct csched_pool_class {
   csched_target target; ///< first
   csched_pool *pool;
   int nice;
+  uint32_t lent[CSCHED_PRIORITIES]; ///< how many threads of that priority wait for a queue on this one; read racily
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
   uint32_t more;   ///< whether the consumer's half of the inbox has any; read racily
   unsigned passed; ///< how often it was passed over; under `pick`
@@ -128,6 +129,7 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 bool csched_pool_leave_in_child_(
     csched_pool *pool); ///< this thread is none of its workers any more; returns: whether it was
+csched_priority csched_pool_priority_here_(void); ///< of the worker's job; of a thread that is none: the highest
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
 

@@ -1,3 +1,4 @@
+// 300 lines and more: what is picked, at which nice value it runs, and the thread that does it are one life.
 // States
 //   life       of a slot: VACANT; LIVE, its thread runs; ENDED, its thread is still to be joined; under `slots_lock`
 //   passed     of a priority: how often a higher one was picked while it had work; under `pick`
@@ -17,15 +18,18 @@
 //   C6  A nice value is raised only where that can be taken back at that moment, and by nobody once it could not. A worker that finds
 //       that it cannot come back, because the process has given up the right meanwhile, works on while there is work; whoever wakes it
 //       next starts a thread that takes its place.
+//   C7  Donation: a priority with a queue for which a thread of a higher one waits is passed over once at a time at the most, by what is not
+//       above that thread, while it waits.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
 // Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting is that of many schedulers of disks and processes.
-// Checked by: "a higher priority runs first", "a lower priority is not starved", "every job runs once, whoever submits",
+// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority",
+//   "every job runs once, whoever submits",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",
 //   "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
 //   stops the process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
-// Models: checks/pool.c. Not modelled: C5, C6.
+// Models: checks/pool.c. Not modelled: C5, C6, C7.
 
 #include "pool_internal.h"
 
@@ -65,6 +69,19 @@ static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *cla
   return job;
 }
 
+csched_priority csched_pool_priority_here_(void) {
+  const csched_pool_worker *worker = csched_pool_worker_here_;
+  if (worker == NULL || worker->class == NULL) return CSCHED_PRIORITY_HIGH;
+  return (csched_priority)(worker->class - worker->pool->classes);
+}
+
+// Whether a thread waits for it that `best` is not above.
+static bool is_waited_for(const csched_pool_class *class, const csched_pool_class *best) { // C7
+  for (long i = 0; i < CSCHED_PRIORITIES && i <= best - class->pool->classes; i++)
+    if (csched_load_relaxed(&class->lent[i]) != 0) return true; // Speed only
+  return false;
+}
+
 // The highest priority that has work, the monitor's first; a lower one that was passed over often enough comes before.
 static csched_pool_class *choose_locked(csched_pool *pool) { // C1
   csched_pool_class *best = NULL;
@@ -73,7 +90,7 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // C1
     csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES];
     if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0;
     else if (best == NULL) best = class;
-    else if (++class->passed > patience) return class;
+    else if (++class->passed > (CSCHED_UNLIKELY(is_waited_for(class, best)) ? 1 : patience)) return class;
     if (best != NULL && best != class) patience *= 2;
   }
   return best;

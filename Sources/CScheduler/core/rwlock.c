@@ -10,7 +10,7 @@
 //   RW3  Writers are not starved: what a writer waits for, once it owns `writer`, is the readers that were there before; `writer` itself
 //        passes nobody by for ever (L7).
 //   RW4  What was before an unlock is seen by who has the lock next, of the other kind.
-//   RW5  Who gives up at its deadline leaves nothing behind: no WRITER, no entry in a bucket; a writer that is told at that instant writes.
+//   RW5  Who gives up at its deadline leaves nothing behind: no WRITER, no entry in a bucket.
 //   RW6  Neither the last reader touches the lock after its unlock, except while a writer that it is to wake sleeps; nor a writer but as L8 says.
 //   RW7  Misuse is found: locking again by the writer; waiting for one's own reading, if that was taken last; an unlock of what nobody
 //        has, or another writes; an end while somebody has it; more readers than can be counted. Each stops the process.

@@ -41,7 +41,7 @@ CSCHED_INLINE csched_target *csched_serial_target(csched_serial *serial) {
 }
 
 /// Does: calls `body(context)` as a job of the queue, and waits until it has returned. When the queue is idle that happens at once, on
-/// the calling thread, unless its base is a loop of another thread.
+/// the calling thread, unless its base is a loop of another thread. While it waits for a queue on a pool, it lends its priority (pool.h).
 /// Returns: 0, also when `body` was left on another thread, where it ran; ECANCELED, without a call, when the queue's base has been
 /// stopped or closed, the queue idle or not; else EDEADLK, without a call, when waiting could never end: the caller is a job of the queue,
 /// or keeps it from going on, by being on the thread of its base, or by a chain of such waits over any number of queues and threads.
