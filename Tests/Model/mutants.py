@@ -202,7 +202,7 @@ MUTANTS = [
     ("rlock: a stranger's unlock is not noticed", "core/rlock.c", "", "csched_lock_require_owner_(&rlock->lock, \"csched_rlock_unlock\");", ""),
     # rwlock.c
     ("rwlock: a reader begins though a writer waits", "core/rwlock.c", "", "while ((seen & WRITER) == 0) {", "for (;;) {"),
-    ("rwlock: a writer does not say that it waits", "core/rwlock.c", "", "while (!csched_cas_acquire(&rwlock->word, &seen, seen | WRITER)) {}", ""),
+    ("rwlock: a writer does not say that it waits", "core/rwlock.c", "", "is_set = csched_cas_acquire(&rwlock->word, &seen, seen | WRITER);", "is_set = true;"),
     ("rwlock: a writer does not wait for the readers", "core/rwlock.c", "", "if (seen == 0 || wait_until_read(rwlock, deadline)) return true;", "if (seen == 0 || true) return true;"),
     ("rwlock: a writer that sleeps does not look again", "core/rwlock.c", "", "bool sleeps = !nobody_reads(rwlock);", "bool sleeps = true;"),
     ("rwlock: the last reader ends before it has the bucket", "core/rwlock.c", "", "csched_bucket *bucket = csched_waiters_lock_(rwlock); bool ended = csched_cas_acq_rel(&rwlock->word, &seen, (uint32_t)WRITER);",

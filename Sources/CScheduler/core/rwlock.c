@@ -170,8 +170,9 @@ static bool wait_until_read(csched_rwlock *rwlock, csched_time deadline) {
 // Lets no more readers in, and waits for those that are there. Requires: the caller owns `writer`, which it gives back if it gives up.
 static bool wait_to_write(csched_rwlock *rwlock, csched_time deadline) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
-  while (!csched_cas_acquire(&rwlock->word, &seen, seen | WRITER)) {
-  } // RW1, RW3, RW4: acquire; pairs with the readers' release
+  bool is_set = false;
+  while (!is_set)
+    is_set = csched_cas_acquire(&rwlock->word, &seen, seen | WRITER); // RW1, RW3, RW4: acquire; pairs with unlock_read
   if (seen == 0 || wait_until_read(rwlock, deadline)) return true;
   csched_fetch_and_relaxed(&rwlock->word,
                            ~(uint32_t)WRITER); // RW5: it carries nothing; the readers' releases go on in it
