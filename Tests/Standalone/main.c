@@ -508,6 +508,19 @@ static void run_thread(void) {
 }
 
 // After all others: the main loop is closed from then on.
+static void run_dump(void) {
+  RUN(ctest_dump_lists_all());
+  RUN(ctest_dump_waits());
+  RUN(ctest_dump_locks());
+  RUN(ctest_dump_describes());
+  RUN(ctest_dump_many(few(times(10000))));
+  RUN(ctest_dump_beside_changes(few(times(200))));
+  RUN(ctest_dump_refused());
+  RUN(ctest_dump_signal(times(5)));
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND, "tools do not follow a process with threads into its child",
+             ctest_dump_fork());
+}
+
 static void run_shutdown(void) {
   RUN(ctest_threads_counted());
   RUN(ctest_counts_add_up(few(100), times(100)));
@@ -582,6 +595,7 @@ int main(int count, char **arguments) {
   run_virtual();
   run_pool();
   run_thread();
+  run_dump();
   run_shutdown();
   if (options.lists) return 0;
   csched_shutdown(CSCHED_STOP_RUN); // after which a tool that looks for leaks finds nothing, not even what is reachable

@@ -123,6 +123,7 @@ void csched_job_wait_in_(const csched_job *job, uint64_t word) {
   static csched_atfork atfork;
   struct place *place = place_of(job);
   csched_os_atfork_(&atfork, told_of_fork);
+  csched_wait_is_seen_("csched_job_cancel_and_wait", job);
   csched_fetch_add_relaxed(&place->waiters, 1u); // J6
   csched_fetch_add_relaxed(&waiting, 1u);        // J6
   csched_fence_heavy_();                         // J6: heavy side; pairs with the runner's light fence
@@ -134,6 +135,7 @@ void csched_job_wait_in_(const csched_job *job, uint64_t word) {
   }
   csched_fetch_add_relaxed(&waiting, UINT32_MAX);        // J6: its value is all
   csched_fetch_add_relaxed(&place->waiters, UINT32_MAX); // J6: the same
+  csched_wait_is_over_();
 }
 
 // MARK: submitting and running

@@ -27,7 +27,10 @@ typedef struct block {
 typedef struct thread_levels {
   block first;
   csched_level *last;
-  csched_level **top;              // of its thread; NULL: left in the parent of a fork
+  csched_level **top;     // of its thread; NULL: left in the parent of a fork
+  uint32_t thread;        // the system's number
+  csched_dump_slot *slot; // NULL: there was none left
+  csched_dump_wait wait;
   uintptr_t stack_low, stack_high; // both 0: not yet asked
   csched_atfork atfork;
 } thread_levels;
@@ -71,11 +74,17 @@ static void link_block(block *block, csched_level *outer) {
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   thread_levels *levels = (thread_levels *)((char *)atfork - offsetof(thread_levels, atfork));
   if (phase == CSCHED_ATFORK_BEFORE && levels == mine) is_on_own_stack(0); // in the child it looks like the main thread
+  if (phase == CSCHED_ATFORK_IN_CHILD && levels == mine) {
+    levels->thread = csched_os_thread_id_();
+    csched_dump_give_slot_(levels->slot);
+    levels->slot = csched_dump_take_slot_(levels->thread, levels->top);
+  }
   if (phase != CSCHED_ATFORK_IN_CHILD || levels == mine || levels->top == NULL) return;
   csched_level *each = *levels->top != &csched_level_lost_ ? *levels->top : levels->last;
   for (; each->outer != NULL; each = each->outer)
     if (each->job != NULL) csched_job_orphan_(each->job);
   levels->top = NULL; // that memory is used again
+  csched_dump_give_slot_(levels->slot);
 }
 
 static csched_tsd key;
@@ -92,6 +101,7 @@ void csched_levels_free_(void) {
   mine = NULL;
   csched_tsd_set_(&key, NULL, thread_ends); // it has a place for this thread already, so it cannot fail
   csched_os_atfork_end_(&levels->atfork);
+  csched_dump_give_slot_(levels->slot);
   for (block *each = levels->first.more, *more; each != NULL; each = more) {
     more = each->more;
     csched_os_memory_give_(each, sizeof *each);
@@ -111,6 +121,8 @@ static bool make(void) {
   levels->first.levels[0].frame = NEVER;
   levels->last = &levels->first.levels[BLOCK - 1];
   levels->top = &csched_level_top_;
+  levels->thread = csched_os_thread_id_();
+  levels->slot = csched_dump_take_slot_(levels->thread, levels->top);
   mine = levels;
   csched_level_top_ = &levels->first.levels[0];
   csched_os_atfork_(&levels->atfork, told_of_fork);
@@ -225,4 +237,27 @@ CSCHED_NOINLINE void csched_level_leave_(const csched_job *job) {
 CSCHED_NOINLINE void csched_levels_end_thread_(void) {
   if (on_stack != NULL) set_top(mine != NULL ? mine->last : &none);
   if (mine != NULL) leave_all(&mine->first.levels[0], CSCHED_CALLER_FRAME(), true);
+}
+
+// MARK: looking from outside
+
+csched_dump_wait *csched_level_wait_(void) {
+  if (mine == NULL) csched_level_make_next_();
+  return mine != NULL ? &mine->wait : NULL;
+}
+
+bool csched_levels_look_(const csched_atfork *atfork, csched_levels_seen *seen) {
+  const thread_levels *levels = (const thread_levels *)((const char *)atfork - offsetof(thread_levels, atfork));
+  if (atfork->told != told_of_fork || levels->top == NULL) return false;
+  csched_level *each = NULL, copy;
+  seen->thread = levels->thread;
+  seen->wait = &levels->wait;
+  seen->count = 0;
+  csched_os_peek_(&each, levels->top, sizeof each);
+  while (each != NULL && each != &none && each != &csched_level_lost_ && seen->count < CSCHED_LEVELS_SEEN &&
+         csched_os_peek_(&copy, each, sizeof copy) && copy.outer != NULL) {
+    seen->levels[seen->count++] = copy;
+    each = copy.outer;
+  }
+  return true;
 }

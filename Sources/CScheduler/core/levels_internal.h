@@ -1,6 +1,6 @@
 // What each thread is in the middle of: the jobs that run on it, with the runs, syncs and trampolines around them; and the one place that
 // tells whether a frame of the stack is gone.
-// Depends on: job.h.
+// Depends on: job.h, dump_internal.h.
 //
 // A level begins and ends with a frame of the stack, and is written down elsewhere, because a frame may be left in another way:
 //  - An exception of C++ passes a csched_scope in the caller's frame, whose end ends the levels of the call (csched_scope_end_).
@@ -10,6 +10,8 @@
 #pragma once
 
 #include <CScheduler/job.h>
+
+#include "dump_internal.h"
 
 // Addresses on the stack, which grows downwards. The address of the present function's caller; that function is never inlined:
 #define CSCHED_CALLER_FRAME() ((uintptr_t)__builtin_dwarf_cfa())
@@ -84,6 +86,22 @@ void csched_level_leave_(const csched_job *job);
 
 /// Does: ends all levels of this thread, the innermost first, because it ends, and its frames are gone.
 void csched_levels_end_thread_(void);
+
+/// Returns: where this thread notes for dumps what it waits for; NULL when there is no memory.
+csched_dump_wait *csched_level_wait_(void);
+
+/// What a thread was in the middle of, the innermost first. Pointers may be stale.
+enum { CSCHED_LEVELS_SEEN = 16 };
+typedef struct csched_levels_seen {
+  uint32_t thread;
+  int count;
+  csched_level levels[CSCHED_LEVELS_SEEN];
+  const csched_dump_wait *wait; ///< valid as long as the levels
+} csched_levels_seen;
+
+/// Does: looks at another thread's levels, if that is what `atfork` belongs to. Returns: whether it is. Thread: inside of
+/// csched_os_atfork_visit_.
+bool csched_levels_look_(const csched_atfork *atfork, csched_levels_seen *seen);
 
 /// Does: gives back this thread's memory for levels, unless it is inside one.
 void csched_levels_free_(void);

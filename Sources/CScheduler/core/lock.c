@@ -291,6 +291,10 @@ static bool hand_over(csched_lock *lock) {
 
 // MARK: misuse
 
+uint32_t csched_lock_owner_seen_(const csched_lock *lock) {
+  return csched_load_relaxed(&lock->owner); // racy read, for dumps
+}
+
 bool csched_lock_is_owner_(const csched_lock *lock) {
   return csched_load_relaxed(&lock->owner) == csched_lock_self_(); // L6
 }

@@ -11,6 +11,9 @@ uint32_t csched_lock_self_(void);
 bool csched_lock_is_owner_(const csched_lock *lock);
 void csched_lock_require_owner_(const csched_lock *lock, const char *function);
 
+/// Returns: the number of the owner of `lock`, 0 when it is free; at once it may be another. Requires: the lock is valid.
+uint32_t csched_lock_owner_seen_(const csched_lock *lock);
+
 /// Returns: the system's number for the thread that has `number` here.
 uint32_t csched_lock_thread_of_(uint32_t number);
 

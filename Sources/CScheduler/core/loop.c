@@ -53,6 +53,7 @@
 
 #include "../platform/platform.h"
 #include "delivery_internal.h"
+#include "dump_internal.h"
 #include "job_internal.h"
 #include "levels_internal.h"
 #include "loop_fd_internal.h"
@@ -83,6 +84,7 @@ struct csched_loop {
 
   // The loop's own.
   const char *refusal;                           // why csched_loop_destroy refuses it; NULL: it does not
+  uint32_t thread_number;                        // the system's, 0 without one; for dumps
   const void *thread;                            // NULL: none, or one that has ended
   csched_time batch_time;                        // the clock at the beginning of the batch
   unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
@@ -136,7 +138,8 @@ static void require_thread(const csched_loop *loop, const char *function) {
 static void take_away(csched_loop *loop) {                // under `binding`
   if (csched_load_relaxed(&loop->thread) == NULL) return; // ordered by the lock
   LIST_REMOVE(loop, link);
-  csched_store_relaxed(&loop->thread, NULL); // racy write: before a new thread's word may have the same address
+  csched_store_relaxed(&loop->thread_number, 0u); // racy write, for dumps
+  csched_store_relaxed(&loop->thread, NULL);      // racy write: before a new thread's word may have the same address
 }
 
 // Takes the loops away, as far as one whose last run was left. Returns: that, for which it is called again after its close.
@@ -168,6 +171,7 @@ void csched_loop_bind_(csched_loop *loop) {
   take_away(
       loop); // from a thread that is ending: its end may have told a host to go on elsewhere, before it comes here
   csched_store_relaxed(&loop->thread, (const void *)&here); // racy write: only its own thread finds itself here
+  csched_store_relaxed(&loop->thread_number, csched_os_thread_id_()); // racy write, for dumps
   LIST_INSERT_HEAD(&loops_here, loop, link);
   csched_lock_unlock(&binding);
 }
@@ -249,12 +253,27 @@ static bool has(const csched_target *target, const csched_job *job) { // P8
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
 }
 
+static void describe(const csched_target *target, csched_text *text) {
+  csched_loop *loop = (csched_loop *)(uintptr_t)target;
+  csched_mpsc_seen inbox = csched_mpsc_look_(&loop->inbox, CSCHED_DUMP_PENDING);
+  csched_time first = csched_load_relaxed(&loop->timers.first), now = csched_now(); // racy read, for dumps
+  uint32_t thread = csched_load_relaxed(&loop->thread_number);                      // racy read, for dumps
+  csched_text_target_(text, "loop", target, "");
+  if (thread != 0) csched_text_thread_(text, " of", thread);
+  csched_text_add_(text, csched_load_relaxed(&loop->closing) != 0 ? ": takes no more" // racy read, for dumps
+                         : inbox.is_parked                        ? ": asleep"
+                                                                  : ": awake, or not run");
+  csched_text_pending_(text, ", ", inbox);
+  csched_text_delayed_(text, csched_timers_count_(&loop->timers, true), first, now);
+}
+
 static const csched_target_type loop_type = {.deliver = deliver,
                                              .deliver_at = deliver_at,
                                              .enter = may_run_here,
                                              .is_bound_here = is_bound_here,
                                              .is_closed = is_closed,
                                              .has = has,
+                                             .describe_ = describe,
                                              .passes_on_ = true};
 
 void csched_require_policy_(csched_stop_policy policy, const char *function) {
@@ -594,8 +613,14 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   binding = (csched_lock)CSCHED_LOCK_INIT;
   loop->target.waits_for = NULL;
+  if (csched_loop_is_on_thread(loop))
+    csched_store_relaxed(&loop->thread_number, csched_os_thread_id_()); // racy write, for dumps
   if (was_others) orphan(loop);
   else csched_fds_renew_(&loop->fds);
+}
+
+const csched_target *csched_loop_told_(const csched_atfork *atfork) {
+  return atfork->told == told_of_fork ? &loop_of((csched_atfork *)(uintptr_t)atfork)->target : NULL;
 }
 
 static void init(csched_loop *loop) {

@@ -31,6 +31,9 @@
 #include <CScheduler/atomic.h>
 #include <CScheduler/mpsc.h>
 
+#include "../platform/platform.h"
+#include "mpsc_internal.h"
+
 static const uintptr_t CLOSED_BIT = 1;
 
 static char parked_mark[2] __attribute__((aligned(2)));
@@ -126,3 +129,29 @@ bool csched_mpsc_close(csched_mpsc *queue) {
 }
 
 bool csched_mpsc_is_closed(const csched_mpsc *queue) { return has_closed_bit(csched_load_acquire(&queue->head)); } // Q6
+
+// MARK: looking from outside
+
+// The jobs may be gone, and their memory: so the system copies the links, and what looks like a list is not believed for long.
+static size_t count_copied(const csched_job *job, size_t most) {
+  size_t count = 0;
+  for (csched_job *next; job != NULL && job != PARKED && count < most; job = next, count++)
+    if (!csched_os_peek_(&next, &job->next, sizeof next)) break;
+  return count;
+}
+
+csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
+  csched_mpsc_seen seen = {0};
+  csched_job *head = csched_load_relaxed(&queue->head), *first = NULL, *later = NULL; // racy read, rechecked below
+  seen.is_parked = head == PARKED;
+  seen.is_closed = !seen.is_parked && has_closed_bit(head);
+  if (seen.is_parked || !csched_os_peek_(&first, &queue->first, sizeof first)) {
+    seen.is_exact = seen.is_parked;
+    return seen;
+  }
+  seen.pending = count_copied(first, most);
+  if (seen.pending < most) seen.pending += count_copied(without_closed_bit(head), most - seen.pending);
+  seen.is_exact = seen.pending < most && csched_os_peek_(&later, &queue->first, sizeof later) && later == first &&
+                  csched_load_relaxed(&queue->head) == head; // racy read, rechecked by nobody: it may be stale
+  return seen;
+}

@@ -1,3 +1,5 @@
+// 300 lines and more: what a pool takes, its end and its forks turn on `closing`, and are read together.
+//
 // States
 //   closing    0 open, then 1 + the strictest policy asked for; it only grows; ORPHANED by fork
 //   ending     0; 1, one worker waits for the monitor's end; 2, the inboxes are closed
@@ -25,6 +27,7 @@
 
 #include "pool_internal.h"
 
+#include "dump_internal.h"
 #include "job_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
@@ -86,7 +89,6 @@ static bool is_closed(const csched_target *target) { // X1
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
 static bool may_run_anywhere(csched_target *target) { return !is_closed(target); }
-
 // A thread that waits for a queue on this priority lends it its own, if that is higher. The queue may be destroyed, and the pool after it, only
 // when the wait has returned.
 static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // C7
@@ -100,11 +102,29 @@ static void await(csched_target *target, csched_target *waited, uint32_t *ended)
   if (lends) csched_fetch_add_relaxed(&class->lent[priority], UINT32_MAX); // Speed only
 }
 
+static void describe(const csched_target *target, csched_text *text) {
+  static const char *const names[CSCHED_PRIORITIES] = {"high", "default", "low", "background"};
+  const csched_pool *pool = ((const csched_pool_class *)target)->pool;
+  csched_text_target_(text, "pool", pool, pool->name);
+  csched_text_add_(text, csched_pool_is_closing_(pool) ? ": stopped, " : ": ");
+  csched_text_number_(text, csched_pool_thread_count(pool));
+  csched_text_add_(text, " threads, ");
+  csched_text_number_(text, pool->workers);
+  csched_text_add_(text, " run at a time");
+  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+    const csched_pool_class *class = &pool->classes[i];
+    csched_text_add_(text, "; ");
+    csched_text_target_(text, names[i], class, "");
+    csched_text_pending_(text, ": ", csched_mpsc_look_(&class->inbox, CSCHED_DUMP_PENDING));
+  }
+}
+
 static const csched_target_type pool_type = {.deliver = deliver,
                                              .deliver_at = deliver_at,
                                              .enter = may_run_anywhere,
                                              .await_ = await,
                                              .is_closed = is_closed,
+                                             .describe_ = describe,
                                              .passes_on_ = true};
 
 static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority priority, const char *function) {
@@ -182,12 +202,14 @@ static bool is_own_thread(csched_pool *pool) {
 int csched_pool_join(csched_pool *pool) {
   require_not_orphaned(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
+  csched_wait_is_seen_("csched_pool_join", &pool->classes[0].target);
   while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last one's release
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
   csched_lock_lock(&pool->join_lock); // X3
   if (!pool->is_joined) csched_pool_join_workers_(pool);
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);
+  csched_wait_is_over_();
   return 0;
 }
 
@@ -224,6 +246,12 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
     csched_mpsc_close(&pool->classes[i].inbox);
     pool->classes[i].target.type = &csched_target_orphaned_;
   }
+}
+
+const csched_target *csched_pool_told_(const csched_atfork *atfork) {
+  return atfork->told == told_of_fork
+             ? &((const csched_pool *)((const char *)atfork - offsetof(csched_pool, atfork)))->classes[0].target
+             : NULL;
 }
 
 // MARK: create

@@ -42,6 +42,7 @@
 #include "../platform/platform.h"
 #include "job_internal.h"
 #include "levels_internal.h"
+#include "dump_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
 #include "target_internal.h"
@@ -66,6 +67,8 @@ struct csched_serial {
   void (*closed)(void *);                     // of `owner`, when all has been dropped; may be NULL
   void *owner;
   csched_atfork atfork;
+  uint32_t has_name;
+  char name[32];
 };
 
 _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
@@ -253,6 +256,27 @@ static bool has(const csched_target *target, const csched_job *job) { // S9
   return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
 }
 
+static void describe(const csched_target *target, csched_text *text) {
+  const csched_serial *serial = (const csched_serial *)target;
+  csched_mpsc_seen inbox = csched_mpsc_look_(&serial->inbox, CSCHED_DUMP_PENDING);
+  uint32_t hold = csched_load_relaxed(&serial->hold);                           // racy read, for dumps
+  unsigned state = csched_job_state_(csched_load_relaxed(&serial->drain.word)); // racy read, for dumps
+  bool has_name =
+      csched_load_acquire(&serial->has_name) != 0; // S1: pairs with csched_serial_set_name; carries the name
+  csched_text_target_(text, "queue", target, has_name ? serial->name : "");
+  csched_text_add_(text, " on ");
+  csched_text_address_(text, serial->base);
+  if (hold >= SUSPENSION) {
+    csched_text_add_(text, ": suspended ");
+    csched_text_number_(text, hold / SUSPENSION);
+    csched_text_add_(text, " times");
+  } else if (inbox.is_closed) csched_text_add_(text, ": takes no more");
+  else if (inbox.is_parked) csched_text_add_(text, ": idle");
+  else if (state == CSCHED_JOB_QUEUED) csched_text_add_(text, ": waits for its turn");
+  else csched_text_add_(text, state == CSCHED_JOB_RUNNING ? ": runs" : ": held by a sync");
+  csched_text_pending_(text, ", ", inbox);
+}
+
 static const csched_target_type serial_type = {.deliver = deliver,
                                                .deliver_at = deliver_at,
                                                .base = base,
@@ -260,6 +284,7 @@ static const csched_target_type serial_type = {.deliver = deliver,
                                                .leave = leave,
                                                .is_closed = is_closed,
                                                .has = has,
+                                               .describe_ = describe,
                                                .passes_on_ = true};
 
 typedef struct sync_job {
@@ -287,11 +312,13 @@ static int wait_in_line(csched_serial *serial, void (*body)(void *), void *conte
   csched_job_init(&sync.job, &sync_type, NULL);
   if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
   if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
+  csched_wait_is_seen_("csched_serial_sync", &serial->target);
   csched_target_submit(&serial->target, &sync.job);
   if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
   while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // S1: pairs with the end's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
   csched_wait_end_();
+  csched_wait_is_over_();
   return sync.result;
 }
 
@@ -373,6 +400,11 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   }
 }
 
+const csched_target *csched_serial_told_(const csched_atfork *atfork) {
+  return atfork->told == told_of_fork ? (const csched_target *)((const char *)atfork - offsetof(csched_serial, atfork))
+                                      : NULL;
+}
+
 // MARK: create and destroy
 
 int csched_serial_create(csched_serial **result, csched_target *base) {
@@ -388,6 +420,11 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_os_atfork_(&serial->atfork, told_of_fork);
   *result = serial;
   return 0;
+}
+
+void csched_serial_set_name(csched_serial *serial, const char *name) {
+  csched_name_copy_(serial->name, sizeof serial->name, name);
+  csched_store_release(&serial->has_name, 1u); // S1: pairs with describe; carries the name
 }
 
 void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*release)(void *), void *owner) {

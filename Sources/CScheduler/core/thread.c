@@ -22,12 +22,12 @@
 #include <CScheduler/lock.h>
 
 #include "../platform/platform.h"
+#include "dump_internal.h"
 #include "levels_internal.h"
 #include "loop_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NAME_SIZE = 16 }; // what Linux keeps, the closing zero included
 enum { STARTING = 0, READY = 1 };
@@ -43,15 +43,6 @@ struct csched_thread {
   void (*at_end)(void *);
   void *context;
 };
-
-static void copy_name(char copy[NAME_SIZE], const char *name) {
-  copy[0] = 0;
-  strncat(copy, name, NAME_SIZE - 1);
-  if (name[strlen(copy)] == 0) return;
-  size_t end = NAME_SIZE - 1;
-  while (end > 0 && ((unsigned char)name[end] & 0xC0) == 0x80) end--; // not inside a UTF-8 character
-  copy[end] = 0;
-}
 
 static void give_up(csched_thread *thread) {                              // H2
   if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // H2: pairs with itself
@@ -86,7 +77,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   thread->owners = 2;
   thread->loop = csched_loop_create_unbound_();
   if (options != NULL) {
-    if (options->name != NULL) copy_name(thread->name, options->name);
+    if (options->name != NULL) csched_name_copy_(thread->name, sizeof thread->name, options->name);
     thread->at_end = options->at_end;
     thread->context = options->context;
   }
@@ -118,10 +109,12 @@ void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;
   csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // H5
-  csched_lock_lock(&thread->join_lock);                                  // H4
+  csched_wait_is_seen_("csched_thread_join", csched_loop_target(thread->loop));
+  csched_lock_lock(&thread->join_lock); // H4
   if (!thread->is_joined) csched_os_thread_join_(thread->os);
   thread->is_joined = true;
   csched_lock_unlock(&thread->join_lock);
+  csched_wait_is_over_();
   return 0;
 }
 

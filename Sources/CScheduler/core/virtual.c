@@ -37,6 +37,7 @@
 
 #include "../platform/platform.h"
 #include "delivery_internal.h"
+#include "dump_internal.h"
 #include "job_internal.h"
 #include "levels_internal.h"
 #include "panic.h"
@@ -487,6 +488,16 @@ static bool has(const csched_target *target, const csched_job *job) {
 
 static csched_time now(const csched_target *target) { return csched_virtual_now((csched_virtual *)target); }
 
+static void describe(const csched_target *target, csched_text *text) {
+  csched_virtual *timeline = (csched_virtual *)(uintptr_t)target;
+  csched_text_target_(text, "virtual time", target, "");
+  csched_text_add_(text, ": at tick ");
+  csched_text_number_(text, csched_virtual_now(timeline));
+  csched_text_add_(text, ", ");
+  csched_text_number_(text, csched_virtual_pending(timeline));
+  csched_text_add_(text, " pending");
+}
+
 static const csched_target_type virtual_type = {.deliver = deliver,
                                                 .deliver_at = deliver_at,
                                                 .enter = enter,
@@ -497,6 +508,7 @@ static const csched_target_type virtual_type = {.deliver = deliver,
                                                 .now = now,
                                                 .turn_ = turn,
                                                 .await_ = await,
+                                                .describe_ = describe,
                                                 .passes_on_ = true};
 
 csched_time csched_virtual_now(csched_virtual *timeline) {
@@ -529,6 +541,11 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   if (csched_target_is_inside(&timeline->target)) return;
   forget_requests(timeline); // who drives, if anybody does, is not here
   timeline->is_driving = false;
+}
+
+const csched_target *csched_virtual_told_(const csched_atfork *atfork) {
+  return atfork->told == told_of_fork ? (const csched_target *)((const char *)atfork - offsetof(csched_virtual, atfork))
+                                      : NULL;
 }
 
 int csched_virtual_create(csched_virtual **result, csched_time start, size_t turn_limit) {

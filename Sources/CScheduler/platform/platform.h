@@ -203,6 +203,30 @@ typedef struct csched_atfork {
 /// Does: calls `told` at each fork from now on, until csched_os_atfork_end_; once is enough. Requires: `told` ends none. Thread: any.
 void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *atfork, csched_atfork_phase phase));
 void csched_os_atfork_end_(csched_atfork *atfork);
+/// Does: shows each of them to `visit`, newest first, while none can come, go, or be told, until `visit` returns false; `mark` then keeps the
+/// place, from which the next call goes on with that one. Returns: whether it was left so. Requires: `visit` does not block; the calling
+/// thread has taken a lock before. `mark`, all zero at first, stays where it is, also in a child; its `told` may be anything.
+bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *atfork, void *context), void *context);
+
+/// Returns: the number of this process.
+uint32_t csched_os_process_id_(void);
+
+/// What handles a signal; the port's.
+typedef struct csched_os_handler {
+  uint64_t words[32];
+} csched_os_handler;
+/// Does: has `handler` called at each `signal`, on the thread's other stack if it has one. Returns: 0 or an errno value.
+int csched_os_handle_signal_(int signal, void (*handler)(int signal), csched_os_handler *before);
+void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before);
+
+/// Does: copies `size` bytes of this process, which others may be changing or giving back meanwhile. Returns: whether it could; false where the
+/// system does not let it. Thread: any, a signal handler, too.
+bool csched_os_peek_(void *copy, const void *memory, size_t size);
+/// Does: writes what is at the address of code: the name of a function, or the name of the file and the offset in it. It may take locks
+/// of the C library.
+void csched_os_code_name_(uintptr_t address, char *name, size_t size);
+/// Does: writes all of it to `fd`; no point of cancellation. Returns: 0 or an errno value. Thread: any, a signal handler, too.
+int csched_os_write_(int fd, const char *text, size_t size);
 
 /// Does: closes `fd`; no point of cancellation.
 void csched_os_close_(int fd);

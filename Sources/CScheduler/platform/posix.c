@@ -169,14 +169,34 @@ void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *, csch
   if (!is_forking) pthread_mutex_unlock(&listing);
 }
 
+static void unlink_locked(csched_atfork *atfork) {
+  if (atfork->back == NULL) return;
+  *atfork->back = atfork->next;
+  if (atfork->next != NULL) atfork->next->back = atfork->back;
+  atfork->back = NULL;
+}
+
 void csched_os_atfork_end_(csched_atfork *atfork) {
   pthread_mutex_lock(&listing);
-  if (atfork->back != NULL) {
-    *atfork->back = atfork->next;
-    if (atfork->next != NULL) atfork->next->back = atfork->back;
-    atfork->back = NULL;
-  }
+  unlink_locked(atfork);
   pthread_mutex_unlock(&listing);
+}
+
+static void link_before(csched_atfork *atfork, csched_atfork *next) {
+  atfork->next = next;
+  atfork->back = next->back;
+  *atfork->back = atfork;
+  next->back = &atfork->next;
+}
+
+bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *, void *), void *context) {
+  pthread_mutex_lock(&listing);
+  csched_atfork *each = mark->back != NULL ? mark->next : all;
+  unlink_locked(mark);
+  while (each != NULL && visit(each, context)) each = each->next;
+  if (each != NULL) link_before(mark, each);
+  pthread_mutex_unlock(&listing);
+  return each != NULL;
 }
 
 static void tell(csched_atfork_phase phase) {

@@ -417,6 +417,18 @@ ctest_failure ctest_shutdown(csched_stop_policy policy);
 ctest_failure ctest_shutdown_clocks(void);
 void ctest_die_shutdown(int where); ///< 0 on the trampoline, 1 on a thread, 2 on a pool
 
+// MARK: dumps
+
+ctest_failure ctest_dump_lists_all(void);
+ctest_failure ctest_dump_waits(void);
+ctest_failure ctest_dump_locks(void);
+ctest_failure ctest_dump_describes(void);
+ctest_failure ctest_dump_many(int queues);
+ctest_failure ctest_dump_beside_changes(int rounds);
+ctest_failure ctest_dump_refused(void);
+ctest_failure ctest_dump_signal(int signals);
+ctest_failure ctest_dump_fork(void);
+
 // MARK: serial
 
 ctest_failure ctest_serial_order(int submitters, int jobs);

@@ -290,6 +290,22 @@ void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *, csch
   (void)atfork, (void)told;
 }
 void csched_os_atfork_end_(csched_atfork *atfork) { (void)atfork; }
+bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *, void *), void *context) {
+  return (void)mark, (void)visit, (void)context, false;
+}
+
+// Nobody asks for a dump.
+bool csched_os_peek_(void *copy, const void *memory, size_t size) {
+  return (void)copy, (void)memory, (void)size, false;
+}
+void csched_os_code_name_(uintptr_t address, char *name, size_t size) { (void)address, snprintf(name, size, "?"); }
+int csched_os_write_(int fd, const char *text, size_t size) { return (void)fd, (void)text, (void)size, 0; }
+uint32_t csched_os_process_id_(void) { return 1; }
+int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler *before) {
+  return (void)signal, (void)handler, (void)before, 0;
+}
+void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before) { (void)signal, (void)before; }
+
 int csched_poller_renew_(csched_poller *poller) {
   (void)poller;
   return 0;

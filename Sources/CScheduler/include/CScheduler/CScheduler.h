@@ -7,6 +7,7 @@
 #include <CScheduler/clock.h>
 #include <CScheduler/cond.h>
 #include <CScheduler/diagnostics.h>
+#include <CScheduler/dump.h>
 #include <CScheduler/event.h>
 #include <CScheduler/group.h>
 #include <CScheduler/job.h>

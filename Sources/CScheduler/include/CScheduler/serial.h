@@ -64,6 +64,9 @@ bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside
 /// Does: ends that. Thread: the same one, when what it entered since has been left.
 void csched_serial_leave(csched_serial *serial, const csched_target_inside *inside);
 
+/// Does: names the queue, for dumps (dump.h); the name is cut at 31 bytes. Thread: whoever made the queue, once.
+void csched_serial_set_name(csched_serial *serial, const char *name);
+
 /// Does: keeps the queue from beginning another job, until as many calls of csched_serial_resume. A job that has begun runs to
 /// its end. Thread: any.
 void csched_serial_suspend(csched_serial *serial);

@@ -24,6 +24,7 @@
 CSCHED_BEGIN_DECLS
 
 typedef struct csched_target csched_target;
+struct csched_text;
 
 /// How work is delivered. One constant table serves all targets of a kind. Each job that is delivered, called `submitted` here
 /// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard. It may be a node (node.h), so
@@ -56,6 +57,8 @@ typedef struct csched_target_type {
   bool (*turn_)(csched_target *target, int change);
   /// Private. Does: waits for a job of the queue `waited` to set `*ended`, and runs what is due, should nobody else. NULL: others do.
   void (*await_)(csched_target *target, csched_target *waited, uint32_t *ended);
+  /// Private. Does: adds to `text` what the target is, and in which state. NULL: it does not tell. Thread: any, while others use it.
+  void (*describe_)(const csched_target *target, struct csched_text *text);
   bool passes_on_;     ///< Private: `deliver` is the library's, and runs nothing.
   bool is_concurrent_; ///< Private: it has a base, and may run several jobs at a time.
 } csched_target_type;

@@ -143,4 +143,12 @@ void csched_os_leaks_look_into_(void *memory, size_t size) {
 void csched_os_pages_empty_(void *pages, size_t size) {
   mmap(pages, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
 }
+
+// MARK: looking at memory
+
+bool csched_os_peek_(void *copy, const void *memory, size_t size) {
+  vm_size_t copied = 0;
+  return vm_read_overwrite(mach_task_self(), (vm_address_t)memory, size, (vm_address_t)copy, &copied) == KERN_SUCCESS &&
+         copied == size;
+}
 #endif

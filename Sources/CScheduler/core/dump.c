@@ -1,0 +1,332 @@
+// Asking what there is. There is no list for that: each thing is in the one of those that are told of forks (platform.h), as long as it lives,
+// so that list is walked, a piece at a time, into a buffer that is written when the list is let go.
+//
+// States of a wait: function NULL, the thread does not wait in any; else it does, for `what`, since then
+// Obligations
+//   DP1  What is looked at is there: in the list, while that is locked; a sleeper, and the lock it sleeps for, while its bucket is; whatever may be
+//        gone is copied by the system.
+//   DP2  Nothing of the user's, of the loader's or of a slow descriptor's is waited for while the list is locked.
+//   DP3  A dump takes one buffer, however much there is, and ends: what comes meanwhile is in front of it.
+// Orderings: function, what and since: relaxed, so they may be of two waits.
+// Assumes: whoever looks may be told what was true an instant ago.
+// Source: the dumps of threads that runtimes of Java and Go write.
+// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump says who waits, and for what", "a dump says who owns a lock, and
+//   who sleeps for it", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
+// Models: none. Not modelled: DP1, DP2, DP3.
+
+#include <CScheduler/dump.h>
+
+#include <CScheduler/lock.h>
+
+#include "dump_internal.h"
+#include "levels_internal.h"
+#include "lock_internal.h"
+#include "parking.h"
+#include "target_internal.h"
+
+enum { BUFFER = 16384, LINE = 1536 };
+
+typedef struct dump {
+  int fd, error;
+  bool (*describe)(const csched_atfork *atfork, csched_text *text);
+  csched_text text;
+  char buffer[BUFFER];
+} dump;
+
+static csched_lock one_at_a_time; // guards `place`
+static csched_atfork place;
+
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  (void)atfork;
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) one_at_a_time = (csched_lock)CSCHED_LOCK_INIT;
+}
+static csched_atfork atfork;
+
+static void begin(void) {
+  csched_os_atfork_(&atfork, told_of_fork);
+  csched_lock_lock(&one_at_a_time);
+  place.told = told_of_fork;
+  csched_os_atfork_end_(&place); // in a child of fork that came in the middle of a dump
+}
+
+// MARK: waits
+
+void csched_wait_is_seen_(const char *function, const void *what) {
+  csched_dump_wait *wait = csched_level_wait_();
+  if (wait == NULL) return;
+  csched_store_relaxed(&wait->since, csched_now()); // DP1
+  csched_store_relaxed(&wait->what, what);          // DP1
+  csched_store_relaxed(&wait->function, function);  // DP1
+}
+
+void csched_wait_is_over_(void) {
+  csched_dump_wait *wait = csched_level_wait_();
+  if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // DP1
+}
+
+static csched_dump_wait look_at_wait(const csched_dump_wait *wait) {
+  return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1
+                            csched_load_relaxed(&wait->what),     // DP1
+                            csched_load_relaxed(&wait->since)};   // DP1
+}
+
+// MARK: words
+
+void csched_text_target_(csched_text *text, const char *kind, const void *target, const char *name) {
+  csched_text_add_(text, kind);
+  csched_text_add_(text, " ");
+  csched_text_address_(text, target);
+  csched_text_name_(text, name);
+}
+
+void csched_text_thread_(csched_text *text, const char *before, uint32_t thread) {
+  char name[16];
+  csched_os_thread_get_name_(thread, name, sizeof name);
+  csched_text_add_(text, before);
+  csched_text_add_(text, "thread ");
+  csched_text_number_(text, thread);
+  csched_text_name_(text, name);
+}
+
+void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_seen seen) {
+  csched_text_add_(text, before);
+  if (!seen.is_exact) csched_text_add_(text, seen.pending < CSCHED_DUMP_PENDING ? "about " : "at least ");
+  csched_text_number_(text, seen.pending);
+  csched_text_add_(text, " pending");
+}
+
+void csched_text_delayed_(csched_text *text, size_t count, csched_time first, csched_time now) {
+  csched_text_add_(text, ", ");
+  csched_text_number_(text, count);
+  csched_text_add_(text, " delayed");
+  if (count == 0 || first == CSCHED_FOREVER) return;
+  csched_text_add_(text, first > now ? ", the next not before " : ", one is due");
+  if (first > now) csched_text_span_(text, first - now);
+}
+
+static void add_job(csched_text *text, const csched_level *level) {
+  csched_job job;
+  csched_job_type type;
+  char name[128];
+  const csched_job *running = level->job;
+  if (running == NULL) {
+    csched_text_add_(text, "inside of ");
+    return;
+  }
+  if (!csched_os_peek_(&job, running, sizeof job) || !csched_os_peek_(&type, job.type, sizeof type)) type.run = NULL;
+  if (type.run == NULL) { // it stands for something, or is gone
+    csched_text_add_(text, "in a run or a sync of ");
+    return;
+  }
+  csched_os_code_name_((uintptr_t)type.run, name, sizeof name);
+  csched_text_target_(text, "runs job", running, "");
+  csched_text_add_(text, " (");
+  csched_text_add_(text, name);
+  csched_text_add_(text, ") of ");
+}
+
+// MARK: kinds
+
+static void describe_thread(const csched_levels_seen *seen, const csched_dump_wait *wait, csched_text *text) {
+  csched_text_thread_(text, "", seen->thread);
+  csched_text_add_(text, seen->count == 0 ? ": runs nothing" : ": ");
+  for (int i = 0; i < seen->count; i++) {
+    if (i > 0) csched_text_add_(text, ", ");
+    add_job(text, &seen->levels[i]);
+    csched_text_address_(text, seen->levels[i].target);
+  }
+  if (wait->function == NULL) return;
+  csched_text_add_(text, "; waits in ");
+  csched_text_add_(text, wait->function);
+  csched_text_target_(text, " for", wait->what, "");
+  csched_text_add_(text, " since ");
+  csched_text_span_(text, csched_now() - wait->since);
+}
+
+static bool describe_target(const csched_target *target, csched_text *text) {
+  if (target == NULL) return false;
+  if (target->type->describe_ != NULL) {
+    target->type->describe_(target, text);
+  } else {
+    csched_text_target_(text, "target", target, "");
+    if (csched_target_is_orphaned_(target)) csched_text_add_(text, ": orphaned by fork");
+  }
+  return true;
+}
+
+static bool describe_loop(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_loop_told_(each), text);
+}
+static bool describe_pool(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_pool_told_(each), text);
+}
+static bool describe_virtual(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_virtual_told_(each), text);
+}
+static bool describe_queue(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_serial_told_(each), text);
+}
+
+// MARK: writing
+
+static void flush(dump *dump) {
+  if (dump->error == 0) dump->error = csched_os_write_(dump->fd, dump->buffer, (size_t)(dump->text.at - dump->buffer));
+  dump->text = (csched_text){dump->buffer, dump->buffer + BUFFER};
+}
+
+static bool has_room(const dump *dump) { return dump->text.end - dump->text.at >= LINE; }
+
+static void end_line(dump *dump) {
+  csched_text_add_(&dump->text, "\n");
+  if (!has_room(dump)) flush(dump);
+}
+
+static bool add_one(csched_atfork *each, void *context) {
+  dump *dump = context;
+  if (!has_room(dump)) return false;
+  csched_text whole = dump->text;
+  dump->text.end = dump->text.at + LINE - 1;
+  bool is_one = dump->describe(each, &dump->text);
+  dump->text.end = whole.end;
+  if (is_one) csched_text_add_(&dump->text, "\n");
+  return true;
+}
+
+static void add_all(dump *dump, bool (*describe)(const csched_atfork *, csched_text *)) {
+  dump->describe = describe;
+  while (csched_os_atfork_visit_(&place, add_one, dump) && dump->error == 0) flush(dump);
+  csched_os_atfork_end_(&place);
+}
+
+// The names of code take the loader's lock, under which a library may just be making schedulers: so they are looked up outside of the list.
+typedef struct threads {
+  int count;
+  csched_levels_seen seen[8];
+  csched_dump_wait waits[8];
+} threads;
+
+static bool note_thread(csched_atfork *each, void *context) {
+  threads *noted = context;
+  if (noted->count == sizeof noted->seen / sizeof noted->seen[0]) return false;
+  csched_levels_seen *seen = &noted->seen[noted->count];
+  if (csched_levels_look_(each, seen)) noted->waits[noted->count++] = look_at_wait(seen->wait);
+  return true;
+}
+
+static void add_threads(dump *dump) {
+  threads noted;
+  bool has_more;
+  do {
+    noted.count = 0;
+    has_more = csched_os_atfork_visit_(&place, note_thread, &noted);
+    for (int i = 0; i < noted.count; i++) {
+      describe_thread(&noted.seen[i], &noted.waits[i], &dump->text);
+      end_line(dump);
+    }
+  } while (has_more && dump->error == 0);
+  csched_os_atfork_end_(&place);
+}
+
+// MARK: sleepers
+
+typedef struct sleeping {
+  const void *address;
+  csched_time since;
+  uint32_t thread, owner;
+} sleeping;
+
+// ThreadSanitizer does not see how a lock's sleeper was written, and would take a plain read for a race: the system copies it.
+static int look_into(int index, sleeping *found, int most) {
+  csched_bucket *bucket = csched_bucket_lock_((size_t)index);
+  csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
+  int count = 0;
+  for (; each != NULL && count < most && csched_os_peek_(&copy, each, sizeof copy); each = TAILQ_NEXT(&copy, link)) {
+    bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
+    uint32_t owner = is_lock ? csched_lock_owner_seen_(copy.address) : 0;
+    found[count++] = (sleeping){copy.address, copy.since, copy.thread, owner};
+  }
+  csched_bucket_unlock_(bucket);
+  return count;
+}
+
+static void add_sleeping(dump *dump, int index) {
+  enum { MOST = 64 };
+  sleeping found[MOST];
+  int count = look_into(index, found, MOST);
+  for (int i = 0; i < count; i++) {
+    bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
+    csched_text_target_(&dump->text, is_lock ? "lock" : "condition, semaphore or latch", found[i].address, "");
+    if (found[i].owner != 0)
+      csched_text_thread_(&dump->text, ", which belongs to ", csched_lock_thread_of_(found[i].owner));
+    csched_text_thread_(&dump->text, ": waited for by ", csched_lock_thread_of_(found[i].thread));
+    csched_text_add_(&dump->text, " since ");
+    csched_text_span_(&dump->text, csched_now() - found[i].since);
+    end_line(dump);
+  }
+  if (count < MOST) return;
+  csched_text_add_(&dump->text, "and perhaps more that sleep there");
+  end_line(dump);
+}
+
+static void add_head(dump *dump) {
+  csched_text_add_(&dump->text, "Scheduler: dump of process ");
+  csched_text_number_(&dump->text, csched_os_process_id_());
+  csched_text_thread_(&dump->text, ", asked for by ", csched_os_thread_id_());
+  end_line(dump);
+}
+
+int csched_dump(int fd) {
+  dump dump = {.fd = fd};
+  dump.text = (csched_text){dump.buffer, dump.buffer + BUFFER};
+  begin();
+  add_head(&dump);
+  add_threads(&dump);
+  add_all(&dump, describe_loop);
+  add_all(&dump, describe_pool);
+  add_all(&dump, describe_virtual);
+  add_all(&dump, describe_queue);
+  for (int i = 0; i < CSCHED_BUCKETS_; i++) add_sleeping(&dump, i);
+  csched_text_add_(&dump.text, "Scheduler: end of dump\n");
+  flush(&dump);
+  csched_lock_unlock(&one_at_a_time);
+  return dump.error;
+}
+
+// MARK: one target
+
+typedef struct inside {
+  const csched_target *target;
+  bool is_found;
+  uint32_t thread;
+  csched_level level;
+} inside;
+
+static bool note_if_inside(csched_atfork *each, void *context) {
+  inside *noted = context;
+  csched_levels_seen seen;
+  if (!csched_levels_look_(each, &seen)) return true;
+  for (int i = 0; i < seen.count && !noted->is_found; i++) {
+    noted->is_found = seen.levels[i].target == noted->target;
+    noted->thread = seen.thread;
+    noted->level = seen.levels[i];
+  }
+  return !noted->is_found;
+}
+
+size_t csched_target_describe(const csched_target *target, char *text, size_t size) {
+  csched_text line = {text, text + size - 1};
+  inside noted = {.target = target};
+  begin();
+  csched_os_atfork_visit_(&place, note_if_inside, &noted);
+  csched_os_atfork_end_(&place);
+  csched_lock_unlock(&one_at_a_time);
+  describe_target(target, &line);
+  if (noted.is_found) {
+    csched_text_thread_(&line, "; ", noted.thread);
+    csched_text_add_(&line, " ");
+    add_job(&line, &noted.level);
+    csched_text_add_(&line, "it");
+  }
+  *line.at = 0;
+  return (size_t)(line.at - text);
+}

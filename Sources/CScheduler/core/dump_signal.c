@@ -1,0 +1,177 @@
+// States of a slot's thread
+//   0 free      TAKEN being filled      else the system's number of a thread that lives
+// States of asked: futex: how often a signal has come · served: what of that the writer has seen
+//
+// Obligations
+//   DS1  A slot is one thread's, from its first level to its end. A handler may still see one that has just gone: what it then looks at is copied by
+//        the system, which refuses memory that is not there.
+//   DS2  After a signal a whole dump is begun, and ended if nobody ends the thread before: the handler counts, then wakes; the writer looks at the
+//        count before it sleeps, and so misses none. Signals that come meanwhile share one.
+//   DS3  The handler takes no lock, allocates nothing, and leaves errno alone.
+//   DS4  In a child of fork there is no writer; the handler goes on writing the table.
+// Orderings
+//   thread: release, pairs with the handler's acquire, carries `top` · asked: release and acquire, carries nothing but its value
+// Assumes: a write is safe in a handler, and so is a futex wake, and a look by csched_os_peek_.
+// Source: the handler that wakes a thread which may do what it may not is that of runtimes of Java and Go for SIGQUIT.
+// Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
+// Models: none. Not modelled: DS1, DS2, DS3, DS4.
+
+#include <CScheduler/dump.h>
+
+#include <CScheduler/lock.h>
+
+#include "dump_internal.h"
+
+#include <errno.h>
+
+enum { SLOTS = 256, MOST_LEVELS = 8 };
+static const uint32_t TAKEN = UINT32_MAX;
+
+struct csched_dump_slot {
+  uint32_t thread;
+  csched_level *const *top;
+};
+static csched_dump_slot slots[SLOTS];
+static uint32_t without; // threads that found no slot
+
+static struct {
+  csched_lock lock; // guards what follows, but for `fd`, `asked` and `is_ending`
+  csched_atfork atfork;
+  csched_os_handler before;
+  csched_os_thread thread;
+  int signal; // 0: none
+  bool has_thread;
+  int32_t fd;
+  uint32_t asked, is_ending;
+} watch;
+
+// MARK: the table
+
+csched_dump_slot *csched_dump_take_slot_(uint32_t thread, csched_level *const *top) {
+  for (int i = 0; i < SLOTS; i++) {
+    uint32_t free = 0;
+    if (csched_load_relaxed(&slots[i].thread) != 0 || !csched_cas_relaxed(&slots[i].thread, &free, TAKEN))
+      continue;                                     // DS1
+    csched_store_relaxed(&slots[i].top, top);       // DS1
+    csched_store_release(&slots[i].thread, thread); // DS1: pairs with the handler's acquire; carries `top`
+    return &slots[i];
+  }
+  csched_fetch_add_relaxed(&without, 1u); // a count
+  return NULL;
+}
+
+void csched_dump_give_slot_(csched_dump_slot *slot) {
+  if (slot == NULL) csched_fetch_add_relaxed(&without, UINT32_MAX); // a count
+  else csched_store_release(&slot->thread, 0u);                     // DS1: pairs with the next one's cas
+}
+
+// MARK: the handler
+
+static void add_level(csched_text *text, const csched_level *level) {
+  csched_job job;
+  csched_job_type type = {NULL, NULL, NULL};
+  if (level->job != NULL && csched_os_peek_(&job, level->job, sizeof job))
+    csched_os_peek_(&type, job.type, sizeof type);
+  csched_text_add_(text, type.run != NULL ? ", runs job code " : ", inside");
+  if (type.run != NULL) csched_text_address_(text, (void *)(uintptr_t)type.run);
+  csched_text_target_(text, " of", level->target, "");
+}
+
+static void write_thread(int fd, uint32_t thread, csched_level *const *top) {
+  char line[512];
+  csched_text text = {line, line + sizeof line - 1};
+  csched_level *each, copy;
+  csched_text_add_(&text, "thread ");
+  csched_text_number_(&text, thread);
+  bool is_there = csched_os_peek_(&each, top, sizeof each);
+  for (int i = 0; is_there && i < MOST_LEVELS; i++, each = copy.outer) {
+    if (!csched_os_peek_(&copy, each, sizeof copy) || copy.outer == NULL) break;
+    add_level(&text, &copy);
+  }
+  text.end++;
+  csched_text_add_(&text, "\n");
+  csched_os_write_(fd, line, (size_t)(text.at - line));
+}
+
+static void write_head(int fd) {
+  char line[128];
+  csched_text text = {line, line + sizeof line};
+  csched_text_add_(&text, "Scheduler: threads of process ");
+  csched_text_number_(&text, csched_os_process_id_());
+  uint32_t missing = csched_load_relaxed(&without); // a count
+  if (missing > 0) {
+    csched_text_add_(&text, ", without ");
+    csched_text_number_(&text, missing);
+  }
+  csched_text_add_(&text, "\n");
+  csched_os_write_(fd, line, (size_t)(text.at - line));
+}
+
+static void handle(int signal) { // DS3
+  (void)signal;
+  int saved = errno, fd = csched_load_relaxed(&watch.fd); // DS3: its value is all
+  write_head(fd);
+  for (int i = 0; i < SLOTS; i++) {
+    uint32_t thread = csched_load_acquire(&slots[i].thread); // DS1: pairs with the taker's release
+    if (thread != 0 && thread != TAKEN) write_thread(fd, thread, csched_load_relaxed(&slots[i].top)); // DS1
+  }
+  csched_fetch_add_release(&watch.asked, 1u); // DS2
+  csched_futex_wake_(&watch.asked, 1);
+  errno = saved;
+}
+
+// MARK: the writer
+
+static void write_dumps(void *unused) {
+  (void)unused;
+  csched_os_thread_set_name_("csched-dump");
+  uint32_t served = 0;
+  while (csched_load_acquire(&watch.is_ending) == 0) {                // DS2: pairs with the end
+    uint32_t asked = csched_load_acquire(&watch.asked);               // DS2: pairs with the handler
+    if (asked != served) csched_dump(csched_load_relaxed(&watch.fd)); // DS2: its value is all
+    else csched_futex_wait_(&watch.asked, asked, CSCHED_FOREVER);
+    served = asked;
+  }
+}
+
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS4
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  watch.lock = (csched_lock)CSCHED_LOCK_INIT;
+  watch.has_thread = false;
+}
+
+static int start_locked(void) {
+  csched_os_signals before;
+  if (watch.has_thread) return 0;
+  watch.asked = watch.is_ending = 0;
+  csched_os_signals_block_(&before); // no handler runs there
+  int error = csched_os_thread_start_(&watch.thread, 0, write_dumps, NULL);
+  csched_os_signals_restore_(&before);
+  watch.has_thread = error == 0;
+  return error;
+}
+
+static void end_locked(void) {
+  if (watch.signal != 0) csched_os_handle_signal_as_before_(watch.signal, &watch.before);
+  watch.signal = 0;
+  if (!watch.has_thread) return;
+  csched_store_release(&watch.is_ending, 1u); // DS2: pairs with the writer's acquire
+  csched_fetch_add_release(&watch.asked, 1u); // DS2
+  csched_futex_wake_(&watch.asked, 1);
+  csched_os_thread_join_(watch.thread);
+  watch.has_thread = false;
+}
+
+int csched_dump_on_signal(int signal, int fd) {
+  csched_os_atfork_(&watch.atfork, told_of_fork);
+  csched_lock_lock(&watch.lock);
+  end_locked();
+  csched_store_relaxed(&watch.fd, (int32_t)fd); // DS3: before the handler is there
+  int error = signal != 0 ? start_locked() : 0;
+  if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &watch.before);
+  if (signal != 0 && error == 0) watch.signal = signal;
+  else end_locked();
+  csched_lock_unlock(&watch.lock);
+  return error;
+}

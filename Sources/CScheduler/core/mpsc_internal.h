@@ -1,0 +1,14 @@
+// A look at a run queue from outside.
+// Depends on: mpsc.h.
+#pragma once
+
+#include <CScheduler/mpsc.h>
+
+typedef struct csched_mpsc_seen {
+  bool is_parked, is_closed;
+  bool is_exact;  ///< nothing has come or gone meanwhile, and all has been counted
+  size_t pending; ///< cancelled ones that are still linked, too
+} csched_mpsc_seen;
+
+/// Does: looks at `queue`, and counts what is in it, up to `most`, while others push and pop. Thread: any, a signal handler, too.
+csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most);

@@ -1,0 +1,57 @@
+#if defined(__linux__) || defined(__APPLE__) // What dumps need of the system, and the ports share. See platform.h.
+#define _GNU_SOURCE
+#include "platform.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// MARK: handlers of signals
+
+_Static_assert(sizeof(struct sigaction) <= sizeof(csched_os_handler), "platform.h has room for a handler");
+
+int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler *before) {
+  struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK}, old;
+  sigemptyset(&action.sa_mask);
+  if (sigaction(signal, &action, &old) != 0) return errno;
+  memcpy(before, &old, sizeof old);
+  return 0;
+}
+
+void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before) {
+  struct sigaction old;
+  memcpy(&old, before, sizeof old);
+  sigaction(signal, &old, NULL);
+}
+
+uint32_t csched_os_process_id_(void) { return (uint32_t)getpid(); }
+
+// MARK: writing
+
+int csched_os_write_(int fd, const char *text, size_t size) {
+  int saved = errno, error = 0, before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  while (size > 0 && error == 0) {
+    ssize_t written = writev(fd, &(struct iovec){(void *)(uintptr_t)text, size}, 1);
+    if (written < 0 && errno != EINTR) error = errno;
+    if (written > 0) text += written, size -= (size_t)written;
+  }
+  pthread_setcancelstate(before, &before);
+  errno = saved;
+  return error;
+}
+
+void csched_os_code_name_(uintptr_t address, char *name, size_t size) {
+  Dl_info found = {0};
+  bool is_known = dladdr((void *)address, &found) != 0 && found.dli_fname != NULL;
+  const char *file = is_known ? strrchr(found.dli_fname, '/') : NULL;
+  file = file != NULL ? file + 1 : is_known ? found.dli_fname : "?";
+  if (is_known && found.dli_sname != NULL) snprintf(name, size, "%s", found.dli_sname);
+  else snprintf(name, size, "%s+0x%lx", file, (unsigned long)(address - (uintptr_t)found.dli_fbase));
+}
+#endif

@@ -1,0 +1,337 @@
+#include "fork_kernel.h"
+
+#include <CScheduler/dump.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+// Whatever a dump wrote, in memory; the descriptor behind it is a file without a name.
+typedef struct output {
+  int fd;
+  char *text;
+} output;
+
+static output open_output(void) {
+  FILE *file = tmpfile();
+  int fd = dup(fileno(file));
+  fclose(file);
+  CHECK_EQUAL(fcntl(fd, F_SETFL, O_APPEND), 0);
+  return (output){.fd = fd};
+}
+
+static const char *read_output(output *output) {
+  off_t size = lseek(output->fd, 0, SEEK_END);
+  free(output->text);
+  output->text = calloc(1, (size_t)size + 1);
+  if (pread(output->fd, output->text, (size_t)size, 0) != size) output->text[0] = 0;
+  return output->text;
+}
+
+static void close_output(output *output) {
+  free(output->text);
+  close(output->fd);
+}
+
+static const char *dump(output *output) {
+  CHECK_EQUAL(ftruncate(output->fd, 0), 0);
+  CHECK_EQUAL(csched_dump(output->fd), 0);
+  return read_output(output);
+}
+
+// Whether a line that has `subject` says `words`.
+static bool says(const char *text, const char *subject, const char *words) {
+  for (const char *found = text; (found = strstr(found, subject)) != NULL; found++) {
+    const char *end = strchr(found, '\n'), *there = strstr(found, words);
+    if (there != NULL && (end == NULL || there < end)) return true;
+  }
+  return false;
+}
+
+static const char *name_of(const char *kind, const void *address) {
+  static char name[64];
+  snprintf(name, sizeof name, "%s 0x%lx", kind, (unsigned long)(uintptr_t)address);
+  return name;
+}
+
+static void nothing(void *unused) { (void)unused; }
+
+ctest_failure ctest_dump_lists_all(void) {
+  KERNEL();
+  output output = open_output();
+  csched_thread *thread = start_thread("dumped");
+  csched_target *loop = csched_thread_target(thread);
+  csched_pool *pool = NULL;
+  csched_serial *queue = NULL, *resting = NULL;
+  csched_virtual *timeline = NULL;
+  CHECK_EQUAL(csched_pool_create(&pool, &(csched_pool_options){.name = "depth", .workers = 2}), 0);
+  CHECK_EQUAL(csched_serial_create(&queue, loop), 0);
+  CHECK_EQUAL(csched_serial_create(&resting, csched_pool_target(pool, CSCHED_PRIORITY_LOW)), 0);
+  CHECK_EQUAL(csched_virtual_create(&timeline, 7, 0), 0);
+  csched_serial_set_name(queue, "images\n\"of cats\" and of a few other animals");
+  csched_serial_suspend(resting);
+  gate gate;
+  gate_close(&gate, thread);
+  csched_task later = csched_target_async_after(loop, 3600 * 1000 * MS, nothing, NULL);
+  for (int i = 0; i < 3; i++) csched_target_async(csched_serial_target(queue), nothing, NULL);
+  for (int i = 0; i < 5; i++) csched_target_async(csched_serial_target(resting), nothing, NULL);
+
+  const char *text = dump(&output);
+  CHECK(says(text, name_of("loop", loop), "\"dumped\""));
+  CHECK(says(text, name_of("loop", loop), "1 pending, 1 delayed, the next not before 3599."));
+  CHECK(says(text, name_of("queue", csched_serial_target(queue)), "\"images??of cats? and of a few o\" on 0x"));
+  CHECK(says(text, name_of("queue", csched_serial_target(queue)), ": waits for its turn, 3 pending"));
+  CHECK(says(text, name_of("queue", csched_serial_target(resting)), ": suspended 1 times, 5 pending"));
+  CHECK(says(text, "pool 0x", "\"depth\": "));
+  CHECK(strstr(text, " run at a time; high 0x") != NULL);
+  CHECK(says(text, name_of("virtual time", csched_virtual_target(timeline)), ": at tick 7, 0 pending"));
+  CHECK(says(text, "\"dumped\": runs job", name_of("of", loop))); // the gate
+  CHECK(says(text, "\"dumped\": runs job", "in a run or a sync of"));
+  CHECK(strstr(text, "Scheduler: end of dump\n") != NULL);
+
+  gate_open(&gate);
+  csched_serial_resume(resting);
+  csched_task_cancel(later);
+  wait_until_run(thread);
+  csched_serial_destroy(queue);
+  csched_serial_destroy(resting);
+  csched_pool_destroy(pool);
+  csched_virtual_destroy(timeline);
+  text = dump(&output);
+  CHECK(strstr(text, "\"depth\"") == NULL && strstr(text, "images") == NULL && strstr(text, "virtual time") == NULL);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  close_output(&output);
+  return kernel_result();
+}
+
+typedef struct waiting {
+  csched_serial *queue;
+  csched_thread *thread;
+} waiting;
+
+static void *sync_with(void *context) {
+  CHECK_EQUAL(csched_serial_sync(((waiting *)context)->queue, nothing, NULL), 0);
+  return NULL;
+}
+
+static void *join(void *context) {
+  CHECK_EQUAL(csched_thread_join(((waiting *)context)->thread), 0);
+  return NULL;
+}
+
+ctest_failure ctest_dump_waits(void) {
+  KERNEL();
+  output output = open_output();
+  waiting waiting = {.thread = start_thread("waited for")};
+  csched_target *loop = csched_thread_target(waiting.thread);
+  CHECK_EQUAL(csched_serial_create(&waiting.queue, loop), 0);
+  gate gate;
+  gate_close(&gate, waiting.thread);
+  pthread_t syncs, joins;
+  pthread_create(&syncs, NULL, sync_with, &waiting);
+  pthread_create(&joins, NULL, join, &waiting);
+  csched_target *queue = csched_serial_target(waiting.queue);
+  char wanted[128];
+  snprintf(wanted, sizeof wanted, "waits in csched_serial_sync for 0x%lx since ", (unsigned long)(uintptr_t)queue);
+  CHECK_SOON(strstr(dump(&output), wanted) != NULL);
+  snprintf(wanted, sizeof wanted, "waits in csched_thread_join for 0x%lx since ", (unsigned long)(uintptr_t)loop);
+  CHECK_SOON(strstr(dump(&output), wanted) != NULL);
+  gate_open(&gate);
+  pthread_join(syncs, NULL);
+  csched_thread_stop(waiting.thread, CSCHED_STOP_RUN);
+  pthread_join(joins, NULL);
+  CHECK(strstr(dump(&output), "waits in") == NULL);
+  csched_serial_destroy(waiting.queue);
+  csched_thread_destroy(waiting.thread);
+  close_output(&output);
+  return kernel_result();
+}
+
+static void *take_lock(void *lock) {
+  csched_lock_lock(lock);
+  csched_lock_unlock(lock);
+  return NULL;
+}
+
+static void *take_permit(void *semaphore) {
+  csched_semaphore_wait(semaphore);
+  return NULL;
+}
+
+ctest_failure ctest_dump_locks(void) {
+  KERNEL();
+  output output = open_output();
+  static csched_lock lock;
+  csched_semaphore semaphore;
+  csched_semaphore_init(&semaphore, 0);
+  csched_lock_lock(&lock);
+  pthread_t locks, waits;
+  pthread_create(&locks, NULL, take_lock, &lock);
+  pthread_create(&waits, NULL, take_permit, &semaphore);
+  char owner[64];
+  snprintf(owner, sizeof owner, ", which belongs to thread %d ", (int)gettid());
+  CHECK_SOON(says(dump(&output), name_of("lock", &lock), owner));
+  CHECK(says(read_output(&output), name_of("lock", &lock), ": waited for by thread "));
+  CHECK_SOON(says(dump(&output), name_of("semaphore or latch", &semaphore), ": waited for by thread "));
+  csched_lock_unlock(&lock);
+  csched_semaphore_signal(&semaphore, 1);
+  pthread_join(locks, NULL);
+  pthread_join(waits, NULL);
+  CHECK(strstr(dump(&output), "waited for by") == NULL);
+  csched_semaphore_destroy(&semaphore);
+  close_output(&output);
+  return kernel_result();
+}
+
+ctest_failure ctest_dump_describes(void) {
+  KERNEL();
+  char text[512], little[16];
+  csched_thread *thread = start_thread("described");
+  csched_serial *queue = NULL;
+  CHECK_EQUAL(csched_serial_create(&queue, csched_thread_target(thread)), 0);
+  const csched_target *target = csched_serial_target(queue);
+  size_t length = csched_target_describe(target, text, sizeof text);
+  CHECK_EQUAL(length, strlen(text));
+  CHECK(strstr(text, ": idle, 0 pending") != NULL);
+  gate gate;
+  gate_close(&gate, thread);
+  csched_target_describe(csched_thread_target(thread), text, sizeof text);
+  CHECK(strstr(text, "; thread ") != NULL && strstr(text, "\"described\" runs job 0x") != NULL);
+  for (int i = 0; i < 1001; i++) csched_target_async(csched_serial_target(queue), nothing, NULL);
+  csched_target_describe(target, text, sizeof text);
+  CHECK(strstr(text, ": waits for its turn, at least 1000 pending") != NULL);
+  CHECK_EQUAL(csched_target_describe(target, little, sizeof little), sizeof little - 1);
+  CHECK_EQUAL(strlen(little), sizeof little - 1);
+  gate_open(&gate);
+  csched_serial_destroy(queue);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+ctest_failure ctest_dump_many(int queues) {
+  KERNEL();
+  csched_thread *thread = start_thread("many");
+  csched_serial **all = calloc((size_t)queues, sizeof *all);
+  for (int i = 0; i < queues; i++) CHECK_EQUAL(csched_serial_create(&all[i], csched_thread_target(thread)), 0);
+  output output = open_output();
+  const char *text = dump(&output);
+  int found = 0;
+  for (const char *each = text; (each = strstr(each, "\nqueue 0x")) != NULL; each++) found++;
+  CHECK(found >= queues);
+  for (int i = 0; i < queues; i++) csched_serial_destroy(all[i]);
+  free(all);
+  close_output(&output);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+typedef struct changing {
+  csched_thread *thread;
+  atomic_int left;
+} changing;
+
+static void change(int index, void *context) {
+  changing *changing = context;
+  while (atomic_load(&changing->left) > 0) {
+    if (index == 0) {
+      int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+      CHECK_EQUAL(csched_dump(fd), 0);
+      close(fd);
+      atomic_fetch_sub(&changing->left, 1);
+      continue;
+    }
+    csched_serial *queue = NULL;
+    CHECK_EQUAL(csched_serial_create(&queue, csched_thread_target(changing->thread)), 0);
+    csched_serial_set_name(queue, "changing");
+    for (int i = 0; i < 10; i++) csched_target_async(csched_serial_target(queue), nothing, NULL);
+    CHECK_EQUAL(csched_serial_sync(queue, nothing, NULL), 0);
+    csched_serial_destroy(queue);
+  }
+}
+
+ctest_failure ctest_dump_beside_changes(int rounds) {
+  KERNEL();
+  changing changing = {.thread = start_thread("changes"), .left = rounds};
+  crew_run(4, change, &changing);
+  stop_and_join(changing.thread, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+ctest_failure ctest_dump_refused(void) {
+  KERNEL();
+  CHECK_EQUAL(csched_dump(-1), EBADF);
+  int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  if (full >= 0) CHECK_EQUAL(csched_dump(full), ENOSPC);
+  if (full >= 0) close(full);
+  CHECK_EQUAL(csched_dump_on_signal(SIGKILL, 2), EINVAL);
+  CHECK_EQUAL(csched_dump_on_signal(-1, 2), EINVAL);
+  CHECK_EQUAL(csched_dump_on_signal(0, 2), 0);
+  return kernel_result();
+}
+
+static int count_of(const char *text, const char *words) {
+  int count = 0;
+  for (const char *each = text; (each = strstr(each, words)) != NULL; each++) count++;
+  return count;
+}
+
+ctest_failure ctest_dump_signal(int signals) {
+  KERNEL();
+  struct sigaction now;
+  output output = open_output();
+  csched_thread *thread = start_thread("signalled");
+  gate gate;
+  gate_close(&gate, thread);
+  CHECK_EQUAL(csched_dump_on_signal(SIGUSR1, output.fd), 0);
+  char wanted[64];
+  snprintf(wanted, sizeof wanted, " of 0x%lx", (unsigned long)(uintptr_t)csched_thread_target(thread));
+  for (int i = 0; i < signals; i++) {
+    errno = E2BIG;
+    pthread_kill(pthread_self(), SIGUSR1);
+    CHECK_EQUAL(errno, E2BIG);
+    CHECK(count_of(read_output(&output), "Scheduler: threads of process") == i + 1);
+    CHECK(says(output.text, "thread ", "runs job code 0x"));
+    CHECK(strstr(output.text, wanted) != NULL);
+    CHECK_SOON(count_of(read_output(&output), "Scheduler: end of dump\n") == i + 1);
+  }
+  CHECK_EQUAL(csched_dump_on_signal(0, -1), 0);
+  sigaction(SIGUSR1, NULL, &now);
+  CHECK(now.sa_handler == SIG_DFL);
+  gate_open(&gate);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  close_output(&output);
+  return kernel_result();
+}
+
+static void dump_in_child(void *context) {
+  output *output = context;
+  dump(output);
+  CHECK(strstr(output->text, "orphaned by fork") != NULL);
+  CHECK(strstr(output->text, "Scheduler: end of dump\n") != NULL);
+  CHECK_EQUAL(ftruncate(output->fd, 0), 0);
+  pthread_kill(pthread_self(), SIGUSR1); // nobody writes the rest
+  CHECK(strstr(read_output(output), "Scheduler: threads of process") != NULL);
+  CHECK_EQUAL(ftruncate(output->fd, 0), 0);
+  CHECK_EQUAL(csched_dump_on_signal(SIGUSR1, output->fd), 0);
+  pthread_kill(pthread_self(), SIGUSR1);
+  CHECK_SOON(strstr(read_output(output), "Scheduler: end of dump\n") != NULL);
+  CHECK_EQUAL(csched_dump_on_signal(0, -1), 0);
+}
+
+ctest_failure ctest_dump_fork(void) {
+  KERNEL();
+  output output = open_output();
+  csched_thread *thread = start_thread("orphaned");
+  changing changing = {.thread = start_thread("changes"), .left = 1000000000};
+  crew crew;
+  crew_start(&crew, 2, change, &changing); // dumps, too
+  CHECK_EQUAL(csched_dump_on_signal(SIGUSR1, output.fd), 0);
+  for (int i = 0; i < 5; i++) CHECK_CHILD(dump_in_child, &output);
+  CHECK_EQUAL(csched_dump_on_signal(0, -1), 0);
+  atomic_store(&changing.left, 0);
+  crew_join(&crew);
+  stop_and_join(changing.thread, CSCHED_STOP_RUN);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  close_output(&output);
+  return kernel_result();
+}
