@@ -18,6 +18,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
     self.base = base
     baseScheduler = scheduler
     super.init(csched_serial_target(serial), name: name, isOnMain: base.isOnMain, timeline: base.timeline)
+    if !name.isEmpty { name.withCString { csched_serial_set_name(serial, $0) } }
     csched_serial_own(
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },

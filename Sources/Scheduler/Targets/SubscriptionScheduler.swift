@@ -11,7 +11,7 @@ public final class SubscriptionScheduler: SchedulerType {
   /// The one that everybody shares.
   public static let instance = SubscriptionScheduler()
 
-  private let queue = Protected<SerialScheduler?>(nil)
+  let queue = Protected<SerialScheduler?>(nil)
 
   /// Makes one with a background queue of its own.
   public init() {}

@@ -17,7 +17,7 @@ extension SchedulerType {
 
 /// Runs each action of another scheduler inside a closure: see ``SchedulerType/wrapping(_:)``.
 public final class WrappingScheduler: SchedulerType {
-  private let base: any SchedulerType
+  let base: any SchedulerType
   private let wrap: @Sendable (_ run: () -> Void) -> Void
   private let counted = CountedClosure()
 

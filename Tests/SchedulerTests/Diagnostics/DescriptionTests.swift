@@ -1,0 +1,76 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+@Suite(.nothingIsLeft) struct DescriptionTests {
+  @Test("a queue says its name, its target, and what waits in it") func queue() throws {
+    let thread = try ThreadScheduler(name: "described")
+    let queue = SerialScheduler(name: "images", target: thread)
+    #expect(queue.debugDescription.hasPrefix("SerialScheduler \"images\": queue 0x"))
+    #expect(queue.debugDescription.contains("\"images\" on 0x"))
+    #expect(queue.debugDescription.hasSuffix(": idle, 0 pending"))
+    queue.suspend()
+    for _ in 0..<3 { queue.schedule {} }
+    #expect(queue.debugDescription.hasSuffix(": suspended 1 times, 3 pending"))
+    queue.resume()
+    thread.drain()
+    thread.stop()
+    synchronously { thread.join() }
+  }
+
+  @Test("a thread says what it runs, and what is to come") func thread() throws {
+    let thread = try ThreadScheduler(name: "described"), start = Gate(), hold = Gate()
+    thread.schedule {
+      start.open()
+      hold.wait()
+    }
+    start.wait()
+    let later = thread.schedule(after: .seconds(3_600)) {}
+    thread.schedule {}
+    let description = thread.debugDescription
+    #expect(description.hasPrefix("ThreadScheduler \"described\": loop 0x"))
+    #expect(description.contains("1 pending, 1 delayed, the next not before 359"))
+    #expect(description.contains("\"described\" runs job 0x"))
+    hold.open()
+    later.dispose()
+    thread.stop()
+    synchronously { thread.join() }
+    #expect(thread.debugDescription.contains("takes no more"))
+  }
+
+  @Test("each kind of scheduler has a description of its own") func kinds() {
+    let pool = ConcurrentScheduler(name: "decoding", priority: .low)
+    #expect(pool.debugDescription.hasPrefix("ConcurrentScheduler \"decoding\", priority low: pool 0x"))
+    #expect(AnyScheduler(pool).debugDescription == "AnyScheduler of \(pool.debugDescription)")
+    #expect(pool.wrapping { $0() }.debugDescription.hasPrefix("WrappingScheduler of ConcurrentScheduler"))
+    #expect(MainScheduler.instance.debugDescription.hasPrefix("MainScheduler: loop 0x"))
+    #expect(SubscriptionScheduler().debugDescription == "SubscriptionScheduler, in the background nothing yet")
+    let virtual = TestScheduler()
+    virtual.schedule(after: .seconds(1)) {}
+    #expect(virtual.debugDescription.contains(", 1 pending"))
+    #expect(RecordingScheduler(virtual).debugDescription.hasSuffix(", 0 events"))
+    virtual.run()
+    let custom = CustomScheduler(name: "widgets") { $0() }
+    #expect(custom.debugDescription.hasPrefix("CustomScheduler \"widgets\": target 0x"))
+    let current = CurrentThreadScheduler.instance
+    #expect(current.debugDescription == "CurrentThreadScheduler: runs nothing on this thread")
+    current.schedule { #expect(current.debugDescription == "CurrentThreadScheduler: runs an action on this thread") }
+    #expect(ImmediateScheduler.instance.debugDescription.hasPrefix("ImmediateScheduler: "))
+    #expect(CollapsedTimeScheduler().debugDescription.hasPrefix("CollapsedTimeScheduler: "))
+    #expect(UnimplementedScheduler().debugDescription.hasPrefix("UnimplementedScheduler: "))
+  }
+
+  @Test("a dump names a queue; a descriptor that is none is told") func dump() throws {
+    let queue = SerialScheduler(name: "dumped")
+    let file = tmpfile()!
+    defer { fclose(file) }
+    #expect(Schedulers.dump(to: fileno(file)) == 0)
+    var text = [UInt8](repeating: 0, count: Int(lseek(fileno(file), 0, SEEK_END)))
+    #expect(pread(fileno(file), &text, text.count, 0) == text.count)
+    #expect(String(decoding: text, as: UTF8.self).contains(" \"dumped\" on 0x"))
+    #expect(Schedulers.dump(to: -1) == EBADF)
+    #expect(throws: StartError.self) { try Schedulers.dump(onSignal: SIGKILL) }
+    withExtendedLifetime(queue) {}
+  }
+}
