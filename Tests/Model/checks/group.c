@@ -6,15 +6,15 @@
 
 static csched_group *group;
 static model_cell done[3];
-static int passed, told, order[2];
-static csched_group_notice notices[2];
+static int passed, told, told_later, order[2];
+static csched_group_notice notices[2], later;
 static uint32_t users; // of the memory
 
 static void start(uint32_t entered, unsigned of_users) {
   group = calloc(1, sizeof *group);
   csched_group_enter(group, entered);
   for (int i = 0; i < 3; i++) done[i] = (model_cell){0};
-  passed = told = 0;
+  passed = told = told_later = 0;
   users = of_users;
 }
 static void let_go(void) {
@@ -105,6 +105,37 @@ static void notified(void) {
   model_spawn(enter_inside, NULL);
   model_spawn(notify_and_leave, NULL);
 }
+
+// One who is not inside may enter when only the last one is, or when the group has been emptied.
+static void call_later(csched_group_notice *unused) {
+  (void)unused;
+  told_later++;
+}
+static void enter_from_outside(void *unused) {
+  (void)unused;
+  csched_group_enter(group, 1);
+  csched_group_call_(group, &later, call_later);
+  csched_group_leave(group);
+}
+static void call_one(csched_group_notice *notice) {
+  look(1);
+  order[told++] = (int)(notice - notices);
+}
+static void tell_and_leave(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2; i++) csched_group_call_(group, &notices[i], call_one);
+  model_write(&done[0], 1);
+  csched_group_leave(group);
+}
+static void entered_from_outside(void) {
+  start(1, 1);
+  model_spawn(tell_and_leave, NULL);
+  model_spawn(enter_from_outside, NULL);
+}
+static void each_told_once(void) {
+  model_assert(told == 2 && order[0] == 0 && order[1] == 1 && told_later == 1 && csched_group_count(group) == 0);
+  free(group);
+}
 static void told_once(void) {
   model_assert(told == 2 && order[0] == 0 && order[1] == 1 && csched_group_count(group) == 0);
   free(group);
@@ -125,11 +156,12 @@ static void stopped(void) {
 }
 
 const model_check group_checks[] = {
-    {"group: two leave, two wait, who passes frees it", waited, two_passed},        // GR1, GR2, GR3, GR5
-    {"group: a wait at its deadline", timed, one_passed},                           // GR4
-    {"group: who counts none sees what was done", counted, none_left},              // GR3
-    {"group: one enters while another leaves", reentered, one_passed},              // GR1, GR2
-    {"group: all are told, once, in order, outside", notified, told_once},          // GR1, GR3, GR5
-    {"group: a leave without an enter stops the process", left_too_often, stopped}, // GR6
+    {"group: two leave, two wait, who passes frees it", waited, two_passed}, // GR1, GR2, GR3, GR5
+    {"group: a wait at its deadline", timed, one_passed},                    // GR4
+    {"group: who counts none sees what was done", counted, none_left},       // GR3
+    {"group: one enters while another leaves", reentered, one_passed},       // GR1, GR2
+    {"group: all are told, once, in order, outside", notified, told_once},   // GR1, GR3, GR5
+    {"group: one enters from outside while the last one leaves", entered_from_outside, each_told_once}, // GR1
+    {"group: a leave without an enter stops the process", left_too_often, stopped},                     // GR6
     {NULL, NULL, NULL},
 };
