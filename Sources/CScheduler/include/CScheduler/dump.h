@@ -25,7 +25,8 @@ int csched_dump(int fd);
 size_t csched_target_describe(const csched_target *target, char *text, size_t size);
 
 /// Does: has each `signal` write a dump to `fd` from now on: inside of the handler a table of the threads, at once, whatever is locked; and the rest
-/// from a thread of its own, named "csched-dump", within a second. What handled the signal before is called no more. A later call replaces the
+/// from a thread of its own, named "csched-dump", within a second. What handled the signal before is called no more; some thread must not
+/// block the signal. A later call replaces the
 /// signal and `fd`; with `signal` 0 it ends that: the handler from before is back, and the thread is gone.
 /// Returns: 0, or an errno value: EINVAL for what is no signal that can be handled, EAGAIN when there is no thread. Requires: `fd` stays
 /// open. In a child of fork the table only is written, until it is called again there. Thread: any, one at a time.
