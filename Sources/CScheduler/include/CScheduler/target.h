@@ -27,8 +27,7 @@ typedef struct csched_target csched_target;
 struct csched_text;
 
 /// How work is delivered. One constant table serves all targets of a kind. Each job that is delivered, called `submitted` here
-/// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard. It may be a node (node.h), so
-/// only its `next` may be used meanwhile.
+/// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard. It may be a node: use only `next`.
 typedef struct csched_target_type {
   /// Does: sees to it that `job` is performed later, after those delivered before it by the same thread (unless the target is
   /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any, but none that keeps the
@@ -46,7 +45,7 @@ typedef struct csched_target_type {
   void (*leave)(csched_target *target);
   /// Returns: whether the work is done on the calling thread only, so that to wait for it here would never end. NULL: no.
   bool (*is_bound_here)(const csched_target *target);
-  /// Returns: whether the target takes no more. NULL: it does not say so before it is asked to deliver. Thread: any.
+  /// Returns: whether the target takes no more. NULL: it says so only when it is asked to deliver. Thread: any.
   bool (*is_closed)(const csched_target *target);
   /// Returns: whether `job`, which was submitted, has come here and waits. Asked in a child of fork, by the one thread that there is:
   /// another one may have been on its way with it. NULL: it has.
