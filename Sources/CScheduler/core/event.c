@@ -82,7 +82,7 @@ int csched_event_merge(csched_event *event, uint64_t value) {
 
 static void be_cancelled(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                               // racy read, rechecked by the cas
-  while (!csched_cas_acq_rel(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: pairs with take
+  while (!csched_cas_relaxed(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: its value is all
 }
 
 csched_cancel_result csched_event_cancel(csched_event *event) {

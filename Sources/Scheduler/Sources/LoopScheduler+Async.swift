@@ -14,10 +14,10 @@ extension LoopScheduler {
     stream { onSignal(signal, $0, onDrop: $1) }
   }
 
-  /// The changes of a file, from the call on: see ``onChange(ofFileAt:_:_:onDrop:)``. What nobody has taken yet is kept.
+  /// The changes of a file, from the call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. What nobody has taken yet is kept.
   public func changes(
-    ofFileAt path: String, _ kinds: FileChange.Kinds = .all
-  ) -> AsyncThrowingStream<FileChange, any Error> { stream { onChange(ofFileAt: path, kinds, $0, onDrop: $1) } }
+    ofFileAt path: String, kinds: FileChange.Kinds = .all
+  ) -> AsyncThrowingStream<FileChange, any Error> { stream { onChange(ofFileAt: path, kinds: kinds, $0, onDrop: $1) } }
 
   /// The end of `process`, as a sequence of one: see ``onExit(of:_:onDrop:)``.
   public func exits(of process: Int32) -> AsyncThrowingStream<ProcessEnd, any Error> {

@@ -81,7 +81,7 @@ extension LoopScheduler {
   ///   - onDrop: told when the source ends by itself.
   /// - Returns: what ends it.
   public func onChange(
-    ofFileAt path: String, _ kinds: FileChange.Kinds = .all, _ handler: @escaping @Sendable (FileChange) -> Void,
+    ofFileAt path: String, kinds: FileChange.Kinds = .all, _ handler: @escaping @Sendable (FileChange) -> Void,
     onDrop: (@Sendable (any Error) -> Void)? = nil
   ) -> any Cancelable { begin(FileSource(path, kinds, on: self, onDrop: onDrop, handler)) }
 }

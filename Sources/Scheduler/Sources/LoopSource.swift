@@ -63,17 +63,24 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
 
   /// Calls the handler, unless it is disposed.
   final func tell(_ event: Event) {
-    let handler = state.withLock { state -> Handler? in
-      if state.handler != nil { state.runs += 1 }
-      return state.handler
-    }
-    guard let handler else { return }
-    if let tag { tag.run { handler(event) } } else { handler(event) }
+    guard callHandler(event) else { return }
     let isAwaited = state.withLock { state in
       state.runs -= 1
       return state.isOver
     }
     if isAwaited { changed.broadcast() }
+  }
+
+  /// Returns whether it was called. A function of its own, so that the closure is gone before anybody is told that the run is over.
+  @inline(never)
+  private final func callHandler(_ event: Event) -> Bool {
+    let handler = state.withLock { state -> Handler? in
+      if state.handler != nil { state.runs += 1 }
+      return state.handler
+    }
+    guard let handler else { return false }
+    if let tag { tag.run { handler(event) } } else { handler(event) }
+    return true
   }
 
   /// Follows its removal by the core.

@@ -5,5 +5,10 @@ public struct SourceError: Error, Hashable, Sendable, CustomStringConvertible {
   /// (the limit of open files), `ENOTSUP` (the system has nothing of the kind) …
   public let code: Int32
 
+  /// Makes the error, to compare one with.
+  ///
+  /// - Parameter code: the system's error number.
+  public init(code: Int32) { self.code = code }
+
   public var description: String { "the system, or the scheduler, refuses the source: error \(code) of the system" }
 }

@@ -8,7 +8,7 @@ public enum ProcessEnd: Hashable, Sendable {
   case reapedElsewhere
 }
 
-/// A change of a file or of a directory: ``LoopScheduler/onChange(ofFileAt:_:_:onDrop:)``.
+/// A change of a file or of a directory: ``LoopScheduler/onChange(ofFileAt:kinds:_:onDrop:)``.
 public struct FileChange: Hashable, Sendable {
   /// What has become of it.
   public struct Kinds: OptionSet, Hashable, Sendable {

@@ -142,6 +142,7 @@ private final class Ends: Sendable {
     _ = scheduler.onSignal(SIGWINCH, { _ in }, onDrop: onDrop)
     _ = scheduler.onSignal(SIGKILL, { _ in }, onDrop: onDrop)
     _ = scheduler.onChange(ofFileAt: "/no such file", { _ in }, onDrop: onDrop)
+    #expect(eventually { codes.entries.count == 6 })  // before the scheduler is stopped, which would be what is told
     scheduler.stop()
     scheduler.join()
     #expect(codes.entries == [EBADF, EPERM, ESRCH, EBUSY, EINVAL, ENOENT])
@@ -153,7 +154,7 @@ private final class Ends: Sendable {
     mkdir(folder, 0o700)
     let sources = [
       scheduler.onSignal(SIGURG) { log.add("signal \($0)") },
-      scheduler.onChange(ofFileAt: folder, .created) { log.add("created \($0.name ?? "")") },
+      scheduler.onChange(ofFileAt: folder, kinds: .created) { log.add("created \($0.name ?? "")") },
     ]
     let began = Gate()
     scheduler.schedule { began.open() }
