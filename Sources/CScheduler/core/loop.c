@@ -93,6 +93,7 @@ struct csched_loop {
   bool is_promised;                              // the host comes again by itself
   csched_courier *courier;                       // NULL, or the loop only keeps the time for others
   csched_time spin_for;
+  bool was_told;                // its last sleep on the poller ended by a submission, and by no source
   unsigned depth;               // of runs
   bool was_left;                // the last run was, and there was none since
   csched_job run;               // stands for a run
@@ -412,14 +413,17 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
 
 // Sleeps until there is something to do, or `deadline`. It may return early.
 static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  if (loop->has_more_timers) return;                                    // all of a batch were for other targets
-  if (loop->fds.count == 0 && spin(loop, activation, deadline)) return; // a spin does not see sources
+  if (loop->has_more_timers) return; // all of a batch were for other targets
+  // A spin does not see sources: where there are some, only while submissions are what comes.
+  if ((loop->fds.count == 0 || loop->was_told) && spin(loop, activation, deadline)) return;
   csched_store_relaxed(&loop->wake, 0u);       // P2: before the park, which the waker's push has acquired
   if (!csched_mpsc_park(&loop->inbox)) return; // P1
   if (!has_work(loop, activation, 0)) {        // P1
     csched_time due = csched_load_relaxed(&loop->timers.wake); // P1
     csched_time until = due < deadline ? due : deadline;
-    if (!csched_fds_wait_(&loop->fds, until))
+    bool is_on_poller = csched_fds_wait_(&loop->fds, until);
+    loop->was_told = is_on_poller && TAILQ_EMPTY(&loop->fds.ready) && csched_mpsc_has_news(&loop->inbox); // Speed only
+    if (!is_on_poller)
       while (csched_load_relaxed(&loop->wake) == 0 && // P2
              csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
   }

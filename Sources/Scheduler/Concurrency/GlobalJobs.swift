@@ -100,7 +100,7 @@ package enum GlobalJobs {
 
   /// The one for a task's priority, by the table of `SchedulerPriority(_:)`; 0 is a task that has none.
   private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
-    switch priority == 0 ? .default : SchedulerPriority(TaskPriority(rawValue: priority)) {
+    switch priority == 0 ? .default : SchedulerPriority(raw: priority) {
     case .high: high
     case .default: medium
     case .low: low

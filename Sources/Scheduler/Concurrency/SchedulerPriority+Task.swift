@@ -13,11 +13,23 @@ extension SchedulerPriority {
   ///
   /// - Parameter priority: a task's.
   public init(_ priority: TaskPriority) {
-    switch priority {
-    case .high...: self = .high
-    case .medium...: self = .default
-    case .low...: self = .low
-    default: self = .background
+    self.init(raw: priority.rawValue)
+  }
+}
+
+extension SchedulerPriority {
+  // Numbers that are read once: each look at one of Swift's priorities, and each of their comparisons, is a call.
+  private static let lowestHigh = TaskPriority.high.rawValue, lowestDefault = TaskPriority.medium.rawValue
+  private static let lowestLow = TaskPriority.low.rawValue
+
+  /// The same for a task's priority as a number.
+  init(raw: UInt8) {
+    if raw >= Self.lowestHigh {
+      self = .high
+    } else if raw >= Self.lowestDefault {
+      self = .default
+    } else {
+      self = raw >= Self.lowestLow ? .low : .background
     }
   }
 }
