@@ -12,12 +12,12 @@ enum { SHORT = 20000 }; // ns
 
 static csched_rwlock lock;
 static model_cell cell;
-static int ready, given_up, done;
+static int held, ready, given_up, done;
 
 static void reset(void) {
   lock = (csched_rwlock)CSCHED_RWLOCK_INIT;
   memset(&cell, 0, sizeof cell);
-  ready = given_up = done = 0;
+  held = ready = given_up = done = 0;
   csched_processors_seen_ = 1; // nobody spins: fewer steps
 }
 
@@ -145,8 +145,13 @@ static void is_free(void) {
 static void holds_until_ready(void *unused) {
   (void)unused;
   csched_rwlock_lock_read(&lock);
+  held = 1;
   while (!ready) csched_nap_(SHORT);
   read_it();
+}
+static void writes_behind(void *unused) {
+  while (!held) csched_nap_(SHORT);
+  writes(unused);
 }
 static void comes_late(void *unused) {
   (void)unused;
@@ -158,7 +163,7 @@ static void comes_late(void *unused) {
 static void lets_in_no_more(void) {
   reset();
   model_spawn(holds_until_ready, NULL);
-  model_spawn(writes, NULL);
+  model_spawn(writes_behind, NULL);
   model_spawn(comes_late, NULL);
 }
 
