@@ -223,12 +223,15 @@ static void writes_what_it_reads(void *unused) {
 static void reads_again(void *unused) {
   (void)unused;
   csched_rwlock_lock_read(&lock);
-  while (waiters_of(&lock) == 0) csched_nap_(SHORT);
+  held = 1;
+  while (waiters_of(&lock) == 0 && given_up == 0) csched_nap_(SHORT);
   csched_rwlock_lock_read(&lock);
 }
 static void waits_beside(void *unused) {
   (void)unused;
+  while (!held) csched_nap_(SHORT);
   model_assert(!csched_rwlock_lock_write_until(&lock, csched_time_after(csched_now(), 4 * SHORT)));
+  given_up = 1;
 }
 static void unlocks_unread(void *unused) {
   (void)unused;
