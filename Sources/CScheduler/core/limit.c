@@ -214,7 +214,6 @@ static const csched_target_type exclusive_type = {
 static const csched_target_type concurrent_type = {.deliver = deliver,
                                                    .deliver_at = deliver_at,
                                                    .base = base,
-
                                                    .has = has,
                                                    .passes_on_ = true,
                                                    .is_concurrent_ = true}; // LM7
