@@ -33,6 +33,8 @@ typedef struct csched_dump_slot csched_dump_slot;
 /// Does: enters `thread`, whose innermost level `*top` is, until its end. Returns: NULL when the table is full.
 csched_dump_slot *csched_dump_take_slot_(uint32_t thread, csched_level *const *top);
 void csched_dump_give_slot_(csched_dump_slot *slot); ///< NULL is none
+/// Returns: what the thread of that slot is on, and in `thread` its number; NULL: it is nobody's. Thread: any, in a handler too.
+csched_level *const *csched_dump_see_slot_(int slot, uint32_t *thread);
 
 /// Returns: the target that is told of forks by `atfork`; NULL when that belongs to another kind. Thread: inside of csched_os_atfork_visit_.
 const csched_target *csched_loop_told_(const csched_atfork *atfork);

@@ -1,6 +1,6 @@
 // States of a slot's thread
 //   0 free      TAKEN being filled      else the system's number of a thread that lives
-// States of asked: futex: how often a signal has come · served: what of that the writer has seen
+// States of asked: futex: ASKED for each signal that has come, and ENDING · served: what of that the writer has seen
 //
 // Obligations
 //   DS1  A slot is one thread's, from its first level to its end. A handler may still see one that has just gone: what it then looks at is copied by
@@ -10,11 +10,11 @@
 //   DS3  The handler takes no lock, allocates nothing, and leaves errno alone.
 //   DS4  In a child of fork there is no writer; the handler goes on writing the table.
 // Orderings
-//   thread: release, pairs with the handler's acquire, carries `top` · asked: release and acquire, carries nothing but its value
+//   thread: release, pairs with the handler's acquire, carries `top` · asked: relaxed, its value is all
 // Assumes: a write is safe in a handler, and so is a futex wake, and a look by csched_os_peek_.
 // Source: the handler that wakes a thread which may do what it may not is that of runtimes of Java and Go for SIGQUIT.
 // Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
-// Models: none. Not modelled: DS1, DS2, DS3, DS4.
+// Models: checks/dump.c. Not modelled: DS2, DS3, DS4.
 
 #include <CScheduler/dump.h>
 
@@ -25,6 +25,7 @@
 #include <errno.h>
 
 enum { SLOTS = 256, MOST_LEVELS = 8 };
+enum { ENDING = 1, ASKED = 2 };
 static const uint32_t TAKEN = UINT32_MAX;
 
 struct csched_dump_slot {
@@ -35,14 +36,14 @@ static csched_dump_slot slots[SLOTS];
 static uint32_t without; // threads that found no slot
 
 static struct {
-  csched_lock lock; // guards what follows, but for `fd`, `asked` and `is_ending`
+  csched_lock lock; // guards what follows, but for `fd` and `asked`
   csched_atfork atfork;
   csched_os_handler before;
   csched_os_thread thread;
   int signal; // 0: none
   bool has_thread;
   int32_t fd;
-  uint32_t asked, is_ending;
+  uint32_t asked;
 } watch;
 
 // MARK: the table
@@ -62,7 +63,12 @@ csched_dump_slot *csched_dump_take_slot_(uint32_t thread, csched_level *const *t
 
 void csched_dump_give_slot_(csched_dump_slot *slot) {
   if (slot == NULL) csched_fetch_add_relaxed(&without, UINT32_MAX); // a count
-  else csched_store_release(&slot->thread, 0u);                     // DS1: pairs with the next one's cas
+  else csched_store_relaxed(&slot->thread, 0u);                     // DS1: the next one finds nothing of use in it
+}
+
+csched_level *const *csched_dump_see_slot_(int slot, uint32_t *thread) {
+  *thread = csched_load_acquire(&slots[slot].thread); // DS1: pairs with the taker's release
+  return *thread == 0 || *thread == TAKEN ? NULL : csched_load_relaxed(&slots[slot].top); // DS1
 }
 
 // MARK: the handler
@@ -112,10 +118,11 @@ static void handle(int signal) { // DS3
   int saved = errno, fd = csched_load_relaxed(&watch.fd); // DS3: its value is all
   write_head(fd);
   for (int i = 0; i < SLOTS; i++) {
-    uint32_t thread = csched_load_acquire(&slots[i].thread); // DS1: pairs with the taker's release
-    if (thread != 0 && thread != TAKEN) write_thread(fd, thread, csched_load_relaxed(&slots[i].top)); // DS1
+    uint32_t thread;
+    csched_level *const *top = csched_dump_see_slot_(i, &thread);
+    if (top != NULL) write_thread(fd, thread, top);
   }
-  csched_fetch_add_release(&watch.asked, 1u); // DS2
+  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ASKED); // DS2
   csched_futex_wake_(&watch.asked, 1);
   errno = saved;
 }
@@ -125,10 +132,9 @@ static void handle(int signal) { // DS3
 static void write_dumps(void *unused) {
   (void)unused;
   csched_os_thread_set_name_("csched-dump");
-  uint32_t served = 0;
-  while (csched_load_acquire(&watch.is_ending) == 0) {                // DS2: pairs with the end
-    uint32_t asked = csched_load_acquire(&watch.asked);               // DS2: pairs with the handler
-    if (asked != served) csched_dump(csched_load_relaxed(&watch.fd)); // DS2: its value is all
+  uint32_t asked, served = 0;
+  while (((asked = csched_load_relaxed(&watch.asked)) & ENDING) == 0) { // DS2
+    if (asked != served) csched_dump(csched_load_relaxed(&watch.fd));   // DS2: its value is all
     else csched_futex_wait_(&watch.asked, asked, CSCHED_FOREVER);
     served = asked;
   }
@@ -144,7 +150,7 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
 static int start_locked(void) {
   csched_os_signals before;
   if (watch.has_thread) return 0;
-  watch.asked = watch.is_ending = 0;
+  watch.asked = 0;
   csched_os_signals_block_(&before); // no handler runs there
   int error = csched_os_thread_start_(&watch.thread, 0, write_dumps, NULL);
   csched_os_signals_restore_(&before);
@@ -156,8 +162,7 @@ static void end_locked(void) {
   if (watch.signal != 0) csched_os_handle_signal_as_before_(watch.signal, &watch.before);
   watch.signal = 0;
   if (!watch.has_thread) return;
-  csched_store_release(&watch.is_ending, 1u); // DS2: pairs with the writer's acquire
-  csched_fetch_add_release(&watch.asked, 1u); // DS2
+  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ENDING); // DS2
   csched_futex_wake_(&watch.asked, 1);
   csched_os_thread_join_(watch.thread);
   watch.has_thread = false;

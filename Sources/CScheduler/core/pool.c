@@ -97,7 +97,7 @@ static void await(csched_target *target, csched_target *waited, uint32_t *ended)
   bool lends = priority < class - class->pool->classes;
   (void)waited;
   if (lends) csched_fetch_add_relaxed(&class->lent[priority], 1u); // Speed only
-  while (csched_load_acquire(ended) != CSCHED_ENDED)               // S1, of serial.c: pairs with the end's release
+  while (csched_load_relaxed(ended) != CSCHED_ENDED) // S1, of serial.c, whose caller acquires what it finds
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
   if (lends) csched_fetch_add_relaxed(&class->lent[priority], UINT32_MAX); // Speed only
 }

@@ -87,6 +87,12 @@ static void one_and_one(void) {
   model_spawn(reads_twice, NULL);
   model_spawn(writes_twice, NULL);
 }
+static void spins(void) {
+  reset();
+  csched_processors_seen_ = 2;
+  model_spawn(reads, NULL);
+  model_spawn(writes, NULL);
+}
 static void two_readers(void) {
   reset();
   model_spawn(reads, NULL);
@@ -270,6 +276,7 @@ const model_check rwlock_checks[] = {
     {"rwlock: a reader and a writer, twice each", one_and_one, is_free},             // RW1, RW2, RW4
     {"rwlock: two readers and a writer", two_readers, is_free},                      // RW1, RW2, RW4
     {"rwlock: two writers and a reader", two_writers, is_free},                      // RW1, RW2, RW4
+    {"rwlock: a writer that spins for a reader", spins, is_free},                    // RW2, RW4
     {"rwlock: one that tries beside a reader and a writer", tried, is_free},         // RW1, RW4
     {"rwlock: a writer that waits lets in nobody", lets_in_no_more, is_free},        // RW3
     {"rwlock: a writer gives up beside two readers", one_writer_gives_up, is_free},  // RW5

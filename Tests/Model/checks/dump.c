@@ -1,0 +1,64 @@
+// dump_signal.c: DS1; serial.c: the name that a dump reads.
+
+#include "../engine/model.h"
+
+#include <string.h>
+
+#include "../../../Sources/CScheduler/core/dump_internal.h"
+
+enum { NUMBER = 7 };
+
+// In turn, so that what one schedule leaves is not what the next one looks for.
+static csched_level *tops[2];
+static int turn;
+static csched_dump_slot *slot;
+
+static void takes(void *unused) {
+  (void)unused;
+  slot = csched_dump_take_slot_(NUMBER, &tops[turn]);
+}
+
+// What a handler does, wherever it runs.
+static void sees(void *unused) {
+  uint32_t thread;
+  csched_level *const *seen = csched_dump_see_slot_(0, &thread);
+  (void)unused;
+  model_assert(seen == (thread == NUMBER ? &tops[turn] : NULL));
+}
+
+static void table(void) {
+  turn = 1 - turn;
+  model_spawn(takes, NULL);
+  model_spawn(sees, NULL);
+}
+static void give(void) { csched_dump_give_slot_(slot); }
+
+static csched_loop *loop;
+static csched_serial *queue;
+
+static void names(void *unused) {
+  (void)unused;
+  csched_serial_set_name(queue, "ab");
+}
+static void describes(void *unused) {
+  char text[256];
+  (void)unused;
+  csched_target_describe(csched_serial_target(queue), text, sizeof text);
+  model_assert(strstr(text, "ab") != NULL || strstr(text, "\"") == NULL);
+}
+static void named(void) {
+  model_assert(csched_loop_create(&loop) == 0);
+  model_assert(csched_serial_create(&queue, csched_loop_target(loop)) == 0);
+  model_spawn(names, NULL);
+  model_spawn(describes, NULL);
+}
+static void ends(void) {
+  csched_serial_destroy(queue);
+  csched_loop_destroy(loop);
+}
+
+const model_check dump_checks[] = {
+    {"dump: what a handler sees of a thread that comes", table, give}, // DS1
+    {"dump: a queue that is being named", named, ends},                // S1
+    {NULL, NULL, NULL},
+};
