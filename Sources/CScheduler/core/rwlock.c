@@ -18,7 +18,7 @@
 //
 // Orderings
 //   word: acquire, pairs with the unlocks' release, carries what is guarded; the unlocks of readers are one release sequence · to a
-//   writer that sleeps: what the last reader has acquired, by the signal's release
+//   writer that waits: what the last reader has acquired, by the lock of the bucket
 // Assumes: B1, B3 of parking.c; L1, L2, L6 to L10 of lock.c.
 // Source: Courtois, Heymans and Parnas, "Concurrent control with readers and writers", their second problem; Go's sync.RWMutex has its writers take a
 //   mutex as here. That readers which must wait do so in the same mutex is ours: so its owner is known to them, and its queue is theirs.
@@ -106,7 +106,7 @@ bool csched_rwlock_lock_read_until(csched_rwlock *rwlock, csched_time deadline) 
 static bool end_as_last(csched_rwlock *rwlock, uint32_t seen) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(rwlock);
-  bool ended = csched_cas_acq_rel(&rwlock->word, &seen, (uint32_t)WRITER); // RW2, RW4: acquires the other readers' ends
+  bool ended = csched_cas_acquire(&rwlock->word, &seen, (uint32_t)WRITER); // RW2, RW4: acquires the other readers' ends
   csched_sleeper *waiter = ended ? csched_bucket_first_locked_(bucket, rwlock) : NULL;
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, &taken); // RW2
   csched_bucket_unlock_(bucket);
@@ -132,13 +132,13 @@ void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
 // MARK: writing
 
 static bool nobody_reads(const csched_rwlock *rwlock) {
-  return csched_load_acquire(&rwlock->word) == WRITER; // RW1, RW4: acquire; pairs with each reader's release
+  return csched_load_relaxed(&rwlock->word) ==
+         WRITER; // RW1, RW4: racy read, or under the lock of the bucket, as the last reader's end is
 }
 
-static bool spin(const csched_rwlock *rwlock) {
-  for (csched_time end = csched_now() + SPIN_FOR; csched_now() < end; CSCHED_CPU_RELAX())
-    if (nobody_reads(rwlock)) return true;
-  return false;
+static void spin(const csched_rwlock *rwlock) { // who has seen the end looks again below
+  csched_time end = csched_now() + SPIN_FOR;
+  while (!nobody_reads(rwlock) && csched_now() < end) CSCHED_CPU_RELAX();
 }
 
 static bool sleep_until_read(csched_rwlock *rwlock, csched_time deadline) {
@@ -152,7 +152,7 @@ static bool sleep_until_read(csched_rwlock *rwlock, csched_time deadline) {
 
 // A deadline that is not there yet leaves the time to say that those who are waited for may be of the parent of a fork.
 static bool wait_until_read(csched_rwlock *rwlock, csched_time deadline) {
-  if (csched_may_spin_() && spin(rwlock)) return true;
+  if (csched_may_spin_()) spin(rwlock);
   if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8
     csched_time look = csched_now() + csched_lock_looks_after_;
     if (look < deadline) {
