@@ -11,8 +11,8 @@
 //        not the loop's.
 //   SG4  In a child of fork the bell is the child's own: neither process wakes the other. What came before that was counted here, and is told.
 // Orderings
-//   count: release by the handler, pairs with the acquire of the loop, carries what the thread did before · bell: release, pairs with the
-//   handler's acquire
+//   count, bell: relaxed, their values are all. What the thread did before is carried by the bell, which the handler writes and the loop reads;
+//   `bell` itself by the system call that sets the handler
 // Assumes: eventfd and write(2) may be used in a signal's handler (signal-safety(7)).
 // Source: the self-pipe of Bernstein's, with a count; as libuv and Tokio have it. A signalfd was rejected: see source.h.
 // Checked by: "a signal is told to its loop, and its action put back", "a signal that has a handler already is refused",
@@ -39,15 +39,9 @@ static struct {
 static csched_lock lock;
 static csched_atfork atfork;
 
-static void caught(int signal) {                      // SG2
-  csched_fetch_add_release(&table[signal].count, 1u); // SG1: release; pairs with the take; carries what came before
-  csched_os_bell_ring_((int)csched_load_acquire(&table[signal].bell) - 1); // SG2: pairs with the store
-}
-
-static uint32_t take_count(int signal) {
-  uint32_t count = csched_load_relaxed(&table[signal].count);      // racy read, rechecked by the cas
-  while (!csched_cas_acquire(&table[signal].count, &count, 0u)) {} // SG1: pairs with the handler's
-  return count;
+static void caught(int signal) {                                           // SG2
+  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1
+  csched_os_bell_ring_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG2
 }
 
 static void let_go(int signal) { // SG3, under the lock
@@ -73,9 +67,9 @@ static void told_of_fork(csched_atfork *unused, csched_atfork_phase phase) {
 static void came(csched_fd_source *fd, unsigned events) {
   (void)events;
   csched_signal_source *source = (csched_signal_source *)fd;
-  csched_os_bell_quiet_(fd->fd); // SG1
-  uint32_t count = take_count(source->signal);
-  if (count > 0) source->handler(source, count); // which may free it
+  csched_os_bell_quiet_(fd->fd);                                              // SG1
+  uint32_t count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1
+  if (count > 0) source->handler(source, count);                              // which may free it
 }
 
 static void give_up(csched_signal_source *source) {
@@ -105,7 +99,7 @@ static int open_bell(int signal, int *fd) {
     return 0;
   }
   int error = csched_os_bell_open_(fd);
-  if (error == 0) csched_store_release(&table[signal].bell, (uint32_t)*fd + 1); // SG2: pairs with the handler's load
+  if (error == 0) csched_store_relaxed(&table[signal].bell, (uint32_t)*fd + 1); // SG2
   return error;
 }
 
@@ -115,7 +109,7 @@ static int take(csched_loop *loop, csched_signal_source *source) {
   if (table[signal].source != NULL) return EBUSY; // SG3
   int error = open_bell(signal, &fd);
   if (error != 0) return error;
-  take_count(signal);
+  csched_store_relaxed(&table[signal].count, 0u); // SG1: what came for the source before is not this one's
   csched_fd_source_init(&source->fd, fd, CSCHED_FD_READ, came, NULL);
   source->fd.dropped = signal_dropped;
   error = csched_os_signal_take_(signal, caught);
