@@ -24,7 +24,7 @@ extension CoreTests {
 
     @Test("a dump of many queues") func many() async {
       await #expect(processExitsWith: .success) {
-        #expect(failure(of: ctest_dump_many(Scale.sanitizer == .none ? 100_000 : 10_000)) == nil)
+        #expect(failure(of: ctest_dump_many(Scale.sanitizer == .none ? Scale.count(100_000) : 10_000)) == nil)
       }
     }
 
