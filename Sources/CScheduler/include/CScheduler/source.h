@@ -3,7 +3,7 @@
 //
 // Each is a descriptor's source (loop_fd.h) whose descriptor is the library's: its handler is called in the loop's runs, among the jobs. All of these
 // are called on the loop's thread. Where the port has nothing of the kind (Darwin), adding one returns ENOTSUP. When the limit of open files is
-// reached, it returns EMFILE, and nothing is left behind.
+// reached, it returns EMFILE, and keeps nothing.
 //
 // `dropped` of each may be set between the initialiser and the adding: it is told on the loop's thread that the source was removed by
 // somebody else, ECANCELED by the loop's closing, and is the caller's again.
