@@ -3,7 +3,7 @@
 #include "../engine/model.h"
 
 #include "../../../Sources/CScheduler/core/lock_internal.h"
-#include "../../../Sources/CScheduler/core/waiting_internal.h"
+#include "waiters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +22,6 @@ static void reset(void) {
 }
 
 static csched_time soon(void) { return csched_time_after(csched_now(), SHORT); }
-
-static int waiters_of(const void *address) {
-  csched_bucket *bucket = csched_waiters_lock_(address);
-  csched_sleeper *each;
-  int count = 0;
-  TAILQ_FOREACH(each, &bucket->sleepers, link) count += each->address == address;
-  csched_bucket_unlock_(bucket);
-  return count;
-}
 
 static void read_it(void) {
   (void)model_read(&cell);

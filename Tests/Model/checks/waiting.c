@@ -3,7 +3,7 @@
 #include "../engine/model.h"
 
 #include "../../../Sources/CScheduler/core/lock_internal.h"
-#include "../../../Sources/CScheduler/core/waiting_internal.h"
+#include "waiters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,15 +27,6 @@ static void reset(void) {
   memset(cells, 0, sizeof cells);
   items = ready = given_up = passed = 0;
   csched_processors_seen_ = 1; // nobody spins for the lock: fewer steps
-}
-
-static int waiters_of(const void *address) {
-  csched_bucket *bucket = csched_waiters_lock_(address);
-  csched_sleeper *each;
-  int count = 0;
-  TAILQ_FOREACH(each, &bucket->sleepers, link) count += each->address == address;
-  csched_bucket_unlock_(bucket);
-  return count;
 }
 
 static void until_waiting(const void *address, int count) {
