@@ -35,14 +35,13 @@ CSCHED_STATIC_ASSERT(UNIT >= 64 << (CSCHED_TASK_SIZES - 1), "a unit has room for
 
 CSCHED_CACHE_ALIGNED csched_task_depot csched_task_depot_;
 #define depot csched_task_depot_
-// What a thread keeps of a size: the batch that it takes from and adds to, and a full one.
-typedef struct kept {
-  csched_job *first, *full;
-  uint16_t count, most; // `most` is 0 until it is known that the thread's end gives back what it keeps
+// What a thread keeps of a size: the batch that it takes from and adds to, and a full one. By member, not by size, because these are 64 bytes and not 72
+// of the few that the system has for the thread-local words of libraries that are loaded late.
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
+  csched_job *first[CSCHED_TASK_SIZES], *full[CSCHED_TASK_SIZES];
+  uint16_t count[CSCHED_TASK_SIZES];
+  uint16_t most[CSCHED_TASK_SIZES]; // 0 until it is known that the thread's end gives back what it keeps
   bool is_ending;
-} kept;
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct { // an array by itself would be aligned to 16 bytes
-  kept of[CSCHED_TASK_SIZES];
 } mine;
 
 static size_t bytes_of(csched_task_size size) { return (size_t)64 << size; }
@@ -137,50 +136,48 @@ static void be_told_of_forks(void) {
 
 void csched_tasks_flush_(void) {
   for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
-    if (mine.of[size].first != NULL) give_batch(mine.of[size].first, (csched_task_size)size);
-    if (mine.of[size].full != NULL) give_batch(mine.of[size].full, (csched_task_size)size);
-    mine.of[size] = (kept){.is_ending = mine.of[size].is_ending};
+    if (mine.first[size] != NULL) give_batch(mine.first[size], (csched_task_size)size);
+    if (mine.full[size] != NULL) give_batch(mine.full[size], (csched_task_size)size);
+    mine.first[size] = mine.full[size] = NULL;
+    mine.count[size] = mine.most[size] = 0;
   }
 }
 
 static void thread_ends(void *unused) { // TM3
   (void)unused;
-  for (kept *each = mine.of; each < mine.of + CSCHED_TASK_SIZES; each++) each->is_ending = true;
+  mine.is_ending = true;
   csched_tasks_flush_(); // from now on it keeps none: this may be the last round of destructors
 }
 
 // Returns: whether this thread may keep any.
 static bool may_keep(csched_task_size size) {
   static csched_tsd key;
-  if (mine.of[size].most > 0) return true;
+  if (mine.most[size] > 0) return true;
   be_told_of_forks();
-  if (!mine.of[size].is_ending && csched_tsd_set_(&key, &mine, thread_ends) == 0)
-    mine.of[size].most = (uint16_t)batch_of(size);
-  return mine.of[size].most > 0;
+  if (!mine.is_ending && csched_tsd_set_(&key, &mine, thread_ends) == 0) mine.most[size] = (uint16_t)batch_of(size);
+  return mine.most[size] > 0;
 }
 
 static csched_job *take_from_batch(csched_task_size size) {
   bool keeps = may_keep(size);
-  kept *here = &mine.of[size];
-  csched_job *batch = here->full != NULL ? here->full : take_batch(size);
-  here->full = NULL;
+  csched_job *batch = mine.full[size] != NULL ? mine.full[size] : take_batch(size);
+  mine.full[size] = NULL;
   if (batch == NULL) return NULL;
   csched_job *rest = batch->next;
-  if (keeps) here->first = rest;
+  if (keeps) mine.first[size] = rest;
   else if (rest != NULL) give_batch(rest, size);
-  for (here->count = 0; keeps && rest != NULL; rest = rest->next) here->count++;
+  for (mine.count[size] = 0; keeps && rest != NULL; rest = rest->next) mine.count[size]++;
   return batch;
 }
 
 // Returns: whether there is room for one more, once a batch is full.
 static bool make_room(csched_task_size size) {
-  kept *here = &mine.of[size];
   if (!may_keep(size)) return false;
-  if (here->count < here->most) return true; // it was not known whether there may be any
-  if (here->full != NULL) give_batch(here->full, size);
-  here->full = here->first;
-  here->first = NULL;
-  here->count = 0;
+  if (mine.count[size] < mine.most[size]) return true; // it was not known whether there may be any
+  if (mine.full[size] != NULL) give_batch(mine.full[size], size);
+  mine.full[size] = mine.first[size];
+  mine.first[size] = NULL;
+  mine.count[size] = 0;
   return true;
 }
 
@@ -197,32 +194,30 @@ static CSCHED_NOINLINE csched_task make_slow(const csched_job_type *type, csched
 }
 
 csched_task csched_task_make_(const csched_job_type *type, csched_task_size size) {
-  kept *here = &mine.of[size];
-  csched_job *job = here->first;
+  csched_job *job = mine.first[size];
   if (CSCHED_UNLIKELY(job == NULL)) return make_slow(type, size);
-  here->first = job->next;
-  here->count--;
+  mine.first[size] = job->next;
+  mine.count[size]--;
   return make(job, type, size);
 }
 
-static inline void keep_one(kept *here, csched_job *job) {
-  job->next = here->first;
-  here->first = job;
-  here->count++;
+static inline void keep_one(csched_job *job, csched_task_size size) {
+  job->next = mine.first[size];
+  mine.first[size] = job;
+  mine.count[size]++;
 }
 
 static CSCHED_NOINLINE void free_slow(csched_job *job, csched_task_size size) {
   job->next = NULL;
-  if (make_room(size)) keep_one(&mine.of[size], job);
+  if (make_room(size)) keep_one(job, size);
   else give_batch(job, size);
 }
 
 void csched_task_free_(csched_job *job, csched_task_size size) {
-  kept *here = &mine.of[size];
   CSCHED_POISON(&job->type, offsetof(csched_job, word) - offsetof(csched_job, type)); // the word stays to be asked
   CSCHED_POISON(next_batch_of(job) + 1, bytes_of(size) - sizeof(csched_job) - sizeof(csched_job *));
-  if (CSCHED_UNLIKELY(here->count == here->most)) free_slow(job, size);
-  else keep_one(here, job);
+  if (CSCHED_UNLIKELY(mine.count[size] == mine.most[size])) free_slow(job, size);
+  else keep_one(job, size);
 }
 
 csched_task_size csched_task_size_(const csched_job *job) { return pages_of(job)->size; }
