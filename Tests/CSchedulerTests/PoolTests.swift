@@ -38,6 +38,11 @@ extension CoreTests {
       #expect(failure(of: ctest_pool_lends(CSCHED_PRIORITY_LOW, false)) == nil)
     }
 
+    @Test("who waits in another way lends by request") func lendsAtRequest() {
+      #expect(failure(of: ctest_pool_lends_at_request(CSCHED_PRIORITY_DEFAULT, true)) == nil)
+      #expect(failure(of: ctest_pool_lends_at_request(CSCHED_PRIORITY_LOW, false)) == nil)
+    }
+
     @Test("low priorities run at a higher nice value, where that can be undone") func nice() {
       #expect(failure(of: ctest_pool_nice()) == nil)
     }

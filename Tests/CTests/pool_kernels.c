@@ -202,6 +202,7 @@ typedef struct lending {
 
 static void pass_by(probe *probe) { atomic_fetch_add(&((lending *)probe->context)->passed, 1); }
 static void note_passed(void *context) { ((lending *)context)->before = atomic_load(&((lending *)context)->passed); }
+static void note_passed_as_job(probe *probe) { note_passed(probe->context); }
 static void wait_for_queue(int index, void *context) {
   lending *test = context;
   (void)index;
@@ -237,6 +238,39 @@ ctest_failure ctest_pool_lends(csched_priority waiter, bool lends) {
   else CHECK(test.before >= 16); // aging alone
   csched_serial_destroy(test.queue);
   end_pool(others, CSCHED_STOP_RUN);
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// The same for who waits in another way, and says so.
+ctest_failure ctest_pool_lends_at_request(csched_priority waiter, bool lends) {
+  KERNEL();
+  enum { FLOOD = 64 };
+  static probe flood[FLOOD], first;
+  lending test = {.before = -1};
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  pool_gate gate;
+  pool_gate_close(&gate, pool, 1);
+  CHECK_EQUAL(csched_serial_create(&test.queue, csched_pool_target(pool, CSCHED_PRIORITY_LOW)), 0);
+  for (int i = 0; i < FLOOD; i++) {
+    probe_init(&flood[i], pass_by, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &flood[i]);
+  }
+  probe_init(&first, note_passed_as_job, &test);
+  csched_target *queue = csched_serial_target(test.queue);
+  CHECK_EQUAL(csched_target_submit(queue, job_of(&first)), 0);
+  CHECK(csched_target_lend(queue, waiter) == lends);
+  pool_gate_open(&gate);
+  CHECK_SOON(atomic_load(&first.releases) == 1);
+  if (lends) csched_target_take_back(queue, waiter);
+  CHECK_SOON(atomic_load(&test.passed) == FLOOD);
+  if (lends) CHECK(test.before <= 1);
+  else CHECK(test.before >= 16); // aging alone
+  csched_serial_destroy(test.queue);
+  csched_loop *loop = NULL;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  CHECK(!csched_target_lend(csched_loop_target(loop), CSCHED_PRIORITY_HIGH)); // on no pool
+  csched_loop_destroy(loop);
   end_pool(pool, CSCHED_STOP_RUN);
   return kernel_result();
 }

@@ -89,17 +89,22 @@ static bool is_closed(const csched_target *target) { // X1
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
 static bool may_run_anywhere(csched_target *target) { return !is_closed(target); }
-// A thread that waits for a queue on this priority lends it its own, if that is higher. The queue may be destroyed, and the pool after it, only
+// Whoever waits for a queue on this priority lends it its own, if that is higher. The queue may be destroyed, and the pool after it, only
 // when the wait has returned.
-static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // C7
+static bool lend(csched_target *target, int priority, int change) { // C7
   csched_pool_class *class = (csched_pool_class *)target;
-  csched_priority priority = csched_pool_priority_here_();
-  bool lends = priority < class - class->pool->classes;
+  if (priority >= class - class->pool->classes) return false;
+  csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only
+  return true;
+}
+
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // C7
+  int priority = (int)csched_pool_priority_here_();
+  bool lends = lend(target, priority, 1);
   (void)waited;
-  if (lends) csched_fetch_add_relaxed(&class->lent[priority], 1u); // Speed only
   while (csched_load_relaxed(ended) != CSCHED_ENDED) // S1, of serial.c, whose caller acquires what it finds
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
-  if (lends) csched_fetch_add_relaxed(&class->lent[priority], UINT32_MAX); // Speed only
+  if (lends) lend(target, priority, -1);
 }
 
 static void describe(const csched_target *target, csched_text *text) {
@@ -123,6 +128,7 @@ static const csched_target_type pool_type = {.deliver = deliver,
                                              .deliver_at = deliver_at,
                                              .enter = may_run_anywhere,
                                              .await_ = await,
+                                             .lend_ = lend,
                                              .is_closed = is_closed,
                                              .describe_ = describe,
                                              .passes_on_ = true};
@@ -139,6 +145,18 @@ static csched_pool_class *class_of(csched_pool *pool, csched_priority priority, 
 csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
   return &class_of(pool, priority, "csched_pool_target")->target;
 }
+
+static bool lend_at_root(csched_target *target, csched_priority priority, int change) {
+  csched_target *root = csched_target_root_(target);
+  return root->type->lend_ != NULL && root->type->lend_(root, (int)priority, change);
+}
+
+bool csched_target_lend(csched_target *target, csched_priority priority) {
+  if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, "csched_target_lend");
+  return lend_at_root(target, priority, 1);
+}
+
+void csched_target_take_back(csched_target *target, csched_priority priority) { lend_at_root(target, priority, -1); }
 
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
   csched_mpsc *inbox = &class_of(pool, priority, "csched_pool_submit_batch")->inbox;

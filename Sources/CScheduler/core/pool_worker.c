@@ -24,12 +24,12 @@
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
 // Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting is that of many schedulers of disks and processes.
-// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority",
+// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "who waits in another way lends by request",
 //   "every job runs once, whoever submits",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",
 //   "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
 //   stops the process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
-// Models: checks/pool.c. Not modelled: C5, C6, C7.
+// Models: checks/pool.c. Not modelled: C5, C6.
 
 #include "pool_internal.h"
 

@@ -36,6 +36,7 @@ extension ImmediateSchedulerType {
   /// 1. A task that is cancelled before the action begins goes on at once, and the action never begins. One that is cancelled later waits for
   ///    the action's end, and gets its result.
   /// 2. The task goes on where it belongs, not on the scheduler.
+  /// 3. While it waits for a queue on a pool of a lower priority, it lends that the priority that it has at the beginning, as `sync` does.
   ///
   /// - Parameters:
   ///   - isolation: the caller's, which it keeps.
@@ -45,6 +46,8 @@ extension ImmediateSchedulerType {
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await awaiting(isolation: isolation) { action in schedule { action.run(body) } }
+    let lent = LentPriority(to: self)
+    defer { lent?.takeBack() }
+    return try await awaiting(isolation: isolation) { action in schedule { action.run(body) } }
   }
 }

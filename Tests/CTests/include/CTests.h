@@ -500,6 +500,7 @@ ctest_failure ctest_pool_priorities(void);
 ctest_failure ctest_pool_aging(void);
 /// A job of priority `waiter` waits for a queue of low priority behind default work.
 ctest_failure ctest_pool_lends(csched_priority waiter, bool lends);
+ctest_failure ctest_pool_lends_at_request(csched_priority waiter, bool lends);
 ctest_failure ctest_pool_nice(void);
 ctest_failure ctest_pool_timers(int count, uint64_t seed);
 ctest_failure ctest_pool_says_it_blocks(int rounds);

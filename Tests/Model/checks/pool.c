@@ -321,6 +321,33 @@ static void passed_over(void) {
   reset();
   model_spawn(low_beside_high, NULL);
 }
+// The same while somebody waits for the one below: once it is seen, which the first pick may not, the other goes before it once at the most.
+static void come_once(csched_job *job) {
+  model_assert(++begun <= 2 || count(&met) == 1);
+  if (count(&met) < 1) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job);
+}
+static const csched_job_type once = {come_once, note_drop, NULL};
+static void low_is_waited_for(void *unused) {
+  (void)unused;
+  make(1, 1);
+  jobs[0].type = &telling;
+  model_write(&given[0], 1);
+  csched_job_init(&urgent, &once, NULL);
+  csched_target *low = csched_pool_target(pool, CSCHED_PRIORITY_LOW);
+  model_assert(csched_target_lend(low, CSCHED_PRIORITY_HIGH));
+  model_assert(!csched_target_lend(low, CSCHED_PRIORITY_LOW));
+  model_assert(csched_target_submit(low, &jobs[0]) == 0);
+  model_assert(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &urgent) == 0);
+  wait_for(&met, 1);
+  csched_target_take_back(low, CSCHED_PRIORITY_HIGH);
+  for (int i = 0; i < CSCHED_PRIORITIES; i++)
+    model_assert(count(&pool->classes[CSCHED_PRIORITY_LOW].lent[i]) == 0); // nothing is left
+  end(CSCHED_STOP_RUN);
+}
+static void lent(void) {
+  reset();
+  model_spawn(low_is_waited_for, NULL);
+}
 static void one_has_run(void) {
   model_assert(ran == 1 && dropped == 0);
   csched_pool_destroy(pool);
@@ -1050,11 +1077,12 @@ const model_check pool_checks[] = {
     {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                         // F1, D1, D3
     {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},         // F1, C1
     {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run}, // C1
-    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},            // X2
-    {"pool end: a submission after stop is refused", refused, one_ran},                                // X1
-    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},                  // X1
-    {"pool end: a first timer against stop", timer_refused, one_dropped},                              // X1, K4
-    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},         // X2
-    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                 // X1, K4
+    {"pool: one of a high priority comes again and again, a low one is waited for", lent, one_has_run}, // C7
+    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},             // X2
+    {"pool end: a submission after stop is refused", refused, one_ran},                                 // X1
+    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},                   // X1
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                               // X1, K4
+    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},          // X2
+    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                  // X1, K4
     {NULL, NULL, NULL},
 };

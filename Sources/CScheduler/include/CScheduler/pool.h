@@ -64,6 +64,15 @@ void csched_pool_destroy(csched_pool *pool);
 void csched_pool_blocking_begin(void);
 void csched_pool_blocking_end(void);
 
+/// Does: says that somebody of `priority` waits for what was submitted to `target`: until csched_target_take_back, at most one job of
+/// those that are not above the waiter goes before each of the priority of the pool that the target is on. A thread that waits by
+/// csched_serial_sync does so by itself. Returns: whether there is something to take back: the target is on a pool, with a lower priority.
+/// Thread: any.
+bool csched_target_lend(csched_target *target, csched_priority priority);
+
+/// Does: takes back what csched_target_lend has lent. Requires: that returned true for these two; the target is valid. Thread: any.
+void csched_target_take_back(csched_target *target, csched_priority priority);
+
 /// One job that was forked, in the frame of whoever forked it. Private.
 typedef struct csched_fork {
   csched_job *job;

@@ -1,4 +1,4 @@
-// Where work can be submitted: what loops, threads, pools, serial queues and virtual time have in common.
+// Where work can be submitted: what loops, threads, pools, serial queues and virtual time have in common. More than 120 lines: one table.
 // Depends on: job.h, timer.h.
 //
 // Each of them shows its target (csched_loop_target …), and to submit to that is the only way in. It says how work is delivered to
@@ -56,6 +56,8 @@ typedef struct csched_target_type {
   bool (*turn_)(csched_target *target, int change);
   /// Private. Does: waits for a job of the queue `waited` to set `*ended`, and runs what is due, should nobody else. NULL: others do.
   void (*await_)(csched_target *target, csched_target *waited, uint32_t *ended);
+  /// Private. Does: lends `priority` to what the target runs with, or takes it back (-1). Returns: whether that is higher than its own. NULL: never.
+  bool (*lend_)(csched_target *target, int priority, int change);
   /// Private. Does: adds to `text` what the target is, and in which state. NULL: it does not tell. Thread: any, while others use it.
   void (*describe_)(const csched_target *target, struct csched_text *text);
   bool passes_on_;     ///< Private: `deliver` is the library's, and runs nothing.
