@@ -43,6 +43,10 @@ extension CoreTests {
       #expect(failure(of: ctest_pool_lends_at_request(CSCHED_PRIORITY_LOW, false)) == nil)
     }
 
+    @Test("who sleeps for a lock lifts its owner's nice value") func liftsOwner() {
+      #expect(failure(of: ctest_pool_lifts_owner()) == nil)
+    }
+
     @Test("low priorities run at a higher nice value, where that can be undone") func nice() {
       #expect(failure(of: ctest_pool_nice()) == nil)
     }

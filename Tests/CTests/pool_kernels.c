@@ -198,10 +198,15 @@ typedef struct lending {
   csched_serial *queue;
   atomic_int passed, thread;
   int before; // how many of the flood ran while the thread waited
+  int nice;   // of the one that was waited for
 } lending;
 
 static void pass_by(probe *probe) { atomic_fetch_add(&((lending *)probe->context)->passed, 1); }
-static void note_passed(void *context) { ((lending *)context)->before = atomic_load(&((lending *)context)->passed); }
+static void note_passed(void *context) {
+  lending *test = context;
+  test->before = atomic_load(&test->passed);
+  test->nice = getpriority(PRIO_PROCESS, ctest_thread_id());
+}
 static void note_passed_as_job(probe *probe) { note_passed(probe->context); }
 static void wait_for_queue(int index, void *context) {
   lending *test = context;
@@ -236,6 +241,8 @@ ctest_failure ctest_pool_lends(csched_priority waiter, bool lends) {
   CHECK_SOON(atomic_load(&test.passed) == FLOOD);
   if (lends) CHECK(test.before <= 1);
   else CHECK(test.before >= 16); // aging alone
+  int base = getpriority(PRIO_PROCESS, ctest_thread_id());
+  CHECK_EQUAL(test.nice - base, lends || !csched_pool_has_nice(pool) ? 0 : 5);
   csched_serial_destroy(test.queue);
   end_pool(others, CSCHED_STOP_RUN);
   end_pool(pool, CSCHED_STOP_RUN);
@@ -266,6 +273,8 @@ ctest_failure ctest_pool_lends_at_request(csched_priority waiter, bool lends) {
   CHECK_SOON(atomic_load(&test.passed) == FLOOD);
   if (lends) CHECK(test.before <= 1);
   else CHECK(test.before >= 16); // aging alone
+  int base = getpriority(PRIO_PROCESS, ctest_thread_id());
+  CHECK_EQUAL(test.nice - base, lends || !csched_pool_has_nice(pool) ? 0 : 5);
   csched_serial_destroy(test.queue);
   csched_loop *loop = NULL;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
@@ -288,6 +297,53 @@ ctest_failure ctest_pool_nice(void) {
     post(pool, (csched_priority)(i % 4), &probe);
     CHECK_SOON(atomic_load(&probe.releases) == 1);
     CHECK_EQUAL(probe.id - base, csched_pool_has_nice(pool) ? above[i] : 0);
+  }
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+// A job of low priority that has a lock, for which another thread sleeps.
+typedef struct lifting {
+  csched_lock lock;
+  atomic_int thread, is_over;
+} lifting;
+
+static void keep_lock(probe *probe) {
+  lifting *test = probe->context;
+  csched_lock_lock(&test->lock);
+  atomic_store(&test->thread, (int)ctest_thread_id());
+  WAIT_WHILE(!atomic_load(&test->is_over));
+  csched_lock_unlock(&test->lock);
+}
+static void want_lock(int index, void *context) {
+  (void)index;
+  csched_lock_lock(context);
+  csched_lock_unlock(context);
+}
+
+ctest_failure ctest_pool_lifts_owner(void) {
+  KERNEL();
+  lifting test = {.thread = 0};
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  int base = getpriority(PRIO_PROCESS, ctest_thread_id());
+  int above = csched_pool_has_nice(pool) ? 5 : 0;
+  for (int round = 0; round < 3; round++) {
+    probe keeps, next;
+    crew crew;
+    atomic_store(&test.is_over, 0);
+    atomic_store(&test.thread, 0);
+    probe_init(&keeps, keep_lock, &test);
+    post(pool, CSCHED_PRIORITY_LOW, &keeps);
+    CHECK_SOON(atomic_load(&test.thread) != 0);
+    CHECK_EQUAL(getpriority(PRIO_PROCESS, (id_t)atomic_load(&test.thread)) - base, above);
+    crew_start(&crew, 1, want_lock, &test.lock);
+    CHECK_SOON(getpriority(PRIO_PROCESS, (id_t)atomic_load(&test.thread)) == base);
+    atomic_store(&test.is_over, 1);
+    crew_join(&crew);
+    probe_init(&next, read_nice, NULL);
+    post(pool, CSCHED_PRIORITY_LOW, &next);
+    CHECK_SOON(atomic_load(&next.releases) == 1);
+    CHECK_EQUAL(next.id - base, above); // its own again
   }
   end_pool(pool, CSCHED_STOP_RUN);
   return kernel_result();

@@ -94,7 +94,7 @@ MUTANTS = [
     ("no heavy fence before a sleep", "core/lock.c", "L2", "csched_fence_heavy_();", "// L2"),
     ("no announcement before a sleep", "core/lock.c", "L2", "csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);", ""),
     ("no second look at the owner before a sleep", "core/lock.c", "L2",
-     "if (csched_load_relaxed(&lock->owner) == 0) return leave_bucket(lock, sleeper);",
+     "if (owner == 0) return leave_bucket(lock, sleeper);",
      ""),
     ("AWAKE stays when the lock is taken", "core/lock.c", "L3", "if (awake) stop_being_awake(lock); if (!taken", "if (!taken"),
     ("AWAKE stays when the waiter sleeps", "core/lock.c", "sleep", "if (awake) stop_being_awake(lock);", ""),
@@ -717,7 +717,7 @@ BY_KERNELS = [
      "csched_level_look_(CSCHED_CALLER_FRAME());", ""),
     ("a loop that is being destroyed may be destroyed", "core/loop.c", "csched_loop_free_",
      'loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";', ""),
-    ("a nice value above the highest is believed", "platform/linux/linux.c", "csched_os_thread_set_nice_", "if (nice > MOST) nice = MOST;", "(void)MOST;"),
+    ("a nice value above the highest is believed", "platform/linux/linux_nice.c", "csched_os_thread_set_nice_", "if (nice > MOST) nice = MOST;", "(void)MOST;"),
     ("planted: stale events go by the number alone", "core/loop_fd.c", "E3",
      "if (source == NULL || source->serial != events[i].tag >> 32) {", "if (source == NULL) {"),
 ]

@@ -411,6 +411,8 @@ static void run_pool(void) {
   RUN(ctest_pool_lends(CSCHED_PRIORITY_LOW, false));
   RUN(ctest_pool_lends_at_request(CSCHED_PRIORITY_DEFAULT, true));
   RUN(ctest_pool_lends_at_request(CSCHED_PRIORITY_LOW, false));
+  RUN(ctest_pool_nice());
+  RUN(ctest_pool_lifts_owner());
   RUN(ctest_pool_timers(50, seed()));
   RUN(ctest_pool_cap());
   RUN(ctest_pool_idle_exit_races(times(20), seed()));

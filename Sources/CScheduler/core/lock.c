@@ -207,9 +207,11 @@ static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool again, bo
   csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);              // L2: announce
   look_for_due_locked(bucket, lock, again ? csched_now() : sleeper->since); // L7
   csched_bucket_unlock_(bucket);
-  if (awake) stop_being_awake(lock); // L3
-  csched_fence_heavy_();             // L2: heavy side; pairs with unlock's light fence
-  if (csched_load_relaxed(&lock->owner) == 0) return leave_bucket(lock, sleeper); // L2
+  if (awake) stop_being_awake(lock);                     // L3
+  csched_fence_heavy_();                                 // L2: heavy side; pairs with unlock's light fence
+  uint32_t owner = csched_load_relaxed(&lock->owner);    // L2
+  if (owner == 0) return leave_bucket(lock, sleeper);    // L2
+  csched_os_thread_lift_(csched_lock_thread_of_(owner)); // C7, of pool_worker.c
   uint32_t signal = wait(lock, sleeper, deadline);
   return signal != 0 ? signal : leave_bucket(lock, sleeper);
 }

@@ -19,7 +19,8 @@
 //       that it cannot come back, because the process has given up the right meanwhile, works on while there is work; whoever wakes it
 //       next starts a thread that takes its place.
 //   C7  Donation: a priority with a queue for which a thread of a higher one waits is passed over once at a time at the most, by what is not
-//       above that thread, while it waits.
+//       above that thread, while it waits, and its jobs begin at the nice value of the highest. Who sleeps for a lock has its owner lifted to
+//       that, until it comes to its next job (lock.c).
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
 // Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread has waited for its forks (pool.h).
@@ -117,9 +118,14 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
 
 // MARK: running
 
+static bool is_at(const csched_pool_worker *worker, int nice) {
+  return worker->nice == nice &&
+         (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // C7; racy read: its own
+}
+
 static void set_nice(csched_pool_worker *worker, int nice) { // C6
   csched_pool *pool = worker->pool;
-  if (CSCHED_LIKELY(worker->nice == nice)) return;
+  if (CSCHED_LIKELY(is_at(worker, nice))) return;
   if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
   bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
   csched_store_relaxed(&worker->is_stuck,
@@ -131,7 +137,7 @@ static void set_nice(csched_pool_worker *worker, int nice) { // C6
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
-  set_nice(worker, class->nice);
+  set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // C7
   csched_job_perform_on_(job, &class->target);
   worker->class = outer;
   if (outer != NULL) set_nice(worker, outer->nice); // helping in a wait

@@ -148,6 +148,10 @@ bool csched_os_thread_has_nice_(int *nice);
 /// csched_os_thread_start_ meanwhile begin at `base`. Returns: whether it has that value now.
 bool csched_os_thread_set_nice_(int nice, int base);
 int csched_os_thread_nice_(void);
+/// Does: sets the value of `thread`, if it has been set above its base by the function before, to that base, where the calling thread has not
+/// been set above its own. Until it sets its value itself; is_lifted tells whether that is why. Requires: `thread` is one of this process.
+void csched_os_thread_lift_(uint32_t thread);
+bool csched_os_thread_is_lifted_(uint32_t thread);
 /// Returns: whether the calling thread's value has been set above its base, and writes that.
 bool csched_os_thread_is_raised_(int *base);
 

@@ -502,6 +502,7 @@ ctest_failure ctest_pool_aging(void);
 ctest_failure ctest_pool_lends(csched_priority waiter, bool lends);
 ctest_failure ctest_pool_lends_at_request(csched_priority waiter, bool lends);
 ctest_failure ctest_pool_nice(void);
+ctest_failure ctest_pool_lifts_owner(void);
 ctest_failure ctest_pool_timers(int count, uint64_t seed);
 ctest_failure ctest_pool_says_it_blocks(int rounds);
 ctest_failure ctest_pool_stall(int workers, int rounds, int limit_ms);

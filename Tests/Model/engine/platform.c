@@ -270,6 +270,11 @@ bool csched_os_thread_has_nice_(int *nice) {
 
 bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; }
 int csched_os_thread_nice_(void) { return 0; }
+void csched_os_thread_lift_(uint32_t thread) { (void)thread; }
+bool csched_os_thread_is_lifted_(uint32_t thread) {
+  (void)thread;
+  return false;
+}
 void csched_os_signals_block_(csched_os_signals *before) { (void)before; }
 void csched_os_signals_restore_(const csched_os_signals *before) { (void)before; }
 

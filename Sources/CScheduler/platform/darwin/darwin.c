@@ -130,6 +130,11 @@ bool csched_os_thread_has_nice_(int *nice) { // a process has one value here
 bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; }
 
 int csched_os_thread_nice_(void) { return 0; }
+void csched_os_thread_lift_(uint32_t thread) { (void)thread; }
+bool csched_os_thread_is_lifted_(uint32_t thread) {
+  (void)thread;
+  return false;
+}
 
 bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
 

@@ -248,47 +248,4 @@ bool csched_os_thread_has_ended_(uint32_t id) { // the first one stays until the
   csched_fence_full(); // after the look; the kernel's end of a thread has others before it
   return has_ended;
 }
-
-// MARK: nice values. On Linux each thread has its own.
-
-static CSCHED_THREAD_LOCAL int8_t raised_by; // above its base
-
-static bool set_nice(int nice) { return setpriority(PRIO_PROCESS, 0, nice) == 0; }
-
-static bool limit_permits(int nice) {
-  struct rlimit limit;
-  return getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - nice) <= limit.rlim_cur;
-}
-
-// Whether the calling thread may come back to `base`: by its limit, or by a capability, of which only trying tells.
-static bool may_return_to(int base) {
-  return limit_permits(base) || (base > -20 ? set_nice(base - 1) : set_nice(base + 1) && set_nice(base));
-}
-
-bool csched_os_thread_has_nice_(int *nice) {
-  int saved = errno;
-  errno = 0;
-  *nice = getpriority(PRIO_PROCESS, 0);
-  bool may = errno == 0 && *nice < 19 && may_return_to(*nice);
-  if (may) set_nice(*nice);
-  errno = saved;
-  return may;
-}
-
-bool csched_os_thread_set_nice_(int nice, int base) {
-  enum { MOST = 19 };
-  int saved = errno;
-  if (nice > MOST) nice = MOST; // as the kernel does, without a word
-  bool is_set = (nice <= base || may_return_to(base)) && set_nice(nice);
-  if (is_set) raised_by = (int8_t)(nice > base ? nice - base : 0);
-  errno = saved;
-  return is_set;
-}
-
-int csched_os_thread_nice_(void) { return getpriority(PRIO_PROCESS, 0); }
-
-bool csched_os_thread_is_raised_(int *base) {
-  if (raised_by > 0) *base = csched_os_thread_nice_() - raised_by;
-  return raised_by > 0;
-}
 #endif

@@ -1,0 +1,86 @@
+#if defined(__linux__) // Nice values: on Linux each thread has its own.
+#define _GNU_SOURCE
+#include "../platform.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+enum { NOT_RAISED = 0, RAISED_ABOVE = 21 };     // the base is added
+static CSCHED_THREAD_LOCAL uint8_t raised_here; // one byte: see task_memory.c
+
+// Threads above their base, each at the place that its number has: one that comes later there takes it. All is speed only: who reads the
+// number of a thread that ended meanwhile knows it from a lock that this thread had.
+enum { PLACES = 64 };
+static const uint32_t LIFTING = UINT32_C(1) << 30, LIFTED = UINT32_C(1) << 31; // beside the number of a thread
+static struct { uint32_t thread, base; } raised[PLACES];
+
+static uint32_t *place_of(uint32_t thread) { return &raised[thread % PLACES].thread; }
+
+static void note_raised(uint32_t thread, int base, bool is_raised) {
+  uint32_t seen = csched_load_relaxed(place_of(thread)); // racy read, rechecked by the cas
+  bool is_here = seen == thread || seen == (thread | LIFTED);
+  csched_store_relaxed(&raised[thread % PLACES].base, (uint32_t)base); // Speed only
+  // One that is being lifted is LIFTED soon, and looks again.
+  if (is_here || (is_raised && seen != (thread | LIFTING)))
+    csched_cas_relaxed(place_of(thread), &seen, is_raised ? thread : 0); // Speed only
+}
+
+void csched_os_thread_lift_(uint32_t thread) {
+  uint32_t seen = csched_load_relaxed(place_of(thread)); // racy read, rechecked by the cas
+  if (CSCHED_LIKELY(seen != thread) || raised_here != NOT_RAISED) return;
+  int saved = errno, base = (int)csched_load_relaxed(&raised[thread % PLACES].base); // Speed only
+  uint32_t lifting = thread | LIFTING;
+  if (csched_cas_relaxed(place_of(thread), &seen, lifting)) { // Speed only
+    bool is_lifted = setpriority(PRIO_PROCESS, thread, base) == 0;
+    csched_cas_relaxed(place_of(thread), &lifting, is_lifted ? thread | LIFTED : thread); // Speed only
+  }
+  errno = saved;
+}
+
+bool csched_os_thread_is_lifted_(uint32_t thread) {
+  return csched_load_relaxed(place_of(thread)) == (thread | LIFTED); // Speed only
+}
+
+static bool set_nice(int nice) { return setpriority(PRIO_PROCESS, 0, nice) == 0; }
+
+static bool limit_permits(int nice) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - nice) <= limit.rlim_cur;
+}
+
+// Whether the calling thread may come back to `base`: by its limit, or by a capability, of which only trying tells.
+static bool may_return_to(int base) {
+  return limit_permits(base) || (base > -20 ? set_nice(base - 1) : set_nice(base + 1) && set_nice(base));
+}
+
+bool csched_os_thread_has_nice_(int *nice) {
+  int saved = errno;
+  errno = 0;
+  *nice = getpriority(PRIO_PROCESS, 0);
+  bool may = errno == 0 && *nice < 19 && may_return_to(*nice);
+  if (may) set_nice(*nice);
+  errno = saved;
+  return may;
+}
+
+bool csched_os_thread_set_nice_(int nice, int base) {
+  enum { MOST = 19 };
+  int saved = errno;
+  if (nice > MOST) nice = MOST; // as the kernel does, without a word
+  bool is_set = (nice <= base || may_return_to(base)) && set_nice(nice);
+  bool is_raised = nice > base;
+  if (is_set && (is_raised || raised_here != NOT_RAISED)) {
+    raised_here = is_raised ? (uint8_t)(RAISED_ABOVE + base) : NOT_RAISED;
+    note_raised(csched_os_thread_id_(), base, is_raised);
+  }
+  errno = saved;
+  return is_set;
+}
+
+int csched_os_thread_nice_(void) { return getpriority(PRIO_PROCESS, 0); }
+
+bool csched_os_thread_is_raised_(int *base) {
+  if (raised_here != NOT_RAISED) *base = raised_here - RAISED_ABOVE;
+  return raised_here != NOT_RAISED;
+}
+#endif
