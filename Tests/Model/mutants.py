@@ -709,7 +709,6 @@ KERNELS = {
     "wakes that have come are not looked at": "fd_",
     "planted: stale events go by the number alone": "fd_",
     "the wait for a timer does not look whether its run was left": "unwind_timer", "a loop that is being destroyed may be destroyed": "loop_destroyed",
-    "a nice value above the highest is believed": "env_root",
 }
 BY_KERNELS = [
     ("wakes that have come are not looked at", "core/loop_fd.c", "", "if (is_open(fds)) collect(fds, false);", ""),
@@ -717,7 +716,6 @@ BY_KERNELS = [
      "csched_level_look_(CSCHED_CALLER_FRAME());", ""),
     ("a loop that is being destroyed may be destroyed", "core/loop.c", "csched_loop_free_",
      'loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";', ""),
-    ("a nice value above the highest is believed", "platform/linux/linux_nice.c", "csched_os_thread_set_nice_", "if (nice > MOST) nice = MOST;", "(void)MOST;"),
     ("planted: stale events go by the number alone", "core/loop_fd.c", "E3",
      "if (source == NULL || source->serial != events[i].tag >> 32) {", "if (source == NULL) {"),
 ]

@@ -64,9 +64,7 @@ bool csched_os_thread_has_nice_(int *nice) {
 }
 
 bool csched_os_thread_set_nice_(int nice, int base) {
-  enum { MOST = 19 };
   int saved = errno;
-  if (nice > MOST) nice = MOST; // as the kernel does, without a word
   bool is_set = (nice <= base || may_return_to(base)) && set_nice(nice);
   bool is_raised = nice > base;
   if (is_set && (is_raised || raised_here != NOT_RAISED)) {
