@@ -13,6 +13,10 @@ static int submit_to(csched_limit *limit, probe *probe) {
   return csched_target_submit(csched_limit_target(limit), job_of(probe));
 }
 
+static int submit_barrier(csched_limit *limit, probe *probe) {
+  return csched_target_submit(csched_limit_barrier_target(limit), job_of(probe));
+}
+
 // MARK: how many at a time
 
 typedef struct visits {
@@ -174,14 +178,15 @@ static void end_thread(probe *probe) {
   pthread_exit(NULL);
 }
 
-ctest_failure ctest_limit_ends_thread(void) {
+ctest_failure ctest_limit_ends_thread(bool in_barrier) {
   KERNEL();
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1});
   csched_limit *limit = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 1);
   probe ending, next;
   probe_init(&ending, end_thread, NULL);
   probe_init(&next, NULL, NULL);
-  submit_to(limit, &ending);
+  if (in_barrier) submit_barrier(limit, &ending);
+  else submit_to(limit, &ending);
   submit_to(limit, &next);
   CHECK_SOON(atomic_load(&next.releases) == 1);
   CHECK_PROBE(&ending, 1, 0);
@@ -225,11 +230,216 @@ ctest_failure ctest_limit_waits(void) {
   return kernel_result();
 }
 
+ctest_failure ctest_limit_barrier_waits(int most) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
+  csched_limit *limit = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), most);
+  csched_target *both[] = {csched_limit_target(limit), csched_limit_barrier_target(limit)};
+  for (int from = 0; from < 2; from++)
+    for (int to = from == 0 ? 1 : 0; to < 2; to++) {
+      inner_wait wait = {.result = -1};
+      CHECK_EQUAL(csched_serial_create(&wait.queue, both[to]), 0);
+      probe probe;
+      probe_init(&probe, wait_inside, &wait);
+      csched_target_submit(both[from], job_of(&probe));
+      CHECK_SOON(atomic_load(&probe.releases) == 1);
+      CHECK_EQUAL(wait.result, EDEADLK);
+      CHECK_EQUAL(csched_serial_sync(wait.queue, do_nothing, NULL), 0);
+      csched_serial_destroy(wait.queue);
+    }
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_pool_join(pool), 0);
+  csched_limit_destroy(limit);
+  csched_pool_destroy(pool);
+  return kernel_result();
+}
+
+// MARK: barriers
+
+typedef struct readers {
+  csched_limit *limit;
+  int jobs;
+  probe *probes;
+  int64_t value; // what barriers write and others read: not atomic
+  atomic_int inside, barriers_inside, errors;
+} readers;
+
+static void read_value(probe *probe) {
+  readers *readers = probe->context;
+  atomic_fetch_add(&readers->inside, 1);
+  int64_t before = readers->value;
+  if (atomic_load(&readers->barriers_inside) != 0) atomic_fetch_add(&readers->errors, 1);
+  if (probe->id % 5 == 0) sched_yield();
+  if (readers->value != before || csched_target_current() != csched_limit_target(readers->limit))
+    atomic_fetch_add(&readers->errors, 1);
+  atomic_fetch_sub(&readers->inside, 1);
+}
+
+static void write_value(probe *probe) {
+  readers *readers = probe->context;
+  if (atomic_fetch_add(&readers->barriers_inside, 1) != 0 || atomic_load(&readers->inside) != 0 ||
+      csched_target_current() != csched_limit_barrier_target(readers->limit) ||
+      !csched_target_is_inside(csched_limit_target(readers->limit)))
+    atomic_fetch_add(&readers->errors, 1);
+  readers->value++;
+  if (probe->id % 3 == 0) sched_yield();
+  atomic_fetch_sub(&readers->barriers_inside, 1);
+}
+
+static void read_and_write(int index, void *context) {
+  readers *readers = context;
+  for (int i = 0; i < readers->jobs; i++) {
+    probe *each = &readers->probes[index * readers->jobs + i];
+    probe_init(each, i % 4 == 3 ? write_value : read_value, readers);
+    each->id = i;
+    if (i % 4 == 3) submit_barrier(readers->limit, each);
+    else submit_to(readers->limit, each);
+  }
+}
+
+ctest_failure ctest_limit_barriers(int most, int submitters, int jobs) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 3});
+  int count = submitters * jobs;
+  readers readers = {.limit = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), most),
+                     .jobs = jobs,
+                     .probes = calloc((size_t)count, sizeof(probe))};
+  crew_run(submitters, read_and_write, &readers);
+  for (int i = 0; i < count; i++) CHECK_SOON(atomic_load(&readers.probes[i].releases) == 1);
+  csched_limit_destroy(readers.limit);
+  end_pool(pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < count; i++) CHECK_PROBE(&readers.probes[i], 1, 0);
+  CHECK_EQUAL(atomic_load(&readers.errors), 0);
+  CHECK_EQUAL(readers.value, submitters * (jobs / 4));
+  free(readers.probes);
+  return kernel_result();
+}
+
+typedef struct inner_barrier {
+  csched_limit *limit;
+  journal *journal;
+  probe barrier, after;
+  atomic_int reached, open;
+} inner_barrier;
+
+static void submit_inside(probe *probe) { // and does not wait
+  inner_barrier *inner = probe->context;
+  submit_barrier(inner->limit, &inner->barrier);
+  submit_to(inner->limit, &inner->after);
+  atomic_store(&inner->reached, 1);
+  while (!atomic_load(&inner->open)) nap(MS);
+  journal_add(inner->journal, probe->id);
+}
+
+ctest_failure ctest_limit_barrier_order(int most) {
+  KERNEL();
+  journal journal = {0};
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
+  inner_barrier inner = {.limit = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), most),
+                         .journal = &journal};
+  probe outer, beside;
+  probe_init(&outer, submit_inside, &inner);
+  probe_init(&inner.barrier, note, &journal);
+  probe_init(&inner.after, note, &journal);
+  probe_init(&beside, NULL, NULL);
+  inner.barrier.id = 1, inner.after.id = 2;
+  submit_to(inner.limit, &outer);
+  CHECK_SOON(atomic_load(&inner.reached) == 1);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &beside);
+  CHECK_SOON(atomic_load(&beside.releases) == 1); // the pool goes on
+  nap(5 * MS);
+  CHECK_EQUAL(atomic_load(&journal.count), 0); // though lanes are free
+  atomic_store(&inner.open, 1);
+  CHECK_SOON(atomic_load(&inner.after.releases) == 1);
+  CHECK_JOURNAL(&journal, "0,1,2");
+  csched_limit_destroy(inner.limit);
+  end_pool(pool, CSCHED_STOP_RUN);
+
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_limit *limit = make_limit(csched_loop_target(loop), most);
+  atomic_store(&journal.count, 0);
+  probe probes[8];
+  csched_time due = csched_time_after(csched_now(), MS);
+  for (int i = 0; i < 8; i++) {
+    csched_target *target = i % 3 == 1 ? csched_limit_barrier_target(limit) : csched_limit_target(limit);
+    probe_init(&probes[i], note, &journal);
+    probes[i].id = i;
+    if (i < 5) CHECK_EQUAL(csched_target_submit(target, job_of(&probes[i])), 0);
+    else CHECK_EQUAL(csched_target_submit_at(target, &probes[i].timer, due, 0), 0);
+  }
+  while (atomic_load(&probes[7].releases) == 0) csched_loop_run_once(loop, csched_now() + 5000 * MS);
+  CHECK_JOURNAL(&journal, "0,1,2,3,4,5,6,7");
+  csched_limit_destroy(limit);
+  csched_loop_destroy(loop);
+  return kernel_result();
+}
+
+static void stand(probe *probe) {
+  gate *gate = probe->context;
+  atomic_store(&gate->reached, 1);
+  while (!atomic_load(&gate->open)) nap(MS);
+}
+
+ctest_failure ctest_limit_barrier_cancelled(void) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
+  csched_limit *limit = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2);
+  gate gate = {0};
+  probe barrier, behind, next;
+  probe_init(&gate.probe, stand, &gate);
+  probe_init(&barrier, NULL, NULL);
+  probe_init(&behind, NULL, NULL);
+  probe_init(&next, NULL, NULL);
+  submit_to(limit, &gate.probe);
+  CHECK_SOON(atomic_load(&gate.reached) == 1);
+  submit_barrier(limit, &barrier);
+  submit_to(limit, &behind);
+  nap(2 * MS);
+  CHECK_EQUAL(atomic_load(&behind.runs), 0);
+  CHECK_EQUAL(csched_job_cancel(job_of(&barrier)), CSCHED_CANCEL_DROPPED);
+  submit_to(limit, &next);
+  CHECK_SOON(atomic_load(&next.releases) == 1); // while the first one goes on
+  CHECK_SOON(atomic_load(&behind.releases) == 1);
+  CHECK_PROBE(&barrier, 0, 1);
+  gate_open(&gate);
+  CHECK_SOON(atomic_load(&gate.probe.releases) == 1);
+  csched_limit_destroy(limit);
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
+ctest_failure ctest_limit_barrier_dropped(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("limited");
+  csched_limit *limit = make_limit(csched_thread_target(thread), 2);
+  probe probes[6], late;
+  gate gate;
+  gate_close(&gate, thread);
+  for (int i = 0; i < 6; i++) {
+    probe_init(&probes[i], NULL, NULL);
+    CHECK_EQUAL(i % 2 == 0 ? submit_barrier(limit, &probes[i]) : submit_to(limit, &probes[i]), 0);
+  }
+  csched_thread_stop(thread, CSCHED_STOP_DROP);
+  gate_open(&gate);
+  CHECK_EQUAL(csched_thread_join(thread), 0);
+  for (int i = 0; i < 6; i++) CHECK_PROBE(&probes[i], 0, 1);
+  for (int i = 0; i < 3; i++) { // one that is refused is alone for so long, and no longer
+    probe_init(&late, NULL, NULL);
+    CHECK_EQUAL(i < 2 ? submit_barrier(limit, &late) : submit_to(limit, &late), ECANCELED);
+    CHECK_PROBE(&late, 0, 1);
+  }
+  csched_limit_destroy(limit);
+  csched_thread_destroy(thread);
+  return kernel_result();
+}
+
 // MARK: fork
 
 static csched_limit *parents;
 
 static void submit_to_parents(void *probe) { submit_to(parents, probe); }
+static void submit_barrier_to_parents(void *probe) { submit_barrier(parents, probe); }
 static void give_up_parents(void *unused) {
   (void)unused;
   csched_limit_destroy(parents);
@@ -277,27 +487,17 @@ static void go_on_in_child(void *context) {
   csched_limit_destroy(parents);
 }
 
-ctest_failure ctest_limit_fork(void) {
-  KERNEL();
-  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
-  parents = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2);
-  probe probe;
-  probe_init(&probe, NULL, NULL);
-  CHECK_CHILD_STOPS(submit_to_parents, &probe, "was orphaned by fork");
-  CHECK_CHILD(give_up_parents, NULL);
-  csched_limit_destroy(parents);
-  end_pool(pool, CSCHED_STOP_RUN);
-
+static void fork_with_lane_out(int most, bool with_barrier) {
   static gated_loop gated;
   gated = (gated_loop){.target = {.type = &gated_type}};
   probe_init(&gated.others, NULL, NULL);
   probe_init(&gated.more, NULL, NULL);
   CHECK_EQUAL(csched_loop_create(&gated.loop), 0);
-  parents = make_limit(&gated.target, 1);
+  parents = make_limit(&gated.target, most);
   crew crew;
   crew_start(&crew, 1, submit_others, &gated);
   CHECK_SOON(atomic_load(&gated.is_there) == 1);
-  CHECK_EQUAL(submit_to(parents, &gated.more), 0); // waits for the lane
+  CHECK_EQUAL((with_barrier ? submit_barrier : submit_to)(parents, &gated.more), 0); // waits for the lane
   CHECK_CHILD(go_on_in_child, &gated);
   atomic_store(&gated.is_open, 1);
   crew_join(&crew);
@@ -306,5 +506,20 @@ ctest_failure ctest_limit_fork(void) {
   CHECK_PROBE(&gated.more, 1, 0);
   csched_limit_destroy(parents);
   csched_loop_destroy(gated.loop);
+}
+
+ctest_failure ctest_limit_fork(void) {
+  KERNEL();
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
+  parents = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2);
+  probe probe;
+  probe_init(&probe, NULL, NULL);
+  CHECK_CHILD_STOPS(submit_to_parents, &probe, "was orphaned by fork");
+  CHECK_CHILD_STOPS(submit_barrier_to_parents, &probe, "was orphaned by fork");
+  CHECK_CHILD(give_up_parents, NULL);
+  csched_limit_destroy(parents);
+  end_pool(pool, CSCHED_STOP_RUN);
+  fork_with_lane_out(1, false);
+  fork_with_lane_out(2, true);
   return kernel_result();
 }

@@ -248,6 +248,34 @@ void captures_of_a_race() {
   CHECK(ran + gone == count && Capture::alive == 0 && Capture::take_ended() == count);
 }
 
+// What the others read is written by a barrier.
+void limited_and_barriers() {
+  int written = 0;
+  std::atomic<int> inside{0}, most{0}, torn{0};
+  {
+    scheduler::pool pool;
+    scheduler::limit limit(pool, 3);
+    scheduler::task last;
+    for (int i = 0; i < 2000; i++) {
+      if (i % 10 == 9) {
+        last = scheduler::async(limit.barrier_target(), [&] {
+          written++;
+          if (inside != 0) torn++;
+        });
+      } else {
+        limit.async([&, i] {
+          int now = ++inside, before = most;
+          while (now > before && !most.compare_exchange_weak(before, now)) {}
+          if (written != i / 10) torn++;
+          inside--;
+        });
+      }
+    }
+    while (!last.is_over()) std::this_thread::yield();
+  }
+  CHECK(written == 200 && torn == 0 && most <= 3);
+}
+
 // At an instant, and again and again.
 void captures_of_timers() {
   scheduler::virtual_time time;
@@ -439,6 +467,7 @@ int main() {
   captures_of_the_cancelled();
   captures_of_the_stopped();
   captures_of_a_race();
+  limited_and_barriers();
   captures_of_timers();
   exceptions();
   syncs();

@@ -455,8 +455,17 @@ static void run_limits(void) {
   RUN(ctest_limit_base_gone(20));
   RUN(ctest_limit_let_go(times(50)));
   RUN(ctest_limit_invalid());
-  RUN(ctest_limit_ends_thread());
+  RUN(ctest_limit_ends_thread(false));
+  RUN(ctest_limit_ends_thread(true));
   RUN(ctest_limit_waits());
+  RUN(ctest_limit_barrier_waits(1));
+  RUN(ctest_limit_barrier_waits(3));
+  RUN(ctest_limit_barriers(1, 3, times(100)));
+  RUN(ctest_limit_barriers(4, 3, times(200)));
+  RUN(ctest_limit_barrier_order(1));
+  RUN(ctest_limit_barrier_order(4));
+  RUN(ctest_limit_barrier_cancelled());
+  RUN(ctest_limit_barrier_dropped());
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND, "tools do not follow a process with threads into its child",
              ctest_limit_fork());
 }

@@ -1,22 +1,28 @@
+// 300 lines and more: the line, the lanes and the forks are of one structure under one lock, and are read together.
+//
 // States
 //   lane       one of the `most` jobs of its own that may be on the base at a time, each with one job of the user's. FREE: in `free`, or never
 //              used; OUT: submitted, or on the way there or back
-//   first      the jobs that wait for a lane, oldest first
+//   first      the jobs that wait for a lane, oldest first; the lowest bit of the link that leads on from one says that it is a barrier
 //   out        how many lanes are OUT. The structure is freed when that is 0 and the handle is given up
+//   is_alone   the one lane that is OUT carries a barrier; a lane knows it of itself, too
 //
 // Obligations
 //   LM1  Never more than `most` at a time: a job runs in its lane only, and a lane has one job.
-//   LM2  Nothing waits for ever: a job waits in `first` only while no lane is free. Whoever comes, and a lane that ends, sees to that under
-//        the lock; a lane that ends takes the oldest.
+//   LM2  Nothing waits for ever: a job waits in `first` only while no lane is free, or by LM9. Whoever comes, and a lane that ends, sees to that
+//        under the lock: the oldest goes, and those behind it, for as long as there are lanes.
 //   LM3  One thread's jobs begin in the order of their submission, where the base keeps that of the lanes.
 //   LM4  Where the base refuses a lane, what the lane carries is dropped, and all that waits. What comes later asks the base again. A
 //        submission is told of its own job only.
 //   LM5  The structure is freed once: by the last lane, or by whoever gives the handle up. Nothing is touched after the unlock, but by one who
 //        has a lane.
 //   LM6  A job that is left gives its lane up.
-//   LM7  A wait is refused where it could never end: at a limit of 1, as a serial queue's; else other lanes may go on.
+//   LM7  A wait is refused where it could never end: at a limit of 1, as a serial queue's; from inside of a barrier for any job, and from inside
+//        of any job for a barrier; else other lanes may go on.
 //   LM8  In a child of fork no lane is lost: those that threads of the parent were about to submit, or ran, come back. One whose base is
 //        orphaned stops whoever uses it.
+//   LM9  A barrier goes when no lane is OUT, and no other goes until it has ended; nor does what came after it go before it. One that was
+//        cancelled is as any job: it keeps nobody waiting beyond the next job that comes or ends.
 // Orderings: the lock's; no atomics of its own.
 // Assumes: a lane comes back in its `release`, because only then may it be submitted again (job.h). Nothing of the user's is called under
 //   the lock.
@@ -25,7 +31,9 @@
 // Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base",
 //   "a limited target whose base is gone drops everything", "a limited target that was let go runs what it has",
 //   "a limit below one is an error", "a limited target goes on when a job ends its thread",
-//   "a wait inside of a limited target is refused at a limit of one only", "after fork a limited target goes on, or stops the process".
+//   "a wait inside of a limited target is refused at a limit of one only", "after fork a limited target goes on, or stops the process",
+//   "a barrier runs alone, after what was before it", "a barrier that was cancelled holds nothing up",
+//   "barriers of many threads are each alone", "a barrier is dropped with its target", "a wait that a barrier keeps from its end is refused".
 // Models: checks/limit.c. Not modelled: LM6, LM8.
 
 #include <CScheduler/limit.h>
@@ -42,17 +50,17 @@
 typedef struct lane {
   csched_job job;
   csched_job *carries; // NULL: it has begun
-  bool is_out;
+  bool is_out, is_alone;
 } lane;
 
 struct csched_limit {
-  csched_target target;
+  csched_target target, barriers;
   csched_target *base;
   csched_lock lock; // of what follows
-  csched_job *first, **last;
+  csched_job *first, *last;
   csched_job *free; // lanes
   int most, used, out;
-  bool is_let_go;
+  bool is_alone, is_let_go;
   void (*retain)(void *), (*release)(void *); // of `owner`, for each lane that is OUT; may be NULL
   void *owner;
   csched_atfork atfork;
@@ -62,23 +70,87 @@ struct csched_limit {
 _Static_assert(offsetof(csched_limit, target) == 0, "csched_limit_target is a cast");
 _Static_assert(offsetof(lane, job) == 0, "a lane is its job");
 
+static const csched_job_type lane_type;
+
 static void end(csched_limit *limit) {
   csched_os_atfork_end_(&limit->atfork);
   free(limit);
 }
 
+// MARK: what waits
+
+enum { BARRIER = 1 };
+
+static bool is_barrier(const csched_job *waiting) { return ((uintptr_t)waiting->next & BARRIER) != 0; }
+
+static csched_job *behind(const csched_job *waiting) {
+  return (csched_job *)((uintptr_t)waiting->next & ~(uintptr_t)BARRIER);
+}
+
+static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
+  job->next = (csched_job *)(uintptr_t)mark;
+  if (limit->first == NULL) limit->first = job;
+  else limit->last->next = (csched_job *)((uintptr_t)job | (uintptr_t)limit->last->next);
+  limit->last = job;
+}
+
 // MARK: lanes
+
+// Returns: NULL when all are out, or a barrier is; for a barrier, when any is.
+static csched_job *take_lane_locked(csched_limit *limit, bool alone) {
+  csched_job *job = limit->free;
+  if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9
+  if (job != NULL) {
+    limit->free = job->next;
+  } else {
+    if (limit->used == limit->most) return NULL; // LM1
+    job = &limit->lanes[limit->used++].job;
+    csched_job_init(job, &lane_type, limit);
+  }
+  ((lane *)job)->is_out = true;
+  ((lane *)job)->is_alone = limit->is_alone = alone;
+  limit->out++;
+  return job;
+}
+
+// Has all go that may. Returns: their lanes, linked, in their order.
+static csched_job *load_locked(csched_limit *limit) {
+  csched_job *lanes = NULL, **end = &lanes, *first, *taken;
+  while ((first = limit->first) != NULL &&                                                                   // LM2, LM3
+         (taken = take_lane_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first))) != NULL) { // LM9
+    limit->first = behind(first);
+    ((lane *)taken)->carries = first;
+    *end = taken;
+    end = &taken->next;
+  }
+  *end = NULL;
+  return lanes;
+}
 
 static int submit(csched_limit *limit, csched_job *job) {
   csched_job_submitted_(job, "csched_target_submit");
   return limit->base->type->deliver(limit->base, job);
 }
 
+// `is_kept`: the owner is retained for one of them already. Returns: what the last one was told.
+static int send(csched_limit *limit, csched_job *lanes, bool is_kept) {
+  int error = 0;
+  for (csched_job *each = lanes; each != NULL && limit->retain != NULL; each = each->next) {
+    if (!is_kept) limit->retain(limit->owner);
+    is_kept = false;
+  }
+  for (csched_job *next; lanes != NULL; lanes = next) { // LM5: the last one keeps the structure until it is submitted
+    next = lanes->next;
+    error = submit(limit, lanes);
+  }
+  return error;
+}
+
 static void run(csched_job *job) {
   csched_limit *limit = job->context;
   csched_job *carried = ((lane *)job)->carries;
   ((lane *)job)->carries = NULL;
-  csched_job_perform_on_(carried, &limit->target); // LM1
+  csched_job_perform_on_(carried, ((lane *)job)->is_alone ? &limit->barriers : &limit->target); // LM1
 }
 
 static void drop(csched_job *job) { // LM4
@@ -88,10 +160,9 @@ static void drop(csched_job *job) { // LM4
   ((lane *)job)->carries = NULL;
   each->next = limit->first;
   limit->first = NULL;
-  limit->last = &limit->first;
   csched_lock_unlock(&limit->lock);
   for (; each != NULL; each = next) {
-    next = each->next;
+    next = behind(each);
     csched_job_discard_(each);
   }
 }
@@ -102,18 +173,15 @@ static void come_back(csched_job *job) { // LM6
   void *owner = limit->owner;
   if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8
   csched_lock_lock(&limit->lock);
-  csched_job *next = limit->first;
-  ((lane *)job)->carries = next;
-  if (next != NULL && (limit->first = next->next) == NULL) limit->last = &limit->first; // LM2, LM3
-  bool is_last = next == NULL && --limit->out == 0 && limit->is_let_go;                 // LM5
-  if (next == NULL) {
-    ((lane *)job)->is_out = false;
-    job->next = limit->free;
-    limit->free = job;
-  }
+  ((lane *)job)->is_out = limit->is_alone = false; // LM9
+  job->next = limit->free;
+  limit->free = job;
+  limit->out--;
+  csched_job *lanes = load_locked(limit);             // LM2
+  bool is_last = limit->out == 0 && limit->is_let_go; // LM5
   csched_lock_unlock(&limit->lock);
-  if (next != NULL) {
-    submit(limit, job); // LM2
+  if (lanes != NULL) {
+    send(limit, lanes, true); // LM2
     return;
   }
   if (is_last) end(limit);
@@ -122,39 +190,19 @@ static void come_back(csched_job *job) { // LM6
 
 static const csched_job_type lane_type = {run, drop, come_back};
 
-// Returns: NULL when all are out.
-static csched_job *take_lane_locked(csched_limit *limit) {
-  csched_job *job = limit->free;
-  if (job != NULL) {
-    limit->free = job->next;
-  } else {
-    if (limit->used == limit->most) return NULL; // LM1
-    job = &limit->lanes[limit->used++].job;
-    csched_job_init(job, &lane_type, limit);
-  }
-  ((lane *)job)->is_out = true;
-  limit->out++;
-  return job;
-}
-
 // MARK: submitting
 
-static int deliver(csched_target *target, csched_job *job) {
-  csched_limit *limit = (csched_limit *)target;
+static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
   csched_lock_lock(&limit->lock);
-  csched_job *taken = take_lane_locked(limit);
-  if (taken != NULL) {
-    ((lane *)taken)->carries = job; // LM2
-  } else {
-    job->next = NULL;
-    *limit->last = job;
-    limit->last = &job->next;
-  }
+  append_locked(limit, job, mark);
+  csched_job *lanes = load_locked(limit); // LM2
+  bool has_gone = limit->first == NULL;   // it was the last
   csched_lock_unlock(&limit->lock);
-  if (taken == NULL) return 0;
-  if (limit->retain != NULL) limit->retain(limit->owner);
-  return submit(limit, taken);
+  int error = send(limit, lanes, false);
+  return has_gone ? error : 0; // LM4
 }
+
+static int deliver(csched_target *target, csched_job *job) { return deliver_as((csched_limit *)target, job, 0); }
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_target *base = ((csched_limit *)target)->base;
@@ -162,6 +210,26 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
 }
 
 static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
+
+// Those of the target of barriers, whose base is the limited target.
+
+static csched_target *limited(const csched_target *barriers) {
+  return (csched_target *)((char *)(uintptr_t)barriers - offsetof(csched_limit, barriers));
+}
+
+static int deliver_barrier(csched_target *barriers, csched_job *job) {
+  return deliver_as((csched_limit *)limited(barriers), job, BARRIER);
+}
+
+static int deliver_barrier_at(csched_target *barriers, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  return deliver_at(limited(barriers), timer, deadline, leeway);
+}
+
+static bool is_in_barrier(const csched_target *target) { // LM7
+  return csched_target_is_inside(&((const csched_limit *)target)->barriers);
+}
+
+static bool is_in_any(const csched_target *barriers) { return csched_target_is_inside(limited(barriers)); } // LM7
 
 // MARK: forks
 
@@ -175,15 +243,17 @@ static bool is_waiting(const csched_limit *limit, const lane *lane) {
 static bool has(const csched_target *target, const csched_job *job) { // LM8
   const csched_limit *limit = (const csched_limit *)target;
   const csched_job *each = limit->first;
-  while (each != NULL && each != job) each = each->next;
+  while (each != NULL && each != job) each = behind(each);
   for (int i = 0; i < limit->used && each == NULL; i++)
     if (limit->lanes[i].is_out && limit->lanes[i].carries == job) each = job; // it comes back, if it has to
   return each != NULL;
 }
 
-// A lane that comes back is counted once more, perhaps: the structure is then never freed.
+static bool has_barrier(const csched_target *barriers, const csched_job *job) { return has(limited(barriers), job); }
+
+// The owner is retained once more, perhaps, and what was let go before the fork is never freed.
 static void bring_back(csched_limit *limit, lane *lane) { // LM8
-  limit->out++;
+  limit->is_let_go = false;
   if (limit->retain != NULL) limit->retain(limit->owner);
   csched_job_init(&lane->job, &lane_type, limit);
   if (lane->carries != NULL) submit(limit, &lane->job);
@@ -196,9 +266,9 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
-  limit->target.waits_for = NULL;
+  limit->target.waits_for = limit->barriers.waits_for = NULL;
   if (csched_target_is_orphaned_(limit->base)) {
-    limit->target.type = &csched_target_orphaned_;
+    limit->target.type = limit->barriers.type = &csched_target_orphaned_;
     return;
   }
   for (int i = 0; i < limit->used; i++) {
@@ -216,15 +286,23 @@ static const csched_target_type concurrent_type = {.deliver = deliver,
                                                    .base = base,
                                                    .has = has,
                                                    .passes_on_ = true,
-                                                   .is_concurrent_ = true}; // LM7
+                                                   .is_bound_here = is_in_barrier, // LM7
+                                                   .is_concurrent_ = true};        // LM7
+static const csched_target_type barrier_type = {.deliver = deliver_barrier,
+                                                .deliver_at = deliver_barrier_at,
+                                                .base = limited,
+                                                .has = has_barrier,
+                                                .is_bound_here = is_in_any, // LM7
+                                                .passes_on_ = true};
 
 int csched_limit_create(csched_limit **result, csched_target *base, int most) {
   if (most < 1) return EINVAL;
   if (most > CSCHED_LIMIT_MOST) most = CSCHED_LIMIT_MOST;
   csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(lane)); // its pages are used as lanes are
   if (limit == NULL) return ENOMEM;
-  *limit = (csched_limit){.base = base, .most = most, .last = &limit->first};
+  *limit = (csched_limit){.base = base, .most = most};
   limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
+  limit->barriers.type = &barrier_type;
   csched_os_atfork_(&limit->atfork, told_of_fork);
   *result = limit;
   return 0;
@@ -235,6 +313,8 @@ void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*releas
   limit->release = release;
   limit->owner = limit->target.owner = owner;
 }
+
+csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit->barriers; }
 
 void csched_limit_destroy(csched_limit *limit) {
   if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: lanes are not here to come back

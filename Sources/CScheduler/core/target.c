@@ -35,9 +35,10 @@ CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
   return false;
 }
 
-// A root that is not bound to a thread may have others to go on with.
+// A root that is not bound to a thread may have others to go on with; what is concurrent is held by one that runs there alone.
 bool csched_target_is_exclusive_(const csched_target *target) {
-  return (target->type->base != NULL && !target->type->is_concurrent_) || target->type->is_bound_here != NULL;
+  if (target->type->is_concurrent_) return target->type->is_bound_here != NULL && target->type->is_bound_here(target);
+  return target->type->base != NULL || target->type->is_bound_here != NULL;
 }
 
 bool csched_target_is_held_here_(const csched_target *target) {

@@ -337,6 +337,7 @@ Raw *create(const char *name, int (*function)(Raw **, Arguments...), Arguments..
 inline csched_target *target_of(csched_loop *loop) noexcept { return csched_loop_target(loop); }
 inline csched_target *target_of(csched_thread *thread) noexcept { return csched_thread_target(thread); }
 inline csched_target *target_of(csched_serial *serial) noexcept { return csched_serial_target(serial); }
+inline csched_target *target_of(csched_limit *limit) noexcept { return csched_limit_target(limit); }
 inline csched_target *target_of(csched_virtual *timeline) noexcept { return csched_virtual_target(timeline); }
 inline csched_target *target_of(csched_pool *pool) noexcept {
   return csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
@@ -465,6 +466,16 @@ public:
     if constexpr (is_value) return std::move(*call.outcome);
     else if constexpr (!std::is_void_v<result>) return static_cast<result>(**call.outcome);
   }
+};
+
+/// At most so many functions at a time on `base`, which outlives it (limit.h). What has been submitted still runs after its destructor.
+class limit : public detail::owner<csched_limit, csched_limit_destroy> {
+public:
+  limit(csched_target *base, int most)
+      : owner(detail::create("csched_limit_create", csched_limit_create, base, most)) {}
+
+  /// What is submitted there runs alone.
+  csched_target *barrier_target() const noexcept { return csched_limit_barrier_target(get()); }
 };
 
 /// Virtual time, moved by hand, for tests (virtual.h). Its destructor drops what waits.

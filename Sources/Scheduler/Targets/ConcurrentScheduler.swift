@@ -45,6 +45,33 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
     super.init(core: LimitCore(name: name, on: PoolCore.shared(priority), to: limit))
   }
 
+  /// What is scheduled here is a barrier among the actions of this scheduler, which has a limit: it begins when all that was scheduled before it,
+  /// here or there, has ended, and runs alone; what is scheduled after it begins when it has ended.
+  ///
+  /// ```swift
+  /// let cache = ConcurrentScheduler(name: "cache", limit: 8)
+  /// cache.schedule { show(entries[key]) }            // up to eight at a time
+  /// cache.barrier.schedule { entries[key] = value }  // none beside it
+  /// ```
+  ///
+  /// 1. Barriers run one at a time, in the order of their submission; what one did is visible to all that comes later. A delayed one is a barrier
+  ///    from its instant on, and each tick of a periodic one is one.
+  /// 2. A barrier that is disposed while it waits keeps nothing waiting, from the next action on that is scheduled or ends.
+  /// 3. Not to be waited for inside of an action of the scheduler, nor inside of a barrier is another action: neither would end. A queue whose
+  ///    target is this scheduler finds out, as ``SerialScheduler/sync(_:)`` says.
+  /// 4. ``Schedulers/current`` is this scheduler inside.
+  ///
+  /// The meaning is that of Dispatch's barriers. Of a scheduler without a limit, whose actions share the pool with all others, there are none: that
+  /// stops the process with a message. Thread: any.
+  public var barrier: BarrierScheduler {
+    guard let limit = core as? LimitCore else {
+      misuse(
+        "ConcurrentScheduler.barrier", of: name,
+        "without a limit it has no barriers. Make it with one: as many as there are processors, or more.")
+    }
+    return limit.barrier
+  }
+
   /// Makes one on a pool that may have ended: it then refuses.
   init(name: String = "", core: TargetCore, tag: CurrentTag? = nil) {
     self.name = name

@@ -6,6 +6,8 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   /// The target that runs the actions.
   let base: TargetCore
   private let limit: OpaquePointer
+  /// Its barriers, once somebody has asked for them; under the lock.
+  @exclusivity(unchecked) private var barrierCore: BarrierCore?
 
   init(name: String, on base: TargetCore, to most: Int) {
     var limit: OpaquePointer?
@@ -26,7 +28,47 @@ final class LimitCore: TargetCore, @unchecked Sendable {
 
   deinit { csched_limit_destroy(limit) }
 
+  /// The scheduler of its barriers.
+  var barrier: BarrierScheduler {
+    let core = lock.withLock {
+      if let barrierCore { return barrierCore }
+      let made = BarrierCore(csched_limit_barrier_target(limit), of: self)
+      barrierCore = made
+      return made
+    }
+    return core.scheduler as! BarrierScheduler
+  }
+
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
     ConcurrentScheduler(name: name, core: self)
+  }
+}
+
+/// The core's target of barriers, which is part of the limited target. That owns it: so it is there for as long as work is, and whoever else is to
+/// keep it keeps the limited target.
+final class BarrierCore: TargetCore, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  fileprivate unowned(unsafe) let limit: LimitCore
+
+  fileprivate init(_ target: UnsafeMutablePointer<csched_target>, of limit: LimitCore) {
+    self.limit = limit
+    super.init(target, name: limit.name)
+  }
+
+  override func use() { _ = Unmanaged.passUnretained(limit).retain() }
+
+  override func letGo() { Unmanaged.passUnretained(limit).release() }
+
+  override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { BarrierScheduler(self) }
+}
+
+/// Runs actions of a ``ConcurrentScheduler`` with a limit alone: see ``ConcurrentScheduler/barrier``.
+public final class BarrierScheduler: SchedulerTarget, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let limit: LimitCore
+
+  fileprivate init(_ core: BarrierCore) {
+    limit = core.limit
+    super.init(core: core)
   }
 }

@@ -455,8 +455,13 @@ ctest_failure ctest_limit_order(int most);
 ctest_failure ctest_limit_base_gone(int jobs);
 ctest_failure ctest_limit_let_go(int rounds);
 ctest_failure ctest_limit_invalid(void);
-ctest_failure ctest_limit_ends_thread(void);
+ctest_failure ctest_limit_ends_thread(bool in_barrier);
 ctest_failure ctest_limit_waits(void);
+ctest_failure ctest_limit_barrier_waits(int most);
+ctest_failure ctest_limit_barriers(int most, int submitters, int jobs);
+ctest_failure ctest_limit_barrier_order(int most);
+ctest_failure ctest_limit_barrier_cancelled(void);
+ctest_failure ctest_limit_barrier_dropped(void);
 ctest_failure ctest_limit_fork(void);
 
 // MARK: groups

@@ -1,4 +1,4 @@
-// limit.c: LM1 to LM5, LM7, on a base of two threads, and on one that refuses.
+// limit.c: LM1 to LM5, LM7, LM9, on a base of two threads, and on one that refuses.
 
 #include "../engine/model.h"
 
@@ -160,8 +160,100 @@ static void refused(void) {
 }
 static void run_or_dropped(void) { model_assert(ran + dropped == 3 && refusals <= dropped); }
 
+// Barriers: the jobs of `barriers`, one bit for each. What they write the others read.
+static unsigned barriers;
+static model_cell written;
+static int writers;
+static void run_either(csched_job *job) {
+  bool is_writer = (barriers >> (intptr_t)job->context & 1) != 0;
+  model_assert(csched_target_current() ==
+               (is_writer ? csched_limit_barrier_target(limit) : csched_limit_target(limit)));
+  inside++;
+  writers += is_writer;
+  model_assert(writers == 0 || inside == 1);
+  if (is_writer) model_write(&written, model_read(&written) + 1);
+  else model_read(&written);
+  csched_nap_(1000);
+  model_assert(writers == 0 || inside == 1);
+  order[ran++] = (int)(intptr_t)job->context;
+  writers -= is_writer;
+  inside--;
+}
+static const csched_job_type either_type = {run_either, drop, release};
+static void start_barriers(int limit_to, unsigned users, unsigned of_jobs, unsigned which) {
+  start(limit_to, 2, users, of_jobs);
+  for (intptr_t i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &either_type, (void *)i);
+  barriers = which;
+  written = (model_cell){0};
+  writers = 0;
+}
+static void submit_either(int job) {
+  csched_target *target = (barriers >> job & 1) != 0 ? csched_limit_barrier_target(limit) : csched_limit_target(limit);
+  model_assert(csched_target_submit(target, &jobs[job]) == 0);
+}
+static void submit_either_two(void *context) {
+  int first = (int)(intptr_t)context;
+  submit_either(first);
+  submit_either(first + 1);
+  leave();
+}
+static void submit_either_four(void *unused) {
+  (void)unused;
+  for (int i = 0; i < JOBS; i++) submit_either(i);
+  leave();
+}
+static void one_barrier(void) {
+  start_barriers(2, 1, 4, 4); // two, the barrier, one more
+  model_spawn(submit_either_four, NULL);
+}
+static void barrier_between(void) { model_assert(ran == JOBS && place(2) == 2 && place(3) == 3); }
+static void two_after(void) {
+  start_barriers(2, 1, 4, 2); // the barrier is the second
+  model_spawn(submit_either_four, NULL);
+}
+static void barrier_second(void) { model_assert(ran == JOBS && place(0) == 0 && place(1) == 1); }
+static void two_barriers(void) {
+  start_barriers(2, 2, 4, 2 | 4);
+  model_spawn(submit_either_two, (void *)0);
+  model_spawn(submit_either_two, (void *)2);
+}
+static void both_alone(void) {
+  model_assert(ran == JOBS && written.value == 2 && place(0) < place(1) && place(2) < place(3));
+}
+
+// The first one goes on until the last one has run, which a cancelled barrier must not keep from going.
+static uint32_t last_ran; // futex
+static void await_last(csched_job *unused) {
+  (void)unused;
+  while (csched_load_acquire(&last_ran) == 0) csched_futex_wait_(&last_ran, 0, CSCHED_FOREVER);
+  ran++;
+}
+static void be_last(csched_job *unused) {
+  (void)unused;
+  ran++;
+  csched_store_release(&last_ran, 1u);
+  csched_futex_wake_(&last_ran, 1);
+}
+static const csched_job_type awaiting_type = {await_last, drop, release}, last_type = {be_last, drop, release};
+static void cancel_barrier(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2; i++) submit_either(i);
+  csched_job_cancel(&jobs[1]);
+  submit_either(2);
+  leave();
+}
+static void cancelled_barrier(void) {
+  start_barriers(2, 1, 3, 2);
+  last_ran = 0;
+  csched_job_init(&jobs[0], &awaiting_type, NULL);
+  csched_job_init(&jobs[2], &last_type, NULL);
+  model_spawn(cancel_barrier, NULL);
+}
+static void passed_over(void) { model_assert(ran == 2 && dropped == 1); }
+
 // A queue on it whose jobs are waited for from inside of a lane.
 static csched_serial *queue;
+static csched_target *outside; // what the job is submitted to that waits
 static int result;
 static void nothing(void *unused) { (void)unused; }
 static void wait_inside(csched_job *unused) {
@@ -175,19 +267,23 @@ static void waited(csched_job *unused) {
 }
 static void end_crew(void *unused) {
   (void)unused;
-  model_assert(csched_target_submit(csched_limit_target(limit), &jobs[0]) == 0);
+  model_assert(csched_target_submit(outside, &jobs[0]) == 0);
   while (!csched_job_is_idle(&jobs[0])) csched_nap_(1000);
   close_crew(false);
 }
 static const csched_job_type waiting_type = {wait_inside, NULL, waited};
-static void start_waiting(int limit_to) {
+static void start_waiting(int limit_to, bool in_barrier, bool for_barrier) {
   start(limit_to, 2, 1, 0);
   csched_job_init(&jobs[0], &waiting_type, NULL);
-  model_assert(csched_serial_create(&queue, csched_limit_target(limit)) == 0);
+  csched_target *targets[] = {csched_limit_target(limit), csched_limit_barrier_target(limit)};
+  outside = targets[in_barrier];
+  model_assert(csched_serial_create(&queue, targets[for_barrier]) == 0);
   model_spawn(end_crew, NULL);
 }
-static void wait_at_one(void) { start_waiting(1); }
-static void wait_at_two(void) { start_waiting(2); }
+static void wait_at_one(void) { start_waiting(1, false, false); }
+static void wait_at_two(void) { start_waiting(2, false, false); }
+static void wait_in_barrier(void) { start_waiting(2, true, false); }
+static void wait_for_barrier(void) { start_waiting(2, false, true); }
 static void told(void) { model_assert(result == EDEADLK); }
 static void let_through(void) { model_assert(result == 0); }
 
@@ -197,5 +293,11 @@ const model_check limit_checks[] = {
     {"limit: a base that refuses", refused, run_or_dropped},                              // LM4
     {"limit: a wait inside of the only lane is told", wait_at_one, told},                 // LM7
     {"limit: a wait inside of one of two lanes ends", wait_at_two, let_through},          // LM7
+    {"limit: a barrier behind two, and one behind it", one_barrier, barrier_between},     // LM9, LM2
+    {"limit: two behind a barrier", two_after, barrier_second},                           // LM9, LM2
+    {"limit: two submitters of barriers", two_barriers, both_alone},                      // LM9, LM3, LM5
+    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},               // LM9
+    {"limit: a wait inside of a barrier is told", wait_in_barrier, told},                 // LM7
+    {"limit: a wait for a barrier inside of a lane is told", wait_for_barrier, told},     // LM7
     {NULL, NULL, NULL},
 };

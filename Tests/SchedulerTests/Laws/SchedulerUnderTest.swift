@@ -82,6 +82,10 @@ extension SchedulerUnderTest {
       SchedulerUnderTest("SerialScheduler on a ConcurrentScheduler with a limit") {
         SerialScheduler(target: ConcurrentScheduler(limit: 1))
       },
+      SchedulerUnderTest("BarrierScheduler") { ConcurrentScheduler(limit: 3).barrier },
+      SchedulerUnderTest("SerialScheduler on a BarrierScheduler") {
+        SerialScheduler(target: ConcurrentScheduler(limit: 3).barrier)
+      },
       SchedulerUnderTest("CustomScheduler on a Dispatch queue") {
         let queue = DispatchQueue(label: "law")
         return CustomScheduler { work in queue.async(execute: work) }

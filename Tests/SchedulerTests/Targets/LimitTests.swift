@@ -68,6 +68,63 @@ import Testing
     #expect(log.entries == [true])
   }
 
+  @Test("a barrier runs alone, between what was before it and what comes after it") func barriers() {
+    let cache = ConcurrentScheduler(limit: 4), log = Log<String>(), done = Latch(count: 9), open = Gate()
+    for n in 0..<9 {
+      let name = n % 3 == 2 ? "barrier" : "read"
+      let scheduler: SchedulerTarget = n % 3 == 2 ? cache.barrier : cache
+      scheduler.schedule {
+        if n == 0 { open.wait() }
+        #expect(Schedulers.current === scheduler)
+        log.add("\(name) in")
+        usleep(200)
+        log.add("\(name) out")
+        done.countDown()
+      }
+    }
+    usleep(2_000)
+    #expect(!log.entries.contains("barrier in"))
+    open.open()
+    #expect(synchronously { done.wait(for: .seconds(60)) })
+    for (at, entry) in log.entries.enumerated() where entry == "barrier in" {
+      #expect(at % 6 == 4 && log.entries[at + 1] == "barrier out")
+    }
+  }
+
+  @Test("a barrier that was let go of runs, delayed and periodic ones, too") func barriersLetGo() {
+    let ran = Latch(count: 2), ticks = Latch(count: 3)
+    ConcurrentScheduler(limit: 2).barrier.schedule { ran.countDown() }
+    ConcurrentScheduler(limit: 2).barrier.schedule(after: .milliseconds(2)) { ran.countDown() }
+    let ticking = ConcurrentScheduler(limit: 2).barrier.schedule(after: .zero, repeating: .milliseconds(1)) {
+      if ticks.count > 0 { ticks.countDown() }
+    }
+    #expect(synchronously { ran.wait(for: .seconds(60)) && ticks.wait(for: .seconds(60)) })
+    ticking.disposeAndWait()
+  }
+
+  @Test("to wait inside of an action for a barrier, or inside of a barrier for an action, throws") func barrierWaits() {
+    let limited = ConcurrentScheduler(limit: 3), log = Log<Bool>(), done = Latch(count: 3)
+    let inside = SerialScheduler(target: limited), alone = SerialScheduler(target: limited.barrier)
+    for (scheduler, queue) in [(limited, alone), (limited.barrier, alone), (limited.barrier, inside)]
+      as [(SchedulerTarget, SerialScheduler)]
+    {
+      scheduler.schedule {
+        do { try queue.trySync {} } catch { log.add(error is DeadlockError) }
+        done.countDown()
+      }
+    }
+    #expect(synchronously { done.wait(for: .seconds(60)) })
+    #expect(log.entries == [true, true, true])
+    #expect(synchronously { alone.sync { 1 } + inside.sync { 2 } } == 3)
+  }
+
+  @Test("a scheduler without a limit has no barriers: that stops the process") func barrierWithoutLimit() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ConcurrentScheduler(name: "shared").barrier
+    }
+    expectMessage(result, "Scheduler: ConcurrentScheduler.barrier: \"shared\": ", "Make it with one")
+  }
+
   @Test("a limit below one stops the process, and names the scheduler") func belowOne() async {
     var result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ConcurrentScheduler(name: "downloads", limit: 0)

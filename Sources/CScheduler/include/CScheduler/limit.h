@@ -5,6 +5,9 @@
 // server never take all threads of a pool. It has no thread of its own, and without work it costs nothing. A limit of 1 is a serial queue
 // without syncs and suspensions.
 //
+// What is submitted to its second target is a barrier: it runs alone, after all that came before it, and before what comes later. So many may read
+// what one changes at a time, as by dispatch_barrier_async.
+//
 // A job that ends its thread, or is left by an exception or longjmp (job.h), gives its place up. In a child of fork a limited target is as
 // its base is: see pool.h, thread.h and loop.h.
 #ifndef CSCHED_LIMIT_H
@@ -38,6 +41,12 @@ CSCHED_INLINE csched_target *csched_limit_target(csched_limit *limit) {
   CSCHED_NEEDS_ABI();
   return (csched_target *)limit;
 }
+
+/// Returns: the target of its barriers, whose base it is. What is submitted there is a barrier: it begins when all that was submitted before,
+/// to either target, has ended, runs alone, and what comes after it begins after its end. It may be delayed, be waited for, and be the base of a
+/// queue: each batch of that is a barrier. A barrier that was cancelled holds up nothing from the next job on that comes or ends. Valid as long
+/// as the limited target. To wait inside of a barrier for another job, or inside of any job for a barrier, is EDEADLK (serial.h). Thread: any.
+csched_target *csched_limit_barrier_target(csched_limit *limit);
 
 CSCHED_END_DECLS
 
