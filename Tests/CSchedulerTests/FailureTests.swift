@@ -126,6 +126,9 @@ extension CoreTests {
       #expect(failure(of: ctest_memory_creations(ctest_fail_allocation, ctest_allocations_left)) == nil)
     }
 
+    @Test("without memory a loop is run by its caller", .enabled(if: ctest_counts_allocations()))
+    func applyAlone() { #expect(failure(of: ctest_apply_without_memory(ctest_fail_allocation)) == nil) }
+
     @Test(
       "without threads to be had, what starts one says so, and a later attempt succeeds",
       .enabled(if: Scale.sanitizer != .thread))

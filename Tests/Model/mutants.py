@@ -8,7 +8,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "a queue's jobs are none of the loop's": "loop",
-    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "group": "group", "rlock": "^rlock", "rwlock": "rwlock", "event": "event", "dump_signal": "dump", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
+    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "apply": "apply", "group": "group", "rlock": "^rlock", "rwlock": "rwlock", "event": "event", "dump_signal": "dump", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|levels|waits",
     "levels": "levels|trampoline", "waits": "waits|serial", "virtual": "virtual",
     "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two", "pool_worker": "pool:|pool end|pool monitor",
@@ -624,6 +624,14 @@ MUTANTS = [
     ("a limit of some is as one of one", "core/limit.c", "", "most == 1 ? &exclusive_type : &concurrent_type", "&exclusive_type"),
     ("a limit of one is as one of some", "core/limit.c", "", "most == 1 ? &exclusive_type : &concurrent_type", "&concurrent_type"),
     ("a limit's lane is taken without the lock", "core/limit.c", "deliver_as", "csched_lock_lock(&limit->lock); append_locked", "append_locked"),
+    # apply.c
+    ("two threads take one part of an apply", "core/apply.c", "AP1", "while (!csched_cas_relaxed(&all->next, from, *to));", "while (csched_store_relaxed(&all->next, *to), false);"),
+    ("a part of an apply has a number too many", "core/apply.c", "take_part", "*to = *from + (span < left ? span : left);", "*to = *from + (span < left ? span + 1 : left);"),
+    ("an apply does not wait for a helper that has begun", "core/apply.c", "end_helper", "csched_job_cancel_and_wait(helper);", ""),
+    ("an apply does not look for its helpers at the end", "core/apply.c", "run_with_jobs", "i < helpers; i++) end_helper(&shared->helpers[i]);", "i < helpers; i++) {}"),
+    ("an apply frees what its helpers are in", "core/apply.c", "AP5", "csched_fetch_add_acq_rel(&shared->references, UINT32_MAX) == 1", "csched_fetch_add_acq_rel(&shared->references, UINT32_MAX) >= 1"),
+    ("an apply counts a helper too many", "core/apply.c", "AP5", "(uint32_t)helpers + 1;", "(uint32_t)helpers + 2;"),
+    ("an apply counts a helper too few", "core/apply.c", "AP5", "(uint32_t)helpers + 1;", "(uint32_t)helpers;"),
     # serial.c
     ("a queue's jobs are none of the loop's", "core/serial.c", "", "if (takes) --*left;", ""),
     ("a queue that is let go parks whatever it has", "core/serial.c", "S2", "submit_drain(serial);", ""),

@@ -276,6 +276,24 @@ void limited_and_barriers() {
   CHECK(written == 200 && torn == 0 && most <= 3);
 }
 
+// A loop side by side, and the first exception of it.
+void applied() {
+  scheduler::pool pool;
+  std::vector<int> squares(1000);
+  scheduler::apply(pool, 3, squares.size(), [&](size_t i) { squares[i] += static_cast<int>(i * i); });
+  for (size_t i = 0; i < squares.size(); i++) CHECK(squares[i] == static_cast<int>(i * i));
+  std::atomic<int> called{0};
+  try {
+    scheduler::apply(pool, 3, 100000, [&](size_t i) {
+      called++;
+      if (i == 10) throw std::runtime_error("ten");
+    });
+    CHECK(false);
+  } catch (const std::runtime_error &error) {
+    CHECK(std::string(error.what()) == "ten" && called < 100000);
+  }
+}
+
 // At an instant, and again and again.
 void captures_of_timers() {
   scheduler::virtual_time time;
@@ -468,6 +486,7 @@ int main() {
   captures_of_the_stopped();
   captures_of_a_race();
   limited_and_barriers();
+  applied();
   captures_of_timers();
   exceptions();
   syncs();

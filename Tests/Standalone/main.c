@@ -470,6 +470,19 @@ static void run_limits(void) {
              ctest_limit_fork());
 }
 
+static void run_applies(void) {
+  RUN(ctest_apply_parts(2, 3));
+  RUN(ctest_apply_parts(1, 2));
+  RUN(ctest_apply_parts(2, 1));
+  RUN(ctest_apply_side_by_side());
+  RUN(ctest_apply_alone());
+  RUN(ctest_apply_nested(1, times(2)));
+  RUN(ctest_apply_nested(3, times(10)));
+  RUN(ctest_apply_late_helpers(times(20)));
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND, "tools do not follow a process with threads into its child",
+             ctest_apply_fork());
+}
+
 static void run_groups(void) {
   RUN(ctest_group_wait(4, 3, times(200)));
   RUN(ctest_group_timed());
@@ -606,6 +619,7 @@ int main(int count, char **arguments) {
   run_fd();
   run_serial();
   run_limits();
+  run_applies();
   run_groups();
   run_virtual();
   run_pool();

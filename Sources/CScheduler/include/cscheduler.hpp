@@ -18,6 +18,7 @@
 
 #include <CScheduler/CScheduler.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -317,6 +318,30 @@ template <typename Function> task async_every(csched_target *target, const csche
   };
   auto end = [](void *context, csched_drop_reason) noexcept { delete static_cast<stored *>(context); };
   return task(csched_target_async_every(target, &timing, call, end, new stored(std::forward<Function>(function))));
+}
+
+/// Does: calls `function(i)` once for each number from 0 to `count`, on this thread and by jobs of `target`, and returns when all calls have: as
+/// csched_apply. Throws: what the first call to fail threw, when all that had begun have ended; the numbers that were left are not called.
+template <typename Function>
+void apply(csched_target *target, size_t threads, size_t count, Function &&function, size_t grain = 1) {
+  struct call {
+    std::remove_reference_t<Function> &function;
+    std::atomic<bool> has_failed;
+    std::exception_ptr thrown;
+  } call{function, {false}, {}};
+  auto body = [](void *context, size_t from, size_t to) {
+    auto *self = static_cast<struct call *>(context);
+    try {
+      for (size_t i = from; i < to && !self->has_failed.load(std::memory_order_relaxed); i++)
+        static_cast<void>(std::invoke(self->function, i));
+    } catch (...) {
+      auto thrown = std::current_exception();
+      if (thrown == nullptr) throw; // no exception of C++, but the end of the thread
+      if (!self->has_failed.exchange(true, std::memory_order_relaxed)) self->thrown = std::move(thrown);
+    }
+  };
+  csched_apply(target, threads, count, grain, body, &call);
+  if (call.thrown != nullptr) std::rethrow_exception(std::move(call.thrown));
 }
 
 // MARK: owners

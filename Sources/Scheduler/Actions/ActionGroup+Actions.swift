@@ -8,12 +8,38 @@ extension ActionGroup {
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
+    admit { member in
+      scheduler.schedule {
+        action()
+        member.end()
+      }
+    }
+  }
+
+  /// A scheduler whose actions run on `scheduler`, as members of this group: what counts, waits for and cancels all that a part of a program has under
+  /// way.
+  ///
+  /// ```swift
+  /// let requests = ActionGroup()
+  /// let client = Client(on: requests.scheduler(on: network))   // it schedules as on any other
+  /// log("\(requests.pendingCount) under way")
+  /// guard requests.wait(for: .seconds(5)) else { return requests.cancelAll() }
+  /// ```
+  ///
+  /// 1. An action is in the group from its submission on until it has run, or was dropped or disposed; a delayed one while it waits, too; a
+  ///    periodic one until it is disposed; a recursive one until no step follows.
+  /// 2. ``cancelAll()`` disposes all of them that have not begun; a periodic one has no further tick.
+  /// 3. ``Schedulers/current`` is `scheduler` inside.
+  ///
+  /// Schedulers themselves count nothing, because a count costs every action of all that share one two operations that all threads contend for, and
+  /// because whose actions are meant is the asker's to say: a pool is everybody's.
+  public func scheduler(on scheduler: any SchedulerType) -> GroupScheduler { GroupScheduler(on: scheduler, in: self) }
+
+  /// Enters for what `submit` schedules, which is to hold the member until it has ended.
+  func admit(_ submit: (Member) -> any Cancelable) -> any Cancelable {
     enter()
     let member = Member(of: self)
-    let scheduled = scheduler.schedule {
-      action()
-      member.end()
-    }
+    let scheduled = submit(member)
     member.isCancelled(by: scheduled)
     return scheduled
   }
@@ -23,7 +49,7 @@ extension ActionGroup {
   public func cancelAll() { actions.exchange(CompositeDisposable()).dispose() }
 
   /// An action that has not ended. Its closure holds it, so that a drop ends it, too.
-  private final class Member: Sendable {
+  final class Member: Sendable {
     private struct State {
       var hasEnded = false
       var key: DisposeKey?

@@ -19,6 +19,12 @@ extension WrappingScheduler: CustomDebugStringConvertible {
   public var debugDescription: String { "WrappingScheduler of \(String(reflecting: base))" }
 }
 
+extension GroupScheduler: CustomDebugStringConvertible {
+  public var debugDescription: String {
+    "GroupScheduler of \(String(reflecting: base)), \(group.pendingCount) pending"
+  }
+}
+
 extension RecordingScheduler: CustomDebugStringConvertible {
   public var debugDescription: String {
     "RecordingScheduler of \(String(reflecting: base)), \(history.count) events"

@@ -5,6 +5,8 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The target that runs the actions.
   let base: TargetCore
+  /// How many actions run at a time.
+  let most: Int
   private let limit: OpaquePointer
   /// Its barriers, once somebody has asked for them; under the lock.
   @exclusivity(unchecked) private var barrierCore: BarrierCore?
@@ -19,6 +21,7 @@ final class LimitCore: TargetCore, @unchecked Sendable {
     }
     self.limit = limit
     self.base = base
+    self.most = most
     super.init(csched_limit_target(limit), name: name)
     csched_limit_own(
       limit, { _ = Unmanaged<LimitCore>.fromOpaque($0!).retain() },

@@ -13,6 +13,9 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     super.init(csched_pool_target(pool.pool, priority.core))
   }
 
+  /// How many of its actions run at a time.
+  var workers: Int { csched_pool_worker_count(pool.pool) }
+
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
 
   // MARK: the present pool

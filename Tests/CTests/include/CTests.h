@@ -464,6 +464,16 @@ ctest_failure ctest_limit_barrier_cancelled(void);
 ctest_failure ctest_limit_barrier_dropped(void);
 ctest_failure ctest_limit_fork(void);
 
+// MARK: loops side by side
+
+ctest_failure ctest_apply_parts(int workers, int threads);
+ctest_failure ctest_apply_side_by_side(void);
+ctest_failure ctest_apply_alone(void);
+ctest_failure ctest_apply_without_memory(ctest_fail_allocation_at *fail);
+ctest_failure ctest_apply_nested(int workers, int rounds);
+ctest_failure ctest_apply_late_helpers(int rounds);
+ctest_failure ctest_apply_fork(void);
+
 // MARK: groups
 
 ctest_failure ctest_group_wait(int members, int waiters, int rounds);

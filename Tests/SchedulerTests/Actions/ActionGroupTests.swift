@@ -74,6 +74,38 @@ import Testing
     group.leave()
   }
 
+  @Test("what a group's scheduler runs is counted, waited for and cancelled") func scheduler() {
+    let group = ActionGroup(), queue = SerialScheduler(), runs = Counter(), ends = Counter()
+    let scheduler = group.scheduler(on: queue)
+    queue.suspend()
+    scheduler.schedule { runs.increment() }
+    scheduler.schedule(2) { _ in Disposables.create() }
+    let witness = Witness(ends)
+    let periodic = scheduler.schedule(after: .milliseconds(1), repeating: .milliseconds(1)) { witness.touch() }
+    scheduler.schedule(after: .seconds(3_600)) { runs.increment() }
+    scheduler.schedule(at: WallTime.now.advanced(by: .seconds(3_600))) { runs.increment() }
+    #expect(group.pendingCount == 5 && !group.isIdle)
+    #expect(synchronously { !group.wait(for: .milliseconds(2)) })
+    periodic.dispose()
+    #expect(group.pendingCount == 4)
+    group.cancelAll()
+    #expect(group.isIdle)
+    queue.resume()
+    scheduler.schedule { runs.increment() }
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    #expect(runs.value == 1)
+  }
+
+  @Test("a recursion is in its group until no step follows") func recursion() {
+    let group = ActionGroup(), steps = Counter()
+    group.scheduler(on: ConcurrentScheduler()).scheduleRecursive(0) { (n: Int, next: (Int) -> Void) in
+      steps.increment()
+      if n < 99 { next(n + 1) }
+    }
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    #expect(steps.value == 100)
+  }
+
   @Test("a leave without an enter stops the process, and so does a group that is let go in use") func misuse() async {
     var result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       ActionGroup().leave()

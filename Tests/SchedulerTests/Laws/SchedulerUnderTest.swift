@@ -126,6 +126,7 @@ extension SchedulerUnderTest {
       [
         base.wrapped("AnyScheduler") { AnyScheduler($0) }, base.wrapped("WrappingScheduler") { $0.wrapping { $0() } },
         base.wrapped("RecordingScheduler", by: record),
+        base.wrapped("GroupScheduler") { ActionGroup().scheduler(on: $0) },
       ]
     } + [virtual.wrapped("AnyScheduler") { AnyScheduler($0) }]
 

@@ -41,7 +41,8 @@ import Testing
 
   private static let wrappers: [(name: String, wrap: @Sendable (any SchedulerType) -> any SchedulerType)] = [
     ("nothing", { $0 }), ("AnyScheduler", { AnyScheduler($0) }), ("WrappingScheduler", { $0.wrapping { $0() } }),
-    ("RecordingScheduler", { record($0) }), ("all of them", { AnyScheduler(record($0.wrapping { $0() })) }),
+    ("RecordingScheduler", { record($0) }), ("GroupScheduler", { ActionGroup().scheduler(on: $0) }),
+    ("all of them", { AnyScheduler(record($0.wrapping { $0() })) }),
   ]
 
   @Sendable private static func record(_ base: any SchedulerType) -> any SchedulerType {

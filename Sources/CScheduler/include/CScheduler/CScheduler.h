@@ -2,6 +2,7 @@
 #ifndef CSCHED_H
 #define CSCHED_H
 
+#include <CScheduler/apply.h>
 #include <CScheduler/atomic.h>
 #include <CScheduler/base.h>
 #include <CScheduler/clock.h>

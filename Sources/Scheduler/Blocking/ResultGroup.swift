@@ -1,0 +1,165 @@
+/// Gathers the results of actions on any schedulers, in the order in which they end.
+///
+/// ```swift
+/// let pages = ResultGroup<Page>()
+/// for url in urls { pages.schedule(on: downloads) { try fetch(url) } }
+/// for await page in pages { show(try page.get()) }
+/// ```
+///
+/// 1. Each action that is scheduled gives one result, which is taken once: what it returned, or the error that it threw; `CancellationError` of one that
+///    was disposed before it began; ``StoppedError`` of one that its scheduler dropped.
+/// 2. ``next()`` waits for a result, and gives `nil` when none is left and nothing is under way. More may be scheduled then, and waited for.
+/// 3. Who takes a result sees what its action did. Any number of threads and tasks may take results; each gets others.
+/// 4. Results that nobody takes end with the group. To let go of it cancels nothing.
+///
+/// As Tokio's `JoinSet`; where only the end matters, take an ``ActionGroup``.
+public final class ResultGroup<Value: Sendable>: Sendable {
+  /// What became of an action.
+  public typealias Element = Result<Value, any Error>
+
+  private typealias Waiter = Resumption<Element?>
+
+  private struct State {
+    /// How many actions have not ended.
+    var pending = 0
+    var results: ArraySlice<Element> = []
+    /// Tasks that wait, first come first; only while there are no results.
+    var waiters: [Waiter] = []
+  }
+
+  private let state = Protected(State())
+  private let changed = Condition()
+  private let members = ActionGroup()
+
+  /// Makes a group with nothing under way.
+  public init() {}
+
+  /// Schedules `action` on `scheduler`, as one whose result is taken here.
+  ///
+  /// - Returns: what cancels it; ``cancelAll()`` does, too. One that has begun runs to its end, and gives what it returns.
+  @discardableResult
+  public func schedule(
+    on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
+  ) -> any Cancelable {
+    state.withLock { $0.pending += 1 }
+    let fate = ActionFate(
+      onDrop: { [self] _ in end(with: .failure(StoppedError())) },
+      note: { [self] in if $0 == .disposed { end(with: .failure(CancellationError())) } })
+    return members.admit { member in
+      let told = FatedAction(fate)
+      let scheduled = scheduler.schedule { [self] in
+        told.run { end(with: Result(catching: action)) }
+        member.end()
+      }
+      fate.endSubmission()
+      return FatedDisposable(scheduled, fate)
+    }
+  }
+
+  /// Cancels all that has not begun: each gives a `CancellationError`. What has begun ends by itself, and what comes later is not concerned.
+  public func cancelAll() { members.cancelAll() }
+
+  /// How many actions have not ended.
+  public var pendingCount: Int { state.read { $0.pending } }
+
+  /// Whether nothing is under way, and no result is left to take.
+  public var isEmpty: Bool { state.read { $0.pending == 0 && $0.results.isEmpty } }
+
+  /// Gives `result` to the task that has waited longest, or else keeps it.
+  private func end(with result: Element) {
+    let (told, others, isLast) = state.withLock { state in
+      state.pending -= 1
+      var told: Waiter?
+      while told == nil, !state.waiters.isEmpty {
+        let first = state.waiters.removeFirst()
+        if first.claim() { told = first }  // else its task was cancelled
+      }
+      if told == nil { state.results.append(result) }
+      let isLast = state.pending == 0
+      let others = isLast ? state.waiters.filter { $0.claim() } : []  // there is nothing for them
+      if isLast { state.waiters = [] }
+      return (told, others, isLast)
+    }
+    told?.finish(.success(result))
+    for other in others { other.finish(.success(nil)) }
+    if isLast { changed.broadcast() } else if told == nil { changed.signal() }
+  }
+
+  // MARK: taking results
+
+  /// Waits for the next result, and takes it; `nil` when nothing is under way and no result is left. It blocks.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
+  public func next() -> Element? {
+    state.withLock(on: changed, when: Self.isDecided) { $0.results.popFirst() }
+  }
+
+  /// As ``next()``, for `timeout` at the most; one that is not positive does not wait.
+  ///
+  /// - Throws: ``BlockingError/timeout`` when there was no result by then.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
+  public func next(for timeout: Duration) throws(BlockingError) -> Element? {
+    try inTime(state.withLock(on: changed, for: timeout, when: Self.isDecided) { $0.results.popFirst() })
+  }
+
+  /// As ``next()``, until `deadline` at the most; one in the past does not wait.
+  ///
+  /// - Throws: ``BlockingError/timeout`` when there was no result by then.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
+  public func next(until deadline: MonotonicTime) throws(BlockingError) -> Element? {
+    try inTime(state.withLock(on: changed, until: deadline, when: Self.isDecided) { $0.results.popFirst() })
+  }
+
+  /// Whether there is something to say to who asks for a result.
+  private static func isDecided(_ state: State) -> Bool { !state.results.isEmpty || state.pending == 0 }
+
+  private func inTime(_ found: Element??) throws(BlockingError) -> Element? {
+    guard let found else { throw .timeout }
+    return found
+  }
+
+  /// Suspends the task until the next result, and takes it; `nil` when nothing is under way and no result is left, and as soon as the task is
+  /// cancelled: what is under way goes on.
+  ///
+  /// - Parameter isolation: the caller's, which it keeps.
+  public func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
+    let waiter = Waiter()
+    return await withTaskCancellationHandler {
+      // It is never finished with an error.
+      try? await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+        if waiter.attach(continuation) { wait(waiter) }
+      }
+    } onCancel: {
+      if waiter.claim() { waiter.finish(.success(nil)) }
+      state.withLock { $0.waiters.removeAll { $0 === waiter } }
+    }
+  }
+
+  /// Has `waiter` told of the next result, or at once.
+  private func wait(_ waiter: Waiter) {
+    let found: Element?? = state.withLock { state in
+      guard Self.isDecided(state) else {
+        state.waiters.append(waiter)
+        return nil
+      }
+      return waiter.claim() ? .some(state.results.popFirst()) : nil
+    }
+    if let found { waiter.finish(.success(found)) }
+  }
+}
+
+extension ResultGroup: AsyncSequence {
+  public typealias Failure = Never
+
+  /// Takes results of a group: see ``ResultGroup/next(isolation:)``.
+  public struct Iterator: AsyncIteratorProtocol {
+    public typealias Failure = Never
+
+    fileprivate let group: ResultGroup
+
+    public func next() async -> Element? { await group.next() }
+
+    public func next(isolation: isolated (any Actor)?) async -> Element? { await group.next(isolation: isolation) }
+  }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(group: self) }
+}
