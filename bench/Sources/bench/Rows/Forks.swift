@@ -2,6 +2,7 @@ import BenchKit
 import CBench
 import Dispatch
 import Foundation
+import Scheduler
 import Synchronization
 
 /// The larger one has leaves of a microsecond, the smaller one none: then what is measured is forking alone.
@@ -168,6 +169,28 @@ private func sums() -> [Contender] {
   ]
 }
 
+/// A loop of `iterations`, each of which is `leaf`.
+private func loops(_ iterations: Int, _ leaf: @escaping @Sendable (Int) -> Void) -> [Contender] {
+  let scheduler = ConcurrentScheduler()
+  func milliseconds(_ perform: @escaping @Sendable () -> Void) -> Measure {
+    .figures(rounds: 12) {
+      perform()  // the workers are awake
+      return [time(perform) / 1e6]
+    }
+  }
+  return [
+    Contender(
+      "concurrentPerform", .ours, milliseconds { scheduler.concurrentPerform(iterations: iterations) { leaf($0) } }),
+    Contender(
+      "Dispatch's concurrentPerform", .dispatch,
+      milliseconds { DispatchQueue.concurrentPerform(iterations: iterations) { leaf($0) } }),
+    Contender("one thread", .limit, milliseconds { for n in 0..<iterations { leaf(n) } }),
+  ]
+}
+
+/// Is kept from being optimised away by what it is compared with, and costs next to nothing.
+private func nothing(_ n: Int) { precondition(n >= 0) }
+
 let forkRows = [
   Row(
     "P2n", "fork and join, warm workers: fib(\(small)), a fork for each call", unit: "ms",
@@ -184,4 +207,14 @@ let forkRows = [
     targets: [
       .best(1), .peer("concurrentPerform nested", 0.5), .speedUp(0.9, alone: "one thread", limit: "L8"),
     ]),
+  Row(
+    "P2a", "a loop side by side, warm workers: 4 096 iterations of 1 µs", unit: "ms",
+    loops(4_096) { n in
+      let leaf = Int(CBENCH_SUM_LEAF)
+      precondition(cbench_sum(n * leaf, (n + 1) * leaf) != 0)
+    },
+    targets: [.peer("Dispatch's concurrentPerform", 1), .speedUp(0.9, alone: "one thread", limit: "L8")]),
+  Row(
+    "P2e", "a loop side by side, warm workers: a million iterations that do nothing", unit: "ms",
+    loops(1_000_000, nothing), targets: [.peer("Dispatch's concurrentPerform", 0.2)]),
 ]
