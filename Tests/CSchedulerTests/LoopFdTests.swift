@@ -114,6 +114,19 @@ extension CoreTests {
       #expect(failure(of: ctest_loop_taken_over()) == nil)
     }
 
+    @Test("a run until done ends when nothing but background work is left") func untilDone() {
+      #expect(failure(of: ctest_loop_until_done()) == nil)
+    }
+
+    @Test("a loop counts what it runs, its sleeps and its idle time") func statistics() {
+      #expect(failure(of: ctest_loop_statistics()) == nil)
+    }
+
+    @Test("hooks are called before each sleep and after each wake, in a host, too") func hooks() {
+      #expect(failure(of: ctest_loop_hooks()) == nil)
+      #expect(failure(of: ctest_loop_hooks_in_host()) == nil)
+    }
+
     @Test("Dispatch drives a loop: every job in order, timers, then silence") func dispatch() {
       let jobs = Scale.count(100_000)
       let host = DispatchHost(jobs: jobs)

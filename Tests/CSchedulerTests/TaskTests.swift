@@ -62,6 +62,10 @@ extension CoreTests {
       #expect(failure(of: ctest_task_repeating_at_once()) == nil)
     }
 
+    @Test("a jitter makes each call later by a share of its own, and leaves the grid") func jitter() {
+      #expect(failure(of: ctest_task_jitter()) == nil)
+    }
+
     @Test("a repeating task is not called after its cancel, and dropped once") func repeatingCancelled() {
       #expect(failure(of: ctest_task_repeating_cancelled(Scale.count(200))) == nil)
       #expect(failure(of: ctest_task_repeating_stopped()) == nil)

@@ -39,6 +39,10 @@ extension CoreTests {
       #expect(failure(of: ctest_thread_loop_stop_ends_nothing()) == nil)
     }
 
+    @Test("a thread keeps to its processors and its priority, or is refused") func policies() {
+      #expect(failure(of: ctest_thread_policies()) == nil)
+    }
+
     @Test("a thousand starts leave no thread behind") func restarts() {
       #expect(failure(of: ctest_thread_restarts(1_000)) == nil)
       #expect(failure(of: ctest_thread_destroyed_unjoined(Scale.count(300))) == nil)

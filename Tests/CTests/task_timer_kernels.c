@@ -294,3 +294,55 @@ ctest_failure ctest_task_repeating_at_once(void) {
   end_places(&made, CSCHED_STOP_RUN);
   return kernel_result();
 }
+
+// MARK: jitter
+
+typedef struct jittered {
+  csched_time at[8];
+  atomic_int count;
+} jittered;
+
+static void note_tick(void *context) {
+  jittered *test = context;
+  int count = atomic_load(&test->count);
+  if (count < 8) test->at[count] = csched_now();
+  atomic_store(&test->count, count + 1);
+}
+
+ctest_failure ctest_task_jitter(void) {
+  KERNEL();
+  enum { SHARES = 1000 };
+  csched_time least = CSCHED_FOREVER, most = 0;
+  for (int i = 0; i < SHARES; i++) { // shares of their own, over all of it
+    csched_time due = csched_jittered_(1000, 1 << 20, &(&least)[i % 7]);
+    CHECK(due >= 1000 && due <= 1000 + (1 << 20));
+    if (due < least) least = due;
+    if (due > most) most = due;
+  }
+  CHECK(least < 1000 + (1 << 17) && most > 1000 + 7 * (1 << 17));
+  CHECK_EQUAL(csched_jittered_(5, 0, NULL), 5);
+  CHECK(csched_jittered_(CSCHED_FOREVER, 5, NULL) == CSCHED_FOREVER);
+  CHECK(csched_jittered_(5, CSCHED_FOREVER, NULL) >= 5); // and the end of time is not passed
+
+  csched_thread *thread = start_thread("jitter");
+  jittered test = {.count = 0};
+  csched_timing timing = {.first = csched_now() + MS, .period = 3 * MS, .jitter = MS};
+  csched_task task = csched_target_async_every(csched_thread_target(thread), &timing, note_tick, NULL, &test);
+  CHECK_SOON(atomic_load(&test.count) >= 8);
+  csched_task_cancel_and_wait(task);
+  for (int i = 0; i < 8; i++) CHECK(test.at[i] >= timing.first + (csched_time)i * timing.period); // the grid stays
+  stop_and_join(thread, CSCHED_STOP_RUN);
+
+  csched_virtual *time = NULL; // where time is exact
+  CHECK_EQUAL(csched_virtual_create(&time, 0, 0), 0);
+  test.count = 0;
+  timing.first = 10;
+  csched_task ticks = csched_target_async_every(csched_virtual_target(time), &timing, note_tick, NULL, &test);
+  csched_virtual_advance_to(time, 10);
+  CHECK_EQUAL(atomic_load(&test.count), 1);
+  csched_virtual_advance_to(time, 10 + timing.period);
+  CHECK_EQUAL(atomic_load(&test.count), 2);
+  csched_task_cancel(ticks);
+  csched_virtual_destroy(time);
+  return kernel_result();
+}

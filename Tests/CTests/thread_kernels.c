@@ -1,4 +1,4 @@
-#include "kernel.h"
+#include "fork_kernel.h"
 
 #include <signal.h>
 
@@ -285,5 +285,102 @@ ctest_failure ctest_thread_interrupted(int signals) {
   wait_until_run(thread); // it lives
   stop_and_join(thread, CSCHED_STOP_RUN);
   sigaction(SIGUSR2, &before, NULL);
+  return kernel_result();
+}
+
+// MARK: processors and priorities
+
+static void refuse_start(const csched_thread_options *options, int error, int or_error) {
+  csched_thread *const untouched = (csched_thread *)(uintptr_t)16;
+  csched_thread *thread = untouched;
+  int found = csched_thread_start(&thread, options);
+  if (found != error && found != or_error) CHECK_EQUAL(found, error);
+  CHECK(thread == untouched);
+}
+
+static void never_told(void *context) { *(int *)context = 1; }
+
+#if defined(__linux__)
+#include <sys/resource.h>
+#include <unistd.h>
+
+typedef struct seen_on_thread {
+  cpu_set_t processors;
+  int nice;
+} seen_on_thread;
+
+static void look_at_thread(probe *probe) {
+  seen_on_thread *seen = probe->context;
+  sched_getaffinity(0, sizeof seen->processors, &seen->processors);
+  seen->nice = getpriority(PRIO_PROCESS, 0);
+}
+
+static void keep_to_one(void) {
+  cpu_set_t mine;
+  CHECK_EQUAL(sched_getaffinity(0, sizeof mine, &mine), 0);
+  unsigned last = CPU_SETSIZE - 1;
+  while (!CPU_ISSET(last, &mine)) last--;
+  int nice = getpriority(PRIO_PROCESS, 0), wanted = nice < 19 ? nice + 1 : 19;
+  seen_on_thread seen = {.nice = -100};
+  csched_thread *thread = NULL;
+  CHECK_EQUAL(csched_thread_start(&thread, &(csched_thread_options){.processors = &last,
+                                                                    .processor_count = 1,
+                                                                    .policy = CSCHED_POLICY_NICE,
+                                                                    .priority = wanted}),
+              0);
+  if (thread == NULL) return;
+  probe probe;
+  probe_init(&probe, look_at_thread, &seen);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  CHECK(CPU_COUNT(&seen.processors) == 1 && CPU_ISSET(last, &seen.processors));
+  CHECK_EQUAL(seen.nice, wanted);
+  CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), nice);
+}
+
+static void have_no_permission(void *context) {
+  (void)context;
+  if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) abort();
+  struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_RTPRIO, &none);
+  setrlimit(RLIMIT_NICE, &none);
+  size_t threads = ctest_thread_count();
+  refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_FIFO, .priority = 1}, EPERM, EPERM);
+  refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_ROUND_ROBIN, .priority = 1}, EPERM, EPERM);
+  refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_NICE, .priority = -20}, EACCES, EPERM);
+  CHECK_EQUAL(ctest_thread_count(), threads);
+}
+#endif
+
+ctest_failure ctest_thread_policies(void) {
+  KERNEL();
+  int is_told = 0;
+  csched_thread_options options = {.name = "refused", .at_end = never_told, .context = &is_told};
+  const unsigned absurd[] = {0, UINT32_MAX}, missing = 1023;
+  options.processors = absurd;
+  options.processor_count = 2;
+  refuse_start(&options, EINVAL, ENOTSUP);
+  options.processors = &missing;
+  options.processor_count = 1;
+  refuse_start(&options, EINVAL, ENOTSUP);
+  options.processor_count = 0;
+  static const struct {
+    int policy, priority;
+  } wrong[] = {{77, 1},
+               {CSCHED_POLICY_NICE, 20},
+               {CSCHED_POLICY_NICE, -21},
+               {CSCHED_POLICY_FIFO, 0},
+               {CSCHED_POLICY_FIFO, 1000}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    options.policy = (csched_thread_policy)wrong[i].policy;
+    options.priority = wrong[i].priority;
+    refuse_start(&options, EINVAL, ENOTSUP);
+  }
+  CHECK_EQUAL(is_told, 0);
+  CHECK_SOON(ctest_threads_named("refused") == 0);
+#if defined(__linux__)
+  keep_to_one();
+  CHECK_CHILD(have_no_permission, NULL);
+#endif
   return kernel_result();
 }

@@ -234,6 +234,7 @@ static void run_task(void) {
   RUN(ctest_task_delayed_dropped());
   RUN(ctest_task_delayed_exactly_once(times(20), seed()));
   RUN(ctest_timing_next());
+  RUN(ctest_task_jitter());
   RUN(ctest_task_repeating_in_virtual_time());
   RUN(ctest_task_repeating_cancelled(times(40)));
   RUN(ctest_task_repeating_stopped());
@@ -398,6 +399,10 @@ static void run_fd(void) {
   RUN(ctest_loop_free_cancelled());
   RUN(ctest_loop_run_through());
   RUN(ctest_loop_taken_over());
+  RUN(ctest_loop_until_done());
+  RUN(ctest_loop_statistics());
+  RUN(ctest_loop_hooks());
+  RUN(ctest_loop_hooks_in_host());
 }
 
 static void run_pool(void) {
@@ -533,6 +538,8 @@ static void run_thread(void) {
              ctest_thread_absurd_stacks());
   RUN(ctest_thread_interrupted(times(100)));
   RUN(ctest_thread_loop_stop_ends_nothing());
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND, "tools do not follow a process with threads into its child",
+             ctest_thread_policies());
 }
 
 // After all others: the main loop is closed from then on.

@@ -6,6 +6,7 @@
 //   closing    0 open, then 1 + the strictest policy asked for; it only grows; ORPHANED by fork: its thread lives in the parent
 //   ending     1 from csched_loop_end_run until a run has ended by it
 //   timers     see timer.c; `wake` of them says until when the loop may sleep
+//   refs       how many more than timers and sources the loop is to stay for, by csched_loop_ref; less, by csched_loop_unref
 //   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
 //
 // Obligations
@@ -30,6 +31,8 @@
 //       submitted to both.
 //   P11  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
 //       and what was due is in it.
+//   P12  Each figure of the statistics is one word, and only grows: `idle`, while the loop sleeps, is what it was less the instant at which the sleep
+//       began, with ASLEEP set, so that whoever looks meanwhile adds the clock.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and ends of runs: release, pair with the loop's acquire; ordered against
 //   parking by csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
@@ -45,8 +48,9 @@
 //   "equal deadlines keep their order, those that come late, too",
 //   "a run goes as far as a job, and no further", "work runs at once beside a loop only when nothing waits or runs there",
 //   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
+//   "a run until done ends when nothing but background work is left", "a loop counts what it runs, its sleeps and its idle time",
 //   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
-// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P8.
+// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P8; P12, whose figures order nothing.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
@@ -57,6 +61,7 @@
 #include "job_internal.h"
 #include "levels_internal.h"
 #include "loop_fd_internal.h"
+#include "loop_hook_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
 #include "target_internal.h"
@@ -69,6 +74,7 @@
 enum { MOST = 16 };       // three phases of these, at 200 us each, are within 10 ms
 enum { MOST_DUE = 1024 }; // jobs for one call of a host; it is called again for the rest
 static const uint32_t ORPHANED = UINT32_MAX;
+static const csched_time ASLEEP = (csched_time)1 << 63;
 
 static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
 
@@ -79,6 +85,7 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED uint32_t wake;
   uint32_t closing;
   uint32_t ending;
+  uint32_t refs;
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
@@ -93,6 +100,9 @@ struct csched_loop {
   bool is_promised;                              // the host comes again by itself
   csched_courier *courier;                       // NULL, or the loop only keeps the time for others
   csched_time spin_for;
+  uint64_t ran, sleeps; // written by the loop's thread alone, as `idle`
+  csched_time idle;     // see P12
+  csched_hooks hooks;
   bool was_told;                // its last sleep on the poller ended by a submission, and by no source
   unsigned depth;               // of runs
   bool was_left;                // the last run was, and there was none since
@@ -309,12 +319,31 @@ void csched_activation_end_run(csched_activation *activation) {
   announce(loop);                               // P1
 }
 
+void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // P1: it ends no sleep
+
+void csched_loop_unref(csched_loop *loop) {
+  csched_fetch_add_release(&loop->refs, UINT32_MAX); // P1, P5: pairs with the loop's acquire
+  announce(loop);                                    // P1
+}
+
+// Whether nothing is left for a run that ends then: its activation is of no loop.
+static bool is_done(csched_loop *loop, const csched_activation *activation) {
+  if (activation == NULL || activation->loop != NULL) return false;
+  if (!csched_mpsc_is_empty(&loop->inbox) || !TAILQ_EMPTY(&loop->fds.ready)) return false;
+  int64_t refs = (int32_t)csched_load_acquire(&loop->refs); // P5: pairs with unref; carries what came before
+  return (int64_t)(csched_timers_count_(&loop->timers, false) + loop->fds.count) + refs <= 0;
+}
+
 static bool is_ended(const csched_loop *loop, const csched_activation *activation) {
   return (activation != NULL && csched_load_acquire(&activation->ended) != 0) || // P5: pairs with activation_end_run
          csched_load_acquire(&loop->ending) != 0;                                // P5: pairs with loop_end_run
 }
 
 // MARK: running
+
+static void add_to(uint64_t *figure, uint64_t count) {               // P12
+  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // P12: its value is all, and nobody else writes it
+}
 
 // The next due timer of the loop's own; those of queues on it are delivered there, and count as well.
 static csched_job *next_timer(csched_loop *loop) {
@@ -326,6 +355,7 @@ static csched_job *next_timer(csched_loop *loop) {
     if (timer == NULL) loop->timers_left = 0;
     if (timer == NULL || timer->target == &loop->target) {
       csched_store_relaxed(&loop->timers.telling, 0u); // P9: after the lock
+      if (timer != NULL) add_to(&loop->ran, 1);
       return timer != NULL ? &timer->job : NULL;
     }
     if (loop->courier != NULL) csched_delivery_pass_on_(loop->courier, timer);
@@ -337,6 +367,7 @@ static csched_job *next_timer(csched_loop *loop) {
 static csched_job *next_source(csched_loop *loop) {
   if (CSCHED_LIKELY(TAILQ_EMPTY(&loop->fds.ready)) || loop->sources_left == 0) return NULL;
   loop->sources_left--; // P3
+  add_to(&loop->ran, 1);
   return csched_fds_next_(&loop->fds);
 }
 
@@ -348,7 +379,8 @@ static csched_job *next_submitted(csched_loop *loop) {
   return job;
 }
 
-static void begin_batch(csched_loop *loop) {                    // P3
+static void begin_batch(csched_loop *loop) { // P3
+  add_to(&loop->ran, MOST - loop->jobs_left);
   csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by the look before a sleep
   csched_time wake = csched_load_relaxed(&loop->timers.wake);   // the same racy read
   if (wake < first) first = wake;                               // both become exact by a look
@@ -376,6 +408,7 @@ static csched_job *next_ready(csched_loop *loop) {
 void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
   csched_fds_close_(&loop->fds);
+  csched_hooks_close_(&loop->hooks);
   if (loop->courier != NULL) csched_job_discard_into_(&loop->courier->bin);
   csched_job *job;
   while (!is_dropping(loop) && ((job = next_ready(loop)) != NULL || loop->has_more_timers))
@@ -388,9 +421,9 @@ void csched_loop_finish_(csched_loop *loop) {
 
 void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier) { loop->courier = courier; }
 
-static bool has_work(const csched_loop *loop, const csched_activation *activation, csched_time now) {
+static bool has_work(csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || is_ended(loop, activation) || is_closing(loop) ||
-         !TAILQ_EMPTY(&loop->fds.ready) ||
+         !TAILQ_EMPTY(&loop->fds.ready) || is_done(loop, activation) ||
          csched_load_relaxed(&loop->timers.wake) <= now; // P1: after a park, ordered by it
 }
 
@@ -411,9 +444,21 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
   return false;
 }
 
-// Sleeps until there is something to do, or `deadline`. It may return early.
-static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  if (loop->has_more_timers) return; // all of a batch were for other targets
+// Counts a sleep, which begins, or has ended.
+static void sleeps(csched_loop *loop, bool begins) {                       // P12
+  csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle); // P12: nobody else writes it
+  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // P12: its value is all
+  if (begins) add_to(&loop->sleeps, 1);
+}
+
+void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics *statistics) {
+  csched_time idle = csched_load_relaxed(&loop->idle);     // P12: its value is all
+  statistics->jobs = csched_load_relaxed(&loop->ran);      // P12: the same
+  statistics->sleeps = csched_load_relaxed(&loop->sleeps); // P12: the same
+  statistics->idle = (idle & ASLEEP) != 0 ? (idle + csched_now()) & ~ASLEEP : idle;
+}
+
+static void sleep_until_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   // A spin does not see sources: where there are some, only while submissions are what comes.
   if ((loop->fds.count == 0 || loop->was_told) && spin(loop, activation, deadline)) return;
   csched_store_relaxed(&loop->wake, 0u);       // P2: before the park, which the waker's push has acquired
@@ -421,13 +466,23 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
   if (!has_work(loop, activation, 0)) {        // P1
     csched_time due = csched_load_relaxed(&loop->timers.wake); // P1
     csched_time until = due < deadline ? due : deadline;
+    sleeps(loop, true);
     bool is_on_poller = csched_fds_wait_(&loop->fds, until);
     loop->was_told = is_on_poller && TAILQ_EMPTY(&loop->fds.ready) && csched_mpsc_has_news(&loop->inbox); // Speed only
     if (!is_on_poller)
       while (csched_load_relaxed(&loop->wake) == 0 && // P2
              csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
+    sleeps(loop, false);
   }
   csched_mpsc_unpark(&loop->inbox);
+}
+
+// Sleeps until there is something to do, or `deadline`. It may return early.
+static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
+  if (loop->has_more_timers) return;                                        // all of a batch were for other targets
+  csched_hooks_tell_(&loop->hooks, loop->depth, true);                      // P1: before the park
+  if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // a hook may have run the loop
+  csched_hooks_tell_(&loop->hooks, loop->depth, false);
 }
 
 // Leaves the sleeping to the host, or tells it to come again. A close is told once: the loop may be kept for long after it.
@@ -476,9 +531,12 @@ static void enter(csched_loop *loop, csched_scope *scope, uintptr_t frame, const
   loop->depth++;
   if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was left
   scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
+  csched_hooks_tell_(&loop->hooks, loop->depth, false); // of a sleep in the host
 }
 
 static void leave(csched_loop *loop, const csched_scope *scope) {
+  if (loop->depth == 1 && loop->fds.has_host && !loop->is_promised && !has_work(loop, NULL, 0))
+    csched_hooks_tell_(&loop->hooks, 1, true); // P1: before the park
   csched_level_end_(scope->level);
   loop->was_left = false;
   end_run(loop);
@@ -500,6 +558,10 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
       if (activation == NULL || csched_load_relaxed(&activation->ended) == 0)
         csched_store_relaxed(&loop->ending, 0u); // P5
       result = CSCHED_RUN_ENDED;
+      break;
+    }
+    if (is_done(loop, activation)) { // P5
+      result = CSCHED_RUN_DONE;
       break;
     }
     if (deadline != CSCHED_FOREVER && csched_now() >= deadline) {
@@ -596,6 +658,11 @@ csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
   return &loop->fds;
 }
 
+csched_hooks *csched_loop_hooks_(csched_loop *loop, const char *function) {
+  require_thread(loop, function);
+  return &loop->hooks;
+}
+
 // MARK: create and destroy
 
 static csched_loop *loop_of(csched_atfork *atfork) {
@@ -634,6 +701,7 @@ static void init(csched_loop *loop) {
   memset(loop, 0, sizeof *loop);
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds, loop);
+  TAILQ_INIT(&loop->hooks.all);
   loop->target = (csched_target){&loop_type, owner, NULL};
   csched_job_init(&loop->run, &run_type, loop);
   loop->jobs_left = MOST;

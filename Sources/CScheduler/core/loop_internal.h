@@ -41,6 +41,9 @@ void csched_loop_finish_(csched_loop *loop);
 /// Returns: the loop's sources. Requires: the calling thread is the loop's; if not, it stops the process.
 struct csched_fds *csched_loop_fds_(csched_loop *loop, const char *function);
 
+/// Returns: the loop's hooks. Requires: as csched_loop_fds_.
+struct csched_hooks *csched_loop_hooks_(csched_loop *loop, const char *function);
+
 /// Does: notes of the calling thread's loops what the thread waits for: see waits.c.
 void csched_loops_set_waits_for_(csched_target *target);
 

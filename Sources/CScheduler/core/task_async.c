@@ -132,6 +132,16 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time last, cs
                                                                                                    : next;
 }
 
+// splitmix64's mixing of the clock, which is another one at each tick, and of an address, which is another one for each task.
+csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who) {
+  if (jitter == 0 || due == CSCHED_FOREVER) return due;
+  uint64_t share = csched_now() + (uint64_t)(uintptr_t)who * 0x9e3779b97f4a7c15u;
+  share = (share ^ share >> 30) * 0xbf58476d1ce4e5b9u;
+  share = (share ^ share >> 27) * 0x94d049bb133111ebu;
+  share = (share ^ share >> 31) % (jitter < UINT64_MAX ? jitter + 1 : jitter);
+  return __builtin_add_overflow(due, share, &due) ? CSCHED_FOREVER : due;
+}
+
 static csched_time next_of(const repeated *repeated, const csched_target *target, csched_time begun) {
   enum { AT_LEAST = 1000000 }; // where what is due may be run inside of its submission, tick inside tick
   csched_time now = csched_target_now(target);
@@ -147,8 +157,10 @@ static void run_repeating(csched_job *job) {
   csched_time begun = csched_target_now(target);
   if (!csched_task_is_unwanted_(job)) repeated->called.function(job->context); // TK6
   repeated->due = next_of(repeated, target, begun);
-  csched_time leeway = csched_target_has_time_(target) ? CSCHED_FOREVER : repeated->timing.leeway;
-  if (csched_task_submit_again_(job, repeated->due, leeway) == CSCHED_TASK_UNWANTED_)
+  bool is_virtual = csched_target_has_time_(target);
+  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway;
+  csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
+  if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)
     give_up(&repeated->called, job->context, CSCHED_DROP_CANCELLED); // it is still this run's
 }
 
@@ -168,6 +180,7 @@ CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, con
   repeated *repeated = csched_task_timer_room_(task.job);
   repeated->timing = *timing;
   repeated->due = timing->first;
-  int error = csched_task_submit_at_(target, task, CSCHED_CLOCK_MONOTONIC, timing->first, timing->leeway);
+  csched_time first = csched_jittered_(timing->first, csched_target_has_time_(target) ? 0 : timing->jitter, task.job);
+  int error = csched_task_submit_at_(target, task, CSCHED_CLOCK_MONOTONIC, first, timing->leeway);
   return error == 0 ? task : (csched_task){NULL, 0};
 }

@@ -1,9 +1,10 @@
 // States
-//   phase      0 starting, then 1 ready
+//   phase      0 starting, then 1 ready, or 1 + the error by which it cannot be as the options say
 //   owners     2 handle and thread, 1 one of them has given up, 0 freed
 //
 // Obligations
-//   H1  `start` returns a thread that is ready: it bears its name and runs its loop. On failure nothing is left behind.
+//   H1  `start` returns a thread that is ready: it bears its name, has its processors and its policy, and runs its loop. On failure nothing is
+//       left behind: a thread that is refused what was asked for ends before, joined by who started it.
 //   H2  The structure is freed by the last of its two owners: the handle and the thread itself.
 //   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), what is outstanding is run or
 //       dropped, and a join returns.
@@ -14,7 +15,8 @@
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
 // Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be
 //   called by several threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly",
-//   "after fork a thread of the parent stops the process", "a job that ends its thread has ended".
+//   "after fork a thread of the parent stops the process", "a job that ends its thread has ended",
+//   "a thread keeps to its processors and its priority, or is refused".
 // Models: checks/thread.c. Not modelled: H5.
 
 #include <CScheduler/thread.h>
@@ -32,11 +34,15 @@
 enum { NAME_SIZE = 16 }; // what Linux keeps, the closing zero included
 enum { STARTING = 0, READY = 1 };
 
+_Static_assert((int)CSCHED_POLICY_NICE == CSCHED_OS_POLICY_NICE, "the port's policies are ours");
+_Static_assert((int)CSCHED_POLICY_ROUND_ROBIN == CSCHED_OS_POLICY_ROUND_ROBIN, "the port's policies are ours");
+
 struct csched_thread {
   csched_loop *loop;
   csched_os_thread os;
   uint32_t phase; // futex
   uint32_t owners;
+  const csched_thread_options *options; // until it is ready
   csched_lock join_lock;
   bool is_joined;
   char name[NAME_SIZE];
@@ -50,12 +56,30 @@ static void give_up(csched_thread *thread) {                              // H2
   free(thread);
 }
 
+// Returns: 0, or why the thread cannot be as `options` say.
+static int be_as(const csched_thread_options *options) {
+  int error =
+      options->processor_count > 0 ? csched_os_thread_keep_to_(options->processors, options->processor_count) : 0;
+  if (error != 0 || options->policy == CSCHED_POLICY_DEFAULT) return error;
+  return csched_os_thread_set_policy_(options->policy, options->priority);
+}
+
+static void answer(csched_thread *thread, uint32_t phase) {
+  csched_store_relaxed(&thread->phase, phase); // H1: its value is all
+  csched_futex_wake_(&thread->phase, 1);
+}
+
 static void body(void *context) {
   csched_thread *thread = context;
+  int error = thread->options != NULL ? be_as(thread->options) : 0;
+  if (error != 0) {
+    answer(thread, READY + (uint32_t)error);
+    return;
+  }
+  if (thread->options != NULL) thread->at_end = thread->options->at_end;
   csched_loop_bind_(thread->loop);
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
-  csched_store_relaxed(&thread->phase, (uint32_t)READY); // H1: it carries nothing
-  csched_futex_wake_(&thread->phase, 1);
+  answer(thread, READY);
   while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // csched_loop_end_run from a job ends no thread
 }
 
@@ -78,7 +102,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   thread->loop = csched_loop_create_unbound_();
   if (options != NULL) {
     if (options->name != NULL) csched_name_copy_(thread->name, sizeof thread->name, options->name);
-    thread->at_end = options->at_end;
+    thread->options = options;
     thread->context = options->context;
   }
   int error = thread->loop == NULL ? ENOMEM
@@ -91,6 +115,12 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   }
   while (csched_load_relaxed(&thread->phase) == STARTING) // H1: the value is all
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
+  error = (int)(csched_load_relaxed(&thread->phase) - READY); // H1: the value is all
+  if (error != 0) {
+    csched_os_thread_join_(thread->os); // H1, H4
+    give_up(thread);
+    return error;
+  }
   *result = thread;
   return 0;
 }

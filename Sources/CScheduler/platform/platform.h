@@ -129,6 +129,12 @@ void csched_os_thread_be_punctual_(void);
 /// Does: calls `body(context)`, then `finally(context)`, also when the thread ends (pthread_exit, cancellation) inside `body`.
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context);
 
+/// Does: keeps the calling thread to these processors, and no others. Returns: 0; EINVAL when it cannot have one of them; ENOTSUP.
+int csched_os_thread_keep_to_(const unsigned *processors, size_t count);
+/// Does: gives the calling thread a csched_thread_policy (thread.h) other than the default. Returns: 0, EINVAL, EPERM, EACCES, ENOTSUP.
+enum { CSCHED_OS_POLICY_NICE = 1, CSCHED_OS_POLICY_FIFO, CSCHED_OS_POLICY_ROUND_ROBIN };
+int csched_os_thread_set_policy_(unsigned policy, int priority);
+
 /// Does: names the calling thread; the name is at most 15 bytes.
 void csched_os_thread_set_name_(const char *name);
 

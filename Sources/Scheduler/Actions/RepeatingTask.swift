@@ -20,7 +20,8 @@ struct RepeatingTask: ~Copyable {
         held: ClosureTask.Held(work, ActionOrigin(core, tag: tag)), timing: timing, due: due, tolerance: tolerance))
     core.beginKeeping()
     let token = ClosureTask(task)
-    return (token, token.submit(to: core.target, at: due, on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance))
+    let first = core.timeline == nil ? timing.jittered(due, of: task.job) : due
+    return (token, token.submit(to: core.target, at: first, on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance))
   }
 
   fileprivate static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<RepeatingTask> {
@@ -32,10 +33,11 @@ struct RepeatingTask: ~Copyable {
     let each = of(job), core = TargetCore.kept(by: job)
     let begun = core.timeline?.tick ?? csched_now()
     if !csched_task_is_unwanted_(job) { each.pointee.held.call() }
-    guard !csched_task_is_unwanted_(job), let next = each.pointee.next(on: core, begunAt: begun) else {
+    guard !csched_task_is_unwanted_(job), let due = each.pointee.next(on: core, begunAt: begun) else {
       each.deinitialize(count: 1)
       return
     }
+    let next = core.timeline == nil ? each.pointee.timing.jittered(due, of: job) : due
     let error = csched_task_submit_again_(job, next, each.pointee.tolerance)
     if error == CSCHED_TASK_UNWANTED_ {
       each.deinitialize(count: 1)

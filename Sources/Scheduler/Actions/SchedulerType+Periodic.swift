@@ -65,8 +65,10 @@ private final class Ticks: Cancelable {
 
   func start() { submit(due: scheduler.now.advanced(by: timing.startAfter), after: timing.startAfter) }
 
-  private func submit(due: MonotonicTime, after delay: Duration) {
+  private func submit(due: MonotonicTime, after time: Duration) {
     let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)
+    let share = timing.jittered(0, of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+    let delay = time + .nanoseconds(Int64(clamping: share))
     pending.disposable = next
     next.setDisposable(
       scheduler.schedule(after: delay, tolerance: timing.tolerance) { tick.run() })

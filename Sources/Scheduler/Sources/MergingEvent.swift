@@ -9,7 +9,7 @@
 /// 2. Once ``dispose()`` has returned the handler does not begin any more.
 /// 3. When the scheduler is stopped, what was merged is gone, as its actions are.
 ///
-/// The idea is Dispatch's, of data-add and data-or sources.
+/// For a task there is ``sequence(_:)``. The idea is Dispatch's, of data-add and data-or sources.
 public final class MergingEvent: Cancelable, @unchecked Sendable {
   // Unchecked, because the compiler does not see that the protocol's value is Sendable in an existential: all is constant, or under a lock.
   /// How values become one.
@@ -18,6 +18,11 @@ public final class MergingEvent: Cancelable, @unchecked Sendable {
     case sum
     /// Their bits.
     case union
+
+    func merged(_ value: UInt64, with other: UInt64) -> UInt64 {
+      let (sum, isOver) = value.addingReportingOverflow(other)
+      return self == .union ? value | other : isOver ? .max : sum
+    }
   }
 
   private struct State {
@@ -49,8 +54,7 @@ public final class MergingEvent: Cancelable, @unchecked Sendable {
   public func merge(_ value: UInt64) {
     let submits = state.withLock { state in
       guard state.handler != nil, value != 0 else { return false }
-      let (sum, isOver) = state.value.addingReportingOverflow(value)
-      state.value = rule == .union ? state.value | value : isOver ? .max : sum
+      state.value = rule.merged(state.value, with: value)
       defer { state.isQueued = true }
       return !state.isQueued
     }

@@ -138,3 +138,32 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_file(loop, source) }
 }
+
+/// Waits for the loop's sleep, or its end.
+final class HookSource: LoopSource<Void>, @unchecked Sendable {
+  // Unchecked, as its superclass is.
+  private let hook = UnsafeMutablePointer<csched_loop_hook>.allocate(capacity: 1)
+  private let isBefore: Bool
+
+  init(isBefore: Bool, on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
+    self.isBefore = isBefore
+    super.init(on: scheduler, onDrop: onDrop, handler)
+  }
+
+  deinit { hook.deallocate() }
+
+  private static func of(_ hook: UnsafeMutablePointer<csched_loop_hook>?) -> HookSource {
+    Unmanaged.fromOpaque(hook!.pointee.context).takeUnretainedValue()
+  }
+
+  override func add(to loop: OpaquePointer) -> Int32 {
+    hook.initialize(to: csched_loop_hook())
+    hook.pointee.context = Unmanaged.passUnretained(self).toOpaque()
+    hook.pointee.dropped = { HookSource.of($0).removedByCore($1) }
+    let tell: @convention(c) (UnsafeMutablePointer<csched_loop_hook>?) -> Void = { HookSource.of($0).tell(()) }
+    if isBefore { hook.pointee.before_sleep = tell } else { hook.pointee.after_wake = tell }
+    return csched_loop_add_hook(loop, hook)
+  }
+
+  override func remove(from loop: OpaquePointer) { csched_loop_remove_hook(loop, hook) }
+}

@@ -16,21 +16,27 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   /// What the thread gives back at its end.
   private typealias Held = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
-  init(name: String, stackSize: Int, lateJobs: LateJobPolicy) throws(StartError) {
+  init(
+    name: String, stackSize: Int, lateJobs: LateJobPolicy, processors: [Int], priority: ThreadPriority
+  ) throws(StartError) {
     self.lateJobs = lateJobs
     let held = Held.allocate(capacity: 1)
     held.initialize(to: nil)
     var thread: OpaquePointer?
-    let error = name.withCString { name in
-      var options = csched_thread_options(
-        name: name,
-        at_end: {
-          let held = $0!.assumingMemoryBound(to: Unmanaged<ThreadCore>?.self)
-          held.pointee?._withUnsafeGuaranteedRef { $0.threadEnds() }
-          held.pointee?.release()
-          held.deallocate()
-        }, context: held, stack_size: stackSize)
-      return csched_thread_start(&thread, &options)
+    let numbers = processors.map { UInt32(exactly: $0) ?? .max }  // which there is not
+    let error = numbers.withUnsafeBufferPointer { numbers in
+      name.withCString { name in
+        var options = csched_thread_options(
+          name: name,
+          at_end: {
+            let held = $0!.assumingMemoryBound(to: Unmanaged<ThreadCore>?.self)
+            held.pointee?._withUnsafeGuaranteedRef { $0.threadEnds() }
+            held.pointee?.release()
+            held.deallocate()
+          }, context: held, stack_size: stackSize, processors: numbers.baseAddress, processor_count: numbers.count,
+          policy: priority.core.policy, priority: priority.core.priority)
+        return csched_thread_start(&thread, &options)
+      }
     }
     guard let thread, error == 0 else {
       held.deallocate()

@@ -27,10 +27,16 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   ///   - name: shown by the system's tools, cut at 15 bytes, never inside a character's UTF-8.
   ///   - stackSize: in bytes; 0 is the system's default.
   ///   - lateJobs: what becomes of a task that goes on here when the thread has ended.
+  ///   - processors: the numbers of those that the thread may run on, from 0 on, as the system's tools give them; none: as the thread that starts it.
+  ///   - priority: how the system chooses it.
+  /// - Throws: ``StartError`` when there is no thread to be had, or not with these processors and this priority.
   public convenience init(
-    name: String = "", stackSize: Int = 0, lateJobs: LateJobPolicy = .runOnPool
+    name: String = "", stackSize: Int = 0, lateJobs: LateJobPolicy = .runOnPool, processors: [Int] = [],
+    priority: ThreadPriority = .inherited
   ) throws(StartError) {
-    self.init(core: try ThreadCore(name: name, stackSize: max(0, stackSize), lateJobs: lateJobs))
+    self.init(
+      core: try ThreadCore(
+        name: name, stackSize: max(0, stackSize), lateJobs: lateJobs, processors: processors, priority: priority))
   }
 
   init(core: ThreadCore) {

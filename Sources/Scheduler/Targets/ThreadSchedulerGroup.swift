@@ -11,7 +11,8 @@ internal import Synchronization
 ///
 /// 1. The threads are there from the beginning to the end, and are the same ones.
 /// 2. ``scheduler(for:)`` gives the same scheduler for equal keys, for as long as the group lives; keys are spread evenly.
-/// 3. Letting go of the group stops its threads as letting go of each of them does.
+/// 3. What each thread has done, ``LoopScheduler/statistics`` of each of ``schedulers`` says.
+/// 4. Letting go of the group stops its threads as letting go of each of them does.
 ///
 /// The shape is that of NIO's groups of event loops.
 public final class ThreadSchedulerGroup: Sendable {
@@ -28,13 +29,23 @@ public final class ThreadSchedulerGroup: Sendable {
   ///   - count: how many, from 1 to ``most``; another number stops the process with a message.
   ///   - name: of the threads, to which a number from 0 on is added; cut so that the number stays, because the system keeps 15 bytes.
   ///   - stackSize: of each, in bytes; 0 is the system's default.
-  public init(count: Int, name: String = "", stackSize: Int = 0) throws(StartError) {
+  ///   - processors: those of thread 0, of thread 1 …, and from the beginning again: `(0..<8).map { [$0] }` keeps each thread to one. None: no
+  ///     thread is kept to any.
+  ///   - priority: how the system chooses them.
+  /// - Throws: ``StartError`` when a thread is not to be had, or not with its processors and this priority.
+  public init(
+    count: Int, name: String = "", stackSize: Int = 0, processors: [[Int]] = [],
+    priority: ThreadPriority = .inherited
+  ) throws(StartError) {
     guard 1...Self.most ~= count else {
       misuse("ThreadSchedulerGroup.init", of: name, "\(count) threads are asked for. Ask for 1 to \(Self.most).")
     }
     var started: [ThreadScheduler] = []
     for number in 0..<count {
-      started.append(try ThreadScheduler(name: Self.name(name, number), stackSize: stackSize))
+      let own = processors.isEmpty ? [] : processors[number % processors.count]
+      started.append(
+        try ThreadScheduler(
+          name: Self.name(name, number), stackSize: stackSize, processors: own, priority: priority))
     }
     schedulers = started
   }

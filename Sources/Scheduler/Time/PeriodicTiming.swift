@@ -41,19 +41,23 @@ public struct PeriodicTiming: Hashable, Sendable {
   public var tolerance: Duration
   /// From where the next tick is counted.
   public var pace: Pace
+  /// Each tick, the first one, too, is due up to this much later, by a random share of its own, so that many timers of one period do not come
+  /// together. The grid stays where it is; with a jitter of a period or more, ticks fall together. Virtual time has none.
+  public var jitter: Duration
 
   /// Makes a timing; one period until the first tick, when `startAfter` is left out.
   public init(
     startAfter: Duration? = nil, every period: Duration, tolerance: Duration = .zero,
-    pace: Pace = .fixedRate(late: .coalesce)
+    pace: Pace = .fixedRate(late: .coalesce), jitter: Duration = .zero
   ) {
     self.startAfter = startAfter ?? period
     self.period = period
     self.tolerance = tolerance
     self.pace = pace
+    self.jitter = jitter
   }
 
-  /// The instant of the tick after one; it is to run at once where that has passed. `nil` when there is none: time has come to its end.
+  /// The instant of the tick after one, without its jitter; it is to run at once where that has passed. `nil` when there is none: time has come to its end.
   ///
   /// - Parameters:
   ///   - last: when that one was due.
@@ -72,8 +76,13 @@ public struct PeriodicTiming: Hashable, Sendable {
   /// The same in units of any clock's, of which a period has `step`.
   func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
     if last == .max { return nil }
-    var timing = csched_timing(first: last, period: step, leeway: 0, pace: pace.core)
+    var timing = csched_timing(first: last, period: step, leeway: 0, pace: pace.core, jitter: 0)
     return csched_timing_next(&timing, last, begin, end)
+  }
+
+  /// When the tick of `due` is to come, with a jitter of its own: `ticks` tells those apart that ask at the same time.
+  func jittered(_ due: UInt64, of ticks: UnsafeRawPointer?) -> UInt64 {
+    jitter <= .zero ? due : csched_jittered_(due, csched_time(jitter.saturatedNanoseconds), ticks)
   }
 }
 

@@ -228,6 +228,7 @@ ctest_failure ctest_task_delayed(int rounds);
 ctest_failure ctest_task_delayed_dropped(void);
 ctest_failure ctest_task_delayed_exactly_once(int rounds, uint64_t seed);
 ctest_failure ctest_timing_next(void);
+ctest_failure ctest_task_jitter(void);
 ctest_failure ctest_task_repeating_in_virtual_time(void);
 ctest_failure ctest_task_repeating_cancelled(int rounds);
 ctest_failure ctest_task_repeating_stopped(void);
@@ -302,6 +303,13 @@ ctest_failure ctest_fd_errors(void);
 ctest_failure ctest_fd_nested(void);
 ctest_failure ctest_fd_many(int count, uint64_t seed);
 ctest_failure ctest_fd_thread_exits_inside(void);
+
+// MARK: what a loop calls and counts
+
+ctest_failure ctest_loop_until_done(void);
+ctest_failure ctest_loop_statistics(void);
+ctest_failure ctest_loop_hooks(void);
+ctest_failure ctest_loop_hooks_in_host(void);
 ctest_failure ctest_fd_fair(int milliseconds);
 ctest_failure ctest_fd_idle(int milliseconds);
 ctest_failure ctest_fd_wakes(int rounds, uint64_t seed);
@@ -408,6 +416,7 @@ ctest_failure ctest_thread_exits_inside(void);
 ctest_failure ctest_thread_absurd_stacks(void);
 ctest_failure ctest_thread_interrupted(int signals);
 ctest_failure ctest_thread_loop_stop_ends_nothing(void);
+ctest_failure ctest_thread_policies(void);
 
 // MARK: shutdown
 

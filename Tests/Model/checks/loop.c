@@ -463,7 +463,32 @@ static void inner_first(void) {
   destroy();
 }
 
+// MARK: runs until done
+
+static void submit_and_unref(void *unused) {
+  (void)unused;
+  csched_target_submit(csched_loop_target(loop), &jobs[0]);
+  model_write(&last_words, 1);
+  csched_loop_unref(loop);
+}
+static void run_until_done(void *unused) {
+  (void)unused;
+  create();
+  csched_loop_ref(loop);
+  model_spawn(submit_and_unref, NULL);
+  model_assert(csched_loop_run_until_done(loop) == CSCHED_RUN_DONE && model_read(&last_words) == 1);
+}
+static void until_done(void) {
+  reset();
+  model_spawn(run_until_done, NULL);
+}
+static void done_and_ran(void) {
+  model_assert(ran == 1);
+  destroy();
+}
+
 const model_check loop_checks[] = {
+    {"loop: a run until done ends when another thread's work has come", until_done, done_and_ran},      // P1, P5
     {"loop: submissions against parking", submitted, destroy},                                          // P1, P2
     {"loop: an earlier timer from outside ends the sleep", earlier_timer, destroy},                     // P1
     {"loop: a first timer from outside ends the sleep", first_timer, destroy},                          // P1

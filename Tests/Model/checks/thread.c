@@ -166,7 +166,25 @@ static void left_by_a_job(void) {
   model_spawn(join_after_exit, NULL);
 }
 
+// The model's system gives nobody real time.
+static void never_ends(void *unused) {
+  (void)unused;
+  model_assert(false);
+}
+static void start_refused(void *unused) {
+  (void)unused;
+  const csched_thread_options options = {.at_end = never_ends, .policy = CSCHED_POLICY_FIFO, .priority = 1};
+  model_assert(csched_thread_start(&thread, &options) == EPERM && thread == NULL);
+}
+static void policy_refused(void) {
+  reset();
+  thread = NULL;
+  model_spawn(start_refused, NULL);
+}
+static void nothing_ran(void) { model_assert(ran == 0 && dropped == 0); }
+
 const model_check thread_checks[] = {
+    {"thread: refused what its options ask for: nothing is left", policy_refused, nothing_ran},               // H1
     {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run},           // H1, H3
     {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},                 // H3
     {"thread: a timer against its cancel: one of run and drop", timed, once},                                 // P4, H3

@@ -204,6 +204,12 @@ void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *con
 
 void csched_os_thread_set_name_(const char *name) { (void)name; }
 
+int csched_os_thread_keep_to_(const unsigned *processors, size_t count) { return (void)processors, (void)count, 0; }
+// None may have real time here.
+int csched_os_thread_set_policy_(unsigned policy, int priority) {
+  return (void)priority, policy == CSCHED_OS_POLICY_NICE ? 0 : EPERM;
+}
+
 uint32_t csched_os_thread_id_(void) { return model_threads[model_self].number; }
 
 // Whether no thread with this number runs. The caller then sees what those did that have had it.

@@ -37,6 +37,18 @@ import Testing
     #expect(ticks.value == last)
   }
 
+  @Test("a jitter makes ticks later, and the grid stays where it is", arguments: SchedulerUnderTest.queued)
+  func jitter(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), seen = Log<MonotonicTime>(), start = scheduler.now
+    let timing = PeriodicTiming(every: .milliseconds(4), jitter: .milliseconds(2))
+    let token = scheduler.schedulePeriodic(timing) { seen.add(scheduler.now) }
+    #expect(eventually { seen.entries.count >= 5 })
+    token.dispose()
+    for (count, time) in seen.entries.enumerated() {
+      #expect(start.duration(to: time) >= .milliseconds(4) * (count + 1))
+    }
+  }
+
   @Test("a tick may dispose its own ticks", arguments: SchedulerUnderTest.queued)
   func disposedInside(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ticks = Counter(), token = SingleAssignmentDisposable(), ends = Counter()

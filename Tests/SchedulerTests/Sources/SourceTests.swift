@@ -242,6 +242,27 @@ private final class Ends: Sendable {
     scheduler.join()
     #expect(log.entries == [8_000, 5, 3])
   }
+
+  @Test("a task takes what was merged while it was busy as one value, until the disposal")
+  func mergedValues() async {
+    let (event, values) = MergingEvent.sequence(.sum)
+    var iterator = values.makeAsyncIterator()
+    for value: UInt64 in [1, 2, 0, 3] { event.merge(value) }
+    #expect(await iterator.next() == 6)
+    async let next = { await values.first { $0 > 0 } }()
+    event.merge(7)
+    #expect(await next == 7)
+    event.merge(8)
+    event.dispose()
+    event.merge(9)
+    #expect(await iterator.next() == 8)
+    #expect(await iterator.next() == nil)
+    let (other, others) = MergingEvent.sequence(.union)
+    let task = Task { for await _ in others {} }
+    task.cancel()
+    await task.value
+    #expect(other.isDisposed)
+  }
 }
 
 extension ThreadScheduler {

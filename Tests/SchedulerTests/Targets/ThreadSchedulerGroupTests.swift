@@ -36,6 +36,34 @@ import Testing
     #expect(throws: StoppedError.self) { try group.next().trySchedule {} }
   }
 
+  @Test("what the process may not have is an error, and no thread is left") func refused() throws {
+    #expect(throws: StartError.self) { try ThreadSchedulerGroup(count: 2, name: "refused", processors: [[1_000_000]]) }
+    #expect(throws: StartError.self) { try ThreadScheduler(name: "refused", processors: [-1]) }
+    #expect(throws: StartError.self) { try ThreadScheduler(name: "refused", priority: .nice(99)) }
+    #expect(throws: StartError.self) { try ThreadScheduler(name: "refused", priority: .firstInFirstOut(0)) }
+    #expect(throws: StartError.self) { try ThreadScheduler(name: "refused", priority: .roundRobin(.max)) }
+    #expect(eventually { !threadNames().contains { $0.hasPrefix("refused") } })
+  }
+
+  #if os(Linux)
+    @Test("threads are kept to their processors, and have their nice value") func kept() throws {
+      let mine = processors(), nice = niceValue(), wanted = min(19, nice + 1)
+      let own = mine.prefix(2).map { [$0] }
+      let group = try ThreadSchedulerGroup(count: 3, name: "kept", processors: own, priority: .nice(wanted))
+      for (number, scheduler) in group.schedulers.enumerated() {
+        let found = Log<[Int]>(), nices = Log<Int>()
+        scheduler.schedule {
+          nices.add(niceValue())
+          found.add(processors())
+        }
+        #expect(eventually { found.entries == [own[number % own.count]] })
+        #expect(nices.entries == [wanted])
+      }
+      #expect(processors() == mine && niceValue() == nice)
+      synchronously { group.stopAndJoin() }
+    }
+  #endif
+
   @Test("a group of no thread, or of too many, stops the process")
   func absurd() async {
     let none = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -48,3 +76,26 @@ import Testing
     expectMessage(many, "ThreadSchedulerGroup.init", "Ask for 1 to")
   }
 }
+
+#if os(Linux)
+  private func ofThread(_ file: String) -> String {
+    (try? String(contentsOfFile: "/proc/thread-self/\(file)", encoding: .utf8)) ?? ""
+  }
+
+  /// The numbers of those that the calling thread may run on: the system writes "0-3,6".
+  private func processors() -> [Int] {
+    let line = ofThread("status").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") } ?? ""
+    return line.split(separator: "\t").last.map { list in
+      list.split(separator: ",").flatMap { range in
+        let ends = range.split(separator: "-").compactMap { Int($0) }
+        return ends.isEmpty ? [] : Array(ends[0]...ends[ends.count - 1])
+      }
+    } ?? []
+  }
+
+  /// The calling thread's: the seventeenth number behind its name.
+  private func niceValue() -> Int {
+    let fields = (ofThread("stat").split(separator: ")").last ?? "").split(separator: " ")
+    return fields.count > 16 ? Int(fields[16]) ?? -100 : -100
+  }
+#endif

@@ -17,6 +17,7 @@
 #include <CScheduler/lock.h>
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
+#include <CScheduler/loop_hook.h>
 #include <CScheduler/main_loop.h>
 #include <CScheduler/mpsc.h>
 #include <CScheduler/node.h>

@@ -22,6 +22,14 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_loop csched_loop;
 
+/// What a loop has done, for those who tune: each figure only grows.
+typedef struct csched_loop_statistics {
+  uint64_t
+      jobs; ///< jobs, timers and handlers that it has run or found cancelled, those of queues on it, too; but for its last batch, until the next
+  uint64_t sleeps;  ///< how often it has slept
+  csched_time idle; ///< nanoseconds that it has slept, the present sleep included; not what a host slept for it
+} csched_loop_statistics;
+
 /// One call of csched_loop_run_activation, known by name so that this one can be ended, and no other.
 typedef struct csched_activation {
   csched_loop *loop;
@@ -33,6 +41,7 @@ typedef enum csched_run_result {
   CSCHED_RUN_ENDED,     ///< by csched_loop_end_run, or csched_activation_end_run of its own
   CSCHED_RUN_TIMED_OUT, ///< its deadline came
   CSCHED_RUN_CLOSED,    ///< the loop was closed, and what the policy asks for has been done
+  CSCHED_RUN_DONE,      ///< nothing is left but what is in the background: csched_loop_run_until_done alone
 } csched_run_result;
 
 /// What becomes of the work that is outstanding when a loop is closed.
@@ -92,6 +101,25 @@ CSCHED_INLINE csched_run_result csched_loop_run(csched_loop *loop) {
 CSCHED_INLINE csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
   return csched_loop_run_activation(loop, NULL, deadline);
 }
+
+/// Does: as csched_loop_run, until nothing is left that can come by itself: no job, no timer that has a time, no source, and nobody who has said
+/// by csched_loop_ref that something will come. A timer that another thread cancels is noticed at its deadline, at the latest.
+/// Returns: CSCHED_RUN_DONE, or as csched_loop_run. Thread: the loop's.
+CSCHED_INLINE csched_run_result csched_loop_run_until_done(csched_loop *loop) {
+  csched_activation until_done = {NULL, 0};
+  return csched_loop_run_activation(loop, &until_done, CSCHED_FOREVER);
+}
+
+/// Does: has csched_loop_run_until_done go on for one thing more than timers and sources (ref), or for one less (unref), whatever that is.
+/// A thread that is going to submit calls ref before the run, and unref after the submission. Whoever adds a source, or submits a timer or
+/// a periodic task, that is to be in the background calls unref after it, and ref before it is removed, cancelled or due. Too many of the one
+/// are runs that do not end; of the other, runs that end early. Thread: any.
+void csched_loop_ref(csched_loop *loop);
+void csched_loop_unref(csched_loop *loop);
+
+/// Does: writes what the loop has done since it was made. It costs a look at the clock for each sleep, and none for a job. In a child of
+/// fork it goes on counting. Thread: any.
+void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics *statistics);
 
 /// Does: waits for a job until `deadline`, and runs that one. Returns: whether one ran. Thread: the loop's.
 CSCHED_INLINE bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {

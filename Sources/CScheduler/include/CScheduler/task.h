@@ -63,11 +63,17 @@ typedef struct csched_timing {
   csched_time period;
   csched_time leeway; ///< how much later than it is due a call may begin
   csched_pace pace;
+  /// Each call, the first one, too, is due up to this much later, by a random share of its own, so that many timers of one period do not come
+  /// together. The grid stays where it is; a jitter of a period or more has calls of a grid fall together. Virtual time has none.
+  csched_time jitter;
 } csched_timing;
 
-/// Returns: when the call after one is due: at once, where that has passed; CSCHED_FOREVER: at the end of time, which does not come. `last` is
+/// Returns: when the call after one is due, without its jitter: at once, where that has passed; CSCHED_FOREVER: at the end of time, which does not come. `last` is
 /// when that one was due, `begun` and `ended` when it did so. Thread: any.
 csched_time csched_timing_next(const csched_timing *timing, csched_time last, csched_time begun, csched_time ended);
+
+/// Returns: `due`, or up to `jitter` later, at random; `who` tells those apart who ask at the same time. Thread: any. Private.
+csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who);
 
 /// Does: has `target` call `function(context)` as `timing` says, until it is cancelled or the target takes no more; never two calls at a time.
 /// Then, exactly once, and with the last call ended, calls `drop`, which may be NULL: where csched_target_async_or_drop does, or on the thread

@@ -17,6 +17,14 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_thread csched_thread;
 
+/// How the system chooses among threads that could run.
+typedef enum csched_thread_policy {
+  CSCHED_POLICY_DEFAULT, ///< as the thread that starts it
+  CSCHED_POLICY_NICE,    ///< `priority` is its nice value, from -20 to 19
+  CSCHED_POLICY_FIFO, ///< real time: `priority` from 1 to 99 on Linux; before all threads of the others, until it sleeps
+  CSCHED_POLICY_ROUND_ROBIN, ///< the same, in turn with those of equal priority
+} csched_thread_policy;
+
 /// How to start a thread. All zero is the default.
 typedef struct csched_thread_options {
   const char
@@ -26,10 +34,19 @@ typedef struct csched_thread_options {
   size_t
       stack_size; ///< bytes, at least what the system asks for (16 KB) and the program's thread-locals, whose place is there, too:
                   ///< enough for small jobs, and all that is called here; 0 is the system's default
+  const unsigned *
+      processors; ///< the numbers of those that it may run on, from 0 on, as the system's tools give them; read during the start
+  size_t processor_count; ///< how many numbers; 0: those of the thread that starts it
+  csched_thread_policy
+      policy;   ///< threads and processes that it starts do not inherit real time, but a nice value above 0
+  int priority; ///< as `policy` says
 } csched_thread_options;
 
 /// Does: starts a thread; returns once it is ready for work. `options` may be NULL.
-/// Returns: 0; EAGAIN or ENOMEM when the system has no thread or memory to give, with nothing left behind. Thread: any.
+/// Returns: 0, or with nothing left behind: EAGAIN or ENOMEM when the system has no thread or memory to give; EINVAL when there is no such
+/// processor, policy or priority, or this process may not use the processor; EPERM or EACCES when it may not have the policy or the priority
+/// (Linux: RLIMIT_RTPRIO, RLIMIT_NICE, CAP_SYS_NICE); ENOTSUP where the system has no such thing for a thread (Darwin). `at_end` is not called
+/// then. Thread: any.
 int csched_thread_start(csched_thread **thread, const csched_thread_options *options);
 
 /// Returns: the thread's loop, for what only it can do (move a timer, end an activation). Do not destroy it. Thread: any.

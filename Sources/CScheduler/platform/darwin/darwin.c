@@ -136,6 +136,12 @@ bool csched_os_thread_is_lifted_(uint32_t thread) {
   return false;
 }
 
+int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
+  return (void)processors, (void)count, ENOTSUP;
+}
+
+int csched_os_thread_set_policy_(unsigned policy, int priority) { return (void)policy, (void)priority, ENOTSUP; }
+
 bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
 
 // MARK: memory

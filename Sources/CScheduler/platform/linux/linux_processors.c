@@ -1,4 +1,5 @@
-#if defined(__linux__) // How many processors this process may use: its affinity, and the quota of its control groups.
+#if defined(                                                                                                           \
+    __linux__) // How many processors this process may use: its affinity, and the quota of its control groups; and which a thread asks for, and how.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // MARK: whether two threads can run at once
@@ -41,6 +44,37 @@ bool csched_processors_look_again_(void) {
   csched_store_relaxed(&asked, before + 1);      // Speed only
   if (before % EACH == 0) csched_processors_look_();
   return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
+}
+
+// MARK: what a thread asks for
+
+// The kernel leaves out, without a word, what there is not, or what the process may not have.
+int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
+  cpu_set_t wanted, found;
+  CPU_ZERO(&wanted);
+  for (size_t i = 0; i < count; i++) {
+    if (processors[i] >= CPU_SETSIZE) return EINVAL;
+    CPU_SET(processors[i], &wanted);
+  }
+  int saved = errno;
+  bool is_kept = sched_setaffinity(0, sizeof wanted, &wanted) == 0 && sched_getaffinity(0, sizeof found, &found) == 0 &&
+                 CPU_EQUAL(&wanted, &found);
+  errno = saved;
+  return is_kept ? 0 : EINVAL;
+}
+
+int csched_os_thread_set_policy_(unsigned policy, int priority) {
+  int saved = errno, error = EINVAL; // the library's scheduler calls are empty in musl
+  struct sched_param real_time = {.sched_priority = priority};
+  if (policy == CSCHED_OS_POLICY_NICE && priority >= -20 && priority <= 19)
+    error = setpriority(PRIO_PROCESS, 0, priority) == 0 ? 0 : errno;
+  else if (policy == CSCHED_OS_POLICY_FIFO || policy == CSCHED_OS_POLICY_ROUND_ROBIN)
+    error = syscall(SYS_sched_setscheduler, 0,
+                    (policy == CSCHED_OS_POLICY_FIFO ? SCHED_FIFO : SCHED_RR) | SCHED_RESET_ON_FORK, &real_time) == 0
+                ? 0
+                : errno;
+  errno = saved;
+  return error;
 }
 
 // MARK: quotas. They are read on whatever thread makes a pool, whose stack may be the least that there is.

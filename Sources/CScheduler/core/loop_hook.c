@@ -1,0 +1,49 @@
+// Hooks of a loop: see loop_hook.h. Everything here is on the loop's thread.
+#include "loop_hook_internal.h"
+
+#include "loop_internal.h"
+
+#include <errno.h>
+
+void csched_hooks_tell_slow_(csched_hooks *hooks, unsigned depth, bool is_sleep) {
+  if (hooks->calls_at >= depth) hooks->calls_at = 0; // of a run that was left
+  if (hooks->calls_at != 0 || hooks->is_asleep == is_sleep) return;
+  hooks->is_asleep = is_sleep;
+  hooks->calls_at = depth;
+  for (csched_loop_hook *hook = TAILQ_FIRST(&hooks->all); hook != NULL; hook = hooks->next) {
+    hooks->next = TAILQ_NEXT(hook, node_);
+    void (*function)(csched_loop_hook *) = is_sleep ? hook->before_sleep : hook->after_wake;
+    if (function != NULL) function(hook); // which may free it
+  }
+  hooks->calls_at = 0;
+}
+
+int csched_loop_add_hook(csched_loop *loop, csched_loop_hook *hook) {
+  csched_hooks *hooks = csched_loop_hooks_(loop, "csched_loop_add_hook");
+  if (hook->owner_ != NULL) return EEXIST;
+  if (hooks->is_closed) return ECANCELED;
+  TAILQ_INSERT_TAIL(&hooks->all, hook, node_);
+  hook->owner_ = hooks;
+  return 0;
+}
+
+static void take_out(csched_hooks *hooks, csched_loop_hook *hook) {
+  if (hooks->next == hook) hooks->next = TAILQ_NEXT(hook, node_);
+  TAILQ_REMOVE(&hooks->all, hook, node_);
+  hook->owner_ = NULL;
+}
+
+int csched_loop_remove_hook(csched_loop *loop, csched_loop_hook *hook) {
+  csched_hooks *hooks = csched_loop_hooks_(loop, "csched_loop_remove_hook");
+  if (hook->owner_ != hooks) return ENOENT;
+  take_out(hooks, hook);
+  return 0;
+}
+
+void csched_hooks_close_(csched_hooks *hooks) {
+  hooks->is_closed = true;
+  for (csched_loop_hook *hook; (hook = TAILQ_FIRST(&hooks->all)) != NULL;) {
+    take_out(hooks, hook);
+    if (hook->dropped != NULL) hook->dropped(hook, ECANCELED); // which may free it
+  }
+}
