@@ -691,7 +691,7 @@ MUTANTS = [
     ("planted: an awake waiter of another lock of that hash counts", "core/lock.c", "L3",
      "return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)BITS) == (uintptr_t)lock;",
      "return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)BITS) != 0;"),
-    ("planted: the wake time is read before the park", "core/loop.c", "wait_for_work",
+    ("planted: the wake time is read before the park", "core/loop.c", "sleep_until_work",
      "if (!csched_mpsc_park(&loop->inbox)) return; if (!has_work(loop, activation, 0)) { csched_time due = csched_load_relaxed(&loop->timers.wake);",
      "csched_time due = csched_load_relaxed(&loop->timers.wake);\n  if (!csched_mpsc_park(&loop->inbox)) return;\n  if (!has_work(loop, activation, 0)) {"),
     ("planted: a slot keeps its first wake", "core/timer.c", "W4", "if (LIST_EMPTY(&slot->timers) || wake < slot->wake)", "if (LIST_EMPTY(&slot->timers))"),
