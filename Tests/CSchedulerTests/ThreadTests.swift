@@ -39,7 +39,9 @@ extension CoreTests {
       #expect(failure(of: ctest_thread_loop_stop_ends_nothing()) == nil)
     }
 
-    @Test("a thread keeps to its processors and its priority, or is refused") func policies() {
+    @Test(
+      "a thread keeps to its processors and its priority, or is refused", .enabled(if: Scale.sanitizer != .thread))
+    func policies() {
       #expect(failure(of: ctest_thread_policies()) == nil)
     }
 
