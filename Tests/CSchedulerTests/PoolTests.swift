@@ -120,6 +120,26 @@ extension CoreTests {
       expectMessage(result)
     }
 
+    @Test("a pool whose most threads are too few says so once", arguments: [false, true])
+    func says(_ saysSo: Bool) async {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        [saysSo = saysSo as Bool] in ctest_exit_pool_cap(3, saysSo)
+      }
+      expectMessage(result, "csched_pool:", "(capped) has its 3 threads", "most_threads")
+      #expect(messages(of: result).ranges(of: "has its").count == 1)
+    }
+
+    @Test("a pool with as many threads as workers was made to be so, and says nothing") func saysNothing() async {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        ctest_exit_pool_cap(2, true)
+      }
+      #expect(!messages(of: result).contains("capped"))
+    }
+
+    private func messages(of result: ExitTest.Result?) -> String {
+      result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    }
+
     @Test("join on a pool's own thread is refused") func joinItself() async {
       #expect(failure(of: ctest_pool_ends()) == nil)
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -102,6 +102,23 @@ ctest_failure ctest_pool_cap(void) {
   return kernel_result();
 }
 
+// Says so by itself, whether or not its jobs say that they block; one that has as many threads as workers does not.
+void ctest_exit_pool_cap(int most, bool says_so) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "capped", .workers = 2, .most_threads = (size_t)most});
+  standing test = {.pool = pool, .says_so = says_so};
+  probe blockers[8];
+  for (int i = 0; i < 8; i++) {
+    probe_init(&blockers[i], block, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &blockers[i]);
+  }
+  CHECK_SOON(atomic_load(&test.reached) == most);
+  nap(200 * MS);
+  atomic_store(&test.open, 1);
+  end_pool(pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < 8; i++) CHECK_PROBE(&blockers[i], 1, 0);
+  _Exit(kernel_result() == NULL ? 0 : 3);
+}
+
 // MARK: idle
 
 static void remember_thread(probe *probe) {

@@ -285,6 +285,7 @@ static void init(csched_pool *pool, const csched_pool_options *options, size_t w
   pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0;
   pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
   pool->has_nice = pool->had_nice;
+  pool->tells_of_cap = most > workers;
   if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // cut for good when it is shown
   TAILQ_INIT(&pool->idle);
   csched_pool_init_courier_(pool);

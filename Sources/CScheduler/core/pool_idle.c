@@ -92,9 +92,12 @@ static csched_pool_worker *take_idle_locked(csched_pool *pool) {
   return worker;
 }
 
+static inline bool is_at_cap(const csched_pool *pool, uint64_t counts) {
+  return count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads;
+}
+
 static inline bool is_saturated(const csched_pool *pool, uint64_t counts) {
-  return running(counts) >= pool->workers ||
-         (count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads);
+  return running(counts) >= pool->workers || is_at_cap(pool, counts);
 }
 
 static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
@@ -105,7 +108,12 @@ static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool 
 
 static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
-         (count_of(counts, IDLE) > 0 || count_of(counts, THREADS) < pool->most_threads);
+         (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->tells_of_cap) != 0); // racy read: it changes once
+}
+
+bool csched_pool_is_stuck_at_cap_(csched_pool *pool) {
+  uint64_t counts = counts_of(pool);
+  return running(counts) < pool->workers && count_of(counts, SEARCHING) == 0 && is_at_cap(pool, counts);
 }
 
 bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(pool)); }

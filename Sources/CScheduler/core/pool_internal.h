@@ -72,8 +72,9 @@ struct csched_pool {
   size_t workers, most_threads, stack_size;
   csched_time idle_exit, spin_for;
   int base_nice;
-  bool had_nice;     ///< at the start
-  uint32_t has_nice; ///< whether a worker may raise its value now, as far as is known; read racily
+  bool had_nice;         ///< at the start
+  uint32_t tells_of_cap; ///< whether it is still to say when its most threads are too few; read racily
+  uint32_t has_nice;     ///< whether a worker may raise its value now, as far as is known; read racily
   char name[CSCHED_POOL_NAME];
 
   CSCHED_CACHE_ALIGNED uint64_t counts;  ///< see pool_idle.c
@@ -108,6 +109,7 @@ bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to 
 bool csched_pool_has_work_(csched_pool *pool);      ///< whether there is, for sure after a fence
 bool csched_pool_may_grow_(
     csched_pool *pool); ///< whether work waits for a worker that is counted as running, but may be blocked
+bool csched_pool_is_stuck_at_cap_(csched_pool *pool); ///< whether some are blocked, and no thread may take their place
 bool csched_pool_stop_search_(csched_pool_worker *worker); ///< returns: whether the caller has to look and wake another
 bool csched_pool_search_(csched_pool_worker *worker);      ///< spins; returns: whether there seems to be work
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker);

@@ -38,6 +38,7 @@
 
 #include "job_internal.h"
 #include "loop_internal.h"
+#include "panic.h"
 #include "target_internal.h"
 
 enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, ORPHANED = 4 };
@@ -168,6 +169,18 @@ static void look_at(csched_pool *pool, csched_pool_worker *worker) {
   else csched_pool_blocked_(pool); // K2: which wakes another
 }
 
+// Once, because it goes on for as long as they are blocked.
+static void tell_of_cap(csched_pool *pool) {
+  if (csched_load_relaxed(&pool->tells_of_cap) == 0 || !csched_pool_is_stuck_at_cap_(pool))
+    return;                                      // racy read: its own
+  csched_store_relaxed(&pool->tells_of_cap, 0u); // racy write: by the monitor only
+  csched_say_("csched_pool",
+              "pool %p (%s) has its %zu threads, and work waits while so many of them are blocked that fewer than %zu "
+              "run. Give it "
+              "more (most_threads), or have fewer jobs block at a time (a limited target). This is said once.",
+              (void *)pool, pool->name, pool->most_threads, pool->workers);
+}
+
 static void tick(csched_job *job) {
   csched_pool *pool = job->context;
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the next tick
@@ -178,6 +191,7 @@ static void tick(csched_job *job) {
   }
   if (!is_needed) return; // K1: see release
   csched_pool_wake_(pool, false);
+  tell_of_cap(pool);
   csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
                           0);
 }

@@ -47,7 +47,7 @@ struct TaskJob: @unchecked Sendable {
     let held = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
     Counted.jobs(1)
     // The job may end the task that was the last to keep the scheduler, before the submission has returned. A pool stays in any case.
-    let mayEnd = kind != .ofAll && (kind != .concurrent || !(core is PoolCore))
+    let mayEnd = kind != .ofAll && (kind != .concurrent || !core.isShared)
     if mayEnd { _ = held.retain() }
     if !submitInPlace(to: core) { submitInTask(to: core) }
     if mayEnd { held.release() }

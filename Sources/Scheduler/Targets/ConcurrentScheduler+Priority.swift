@@ -3,6 +3,6 @@ extension ConcurrentScheduler {
   /// has the priority that it was made with.
   package func prioritized(_ priority: SchedulerPriority) -> ConcurrentScheduler {
     guard let pool = core as? PoolCore, pool.priority != priority else { return self }
-    return ConcurrentScheduler(name: name, core: PoolCore.shared(priority), tag: tag as? CurrentTag)
+    return ConcurrentScheduler(name: name, on: ownPool, core: pool.sibling(priority), tag: tag as? CurrentTag)
   }
 }

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Runs actions side by side, on the threads of a pool that all concurrent and serial schedulers share.
+/// Runs actions side by side, on the threads of a pool that all concurrent and serial schedulers share, unless it is of a ``WorkerPool``.
 ///
 /// ```swift
 /// let workers = ConcurrentScheduler(priority: .low)
@@ -16,10 +16,13 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// What it was called.
   public let name: String
+  /// The pool that it is on, if that is not the one that all share: kept.
+  let ownPool: WorkerPool?
 
   /// Makes one whose actions have that priority.
   public init(name: String = "", priority: SchedulerPriority = .default) {
     self.name = name
+    ownPool = nil
     let core = PoolCore.shared(priority)
     // A tag of its own, so that each of several schedulers with one priority is found as the current one.
     let tag = CurrentTag(madeBy: { ConcurrentScheduler(name: name, core: core, tag: $0) })
@@ -42,6 +45,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///   - limit: how many run at a time. Less than 1 stops the process with a message; more than the pool has threads limits nothing.
   public init(name: String = "", priority: SchedulerPriority = .default, limit: Int) {
     self.name = name
+    ownPool = nil
     super.init(core: LimitCore(name: name, on: PoolCore.shared(priority), to: limit))
   }
 
@@ -73,8 +77,9 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   /// Makes one on a pool that may have ended: it then refuses.
-  init(name: String = "", core: TargetCore, tag: CurrentTag? = nil) {
+  init(name: String = "", on pool: WorkerPool? = nil, core: TargetCore, tag: CurrentTag? = nil) {
     self.name = name
+    ownPool = pool
     super.init(core: core, tag: tag)
   }
 

@@ -1,13 +1,13 @@
 internal import CScheduler
 
-/// One priority of the pool that everybody shares.
+/// One priority of a pool: of the one that everybody shares, or of a ``WorkerPool``.
 final class PoolCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let priority: SchedulerPriority
   /// Keeps the core's memory, beyond a shutdown, for whoever still submits, and is refused.
-  private let pool: SharedPool
+  private let pool: OwnedPool
 
-  private init(_ priority: SchedulerPriority, of pool: SharedPool) {
+  fileprivate init(_ priority: SchedulerPriority, of pool: OwnedPool) {
     self.priority = priority
     self.pool = pool
     super.init(csched_pool_target(pool.pool, priority.core))
@@ -18,15 +18,23 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
 
+  /// Whether it is of a pool that everybody shares, which stays until a shutdown.
+  override var isShared: Bool { pool.isShared }
+
+  /// Another priority: of its own pool, or of the present one that everybody shares.
+  func sibling(_ priority: SchedulerPriority) -> PoolCore {
+    isShared ? .shared(priority) : pool.living(priority) ?? self
+  }
+
   // MARK: the present pool
 
   private struct Pools {
-    var present: SharedPool?
+    var present: OwnedPool?
     /// Those that a fork has orphaned. Kept for ever: a job of theirs that forked goes on in the child.
-    var orphaned: [SharedPool] = []
+    var orphaned: [OwnedPool] = []
 
     /// The present pool. One that a fork has orphaned is not it any more.
-    mutating func find() -> SharedPool? {
+    mutating func find() -> OwnedPool? {
       if let pool = present, csched_pool_is_orphaned(pool.pool) {
         orphaned.append(pool)
         present = nil
@@ -41,11 +49,9 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   private static func started(_ priority: SchedulerPriority) throws(StartError) -> PoolCore {
     try pools.withLock { pools throws(StartError) in
       if pools.find() == nil {
-        let pool = try SharedPool()
-        pool.cores = SchedulerPriority.allCases.map { PoolCore($0, of: pool) }
-        pools.present = pool
+        pools.present = try OwnedPool(name: "scheduler", isShared: true)
       }
-      return pools.present!.cores[SchedulerPriority.allCases.firstIndex(of: priority)!]
+      return pools.present!.core(priority)
     }
   }
 
@@ -76,28 +82,48 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     }
     guard let ending else { return }
     csched_pool_stop(ending.pool, policy)
-    csched_pool_join(ending.pool)
-    ending.cores = []  // nobody is inside of their targets any more
+    _ = ending.join()
   }
 }
 
-/// Owns the core's pool, and the cores of its priorities, which own it in turn until its threads have ended: a thread inside of a
+/// Owns a pool of the core, and the cores of its priorities, which own it in turn until its threads have ended: a thread inside of a
 /// target finds the core there, which the target holds unretained. So the last owner is none of the pool's threads.
-private final class SharedPool: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. `cores` is written before the pool
-  // is the present one, and after it.
+final class OwnedPool: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
   let pool: OpaquePointer
-  var cores: [PoolCore] = []
+  let isShared: Bool
+  private let cores = Protected<[PoolCore]>([])
 
-  init() throws(StartError) {
+  /// Zeros stand for the core's defaults (pool.h).
+  init(
+    name: String, workers: Int = 0, maxThreads: Int = 0, stackSize: Int = 0, isShared: Bool = false
+  ) throws(StartError) {
     var pool: OpaquePointer?
-    let error = "scheduler".withCString { name in
+    let error = name.withCString { name in
       var options = csched_pool_options()
       options.name = name
+      options.workers = workers
+      options.most_threads = maxThreads
+      options.stack_size = stackSize
       return csched_pool_create(&pool, &options)
     }
     guard let pool, error == 0 else { throw StartError(code: error) }
     self.pool = pool
+    self.isShared = isShared
+    cores.write(SchedulerPriority.allCases.map { PoolCore($0, of: self) })
+  }
+
+  /// One of its priorities; `nil` when its threads have ended.
+  func living(_ priority: SchedulerPriority) -> PoolCore? { cores.read().first { $0.priority == priority } }
+
+  /// One of its priorities, before its end.
+  func core(_ priority: SchedulerPriority) -> PoolCore { living(priority)! }
+
+  /// Waits until the threads of a stopped pool are gone. Returns an errno value: `EDEADLK` on one of them.
+  func join() -> Int32 {
+    let error = csched_pool_join(pool)
+    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }  // nobody is inside of their targets any more
+    return error
   }
 
   deinit { csched_pool_destroy(pool) }  // which does nothing to one that a fork has orphaned

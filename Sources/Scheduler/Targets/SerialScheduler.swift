@@ -25,7 +25,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// - Parameters:
   ///   - name: for ``name``, any length.
   ///   - target: a thread, the main thread, another queue, the pool, virtual time. A concurrent target's order stays serial here.
-  ///   - priority: among all that is on the pool, for a queue on it; without one, that of `target`, or the default. On a
+  ///   - priority: among all that is on the pool, for a queue on one; without one, that of `target`, or the default. On a
   ///     queue or a thread it is the order there that counts, and this changes nothing.
   public convenience init(
     name: String = "", target: SchedulerTarget? = nil, priority: SchedulerPriority? = nil
@@ -34,7 +34,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     if let target, priority == nil || !(target.core is PoolCore) {
       base = target.core
     } else {
-      base = PoolCore.shared(priority ?? .default)
+      base = (target?.core as? PoolCore)?.sibling(priority ?? .default) ?? .shared(priority ?? .default)
     }
     // What waits in virtual time must not keep that.
     let isVirtual = base.timeline != nil

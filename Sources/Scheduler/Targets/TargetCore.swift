@@ -48,6 +48,9 @@ class TargetCore: @unchecked Sendable {
   /// Whether what is delivered may be run before the delivery returns.
   var mayRunInside: Bool { false }
 
+  /// Whether it belongs to everybody, and stays when all of its schedulers are gone.
+  var isShared: Bool { false }
+
   /// Whether nothing here ever runs beside anything else here.
   var isExclusive: Bool { false }
 

@@ -546,6 +546,7 @@ ctest_failure ctest_pool_fork_many(void);
 ctest_failure ctest_pool_fork_beside_queued(int rounds);
 void ctest_die_pool_destroyed_inside(void);
 void ctest_exit_pool_without_threads(void);
+void ctest_exit_pool_cap(int most, bool says_so);
 
 CSCHED_END_DECLS
 

@@ -31,7 +31,9 @@ typedef struct csched_pool_options {
   size_t
       workers; ///< how many run at a time; 0: as many as there are processors that this process may use, for which files of the
                ///< system are read (quotas): give a number where that is forbidden
-  size_t most_threads;   ///< never more threads than these, whatever is blocked; 0: 64 more than workers
+  size_t
+      most_threads; ///< never more threads than these, whatever is blocked; 0: 64 more than workers. When all of these are not
+                    ///< enough, because jobs block, the pool says so once, unless it was given no more than `workers`
   size_t stack_size;     ///< bytes, as in thread.h
   csched_time idle_exit; ///< a worker with nothing to do ends after so long, all but one; 0: 10 s
 } csched_pool_options;

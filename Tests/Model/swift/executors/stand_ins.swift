@@ -56,6 +56,10 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
 
+  override var isShared: Bool { true }
+
+  func sibling(_ priority: SchedulerPriority) -> PoolCore { .shared(priority) }
+
   static func prepare() throws(StartError) {}
 
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
@@ -92,6 +96,9 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     while let job = take() { csched_target_discard(job) }
   }
 }
+
+/// There is none.
+package final class WorkerPool: Sendable {}
 
 private let ECANCELED: Int32 = 125
 
