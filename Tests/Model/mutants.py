@@ -76,6 +76,8 @@ EQUIVALENT = {
     "task.c: csched_task_cancel: load_acquire becomes load_relaxed": "what repeats is a timer, whose cancel goes on with an acquire or a heavy fence (timer.c, W6, W8); ThreadSanitizer does not know the fence",
     "task_memory.c: add_batch: store_release becomes store_relaxed": "for threads the lock carries it; the checker has no forks",
     "task_memory.c: add_pages: store_release becomes store_relaxed": "the same",
+    "thread.c: answer: store_release becomes store_relaxed": "it is for the options, which the thread has read: the checker does not look at plain memory",
+    "thread.c: csched_thread_start: load_acquire becomes load_relaxed": "the same",
     "task_memory.c: take_batch: store_release becomes store_relaxed": "the same",
     "task_memory.c: csched_trim: store_release becomes store_relaxed": "the same",
     # A join takes `slots_lock`, and joins each thread whose slot is not VACANT. Of the threads that leave because the pool ends, each has seen

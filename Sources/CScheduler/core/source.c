@@ -74,7 +74,7 @@ static void file_changed(csched_fd_source *fd, unsigned events) {
     file_dropped(fd, source->lost);
     return;
   }
-  _Alignas(uint64_t) char room[CSCHED_OS_FILE_ROOM];
+  _Alignas(uint64_t) char room[CSCHED_OS_FILE_ROOM] = ""; // MemorySanitizer does not see that the system writes it
   const char *name = NULL;
   unsigned changes = csched_os_file_read_(fd->fd, room, &name);
   if (changes != 0) source->handler(source, changes, name); // which may free it

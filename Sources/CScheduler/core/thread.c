@@ -10,7 +10,7 @@
 //       dropped, and a join returns.
 //   H4  A thread is joined or detached exactly once, however many wait.
 //   H5  In a child of fork nobody waits for a thread that lives in the parent: a join stops the process. To destroy its handle does nothing.
-// Orderings: phase: relaxed, its value is all · owners: acquire and release, the last one sees all.
+// Orderings: phase: release and acquire, for the options, which are the starter's again · owners: acquire and release, the last one sees all.
 // Assumes: the loop (loop.c) for everything else.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
 // Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be
@@ -65,7 +65,7 @@ static int be_as(const csched_thread_options *options) {
 }
 
 static void answer(csched_thread *thread, uint32_t phase) {
-  csched_store_relaxed(&thread->phase, phase); // H1: its value is all
+  csched_store_release(&thread->phase, phase); // H1: pairs with start's acquire; the options are the starter's again
   csched_futex_wake_(&thread->phase, 1);
 }
 
@@ -113,9 +113,10 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
     free(thread);
     return error;
   }
-  while (csched_load_relaxed(&thread->phase) == STARTING) // H1: the value is all
+  uint32_t phase;
+  while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // H1: pairs with answer's release
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
-  error = (int)(csched_load_relaxed(&thread->phase) - READY); // H1: the value is all
+  error = (int)(phase - READY);
   if (error != 0) {
     csched_os_thread_join_(thread->os); // H1, H4
     give_up(thread);
