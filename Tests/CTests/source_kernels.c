@@ -136,7 +136,7 @@ ctest_failure ctest_source_signals_beside(int rounds) {
   crew_start(&crew, SENDERS, send_signals, &rounds);
   run_until(loop, &ear.told, SENDERS * rounds);
   crew_join(&crew);
-  CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0);
+  csched_loop_run_ready(loop, SIZE_MAX); // a handler may ring when what it counted has been told
   CHECK_EQUAL(ear.told, SENDERS * rounds);
   csched_loop_destroy(loop);
   return kernel_result();
