@@ -444,6 +444,12 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
   return false;
 }
 
+// Nearly every loop has no hooks: looked at here, so that nothing is called.
+static inline void tell_hooks(csched_loop *loop, unsigned depth, bool is_sleep) {
+  if (CSCHED_UNLIKELY(!TAILQ_EMPTY(&loop->hooks.all) || loop->hooks.is_asleep))
+    csched_hooks_tell_(&loop->hooks, depth, is_sleep);
+}
+
 // Counts a sleep, which begins, or has ended.
 static void sleeps(csched_loop *loop, bool begins) {                       // P12
   csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle); // P12: nobody else writes it
@@ -480,9 +486,9 @@ static void sleep_until_work(csched_loop *loop, const csched_activation *activat
 // Sleeps until there is something to do, or `deadline`. It may return early.
 static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   if (loop->has_more_timers) return;                                        // all of a batch were for other targets
-  csched_hooks_tell_(&loop->hooks, loop->depth, true);                      // P1: before the park
+  tell_hooks(loop, loop->depth, true);                                      // P1: before the park
   if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // a hook may have run the loop
-  csched_hooks_tell_(&loop->hooks, loop->depth, false);
+  tell_hooks(loop, loop->depth, false);
 }
 
 // Leaves the sleeping to the host, or tells it to come again. A close is told once: the loop may be kept for long after it.
@@ -531,12 +537,12 @@ static void enter(csched_loop *loop, csched_scope *scope, uintptr_t frame, const
   loop->depth++;
   if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was left
   scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
-  csched_hooks_tell_(&loop->hooks, loop->depth, false); // of a sleep in the host
+  tell_hooks(loop, loop->depth, false); // of a sleep in the host
 }
 
 static void leave(csched_loop *loop, const csched_scope *scope) {
   if (loop->depth == 1 && loop->fds.has_host && !loop->is_promised && !has_work(loop, NULL, 0))
-    csched_hooks_tell_(&loop->hooks, 1, true); // P1: before the park
+    tell_hooks(loop, 1, true); // P1: before the park
   csched_level_end_(scope->level);
   loop->was_left = false;
   end_run(loop);

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-void csched_hooks_tell_slow_(csched_hooks *hooks, unsigned depth, bool is_sleep) {
+void csched_hooks_tell_(csched_hooks *hooks, unsigned depth, bool is_sleep) {
   if (hooks->calls_at >= depth) hooks->calls_at = 0; // of a run that was left
   if (hooks->calls_at != 0 || hooks->is_asleep == is_sleep) return;
   hooks->is_asleep = is_sleep;

@@ -18,10 +18,7 @@ typedef struct csched_hooks {
 } csched_hooks;
 
 /// Does: tells all of a sleep, or of the wake that ends one, in a run of this depth; nothing if a run outside is doing so. Thread: the loop's.
-void csched_hooks_tell_slow_(csched_hooks *hooks, unsigned depth, bool is_sleep);
-static inline void csched_hooks_tell_(csched_hooks *hooks, unsigned depth, bool is_sleep) {
-  if (CSCHED_UNLIKELY(!TAILQ_EMPTY(&hooks->all) || hooks->is_asleep)) csched_hooks_tell_slow_(hooks, depth, is_sleep);
-}
+void csched_hooks_tell_(csched_hooks *hooks, unsigned depth, bool is_sleep);
 
 /// Does: removes all, and refuses later ones. Thread: the loop's, any number of times.
 void csched_hooks_close_(csched_hooks *hooks);
