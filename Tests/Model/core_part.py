@@ -58,11 +58,11 @@ class ModelPart:
         return checks
 
     def attempts(self, matching, budget):
-        """Yields (check, arguments, seconds after which it counts as killed). A mutant that never ends is killed, too."""
+        """Yields (check, arguments, seconds of its processor's time, and of all time, after which it counts as killed). A mutant that never ends is killed, too."""
         for share, how in ((0.02, "--seconds"), (0.05, "--exhaustive"), (0.43, "--seconds"), (0.5, "--exhaustive")):
             for check in matching:
                 span = budget * share / len(matching)
-                yield check, ("--check", check, how, span), span + 20
+                yield check, ("--check", check, how, span), span + 20, 5 * (span + 20)
 
 
 class CorePart(ModelPart):

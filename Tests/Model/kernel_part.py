@@ -48,9 +48,9 @@ class KernelPart:
         return [line for line in listed.split("\n") if line and not line[0].isdigit()]
 
     def attempts(self, matching, budget):
-        """Yields (check, arguments, seconds after which it counts as killed)."""
+        """As ModelPart. What it waits for may never come, and takes no processor."""
         for check in matching:
-            yield check, ("--only", check), max(20, budget)
+            yield check, ("--only", check), max(20, budget), max(20, budget)
 
     def wanted(self, mutant):
         return mutants.KERNELS[mutant[0]]

@@ -12,9 +12,10 @@
 #include <string.h>
 #include <time.h>
 
+// Of this process alone: other work on the machine takes nothing from a check's budget.
 static double seconds(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
