@@ -329,7 +329,8 @@ void csched_loop_unref(csched_loop *loop) {
 // Whether nothing is left for a run that ends then: its activation is of no loop.
 static bool is_done(csched_loop *loop, const csched_activation *activation) {
   if (activation == NULL || activation->loop != NULL) return false;
-  int64_t refs = (int32_t)csched_load_acquire(&loop->refs); // P5: first; pairs with unref, carries what was submitted before
+  int64_t refs =
+      (int32_t)csched_load_acquire(&loop->refs); // P5: first; pairs with unref, carries what was submitted before
   if (!csched_mpsc_is_empty(&loop->inbox) || !TAILQ_EMPTY(&loop->fds.ready)) return false;
   return (int64_t)(csched_timers_count_(&loop->timers, false) + loop->fds.count) + refs <= 0;
 }
