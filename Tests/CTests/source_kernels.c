@@ -411,6 +411,12 @@ static void descriptor_closed_by_stranger(void *says) {
   CHECK_EQUAL(csched_loop_remove_fd(loop, &first), ENOENT);
   close(ends[0]);
   CHECK_EQUAL(csched_loop_remove_fd(loop, &second), EBADF);
+  csched_fd_source_init(&second, ends[1], CSCHED_FD_WRITE, be_quiet, NULL);
+  CHECK_EQUAL(csched_loop_add_fd(loop, &second), 0);
+  int folder = open("/", O_RDONLY | O_CLOEXEC);
+  CHECK_EQUAL(dup2(folder, ends[1]), ends[1]); // what no poller takes has the number now
+  CHECK_EQUAL(csched_loop_remove_fd(loop, &second), EBADF);
+  close(folder);
   close(ends[1]);
   csched_loop_destroy(loop);
   if (says != NULL) abort(); // so that what it has said is looked at

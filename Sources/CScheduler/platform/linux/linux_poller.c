@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -112,6 +113,12 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   errno = saved;
 }
 
+// A file, which cannot be waited for, has the number now: the descriptor that was in the set has left it.
+static bool is_file(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+}
+
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
   uint32_t bits = 0;
   if (events & CSCHED_POLLER_READ) bits |= EPOLLIN;
@@ -121,8 +128,8 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
   int how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   int error = set_own(poller, how, fd, bits, tag) ? 0 : errno;
   // One that stays in the set though it is to leave it would be told of without end. EBADF, ENOENT: it has left with its descriptor.
-  if (CSCHED_UNLIKELY(events == 0 && error != 0 && error != EBADF && error != ENOENT))
-    refuse(poller, "epoll_ctl", error);
+  bool has_left = error == EBADF || error == ENOENT || (error == EPERM && is_file(fd));
+  if (CSCHED_UNLIKELY(events == 0 && error != 0 && !has_left)) refuse(poller, "epoll_ctl", error);
   errno = saved;
   return error;
 }
