@@ -25,7 +25,7 @@ extension CoreTests {
     }
 
     @Test("changes of files are told one by one, and not after the removal") func files() {
-      #expect(failure(of: ctest_source_file()) == nil)
+      for forks in [false, true] { #expect(failure(of: ctest_source_file(forks)) == nil) }
     }
 
     @Test("without descriptors each source is an error") func withoutDescriptors() {

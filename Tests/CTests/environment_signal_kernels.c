@@ -90,7 +90,9 @@ ctest_failure ctest_env_submits_in_handler(bool on_poller, int signals) {
   }
   crew_join(&crew);
   WAIT_WHILE(atomic_load(&all.submitted) < signals); // a handler may be held up
-  csched_loop_run_until(all.loop, csched_now() + 20 * MS);
+  probe_init(&mine, NULL, NULL);                     // behind all that they have submitted
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(all.loop), job_of(&mine)), 0);
+  while (atomic_load(&mine.releases) == 0) csched_loop_run_once(all.loop, csched_now() + MS);
   wait_until_run(all.thread);
   for (int i = 0; i < signals; i++) CHECK_PROBE(&all.probes[i], 1, 0);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);

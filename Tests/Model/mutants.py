@@ -42,6 +42,10 @@ CHECKS = {
     "planted: an inner run takes the outer one's stop": "mixed loop", "planted: run_once leaves a stop pending": "mixed loop",
     "loop: a timer passes by one on its way": "loop: equal deadlines of a queue, one",
     "virtual: a sync that was lent ends the drive": "virtual: a timer of a queue",
+    "pool_idle.c: csched_pool_start_failed_: fence_full becomes fence_compiler": "pool monitor: a thread that could not start",
+    "job.c: csched_job_end_cancel_: fence_light_ becomes fence_compiler": "task: dropped while another",
+    "lock.c: lock_contended: fence_heavy_ becomes fence_compiler": "lock: a timed lock gives up and",
+    "loop_fd.c: be_open: store_release becomes store_relaxed": "poller: opened while a wake",
     # These take one departure at one certain step: all of the time for the one check.
     "a timer that comes in cancelled hides its wake": "timer: beside a cancelled entry",
     "timer: a late one passes by those that wait": "loop: equal deadlines that come late, beside",

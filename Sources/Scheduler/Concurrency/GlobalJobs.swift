@@ -91,20 +91,37 @@ package enum GlobalJobs {
       "the main loop was closed, which runs the main actor. Leave csched_loop_close(csched_main_loop()) out.")
   }
 
-  /// The pool's schedulers, which live as long as the process. To count references to what weak ones refer to is slow.
-  private static let high = kept(.high), medium = kept(.default), low = kept(.low), background = kept(.background)
+  /// A pool's schedulers, which live as long as the process. To count references to what weak ones refer to is slow.
+  private struct Kept {
+    private let core = PoolCore.shared(.default)
+    private let high = kept(.high), medium = kept(.default), low = kept(.low), background = kept(.background)
 
-  private static func kept(_ priority: SchedulerPriority) -> Unmanaged<SchedulerTarget> {
-    .passRetained(ConcurrentScheduler(core: PoolCore.shared(priority)))
+    private static func kept(_ priority: SchedulerPriority) -> Unmanaged<SchedulerTarget> {
+      .passRetained(ConcurrentScheduler(core: PoolCore.shared(priority)))
+    }
+
+    /// Whether a fork has left its threads in the parent.
+    var isOrphaned: Bool { core.isOrphaned }
+
+    subscript(_ priority: SchedulerPriority) -> Unmanaged<SchedulerTarget> {
+      switch priority {
+      case .high: high
+      case .default: medium
+      case .low: low
+      case .background: background
+      }
+    }
   }
 
-  /// The one for a task's priority, by the table of `SchedulerPriority(_:)`; 0 is a task that has none.
+  private static let kept = Kept(), keptByChild = Protected<Kept?>(nil)
+
+  /// The one for a task's priority, by the table of `SchedulerPriority(_:)`; 0 is a task that has none. A child of fork has a pool of its own.
   private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
-    switch priority == 0 ? .default : SchedulerPriority(raw: priority) {
-    case .high: high
-    case .default: medium
-    case .low: low
-    case .background: background
+    let priority = priority == 0 ? .default : SchedulerPriority(raw: priority)
+    guard kept.isOrphaned else { return kept[priority] }
+    return keptByChild.withLock { kept in
+      if kept?.isOrphaned != false { kept = Kept() }
+      return kept![priority]
     }
   }
 }

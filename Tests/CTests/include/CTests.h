@@ -323,7 +323,7 @@ ctest_failure ctest_source_signal_refused(void);
 ctest_failure ctest_source_signals_beside(int rounds);
 ctest_failure ctest_source_signal_forks(void);
 ctest_failure ctest_source_child(void);
-ctest_failure ctest_source_file(void);
+ctest_failure ctest_source_file(bool forks);
 ctest_failure ctest_source_without_descriptors(void);
 ctest_failure ctest_source_closed_by_stranger(void);
 ctest_failure ctest_event_merges(int threads, int rounds);

@@ -33,7 +33,7 @@ import SchedulerExecutors
       let (text, status) = run("Installed", name)
       precondition(status != 0 && text.contains("GlobalExecutors.install: called on another thread."), text)
       print("an installation on another thread is refused with a message")
-    case "installed", "dispatchMain()", "RunLoop.main.run()", "late", "late, by a task of the main actor":
+    case "installed", "fork", "dispatchMain()", "RunLoop.main.run()", "late", "late, by a task of the main actor":
       let (text, status) = run("Installed", name)
       precondition(status == 0, text)
       print(text.components(separatedBy: "\n").last!)

@@ -22,6 +22,27 @@ import SchedulerMainLoop
     case "another thread":
       Thread.detachNewThread { try? GlobalExecutors.install() }
       while true { sleep(1) }
+    case "fork":
+      try GlobalExecutors.install()
+      let ended = DispatchSemaphore(value: 0)
+      Task.detached {
+        _ = try await cases["yields"]!()
+        ended.signal()
+      }
+      ended.wait()
+      let fork = unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
+      let child = fork()
+      if child == 0 {
+        Task {
+          for name in ["actors", "main actor", "sleeps", "structured"] { print("\(name): \(try await cases[name]!())") }
+          exit(0)
+        }
+        MainScheduler.run()
+      }
+      var status: Int32 = 0
+      waitpid(child, &status, 0)
+      precondition(status == 0, "\(status)")
+      print("tasks run in a child of fork, on a pool of its own")
     case let how:
       try GlobalExecutors.install()
       precondition(GlobalExecutors.isInstalled)
