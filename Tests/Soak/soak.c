@@ -28,13 +28,14 @@
 static const int64_t MOST_BYTES = 64 << 10, MOST_RESIDENT = 16 << 20;
 
 static const soak_phase phases[] = {
-    {"locks", "sections", "tries", 0, 13, soak_locks},        // 500 threads, one lock
-    {"queues", "queues", NULL, 1000000, 17, soak_queues},     // created, used, destroyed
-    {"timers", "timers", "moves", 10000000, 25, soak_timers}, // far more than a program has at a time
-    {"storms", "cancels", NULL, 0, 13, soak_storms},          // 64 threads, 64 targets
+    {"locks", "sections", "tries", 0, 10, soak_locks},        // 500 threads, one lock
+    {"waits", "waits", "given up", 0, 10, soak_waits},        // 200 threads wait for all that can be waited for
+    {"queues", "queues", NULL, 1000000, 15, soak_queues},     // created, used, destroyed
+    {"timers", "timers", "moves", 10000000, 23, soak_timers}, // far more than a program has at a time
+    {"storms", "cancels", NULL, 0, 11, soak_storms},          // 64 threads, 64 targets
     {"churn", "lives", "refused", 0, 12, soak_churn},         // of loops, threads, pools and queues, with work in them
     {"forks", "children", NULL, 0, 7, soak_forks},            // beside all that, and each does a little
-    {"stops", "cancels", "SIGSTOPs", 0, 13, soak_stops},      // the storms, stopped again and again from outside
+    {"stops", "cancels", "SIGSTOPs", 0, 12, soak_stops},      // the storms, stopped again and again from outside
 };
 enum { PHASES = sizeof phases / sizeof phases[0], ROUNDS_MOST = 1000 };
 

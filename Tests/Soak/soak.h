@@ -82,6 +82,7 @@ typedef struct soak_phase {
 } soak_phase;
 
 void soak_locks(const soak_slice *slice, soak_figures *figures);
+void soak_waits(const soak_slice *slice, soak_figures *figures);
 void soak_queues(const soak_slice *slice, soak_figures *figures);
 void soak_timers(const soak_slice *slice, soak_figures *figures);
 void soak_storms(const soak_slice *slice, soak_figures *figures);
