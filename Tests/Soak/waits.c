@@ -15,7 +15,7 @@ typedef struct buffer { // what is put in is taken out once
   uint64_t put, taken; // sums
 } buffer;
 
-typedef struct crowd {
+typedef struct shared {
   csched_time end;
   uint64_t seed;
   csched_pool *pool;
@@ -33,10 +33,10 @@ typedef struct crowd {
   uint64_t told; // by the event's handler
   atomic_bool is_telling;
   _Atomic uint64_t waits, given_up;
-} crowd;
+} shared;
 
 typedef struct one { // a thread, with what it alone has
-  crowd *crowd;
+  shared *shared;
   uint64_t seed, waits, given_up, item;
   csched_latch *latch;
   csched_group *group;
@@ -62,7 +62,7 @@ static bool count(one *one, bool got) {
 
 // Returns: whether `cond` was waited for as long as it took to have the buffer as it is to be.
 static bool wait_for_room(one *one, csched_cond *cond, uint64_t bad_count, how how) {
-  buffer *buffer = &one->crowd->buffer;
+  buffer *buffer = &one->shared->buffer;
   csched_time deadline = how == TIMED ? soon(one) : 0;
   while (buffer->count == bad_count) {
     if (how == LONG) csched_cond_wait(cond, &buffer->lock);
@@ -78,7 +78,7 @@ static void tell(one *one, csched_cond *cond) {
 
 // Who has put something takes something, so the buffer is neither full nor empty for good.
 static void use_buffer(one *one) {
-  buffer *buffer = &one->crowd->buffer;
+  buffer *buffer = &one->shared->buffer;
   csched_lock_lock(&buffer->lock);
   bool is_in = wait_for_room(one, &buffer->emptied, ROOM, choose(one));
   if (is_in) {
@@ -105,68 +105,68 @@ static bool take_again(one *one, csched_rlock *rlock, how how) {
 }
 
 static void use_rlock(one *one) {
-  crowd *crowd = one->crowd;
-  if (!count(one, take_again(one, &crowd->rlock, choose(one)))) return;
-  CHECK(++crowd->depth == 1, "%llu are inside of a recursive lock", (unsigned long long)crowd->depth);
+  shared *shared = one->shared;
+  if (!count(one, take_again(one, &shared->rlock, choose(one)))) return;
+  CHECK(++shared->depth == 1, "%llu are inside of a recursive lock", (unsigned long long)shared->depth);
   uint64_t more = soak_below(&one->seed, DEEPEST);
   for (uint64_t i = 0; i < more; i++) {
-    CHECK(take_again(one, &crowd->rlock, choose(one)), "its owner gets it at once");
-    crowd->depth++;
+    CHECK(take_again(one, &shared->rlock, choose(one)), "its owner gets it at once");
+    shared->depth++;
   }
-  csched_rlock_assert_owner(&crowd->rlock);
+  csched_rlock_assert_owner(&shared->rlock);
   for (uint64_t i = 0; i < more; i++) {
-    crowd->depth--;
-    csched_rlock_unlock(&crowd->rlock);
+    shared->depth--;
+    csched_rlock_unlock(&shared->rlock);
   }
-  CHECK(crowd->depth-- == 1, "somebody was inside of a recursive lock");
-  csched_rlock_unlock(&crowd->rlock);
+  CHECK(shared->depth-- == 1, "somebody was inside of a recursive lock");
+  csched_rlock_unlock(&shared->rlock);
 }
 
 static void be_reader(one *one) {
-  crowd *crowd = one->crowd;
+  shared *shared = one->shared;
   how how = choose(one);
   bool got = true;
-  if (how == TRY) got = csched_rwlock_trylock_read(&crowd->rwlock);
-  else if (how == TIMED) got = csched_rwlock_lock_read_until(&crowd->rwlock, soon(one));
-  else csched_rwlock_lock_read(&crowd->rwlock);
+  if (how == TRY) got = csched_rwlock_trylock_read(&shared->rwlock);
+  else if (how == TIMED) got = csched_rwlock_lock_read_until(&shared->rwlock, soon(one));
+  else csched_rwlock_lock_read(&shared->rwlock);
   if (!count(one, got)) return;
-  atomic_fetch_add(&crowd->readers, 1);
-  CHECK(atomic_load(&crowd->writers) == 0, "somebody writes beside a reader");
-  CHECK(crowd->first == crowd->second, "half of what was written is read");
+  atomic_fetch_add(&shared->readers, 1);
+  CHECK(atomic_load(&shared->writers) == 0, "somebody writes beside a reader");
+  CHECK(shared->first == shared->second, "half of what was written is read");
   if (soak_below(&one->seed, 8) == 0) sched_yield();
-  atomic_fetch_sub(&crowd->readers, 1);
-  csched_rwlock_unlock_read(&crowd->rwlock);
+  atomic_fetch_sub(&shared->readers, 1);
+  csched_rwlock_unlock_read(&shared->rwlock);
 }
 
 static void be_writer(one *one) {
-  crowd *crowd = one->crowd;
+  shared *shared = one->shared;
   how how = choose(one);
   bool got = true;
-  if (how == TRY) got = csched_rwlock_trylock_write(&crowd->rwlock);
-  else if (how == TIMED) got = csched_rwlock_lock_write_until(&crowd->rwlock, soon(one));
-  else csched_rwlock_lock_write(&crowd->rwlock);
+  if (how == TRY) got = csched_rwlock_trylock_write(&shared->rwlock);
+  else if (how == TIMED) got = csched_rwlock_lock_write_until(&shared->rwlock, soon(one));
+  else csched_rwlock_lock_write(&shared->rwlock);
   if (!count(one, got)) return;
-  CHECK(atomic_fetch_add(&crowd->writers, 1) == 0, "two write");
-  CHECK(atomic_load(&crowd->readers) == 0, "somebody reads beside a writer");
-  crowd->first++;
+  CHECK(atomic_fetch_add(&shared->writers, 1) == 0, "two write");
+  CHECK(atomic_load(&shared->readers) == 0, "somebody reads beside a writer");
+  shared->first++;
   if (soak_below(&one->seed, 8) == 0) sched_yield();
-  crowd->second++;
-  atomic_fetch_sub(&crowd->writers, 1);
-  csched_rwlock_unlock_write(&crowd->rwlock);
+  shared->second++;
+  atomic_fetch_sub(&shared->writers, 1);
+  csched_rwlock_unlock_write(&shared->rwlock);
 }
 
 static void use_semaphore(one *one) {
-  crowd *crowd = one->crowd;
+  shared *shared = one->shared;
   how how = choose(one);
   bool got = true;
-  if (how == TRY) got = csched_semaphore_trywait(&crowd->semaphore);
-  else if (how == TIMED) got = csched_semaphore_wait_until(&crowd->semaphore, soon(one));
-  else csched_semaphore_wait(&crowd->semaphore);
+  if (how == TRY) got = csched_semaphore_trywait(&shared->semaphore);
+  else if (how == TIMED) got = csched_semaphore_wait_until(&shared->semaphore, soon(one));
+  else csched_semaphore_wait(&shared->semaphore);
   if (!count(one, got)) return;
-  CHECK(atomic_fetch_add(&crowd->with_units, 1) < UNITS, "more have units than there are");
+  CHECK(atomic_fetch_add(&shared->with_units, 1) < UNITS, "more have units than there are");
   if (soak_below(&one->seed, 8) == 0) sched_yield();
-  atomic_fetch_sub(&crowd->with_units, 1);
-  csched_semaphore_signal(&crowd->semaphore, 1);
+  atomic_fetch_sub(&shared->with_units, 1);
+  csched_semaphore_signal(&shared->semaphore, 1);
 }
 
 // MARK: with jobs
@@ -191,7 +191,7 @@ static void submit_all(one *one, void (*body)(soak_job *)) {
     while (!soak_job_is_free(&one->jobs[i])) sched_yield(); // its release comes after what it did
     one->jobs[i].body = body;
     csched_priority priority = (csched_priority)soak_below(&one->seed, 4);
-    CHECK(soak_submit(&one->jobs[i], csched_pool_target(one->crowd->pool, priority)), "the pool is open");
+    CHECK(soak_submit(&one->jobs[i], csched_pool_target(one->shared->pool, priority)), "the pool is open");
   }
 }
 
@@ -216,63 +216,64 @@ static void use_group(one *one) {
 }
 
 static void hear(csched_event *event, uint64_t value) {
-  crowd *crowd = event->context;
-  CHECK(!atomic_exchange(&crowd->is_telling, true), "an event is told by two threads");
+  shared *shared = event->context;
+  CHECK(!atomic_exchange(&shared->is_telling, true), "an event is told by two threads");
   CHECK(value > 0, "an event is told of nothing");
-  crowd->told += value;
-  atomic_store(&crowd->is_telling, false);
+  shared->told += value;
+  atomic_store(&shared->is_telling, false);
 }
 
 static void use_event(one *one) {
   uint64_t value = 1 + soak_below(&one->seed, 100);
-  CHECK(csched_event_merge(&one->crowd->event, value) == 0, "the event is not cancelled");
-  atomic_fetch_add(&one->crowd->merged, value);
+  CHECK(csched_event_merge(&one->shared->event, value) == 0, "the event is not cancelled");
+  atomic_fetch_add(&one->shared->merged, value);
 }
 
 // MARK: the phase
 
 static void wait_in_all_ways(int index, void *context) {
-  static void (*const uses[])(one *) = {use_buffer, use_rlock, be_reader, be_reader, be_writer, use_semaphore,
-                                        use_latch,  use_group, use_event};
-  crowd *crowd = context;
-  one one = {.crowd = crowd, .seed = crowd->seed + (uint64_t)index};
+  static void (*const uses[])(one *) = {use_buffer,    use_rlock, be_reader, be_reader, be_writer,
+                                        use_semaphore, use_latch, use_group, use_event};
+  shared *shared = context;
+  one one = {.shared = shared, .seed = shared->seed + (uint64_t)index};
   for (int i = 0; i < JOBS; i++) {
-    soak_job_init(&one.jobs[i], crowd->tally);
+    soak_job_init(&one.jobs[i], shared->tally);
     one.jobs[i].context = &one;
   }
-  for (int i = 0; i < LEAST || !soak_is_over(crowd->end); i++)
+  for (int i = 0; i < LEAST || !soak_is_over(shared->end); i++)
     uses[soak_below(&one.seed, sizeof uses / sizeof uses[0])](&one);
   for (int i = 0; i < JOBS; i++)
     while (!soak_job_is_free(&one.jobs[i])) sched_yield();
-  atomic_fetch_add(&crowd->waits, one.waits);
-  atomic_fetch_add(&crowd->given_up, one.given_up);
+  atomic_fetch_add(&shared->waits, one.waits);
+  atomic_fetch_add(&shared->given_up, one.given_up);
 }
 
-static void check_nothing_is_left(crowd *crowd) {
-  buffer *buffer = &crowd->buffer;
+static void check_nothing_is_left(shared *shared) {
+  buffer *buffer = &shared->buffer;
   CHECK(buffer->count == 0 && buffer->put == buffer->taken, "%llu are in the buffer; %llu put, %llu taken",
         (unsigned long long)buffer->count, (unsigned long long)buffer->put, (unsigned long long)buffer->taken);
-  CHECK(csched_semaphore_units(&crowd->semaphore) == UNITS, "%u units of %d", csched_semaphore_units(&crowd->semaphore),
-        UNITS);
-  CHECK(crowd->told == crowd->merged, "%llu merged, %llu told", (unsigned long long)crowd->merged,
-        (unsigned long long)crowd->told);
-  CHECK(crowd->first == crowd->second, "%llu and %llu written", (unsigned long long)crowd->first,
-        (unsigned long long)crowd->second);
+  CHECK(csched_semaphore_units(&shared->semaphore) == UNITS, "%u units of %d",
+        csched_semaphore_units(&shared->semaphore), UNITS);
+  CHECK(shared->told == shared->merged, "%llu merged, %llu told", (unsigned long long)shared->merged,
+        (unsigned long long)shared->told);
+  CHECK(shared->first == shared->second, "%llu and %llu written", (unsigned long long)shared->first,
+        (unsigned long long)shared->second);
   csched_cond_destroy(&buffer->filled); // these stop the process if somebody waits, or has them
   csched_cond_destroy(&buffer->emptied);
-  csched_semaphore_destroy(&crowd->semaphore);
-  csched_rwlock_destroy(&crowd->rwlock);
+  csched_semaphore_destroy(&shared->semaphore);
+  csched_rwlock_destroy(&shared->rwlock);
 }
 
 void soak_waits(const soak_slice *slice, soak_figures *figures) {
-  crowd crowd = {.end = slice->end, .seed = soak_chance(slice->seed), .tally = &figures->tally};
-  csched_semaphore_init(&crowd.semaphore, UNITS);
-  CHECK(csched_pool_create(&crowd.pool, &(csched_pool_options){.name = "waits", .workers = 2}) == 0, "no pool");
-  csched_event_init(&crowd.event, csched_pool_target(crowd.pool, CSCHED_PRIORITY_DEFAULT), CSCHED_MERGE_ADD, hear, &crowd);
-  soak_on_threads(THREADS, wait_in_all_ways, &crowd);
-  while (!csched_event_is_idle(&crowd.event)) soak_nap(200 * US);
-  csched_pool_destroy(crowd.pool);
-  check_nothing_is_left(&crowd);
-  figures->count += crowd.waits;
-  figures->others += crowd.given_up;
+  shared shared = {.end = slice->end, .seed = soak_chance(slice->seed), .tally = &figures->tally};
+  csched_semaphore_init(&shared.semaphore, UNITS);
+  CHECK(csched_pool_create(&shared.pool, &(csched_pool_options){.name = "waits", .workers = 2}) == 0, "no pool");
+  csched_event_init(&shared.event, csched_pool_target(shared.pool, CSCHED_PRIORITY_DEFAULT), CSCHED_MERGE_ADD, hear,
+                    &shared);
+  soak_on_threads(THREADS, wait_in_all_ways, &shared);
+  while (!csched_event_is_idle(&shared.event)) soak_nap(200 * US);
+  csched_pool_destroy(shared.pool);
+  check_nothing_is_left(&shared);
+  figures->count += shared.waits;
+  figures->others += shared.given_up;
 }
