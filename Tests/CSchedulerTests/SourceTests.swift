@@ -32,6 +32,15 @@ extension CoreTests {
       #expect(failure(of: ctest_source_without_descriptors()) == nil)
     }
 
+    // A sanitizer may open descriptors of its own.
+    @Test(
+      "a source that is refused a descriptor, whichever, leaves nothing and can be added later",
+      .enabled(if: Scale.sanitizer == .none))
+    func refusedAtEachStep() { #expect(failure(of: ctest_source_refused_at_each_step()) == nil) }
+
+    @Test("in a child of fork sources of all kinds, and hooks, go on", .enabled(if: Scale.sanitizer != .thread))
+    func forksWithHooks() { #expect(failure(of: ctest_source_forks_with_hooks()) == nil) }
+
     @Test("a descriptor that a stranger closes is told") func closedByStranger() {
       #expect(failure(of: ctest_source_closed_by_stranger()) == nil)
     }

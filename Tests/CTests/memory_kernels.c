@@ -1,5 +1,6 @@
 #include "fork_kernel.h"
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -37,6 +38,34 @@ static int add_source(void) {
 }
 static void remove_source(void) { CHECK_EQUAL(csched_loop_remove_fd(loop, &source), 0); }
 
+static void hear_nothing(csched_signal_source *source, uint32_t count) { (void)source, (void)count; }
+static csched_signal_source signal_source;
+static int add_signal(void) {
+  csched_signal_source_init(&signal_source, SIGUSR2, hear_nothing, NULL);
+  return csched_loop_add_signal(loop, &signal_source);
+}
+static void remove_signal(void) { CHECK_EQUAL(csched_loop_remove_signal(loop, &signal_source), 0); }
+
+static void see_no_end(csched_child_source *source, csched_child_end end, int status) {
+  (void)source, (void)end, (void)status;
+}
+static csched_child_source child_source;
+static int add_child(void) {
+  csched_child_source_init(&child_source, getpid(), see_no_end, NULL);
+  return csched_loop_add_child(loop, &child_source);
+}
+static void remove_child(void) { CHECK_EQUAL(csched_loop_remove_child(loop, &child_source), 0); }
+
+static void see_no_change(csched_file_source *source, unsigned changes, const char *name) {
+  (void)source, (void)changes, (void)name;
+}
+static csched_file_source file_source;
+static int add_file(void) {
+  csched_file_source_init(&file_source, "/tmp", CSCHED_FILE_MOVED, see_no_change, NULL);
+  return csched_loop_add_file(loop, &file_source);
+}
+static void remove_file(void) { CHECK_EQUAL(csched_loop_remove_file(loop, &file_source), 0); }
+
 // Fails the first allocation, then the second, until `create` gets through. Returns: how many it needed.
 static int check_creation(const char *what, int (*create)(void), void (*destroy)(void)) {
   for (int number = 1; number < 50; number++) {
@@ -55,6 +84,13 @@ static int check_creation(const char *what, int (*create)(void), void (*destroy)
   return 0;
 }
 
+// On a loop of its own, which has not met a descriptor before.
+static void check_source(const char *what, int (*add)(void), void (*remove)(void)) {
+  CHECK_EQUAL(create_loop(), 0);
+  if (check_creation(what, add, remove) < 1) kernel_fail(HERE, what);
+  destroy_loop();
+}
+
 ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count_left *left) {
   KERNEL();
   fail_at = fail;
@@ -68,9 +104,10 @@ ctest_failure ctest_memory_creations(ctest_fail_allocation_at *fail, ctest_count
   CHECK(check_creation("limit", create_limit, destroy_limit) >= 1);
   destroy_pool();
   if (pipe(ends) != 0) abort();
-  CHECK_EQUAL(create_loop(), 0);
-  CHECK(check_creation("source", add_source, remove_source) >= 1);
-  destroy_loop();
+  check_source("source", add_source, remove_source);
+  check_source("signal", add_signal, remove_signal);
+  check_source("child", add_child, remove_child);
+  check_source("file", add_file, remove_file);
   close(ends[0]);
   close(ends[1]);
   return kernel_result();

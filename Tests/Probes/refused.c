@@ -5,6 +5,7 @@
 #include <CScheduler/CScheduler.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -208,6 +209,60 @@ static int use_clock(void) {
   return DONE;
 }
 
+// MARK: sources
+
+static int heard;
+static void hear(csched_signal_source *source, uint32_t count) { (void)source, heard += (int)count; }
+static void see_end(csched_child_source *source, csched_child_end end, int status) {
+  (void)source, (void)end, (void)status;
+}
+static void see_change(csched_file_source *source, unsigned changes, const char *name) {
+  (void)source, (void)changes, (void)name;
+}
+
+static int open_descriptors(void) {
+  int count = 0;
+  for (int fd = 0; fd < 256; fd++) count += fcntl(fd, F_GETFD) >= 0;
+  return count;
+}
+
+// Each source is added, or refused with nothing left. Before there are threads, which may open or close descriptors meanwhile.
+static int use_sources(void) {
+  csched_loop *loop;
+  csched_fd_source fd;
+  csched_signal_source signal_source;
+  csched_child_source child;
+  csched_file_source file;
+  struct sigaction now;
+  int worst = DONE, ends[2];
+  if (csched_loop_create(&loop) != 0 || pipe(ends) != 0) return AN_ERROR;
+  csched_fd_source_init(&fd, ends[0], CSCHED_FD_READ, take, loop);
+  if (csched_loop_add_fd(loop, &fd) != 0) return AN_ERROR; // which has opened the loop's own descriptors
+  csched_signal_source_init(&signal_source, SIGUSR1, hear, NULL);
+  csched_child_source_init(&child, getpid(), see_end, NULL);
+  csched_file_source_init(&file, "/tmp", CSCHED_FILE_CREATED, see_change, NULL);
+  for (int i = 0; i < 2; i++) { // the first time a bell is opened for the signal, and kept
+    int before = open_descriptors(), bell = i == 0;
+    int error = csched_loop_add_signal(loop, &signal_source);
+    if (error == 0) csched_loop_remove_signal(loop, &signal_source);
+    else if (csched_loop_remove_signal(loop, &signal_source) != ENOENT) return WRONG;
+    if (open_descriptors() > before + bell) return WRONG;
+    if (sigaction(SIGUSR1, NULL, &now) == 0 && now.sa_handler != SIG_DFL) return WRONG;
+    if (error != 0) worst = AN_ERROR;
+  }
+  int before = open_descriptors();
+  int errors[] = {csched_loop_add_child(loop, &child), csched_loop_add_file(loop, &file)};
+  if (open_descriptors() != before + (errors[0] == 0) + (errors[1] == 0)) return WRONG;
+  if (csched_loop_remove_child(loop, &child) != (errors[0] == 0 ? 0 : ENOENT)) return WRONG;
+  if (csched_loop_remove_file(loop, &file) != (errors[1] == 0 ? 0 : ENOENT)) return WRONG;
+  if (open_descriptors() != before) return WRONG;
+  if (errors[0] != 0 || errors[1] != 0) worst = AN_ERROR;
+  csched_loop_destroy(loop);
+  close(ends[0]);
+  close(ends[1]);
+  return worst;
+}
+
 // MARK: rows
 
 static const struct {
@@ -237,6 +292,10 @@ static const struct {
     {"clone3", SYS_clone3, true},
     {"rt_sigprocmask", SYS_rt_sigprocmask, true},
     {"sched_yield", SYS_sched_yield, true},
+    {"pidfd_open", SYS_pidfd_open, true},
+    {"inotify_init1", SYS_inotify_init1, true},
+    {"inotify_add_watch", SYS_inotify_add_watch, true},
+    {"rt_sigaction", SYS_rt_sigaction, false},
 };
 enum { CALLS = sizeof calls / sizeof calls[0] };
 static const int errors[] = {EPERM, ENOSYS, EINVAL, ENOMEM, EMFILE};
@@ -295,9 +354,10 @@ static int be_row(char **arguments) {
     refuse(number, atoi(arguments[3]));
     is_sound = number != SYS_read && number != SYS_write;
   }
-  int (*const parts[])(void) = {use_lock, use_thread, use_many_threads, use_pool, use_clock};
+  int (*const parts[])(void) = {use_sources, use_lock, use_thread, use_many_threads, use_pool, use_clock};
+  enum { PARTS = sizeof parts / sizeof parts[0] };
   int result = use_loop(is_sound), worst = result;
-  for (int i = 0; i < 5 && result != WRONG && result != SPINS; i++)
+  for (int i = 0; i < PARTS && result != WRONG && result != SPINS; i++)
     if ((result = parts[i]()) != DONE) worst = result;
   return worst;
 }

@@ -388,6 +388,10 @@ static void run_fd(void) {
   RUN(ctest_source_file(false));
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND, no_child, ctest_source_file(true));
   RUN_UNLESS(VALGRIND | HELGRIND | QEMU, "it keeps descriptors of its own", ctest_source_without_descriptors());
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | DRD | QEMU, "it keeps descriptors of its own",
+             ctest_source_refused_at_each_step());
+  RUN_UNLESS(VALGRIND | HELGRIND | QEMU, "tools do not follow a process with threads into its child",
+             ctest_source_forks_with_hooks());
   RUN(ctest_source_closed_by_stranger());
   RUN(ctest_event_merges(3, times(10000)));
   RUN(ctest_event_cancelled(times(100)));

@@ -325,6 +325,8 @@ ctest_failure ctest_source_signal_forks(void);
 ctest_failure ctest_source_child(void);
 ctest_failure ctest_source_file(bool forks);
 ctest_failure ctest_source_without_descriptors(void);
+ctest_failure ctest_source_refused_at_each_step(void);
+ctest_failure ctest_source_forks_with_hooks(void);
 ctest_failure ctest_source_closed_by_stranger(void);
 ctest_failure ctest_event_merges(int threads, int rounds);
 ctest_failure ctest_event_cancelled(int rounds);
