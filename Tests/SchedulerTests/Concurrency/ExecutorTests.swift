@@ -62,6 +62,9 @@ actor Pinned {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { scheduler.asUnownedSerialExecutor() }
 
+  /// Whether `other` takes the caller to be isolated to it: if not, the process stops.
+  func assumesIsolation(to other: Pinned) -> Bool { other.assumeIsolated { $0.log.isEmpty } }
+
   /// Whether the caller is inside: isolated, alone, and with the scheduler as the current one.
   func isRight() -> Bool {
     if isInside { return false }
@@ -184,6 +187,16 @@ actor Pinned {
     #expect(seen.entries == [true, true, true, true])
     other.sync { seen.add(apart.isIsolatingCurrentContext()) }
     #expect(seen.entries.last == false)
+  }
+
+  @Test("an actor is isolated to the others of its root, and a task of one finds it so")
+  func actorsOfOneRoot() async throws {
+    let thread = try ThreadScheduler(), on = Pinned(thread), queued = Pinned(SerialScheduler(target: thread))
+    let queue = SerialScheduler(), below = Pinned(queue), above = Pinned(SerialScheduler(target: queue))
+    for (one, other) in [(on, queued), (queued, on), (below, above), (above, below)] {
+      #expect(await one.assumesIsolation(to: other))
+    }
+    await thread.stopAndJoin()
   }
 
   @Test("what assumes isolation in an action is right, and stops the process elsewhere with the scheduler's name")
