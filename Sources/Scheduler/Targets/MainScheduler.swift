@@ -13,8 +13,8 @@ internal import CScheduler
 ///    ``asyncInstance`` queues always.
 /// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before. A queue on them waits in
 ///    it as one action, which takes several of the queue's when its turn comes.
-/// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``, or by Dispatch's or Foundation's main loop
-///    (module `SchedulerMainLoop`).
+/// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``, by Dispatch's or Foundation's main loop
+///    (module `SchedulerMainLoop`), or in that of another library (``hostedDescriptor()``, ``runReady()``).
 public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The one that runs at once when it can.
