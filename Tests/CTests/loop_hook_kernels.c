@@ -158,7 +158,7 @@ static void add(hooked *test) {
   CHECK_EQUAL(csched_loop_add_hook(test->loop, &test->hook), EEXIST);
 }
 
-static void run_nested(probe *probe) { csched_loop_run_until(probe->context, csched_now() + MS); }
+static void run_nested(probe *probe) { csched_loop_run_until(probe->context, csched_now() + 20 * MS); }
 
 ctest_failure ctest_loop_hooks(void) {
   KERNEL();
