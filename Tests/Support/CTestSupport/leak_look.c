@@ -17,8 +17,7 @@ __attribute__((weak)) int __lsan_do_recoverable_leak_check(void);
 static void look(void) {
   for (int i = 0; i < LOOKS; i++) {
     if (__lsan_do_recoverable_leak_check() == 0) return;
-    usleep(i < 5 ? 100000u << i
-                 : 3200000); // 16 s in all: beside other work threads end slowly, also because all stop for each look
+    usleep(i < 5 ? 100000u << i : 3200000); // 16 s in all: beside other work threads end slowly
   }
   fputs("leaks: found by each of the looks\n", stderr);
   _exit(23);
