@@ -348,7 +348,7 @@ static void have_no_permission(void *context) {
   refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_FIFO, .priority = 1}, EPERM, EPERM);
   refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_ROUND_ROBIN, .priority = 1}, EPERM, EPERM);
   refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_NICE, .priority = -20}, EACCES, EPERM);
-  CHECK_EQUAL(ctest_thread_count(), threads);
+  CHECK_SOON(ctest_thread_count() <= threads); // one that has been joined may be listed for a moment
 }
 #endif
 
