@@ -125,7 +125,7 @@ ctest_failure ctest_carry_is_not_held_up(csched_clock clock, int workers) {
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "kept", .workers = (size_t)workers});
   own slow = {.target.type = &own_type, .pool = pool}, quick = slow;
   probe blocks, behind, others[3];
-  csched_time now = csched_clock_now(clock) + 100 * MS; // what is due already would run here
+  csched_time now = csched_clock_now(clock) + 500 * MS; // what is due already would run here
   atomic_store(&others_run, 0);
   probe_init(&blocks, block_until_others, NULL);
   probe_init(&behind, NULL, NULL);

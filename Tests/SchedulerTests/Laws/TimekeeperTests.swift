@@ -65,13 +65,14 @@ import Testing
   func blocks() throws {
     let slow = CustomScheduler { work in work() }, quick = CustomScheduler { work in work() }
     let hold = Gate(), began = Counter(), ran = Counter(), ends = Counter()
-    let instants: [(SchedulerTarget, @escaping @Sendable () -> Void) -> any Disposable] = [
-      { $0.schedule(after: .milliseconds(2), $1) },
-      { $0.schedule(at: WallTime.now.advanced(by: .milliseconds(2)), $1) },
-      { $0.schedule(at: BootTime.now.advanced(by: .milliseconds(2)), $1) },
+    let instants: [(SchedulerTarget, Duration, @escaping @Sendable () -> Void) -> any Disposable] = [
+      { $0.schedule(after: $1, $2) },
+      { $0.schedule(at: WallTime.now.advanced(by: $1), $2) },
+      { $0.schedule(at: BootTime.now.advanced(by: $1), $2) },
     ]
+    // An instant that has passed by now would be this thread's own action, and block it: a second is later than any pause on the way.
     for instant in instants {
-      _ = instant(slow) {
+      _ = instant(slow, .seconds(1)) {
         began.increment()
         hold.wait()
       }
@@ -79,14 +80,14 @@ import Testing
     #expect(eventually { began.value >= 2 })  // the pool's, and one of the other clocks'
     for instant in instants {
       for scheduler in [quick, SerialScheduler(), ConcurrentScheduler(), SerialScheduler(target: quick)] {
-        _ = instant(scheduler) { ran.increment() }
+        _ = instant(scheduler, .milliseconds(2)) { ran.increment() }
       }
     }
     #expect(eventually { ran.value == 12 })
     // Behind the one that blocks: disposed before its turn, its captures are gone at once.
     let behind = instants.map { instant in
       let witness = Witness(ends)
-      return instant(slow) {
+      return instant(slow, .milliseconds(2)) {
         witness.touch()
         ran.increment()
       }
