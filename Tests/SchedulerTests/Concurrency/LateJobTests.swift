@@ -55,8 +55,12 @@ import Testing
   @Test(
     "a thread that is being stopped takes jobs until it ends", arguments: [StopPolicy.runOutstanding, .dropOutstanding])
   func untilTheEnd(_ policy: StopPolicy) async throws {
-    let thread = try ThreadScheduler(), hold = Gate(), on = Log<Bool>()
-    thread.schedule { hold.wait() }
+    let thread = try ThreadScheduler(), begun = Gate(), hold = Gate(), on = Log<Bool>()
+    thread.schedule {
+      begun.open()
+      hold.wait()
+    }
+    synchronously { _ = begun.wait() }  // what has not begun is dropped, and the thread ends at once
     let before = Task(executorPreference: thread) { on.add(thread.isOnThread) }
     thread.stop(policy)
     let during = Task(executorPreference: thread) { on.add(thread.isOnThread) }
