@@ -6,18 +6,9 @@ enum Routes {
   private struct Table {
     /// By the number of the task.
     var owners: [UInt64: VirtualScope] = [:]
-    /// By the address of the job.
-    var actors: [UInt: KnownActor] = [:]
     /// Tasks that were first seen outside, so that they stay there when one in virtual time resumes them.
     var strangers: Set<UInt64> = []
     var scopes = 0
-  }
-
-  /// An actor that was called in a scope. Another one may come to lie where it was.
-  private struct KnownActor: @unchecked Sendable {
-    // Unchecked, because nothing but the identity of the object is looked at.
-    weak var actor: AnyObject?
-    let owner: VirtualScope
   }
 
   private static let table = Protected(Table())
@@ -27,7 +18,6 @@ enum Routes {
   static var areInUse: Bool { scopes.load(ordering: .acquiring) != 0 }
 
   static func open() {
-    ActorJobs.prepare()
     table.withLock {
       $0.scopes += 1
       scopes.store($0.scopes, ordering: .releasing)
@@ -37,9 +27,8 @@ enum Routes {
   /// Forgets what is of `scope`: its tasks are as others from now on.
   static func close(_ scope: VirtualScope) {
     let old = table.withLock { table in
-      let old = (table.owners, table.actors)
+      let old = table.owners
       table.owners = table.owners.filter { $0.value !== scope }
-      table.actors = table.actors.filter { $0.value.owner !== scope }
       table.scopes -= 1
       if table.scopes == 0 { table.strangers = [] }
       scopes.store(table.scopes, ordering: .releasing)
@@ -55,7 +44,7 @@ enum Routes {
   ///   - inherited: whose task runs on this thread.
   static func owner(of job: RoutedJob, here: VirtualScope?, inherited: VirtualScope?) -> VirtualScope? {
     let maker = (here ?? inherited).flatMap { $0.mayOwn(job) ? $0 : nil }
-    guard let task = job.task else { return owner(ofActors: job, maker: maker) }
+    guard let task = job.task else { return maker }  // an actor's, for those who call it
     return table.withLock { table in
       if let owner = table.owners[task] { return owner }
       guard let maker, !table.strangers.contains(task) else {
@@ -64,21 +53,6 @@ enum Routes {
       }
       table.owners[task] = maker
       return maker
-    }
-  }
-
-  /// An actor's job is of those who call the actor. One that a thread from outside brings is for a task that this thread has resumed.
-  private static func owner(ofActors job: RoutedJob, maker: VirtualScope?) -> VirtualScope? {
-    guard let actor = ActorJobs.actor(of: job) else { return maker }
-    return table.withLock { table in
-      if let maker {
-        table.actors[job.address] = KnownActor(actor: actor, owner: maker)
-        return maker
-      }
-      guard let known = table.actors[job.address] else { return nil }
-      if known.actor === actor { return known.owner }
-      table.actors[job.address] = nil
-      return nil
     }
   }
 }

@@ -58,7 +58,6 @@ final class VirtualScope: Sendable {
 
   /// Takes `job` if it belongs to virtual time, for `delay` from now. Returns whether it does.
   static func take(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
-    ActorJobs.measure(job)
     guard Routes.areInUse else { return false }
     let here = here
     guard let owner = Routes.owner(of: job, here: here, inherited: here == nil ? inherited : nil) else { return false }
