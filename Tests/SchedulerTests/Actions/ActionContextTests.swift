@@ -1,0 +1,234 @@
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+@Suite(.nothingIsLeft) struct ActionContextTests {
+  @Test("an action runs with its context, on whichever scheduler", arguments: SchedulerUnderTest.all)
+  func runs(_ kind: SchedulerUnderTest) throws {
+    let scheduler = AnyScheduler(try kind.make()), group = ActionGroup(), runs = Counter(), calls = Counter()
+    group.enter()
+    let token = scheduler.schedule { (context: ActionContext) in
+      context.onDispose { calls.increment() }
+      if !context.isCancelled { runs.increment() }
+      group.leave()
+    }
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    #expect(eventually { token.isDisposed })
+    token.disposeAndWait()
+    #expect(runs.value == 1 && calls.value == 0)
+  }
+
+  @Test("a running action sees its disposal, and its handlers are called in order before that returns") func seen() {
+    let workers = ConcurrentScheduler(), begun = Gate(), goOn = Gate(), ended = Gate(), log = Log<String>()
+    let token = workers.schedule { context in
+      context.onDispose { log.add("first \(context.isCancelled)") }
+      let taken = context.onDispose { log.add("taken back") }
+      context.onDispose { log.add("second") }
+      taken.dispose()
+      begun.open()
+      goOn.wait()
+      context.onDispose { log.add("late") }
+      ended.open()
+    }
+    #expect(synchronously { begun.wait() })
+    #expect(!token.isDisposed)
+    token.dispose()
+    #expect(log.entries == ["first true", "second"])
+    token.dispose()
+    goOn.open()
+    #expect(synchronously { ended.wait() })
+    #expect(log.entries == ["first true", "second", "late"])
+    token.disposeAndWait()
+  }
+
+  @Test("an action that is disposed before it begins never does, and holds nothing") func before() {
+    let queue = SerialScheduler(), runs = Counter(), ends = Counter()
+    queue.suspend()
+    let witness = Protected<Witness?>(Witness(ends))
+    let token = queue.schedule { [witness = witness.exchange(nil)!] (context: ActionContext) in
+      witness.touch()
+      runs.increment()
+    }
+    token.dispose()
+    #expect(ends.value == 1 && token.isDisposed)
+    queue.resume()
+    queue.drain()
+    #expect(runs.value == 0)
+    let delayed = queue.schedule(after: .milliseconds(1)) { (context: ActionContext) in runs.increment() }
+    #expect(eventually { runs.value == 1 && delayed.isDisposed })
+  }
+
+  @Test("who waits comes after the action and what it scheduled, also after another one has disposed them") func late()
+  {
+    let workers = ConcurrentScheduler(), begun = Latch(count: 2), goOn = Gate(), ends = Counter(), waited = Gate()
+    let token = workers.schedule { context in
+      context.schedule(on: workers) { _ in
+        begun.countDown()
+        ConcurrentScheduler.withReplacementThread { _ = goOn.wait() }
+        usleep(20_000)
+        ends.increment()
+      }
+      begun.countDown()
+      ConcurrentScheduler.withReplacementThread { _ = goOn.wait() }
+      usleep(10_000)
+      ends.increment()
+    }
+    #expect(synchronously { begun.wait(for: .seconds(60)) })
+    token.dispose()
+    Thread.detachNewThread {
+      token.disposeAndWait()
+      #expect(ends.value == 2)
+      waited.open()
+    }
+    for _ in 0..<2 { goOn.open() }
+    #expect(synchronously { waited.wait() })
+    #expect(ends.value == 2 && token.isDisposed)
+  }
+
+  @Test("an action may dispose itself, and a handler its action and others") func inside() {
+    let queue = SerialScheduler(), log = Log<String>(), box = Protected<(any Cancelable)?>(nil)
+    queue.suspend()
+    box.write(
+      queue.schedule { context in
+        let other = context.onDispose { log.add("other") }
+        context.onDispose {
+          log.add("handler")
+          box.read()?.disposeAndWait()
+          other.dispose()
+        }
+        box.read()!.dispose()
+        log.add("after")
+        box.read()!.disposeAndWait()
+      })
+    queue.resume()
+    queue.drain()
+    #expect(log.entries == ["other", "handler", "after"])
+    box.write(nil)
+  }
+
+  @Test("what is scheduled through a context is cancelled with it, also when that has ended, down the tree") func tree()
+  {
+    let workers = ConcurrentScheduler(), queue = SerialScheduler(), runs = Counter(), begun = Latch(count: 1),
+      seen = Latch(count: 1)
+    queue.suspend()
+    let token = workers.schedule { context in
+      context.schedule(on: workers) { child in
+        child.schedule(on: workers) { grandchild in
+          grandchild.schedule(on: queue) { _ in runs.increment() }
+          grandchild.schedule(on: workers, after: .seconds(3_600)) { _ in runs.increment() }
+          begun.countDown()
+          ConcurrentScheduler.withReplacementThread { while !grandchild.isCancelled { usleep(100) } }
+          seen.countDown()
+        }
+      }
+    }
+    #expect(synchronously { begun.wait(for: .seconds(60)) })
+    #expect(eventually { token.isDisposed })
+    token.dispose()
+    #expect(synchronously { seen.wait(for: .seconds(60)) })
+    queue.resume()
+    queue.drain()
+    #expect(runs.value == 0)
+  }
+
+  @Test("a child that runs inside of its scheduling sees the disposal of its parent") func inPlace() {
+    let seen = Log<Bool>(), context = Protected<ActionContext?>(nil)
+    ImmediateScheduler.instance.schedule { parent in
+      context.write(parent)
+      parent.schedule(on: ImmediateScheduler.instance) { child in
+        seen.add(child.isCancelled)
+        context.read()!.dispose()
+        seen.add(child.isCancelled)
+        child.schedule(on: ImmediateScheduler.instance) { _ in seen.add(true) }
+      }
+    }
+    #expect(seen.entries == [false, true])
+    context.write(nil)
+  }
+
+  @Test("a context that is kept cancels what is scheduled through it, and holds nothing that has ended") func kept() {
+    let workers = ConcurrentScheduler(), kept = Protected<ActionContext?>(nil), ends = Counter(), runs = Counter(),
+      done = Gate()
+    workers.schedule { context in
+      kept.write(context)
+      for _ in 0..<100 {
+        let witness = Witness(ends)
+        context.schedule(on: ImmediateScheduler.instance) { _ in witness.touch() }
+        context.onDispose { witness.touch() }.dispose()
+      }
+      done.open()
+    }
+    #expect(synchronously { done.wait() })
+    #expect(eventually { ends.value == 100 })
+    let context = kept.exchange(nil)!, queue = SerialScheduler()
+    queue.suspend()
+    context.schedule(on: queue) { _ in runs.increment() }
+    context.dispose()
+    #expect(context.schedule(on: workers) { _ in runs.increment() }.isDisposed)
+    queue.resume()
+    queue.drain()
+    #expect(runs.value == 0)
+  }
+
+  @Test("what a stopped scheduler drops has ended") func dropped() throws {
+    let thread = try ThreadScheduler(), ends = Counter(), context = Protected<ActionContext?>(nil)
+    thread.stop()
+    synchronously { thread.join() }
+    let witness = Protected<Witness?>(Witness(ends))
+    let token = thread.schedule { [witness = witness.exchange(nil)!] (context: ActionContext) in witness.touch() }
+    #expect(ends.value == 1 && token.isDisposed)
+    ImmediateScheduler.instance.schedule { parent in
+      context.write(parent)
+      for _ in 0..<10 { #expect(parent.schedule(on: thread) { _ in }.isDisposed) }
+    }
+    context.exchange(nil)!.dispose()
+  }
+
+  @Test("a tree as deep as 100 000 is disposed, and let go, without a stack of that depth", arguments: [false, true])
+  func deep(disposes: Bool) {
+    let queue = SerialScheduler(), depth = Scale.count(100_000), reached = Gate()
+    @Sendable func descend(_ context: ActionContext, _ left: Int) {
+      guard left > 0 else { return reached.open() }
+      context.schedule(on: queue) { descend($0, left - 1) }
+    }
+    let root = queue.schedule { descend($0, depth) }
+    #expect(synchronously { reached.wait() })
+    queue.drain()
+    if disposes { root.dispose() }
+
+    // One in which all are alive until the last has ended.
+    let last = SerialScheduler(), contexts = Protected<ActionContext?>(nil), runs = Counter()
+    last.suspend()
+    let tall = ImmediateScheduler.instance.schedule { contexts.write($0) }
+    for _ in 0..<depth {
+      contexts.read()!.schedule(on: ImmediateScheduler.instance) { child in
+        child.schedule(on: last) { _ in runs.increment() }
+        contexts.write(child)
+      }
+    }
+    contexts.write(nil)
+    if disposes { tall.dispose() }
+    last.resume()
+    last.drain()
+    #expect(runs.value == (disposes ? 0 : depth))
+  }
+
+  @Test("who takes a handler back and waits comes after its call") func waits() {
+    let workers = ConcurrentScheduler(), bad = Counter()
+    for _ in 0..<Scale.count(200) {
+      let isOpen = Protected(true), begun = Gate(), ended = Gate()
+      let token = workers.schedule { context in
+        let handler = context.onDispose { if !isOpen.read() { bad.increment() } }
+        begun.open()
+        handler.disposeAndWait()
+        isOpen.write(false)
+        ended.open()
+      }
+      #expect(synchronously { begun.wait() })
+      token.dispose()
+      #expect(synchronously { ended.wait() })
+    }
+    #expect(bad.value == 0)
+  }
+}
