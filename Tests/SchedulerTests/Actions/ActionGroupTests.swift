@@ -96,6 +96,26 @@ import Testing
     #expect(runs.value == 1)
   }
 
+  @Test("a scheduler with a group of its own is asked, drained and cancelled") func asked() {
+    let queue = SerialScheduler(), scheduler = GroupScheduler(on: queue), runs = Counter()
+    #expect(scheduler.isIdle && scheduler.pendingCount == 0 && synchronously { scheduler.drain(timeout: .zero) })
+    queue.suspend()
+    for _ in 0..<3 { scheduler.schedule { runs.increment() } }
+    scheduler.schedule(after: .seconds(3_600)) { runs.increment() }
+    queue.schedule { runs.increment() }  // not its own
+    #expect(!scheduler.isIdle && scheduler.pendingCount == 4)
+    #expect(synchronously { !scheduler.drain(timeout: .milliseconds(2)) && !scheduler.drain(timeout: .seconds(-1)) })
+    scheduler.cancelAll()
+    #expect(scheduler.isIdle && synchronously { scheduler.drain(timeout: .zero) })
+    scheduler.schedule {
+      runs.increment()
+      scheduler.schedule { runs.increment() }
+    }
+    queue.resume()
+    #expect(synchronously { scheduler.drain(timeout: .seconds(60)) })
+    #expect(runs.value == 3 && scheduler.isIdle)
+  }
+
   @Test("a recursion is in its group until no step follows") func recursion() {
     let group = ActionGroup(), steps = Counter()
     group.scheduler(on: ConcurrentScheduler()).scheduleRecursive(0) { (n: Int, next: (Int) -> Void) in
