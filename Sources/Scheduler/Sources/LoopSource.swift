@@ -1,13 +1,21 @@
+// States, under the lock: `isOver`, final; `runs`, the handler's calls, and an end on the loop's thread; the handler and onDrop, until it is over.
+// Obligations
+//   LS1  A handler begins only if it has found the source not over, under the lock; a disposal makes it over under the same lock. So once that has
+//        returned no handler begins, on whichever thread it was.
+//   LS2  The loop's structure is touched on the loop's thread only. A disposal elsewhere leaves that to an action; a closed loop has removed it itself.
+//   LS3  The loop keeps the object, from when it is added until it is removed.
+//   LS4  Who waits after a disposal, elsewhere, comes after what runs and after what the loop's thread lets go of, captures included, and sees that.
+//   LS5  It is over once: one end or disposal lets go of what it held, and of its use of the scheduler; `onDrop` is told of an end at most once, and
+//        of none after a disposal.
+// Checked by: "once a source is disposed on another thread, no handler begins, and its captures are gone", "a handler runs with the scheduler as the
+//   current one, and may dispose its own source, whose captures are then gone".
+// Models: swift/executors/loop_source.swift.
+
 internal import CScheduler
 
 /// A source of a scheduler's loop: what the loop's thread is to call a handler for, until it is disposed, or ends by itself.
 ///
-/// It belongs to two: to whoever disposes it, on any thread, and to the loop, on its own. `state` decides between them:
-///
-/// 1. A handler begins only if it has found the source not over, under the lock; a disposal makes it over under the same lock. So once that has
-///    returned no handler begins, on whichever thread it was.
-/// 2. The loop's structure is touched on the loop's thread only. A disposal elsewhere leaves that to an action; a closed loop has removed it itself.
-/// 3. The loop keeps the object, from when it is added until it is removed.
+/// It belongs to two: to whoever disposes it, on any thread, and to the loop, on its own. `state` decides between them.
 class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
   // Unchecked, because a class that has subclasses cannot be checked: what changes is guarded by `state`, or belongs to the loop's thread.
   typealias Handler = @Sendable (Event) -> Void
@@ -62,8 +70,11 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
   // MARK: on the loop's thread, by the core
 
   /// Calls the handler, unless it is disposed.
-  final func tell(_ event: Event) {
-    guard callHandler(event) else { return }
+  final func tell(_ event: Event) {  // LS1
+    if callHandler(event) { endRun() }
+  }
+
+  private final func endRun() {
     let isAwaited = state.withLock { state in
       state.runs -= 1
       return state.isOver
@@ -84,7 +95,7 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
   }
 
   /// Follows its removal by the core.
-  final func removedByCore(_ error: Int32?) {
+  final func removedByCore(_ error: Int32?) {  // LS3
     guard isAdded else { return }
     isAdded = false
     end(error.map(reason))
@@ -100,32 +111,45 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
 
   // MARK: its end
 
-  /// Makes it over. Returns whether it was not, with what it held, to be let go of outside of the lock.
-  private final func close() -> (Handler?, OnDrop?)? {
+  /// Makes it over; `isRun`: until `endRun` it is waited for, as a run. Returns whether it was not, with what it held, to be let go of outside
+  /// of the lock.
+  private final func close(isRun: Bool = false) -> (Handler?, OnDrop?)? {
     state.withLock { state in
-      guard !state.isOver else { return nil }
+      guard !state.isOver else { return nil }  // LS5
       state.isOver = true
+      if isRun { state.runs += 1 }
       return (state.handler.take(), state.onDrop.take())
     }
   }
 
-  /// Ends it, because of `error` if there is one, which is told.
+  /// Ends it, because of `error` if there is one, which is told. Whoever disposes it meanwhile and waits comes after that, and after its captures.
   private final func end(_ error: (any Error)?) {
-    guard let held = close() else { return }
+    let isOnLoop = csched_loop_is_on_thread(loop)  // where nobody waits: what is let go of here may dispose it
+    if letGo(telling: error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4
+  }
+
+  /// Returns whether it was not over. A function of its own, as `callHandler` is.
+  @inline(never)
+  private final func letGo(telling error: (any Error)?, isRun: Bool) -> Bool {
+    guard let held = close(isRun: isRun) else { return false }
     let onDrop = held.1
     core.letGo()
-    guard let error else { return }
-    if let onDrop { return onDrop(error) }
+    guard let error else { return true }
+    if let onDrop {
+      onDrop(error)
+      return true
+    }
     #if DEBUG
       debugLine("\(type(of: self))", of: core.name, "it ends, and nobody asked to be told (onDrop): \(error)")
     #endif
+    return true
   }
 
   final var isDisposed: Bool { state.withLock { $0.isOver } }
 
   final func dispose() {
     guard close() != nil else { return }
-    if csched_loop_is_on_thread(loop) { removeHere() } else { core.submit({ self.removeHere() }, isTold: true) }
+    if csched_loop_is_on_thread(loop) { removeHere() } else { core.submit({ self.removeHere() }, isTold: true) }  // LS2
     core.letGo()
   }
 

@@ -34,7 +34,8 @@ GROUPS = {
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
     "executors": [
         *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (
-            "ConcurrentScheduler", "DeadlockError", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Serial*", "StartError", "Sto*", "Thread*"))],
+            "ConcurrentScheduler", "DeadlockError", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Serial*", "StartError", "Sto*", "Thread*")),
+        "Sources/LoopSource.swift", "Sources/SourceError.swift", "Synchronization/Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
 }
 WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",

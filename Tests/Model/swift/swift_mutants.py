@@ -14,7 +14,7 @@ GROUP_OF = {
     "actions": ["ClosureTask", "RepeatingTask", "ReturningAction", "TargetCore"],
     "virtual": ["ConvertedTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "SchedulerType+Periodic"],
     "blocking": ["BlockingSink", "RunLoopLock"],
-    "executors": ["TaskJob", "JobWords", "LateJobs", "ThreadCore", "SerialCore"],
+    "executors": ["TaskJob", "JobWords", "LateJobs", "ThreadCore", "SerialCore", "LoopSource"],
 }
 
 CHECKS = {
@@ -25,7 +25,7 @@ CHECKS = {
     "LifetimeRegistration": "lifetime", "ClosureTask": "plain action|delayed action", "ReturningAction": "action",
     "RepeatingTask": "periodic action", "TargetCore": "delayed action|periodic action", "Occurrence": "virtual",
     "ConvertedTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "SchedulerType+Periodic": "virtual", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
-    "TaskJob": "late jobs", "JobWords": "late jobs", "LateJobs": "late jobs", "ThreadCore": "late jobs", "SerialCore": "late jobs",
+    "TaskJob": "late jobs", "JobWords": "late jobs", "LateJobs": "late jobs", "ThreadCore": "late jobs", "SerialCore": "late jobs", "LoopSource": "source",
 }
 
 EQUIVALENT = {
@@ -194,6 +194,20 @@ MUTANTS = [
      "ending.store(csched_swift_thread_(), ordering: .relaxed); endExclusion(); run {"),
     ("late jobs: a thread that ends does not know itself", "ThreadCore", "|| ending.load(ordering: .relaxed) == csched_swift_thread_()", ""),
     ("late jobs: a thread ends with its first user", "ThreadCore", ".newValue == 0 { stop(.runOutstanding) }", ".newValue < 2 { stop(.runOutstanding) }"),
+    # LoopSource.swift
+    ("source: its handler stays", "LoopSource", "return (state.handler.take(), state.onDrop.take())", "return (state.handler, state.onDrop.take())"),
+    ("source: a run is not counted", "LoopSource", "if state.handler != nil { state.runs += 1 }", ""),
+    ("source: its end is not waited for", "LoopSource", "if isRun { state.runs += 1 }", "if isRun && state.runs < 0 { state.runs += 1 }"),
+    ("source: who waits is not told", "LoopSource", "if isAwaited { changed.broadcast() }", "_ = isAwaited"),
+    ("source: nobody waits", "LoopSource", "state.withLock(on: changed, when: { $0.runs == 0 }) { _ in }", ""),
+    ("source: over twice", "LoopSource", "guard !state.isOver else { return nil }", ""),
+    ("source: removed on any thread", "LoopSource", "if csched_loop_is_on_thread(loop) { removeHere() } else { core.submit({ self.removeHere() }, isTold: true) }", "removeHere()"),
+    ("source: its loop does not keep it", "LoopSource", "_ = Unmanaged.passRetained(self)", ""),
+    ("source: its loop keeps it for ever", "LoopSource", "remove(from: loop) Unmanaged.passUnretained(self).release()", "remove(from: loop)"),
+    ("source: its loop keeps what has ended", "LoopSource", "end(error.map(reason)) Unmanaged.passUnretained(self).release()", "end(error.map(reason))"),
+    ("source: a handler that disposes its own waits for itself", "LoopSource", "dispose() if csched_loop_is_on_thread(loop) { return }", "dispose()"),
+    ("source: a scheduler that has ended is not told of", "LoopSource", "onDrop: { _ in self.end(StoppedError()) })", "onDrop: { _ in })"),
+    ("source: it keeps its scheduler in use", "LoopSource", "isTold: true) } core.letGo()", "isTold: true) }"),
     ("late jobs: a queue's end is not told", "SerialCore", "$0.endExclusion()", "_ = $0"),
     ("late jobs: a queue on a thread is its own root", "SerialCore", "base.isExclusive ? base.exclusiveRoot : self", "self"),
 ]

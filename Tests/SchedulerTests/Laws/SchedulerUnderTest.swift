@@ -42,7 +42,9 @@ struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
     case let scheduler as AnyScheduler: pass(span, on: scheduler.base)
     case let scheduler as SerialScheduler where isVirtual:
       Self.clocks.read()[scheduler.name]!.scheduler!.sleep(by: span)
-    default: usleep(UInt32(span / .microseconds(1)))
+    default:
+      let end = MonotonicTime.now.advanced(by: span)
+      while MonotonicTime.now < end { usleep(1_000) }  // a signal of another test ends a sleep
     }
   }
 }
@@ -60,6 +62,9 @@ extension SchedulerUnderTest {
   static var queued: [SchedulerUnderTest] { all.filter(\.isQueued) }
   static var serial: [SchedulerUnderTest] { all.filter(\.isSerial) }
   static var queuedAndSerial: [SchedulerUnderTest] { all.filter { $0.isQueued && $0.isSerial } }
+  /// Those that wait for descriptors, signals, processes and files, too.
+  static var loops: [SchedulerUnderTest] { all.filter { loopNames.contains($0.name) } }
+  private static let loopNames: Set = [thread.name, "MainScheduler.instance", "MainScheduler.asyncInstance"]
 
   private static let usual: [SchedulerUnderTest] =
     [

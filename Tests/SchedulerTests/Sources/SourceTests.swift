@@ -3,51 +3,12 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Two ends of a pipe, closed at the end.
-private final class Ends: Sendable {
-  let reading: Int32, writing: Int32
-
-  init() {
-    var ends: [Int32] = [0, 0]
-    precondition(pipe(&ends) == 0)
-    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
-    (reading, writing) = (ends[0], ends[1])
-  }
-
-  deinit {
-    close(reading)
-    close(writing)
-  }
-
-  func say() { _ = write(writing, "x", 1) }
-  func listen() -> Int {
-    var bytes = [UInt8](repeating: 0, count: 64)
-    return max(0, read(reading, &bytes, 64))
-  }
-}
-
-@Suite(.nothingIsLeft) struct SourceTests {
-  @Test("a handler runs as an action, with the scheduler as the current one")
-  func current() throws {
-    let scheduler = try ThreadScheduler(name: "source"), ends = Ends(), log = Log<Bool>()
-    let source = scheduler.onReadable(ends.reading) {
-      _ = ends.listen()
-      log.add(scheduler.isOnThread && Schedulers.current === scheduler)
-    }
-    ends.say()
-    #expect(eventually { log.entries == [true] })
-    ends.say()
-    #expect(eventually { log.entries == [true, true] })
-    #expect(!source.isDisposed)
-    source.dispose()
-    #expect(source.isDisposed)
-    scheduler.stop()
-    scheduler.join()
-  }
-
-  @Test("one descriptor can be waited for by several sources, to read and to write")
-  func several() throws {
-    let scheduler = try ThreadScheduler(), ends = Ends(), readers = [Counter(), Counter()], writers = Counter()
+/// One after the other, because a signal has one source.
+@Suite(.nothingIsLeft, .serialized) struct SourceTests {
+  @Test(
+    "one descriptor can be waited for by several sources, to read and to write", arguments: SchedulerUnderTest.loops)
+  func several(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.makeLoop(), ends = Ends(), readers = [Counter(), Counter()], writers = Counter()
     var sources = [
       scheduler.onWritable(ends.writing) { writers.increment() },
       scheduler.onReadable(ends.reading) { readers[0].increment() },
@@ -58,59 +19,8 @@ private final class Ends: Sendable {
     for source in sources { source.disposeAndWait() }
     sources = []
     let counts = readers.map(\.value)
-    synchronously { _ = scheduler.schedule {} }
-    scheduler.stop()
-    scheduler.join()
+    scheduler.end()
     #expect(readers.map(\.value) == counts)
-  }
-
-  @Test("a handler may dispose its own source, whose captures are then gone")
-  func disposedInside() throws {
-    let scheduler = try ThreadScheduler(), ends = Ends(), count = Counter(), own = SingleAssignmentDisposable()
-    weak var seen: Token?
-    do {
-      let token = Token()
-      seen = token
-      own.setDisposable(
-        scheduler.onReadable(ends.reading) { [token] in
-          count.increment()
-          withExtendedLifetime(token) {}
-          own.dispose()
-        })
-    }
-    ends.say()
-    #expect(eventually { seen == nil })
-    #expect(count.value == 1)
-    scheduler.stop()
-    scheduler.join()
-    #expect(count.value == 1)
-  }
-
-  @Test("once a source is disposed on another thread, no handler begins, and its captures are gone")
-  func disposedOutside() throws {
-    let scheduler = try ThreadScheduler()
-    for _ in 0..<Scale.count(500) {
-      let ends = Ends(), count = Counter(), isOver = Protected(false), stale = Counter()
-      weak var seen: Token?
-      let source: any Cancelable
-      do {
-        let token = Token()
-        seen = token
-        source = scheduler.onReadable(ends.reading) { [token] in
-          if isOver.read() { stale.increment() }
-          count.increment()
-          withExtendedLifetime(token) {}
-        }
-      }
-      ends.say()
-      if count.value % 2 == 0 { Thread.sleep(forTimeInterval: 0.000_05) }
-      source.disposeAndWait()
-      isOver.write(true)
-      #expect(seen == nil)
-      #expect(stale.value == 0)
-    }
-    scheduler.stop()
-    scheduler.join()
   }
 
   @Test("a source that is dropped says so: its scheduler was stopped, before or meanwhile")
@@ -128,9 +38,10 @@ private final class Ends: Sendable {
   }
 
   @Test(
-    "what the system refuses is told: no descriptor, a regular file, no process, a signal that is taken, no such file")
-  func refused() throws {
-    let scheduler = try ThreadScheduler(), codes = Log<Int32>()
+    "what the system refuses is told: no descriptor, a regular file, no process, a signal that is taken, no such file",
+    arguments: SchedulerUnderTest.loops)
+  func refused(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.makeLoop(), codes = Log<Int32>()
     let onDrop: @Sendable (any Error) -> Void = { codes.add(($0 as? SourceError)?.code ?? -1) }
     let file = open("/proc/self/exe", O_RDONLY)
     defer { close(file) }
@@ -143,44 +54,38 @@ private final class Ends: Sendable {
     _ = scheduler.onSignal(SIGKILL, { _ in }, onDrop: onDrop)
     _ = scheduler.onChange(ofFileAt: "/no such file", { _ in }, onDrop: onDrop)
     #expect(eventually { codes.entries.count == 6 })  // before the scheduler is stopped, which would be what is told
-    scheduler.stop()
-    scheduler.join()
+    scheduler.end()
     #expect(codes.entries == [EBADF, EPERM, ESRCH, EBUSY, EINVAL, ENOENT])
   }
 
-  @Test("a signal, the end of a child and a change of a file are told")
-  func kinds() throws {
-    let scheduler = try ThreadScheduler(), log = Log<String>(), folder = "/tmp/scheduler-source-\(getpid())"
-    mkdir(folder, 0o700)
+  @Test("a signal, the end of a child and a change of a file are told", arguments: SchedulerUnderTest.loops)
+  func kinds(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.makeLoop(), log = Log<String>(), folder = makeFolder()
     let sources = [
       scheduler.onSignal(SIGURG) { log.add("signal \($0)") },
       scheduler.onChange(ofFileAt: folder, kinds: .created) { log.add("created \($0.name ?? "")") },
     ]
-    let began = Gate()
-    scheduler.schedule { began.open() }
-    #expect(began.wait())
+    scheduler.drain()
     kill(getpid(), SIGURG)
     #expect(eventually { log.entries.last == "signal 1" })
     mkdir(folder + "/inside", 0o700)
     #expect(eventually { log.entries.last == "created inside" })
     for source in sources { source.dispose() }
 
-    var child: pid_t = 0
-    var arguments = [strdup("/bin/sh"), strdup("-c"), strdup("exit 3"), nil]
-    #expect(posix_spawn(&child, "/bin/sh", nil, nil, &arguments, environ) == 0)
-    for argument in arguments { free(argument) }
+    let child = spawn("exit 3")
     let ended = scheduler.onExit(of: child) { log.add("\($0)") }
     #expect(eventually { log.entries.last == "exited(status: 3)" })
     #expect(eventually { ended.isDisposed })
-    scheduler.stop()
-    scheduler.join()
+    scheduler.end()
     rmdir(folder + "/inside")
     rmdir(folder)
   }
 
-  @Test("a task reads what comes, at its own pace, and ends by cancellation")
-  func asyncReads() async throws {
-    let scheduler = try ThreadScheduler(), ends = Ends(), read = Counter()
+  @Test("a task reads what comes, at its own pace, and ends by cancellation", arguments: SchedulerUnderTest.loops)
+  func asyncReads(_ test: SchedulerUnderTest) async throws { try await read(on: try test.makeLoop()) }
+
+  private func read(on scheduler: some LoopScheduler) async throws {
+    let ends = Ends(), read = Counter()
     let task = Task {
       var times = 0
       for try await _ in scheduler.readable(ends.reading) {
@@ -195,34 +100,54 @@ private final class Ends: Sendable {
     }
     task.cancel()
     #expect(try await task.value == 20)
-    await scheduler.stopAndJoin()
+    let writable = scheduler.writable(ends.writing).makeAsyncIterator()
+    for _ in 0..<3 { #expect(try await writable.next() != nil) }
+    await #expect(throws: SourceError(code: EBADF)) { for try await _ in scheduler.writable(-1) {} }
+    synchronously { scheduler.end() }
+    guard scheduler is ThreadScheduler else { return }
     await #expect(throws: StoppedError.self) { for try await _ in scheduler.readable(ends.reading) {} }
   }
 
-  @Test("sequences of signals and exits bring what comes, and throw what is refused")
-  func asyncKinds() async throws {
-    let scheduler = try ThreadScheduler()
-    var signals = scheduler.signals(SIGCONT).makeAsyncIterator()
-    await scheduler.ready()
-    kill(getpid(), SIGCONT)
-    #expect(try await signals.next() == 1)
-    await #expect(throws: SourceError(code: EBUSY)) {
-      for try await _ in scheduler.signals(SIGCONT) {}
-    }
-    await #expect(throws: SourceError(code: ESRCH)) {
-      for try await _ in scheduler.exits(of: .max) {}
-    }
-    await scheduler.stopAndJoin()
+  @Test(
+    "sequences of signals, exits and changes bring what comes, and throw what is refused",
+    arguments: SchedulerUnderTest.loops)
+  func asyncKinds(_ test: SchedulerUnderTest) async throws {
+    let scheduler = try test.makeLoop()
+    try await hear(on: scheduler)
+    synchronously { scheduler.drain() }  // the sources are removed
+    let own = scheduler.onSignal(SIGCONT) { _ in }
+    await #expect(throws: SourceError(code: EBUSY)) { for try await _ in scheduler.signals(SIGCONT) {} }
+    own.dispose()
+    await #expect(throws: SourceError(code: ESRCH)) { for try await _ in scheduler.exits(of: .max) {} }
+    await #expect(throws: SourceError(code: ENOENT)) { for try await _ in scheduler.changes(ofFileAt: "/no such") {} }
+    guard let thread = scheduler as? ThreadScheduler else { return synchronously { scheduler.drain() } }
+    var signals = thread.signals(SIGCONT).makeAsyncIterator()
+    await thread.stopAndJoin()
     await #expect(throws: StoppedError.self) { _ = try await signals.next() }
   }
 
-  @Test("what threads merge while the scheduler is busy is one call, and nothing comes after the disposal")
-  func merging() throws {
-    let scheduler = try ThreadScheduler(), log = Log<UInt64>(), busy = Gate(), seen = Counter()
-    let event = MergingEvent(on: scheduler, .sum) {
-      log.add($0)
-      seen.increment()
-    }
+  private func hear(on scheduler: any LoopScheduler) async throws {
+    let folder = makeFolder()
+    var signals = scheduler.signals(SIGCONT).makeAsyncIterator()
+    var changes = scheduler.changes(ofFileAt: folder, kinds: .created).makeAsyncIterator()
+    var ends = scheduler.exits(of: spawn("exit 4")).makeAsyncIterator()
+    synchronously { scheduler.drain() }  // they wait
+    kill(getpid(), SIGCONT)
+    #expect(try await signals.next() == 1)
+    mkdir(folder + "/inside", 0o700)
+    #expect(try await changes.next()?.name == "inside")
+    #expect(try await ends.next() == .exited(status: 4))
+    #expect(try await ends.next() == nil)
+    rmdir(folder + "/inside")
+    rmdir(folder)
+  }
+
+  @Test(
+    "what threads merge while the scheduler is busy is one call, and nothing comes after the disposal",
+    arguments: SchedulerUnderTest.loops)
+  func merging(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.makeLoop(), log = Log<UInt64>(), busy = Gate()
+    let event = MergingEvent(on: scheduler, .sum) { log.add($0) }
     scheduler.schedule { busy.wait() }
     onThreads(4) { _ in for _ in 0..<1_000 { event.merge(2) } }
     busy.open()
@@ -238,8 +163,7 @@ private final class Ends: Sendable {
     again.open()
     #expect(eventually { log.entries == [8_000, 5, 3] })
     event.merge(1)
-    scheduler.stop()
-    scheduler.join()
+    scheduler.end()
     #expect(log.entries == [8_000, 5, 3])
   }
 
@@ -263,9 +187,4 @@ private final class Ends: Sendable {
     await task.value
     #expect(other.isDisposed)
   }
-}
-
-extension ThreadScheduler {
-  /// Returns when what was submitted before has run.
-  fileprivate func ready() async { _ = try? await perform {} }
 }

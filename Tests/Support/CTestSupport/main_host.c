@@ -1,11 +1,13 @@
 // Who runs the main loop in a test process: a thread that takes the main one's place, as a host's thread does; or, in a process that is
 // started with SCHEDULER_TEST_MAIN set, the main thread, which would otherwise serve Dispatch while it waits for the test runner.
+#define _GNU_SOURCE
 #include "CTestSupport.h"
 
 #include <CScheduler/loop_fd.h>
 #include <CScheduler/main_loop.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -54,6 +56,9 @@ static void run_main_loop(void *original, void *override) {
 }
 
 __attribute__((constructor)) static void take_main_thread(void) {
-  if (ctest_is_main_process() && &swift_task_asyncMainDrainQueue_hook != NULL)
-    swift_task_asyncMainDrainQueue_hook = run_main_loop;
+  if (!ctest_is_main_process()) return;
+  sigset_t none; // a thread of Dispatch's has started the process, and has all signals blocked, which is inherited
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  if (&swift_task_asyncMainDrainQueue_hook != NULL) swift_task_asyncMainDrainQueue_hook = run_main_loop;
 }

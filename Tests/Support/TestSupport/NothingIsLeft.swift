@@ -1,6 +1,7 @@
 import Testing
 
-/// Fails a test that leaves something of ours: see ``TestGroups``.
+/// Fails a test that leaves something of ours: see ``TestGroups``. Once for a test: a suite inside of one that has it has it already, and a test that
+/// entered twice would wait for its own end.
 public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
   /// Its tests, and those of the suites inside.
   public let isRecursive = true

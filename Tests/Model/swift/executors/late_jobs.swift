@@ -241,7 +241,7 @@ private func twoUsers() {
   }
 }
 
-let checks = [
+let lateJobChecks = [
   Check("late jobs: of a thread that is stopped", threadStops, bothInOrder),  // LJ1 LJ2 LJ3
   Check("late jobs: of a thread that drops", threadDrops, bothInOrder),  // LJ1 LJ2 LJ3
   Check("late jobs: of a queue on a thread that is stopped", queueStops, bothInOrder),  // LJ1 LJ2 LJ3

@@ -1,0 +1,56 @@
+import Foundation
+import Scheduler
+import TestSupport
+
+/// Two ends of a pipe, closed at the end.
+final class Ends: Sendable {
+  let reading: Int32, writing: Int32
+
+  init() {
+    var ends: [Int32] = [0, 0]
+    precondition(pipe(&ends) == 0)
+    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    (reading, writing) = (ends[0], ends[1])
+  }
+
+  deinit {
+    close(reading)
+    close(writing)
+  }
+
+  func say() { _ = write(writing, "x", 1) }
+  func listen() -> Int {
+    var bytes = [UInt8](repeating: 0, count: 64)
+    return max(0, read(reading, &bytes, 64))
+  }
+}
+
+/// Makes a folder, and returns its path.
+func makeFolder() -> String {
+  var template = Array("/tmp/scheduler-source-XXXXXX".utf8CString)
+  precondition(mkdtemp(&template) != nil)
+  return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// Starts a shell as a child, and returns its number.
+func spawn(_ script: String) -> pid_t {
+  var child: pid_t = 0
+  var arguments = [strdup("/bin/sh"), strdup("-c"), strdup(script), nil]
+  precondition(posix_spawn(&child, "/bin/sh", nil, nil, &arguments, environ) == 0)
+  for argument in arguments { free(argument) }
+  return child
+}
+
+extension SchedulerUnderTest {
+  /// One of ``loops``.
+  func makeLoop() throws -> any LoopScheduler { try make() as! any LoopScheduler }
+}
+
+extension LoopScheduler {
+  /// Stops a thread of a test's own. Of the main scheduler, which goes on, it waits for what was scheduled before: removals of sources among it.
+  func end() {
+    guard let thread = self as? ThreadScheduler else { return drain() }
+    thread.stop()
+    thread.join()
+  }
+}
