@@ -35,56 +35,16 @@ extension ActionGroup {
   /// because whose actions are meant is the asker's to say: a pool is everybody's.
   public func scheduler(on scheduler: any SchedulerType) -> GroupScheduler { GroupScheduler(on: scheduler, in: self) }
 
-  /// Enters for what `submit` schedules, which is to hold the member until it has ended.
-  func admit(_ submit: (Member) -> any Cancelable) -> any Cancelable {
-    enter()
-    let member = Member(of: self)
+  /// Makes a member for what `submit` schedules, which is to hold it until it has ended.
+  func admit(_ submit: (GroupMember) -> any Cancelable) -> any Cancelable { admit(GroupMember(of: self), submit) }
+
+  func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Cancelable) -> any Cancelable {
     let scheduled = submit(member)
-    member.isCancelled(by: scheduled)
+    members.append(member, cancelledBy: scheduled)
     return scheduled
   }
 
   /// Cancels all that was scheduled through the group and has not begun: none of that begins after this has returned. What has begun ends by
   /// itself, and what comes later is not concerned.
-  public func cancelAll() { actions.exchange(CompositeDisposable()).dispose() }
-
-  /// An action that has not ended. Its closure holds it, so that a drop ends it, too.
-  final class Member: Sendable {
-    private struct State {
-      var hasEnded = false
-      var key: DisposeKey?
-    }
-
-    private let group: ActionGroup
-    private let actions: CompositeDisposable
-    private let state = Protected(State())
-
-    init(of group: ActionGroup) {
-      self.group = group
-      actions = group.actions.read()
-    }
-
-    deinit { end() }
-
-    /// Lets ``cancelAll()`` cancel it, unless it has ended.
-    func isCancelled(by scheduled: any Disposable) {
-      let key = actions.insert(scheduled)
-      let hasEnded = state.withLock { state in
-        state.key = key
-        return state.hasEnded
-      }
-      if hasEnded, let key { actions.take(for: key) }
-    }
-
-    /// Leaves the group, the first time.
-    func end() {
-      let before = state.withLock { state in
-        defer { state.hasEnded = true }
-        return state
-      }
-      guard !before.hasEnded else { return }
-      if let key = before.key { actions.take(for: key) }
-      group.leave()
-    }
-  }
+  public func cancelAll() { members.cancelAll() }
 }

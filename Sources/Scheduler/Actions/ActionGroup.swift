@@ -21,8 +21,8 @@ internal import CScheduler
 public final class ActionGroup: Sendable {
   // The core's, which any thread may call.
   nonisolated(unsafe) private let group = UnsafeMutablePointer<csched_group>.allocate(capacity: 1)
-  /// Those that have not ended; another one after each ``cancelAll()``.
-  let actions = Protected(CompositeDisposable())
+  /// Those that ``cancelAll()`` cancels.
+  let members = GroupMembers()
 
   /// Makes an empty group.
   public init() { csched_group_init(group) }

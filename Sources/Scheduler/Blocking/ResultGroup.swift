@@ -29,7 +29,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
   private let state = Protected(State())
   private let changed = Condition()
-  private let members = ActionGroup()
+  fileprivate let members = ActionGroup()
 
   /// Makes a group with nothing under way.
   public init() {}
@@ -42,17 +42,10 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
   ) -> any Cancelable {
     state.withLock { $0.pending += 1 }
-    let fate = ActionFate(
-      onDrop: { [self] _ in end(with: .failure(StoppedError())) },
-      note: { [self] in if $0 == .disposed { end(with: .failure(CancellationError())) } })
-    return members.admit { member in
-      let told = FatedAction(fate)
-      let scheduled = scheduler.schedule { [self] in
-        told.run { end(with: Result(catching: action)) }
-        member.end()
-      }
-      fate.endSubmission()
-      return FatedDisposable(scheduled, fate)
+    return members.admit(ResultMember(of: self)) { member in
+      let token = member.token
+      token.follow(scheduler.schedule { member.run(action) })
+      return token
     }
   }
 
@@ -66,7 +59,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   public var isEmpty: Bool { state.read { $0.pending == 0 && $0.results.isEmpty } }
 
   /// Gives `result` to the task that has waited longest, or else keeps it.
-  private func end(with result: Element) {
+  fileprivate func end(with result: Element) {
     let (told, others, isLast) = state.withLock { state in
       state.pending -= 1
       var told: Waiter?
@@ -162,4 +155,32 @@ extension ResultGroup: AsyncSequence {
   }
 
   public func makeAsyncIterator() -> Iterator { Iterator(group: self) }
+}
+
+/// An action whose result is waited for. It gives one: at its run, or at its end without one.
+private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
+  // Unchecked, as its superclass is: `hasRun` is the running thread's, and then that of the last holder.
+  private let results: ResultGroup<Value>
+  let token = ResultToken()
+  @exclusivity(unchecked) private var hasRun = false
+
+  init(of results: ResultGroup<Value>) {
+    self.results = results
+    super.init(of: results.members)
+  }
+
+  deinit {
+    guard !hasRun else { return }
+    let isDisposed = token.isDisposed
+    token.end()
+    results.end(with: .failure(isDisposed ? CancellationError() : StoppedError()))
+  }
+
+  func run(_ action: () throws -> Value) {
+    hasRun = true
+    let result = Result(catching: action)
+    token.end()
+    results.end(with: result)
+    end()
+  }
 }

@@ -95,7 +95,7 @@ public final class GroupScheduler: SchedulerType {
   }
 }
 
-extension ActionGroup.Member {
+extension GroupMember {
   fileprivate func run(_ action: () -> Void) {
     action()
     end()

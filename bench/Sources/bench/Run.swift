@@ -176,7 +176,7 @@ struct Run: ParsableCommand {
 
 let allRows: [Row] = {
   Peers.load()
-  return limitRows + lockRows + waitRows + waitingRows + trampolineRows + queueRows + hopRows + timerRows
+  return limitRows + lockRows + waitRows + waitingRows + togetherRows + trampolineRows + queueRows + hopRows + timerRows
     + punctualityRows + poolRows + forkRows + taskRows + serialRows + disposableRows + blockingRows + memoryRows
     + idleRows
 }()
