@@ -59,10 +59,10 @@ public final class ActionContext: DisposalNode {
   public func dispose() { DisposalWalk.dispose(self) }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    // What is under way stays, for those who wait after another one has cancelled it.
+    // All stays: what is under way for those who wait after another one has cancelled it, the handlers for the end, which takes back what has not begun.
     var (scheduled, handlers, children) = state.withLock { state in
       state.value.isCancelled = true
-      return (state.value.scheduled, state.value.handlers.takeAll(), state.value.children)
+      return (state.value.scheduled, state.value.handlers, state.value.children)
     }
     var all = ChildList()
     if let scheduled = scheduled.take() { all.append(scheduled) }

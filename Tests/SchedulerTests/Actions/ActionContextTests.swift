@@ -86,6 +86,24 @@ import Testing
     #expect(ends.value == 2 && token.isDisposed)
   }
 
+  @Test("a handler whose turn would come after the action's end is not called") func tooLate() {
+    let workers = ConcurrentScheduler(), begun = Gate(), goOn = Gate(), ends = Counter(), calls = Counter()
+    let witness = Protected<Witness?>(Witness(ends))
+    let token = workers.schedule { [witness = witness.exchange(nil)!] context in
+      witness.touch()
+      context.onDispose {
+        goOn.open()
+        #expect(eventually { ends.value == 1 })  // the action has ended
+      }
+      context.onDispose { calls.increment() }
+      begun.open()
+      ConcurrentScheduler.withReplacementThread { _ = goOn.wait() }
+    }
+    #expect(synchronously { begun.wait() })
+    token.dispose()
+    #expect(ends.value == 1 && calls.value == 0)
+  }
+
   @Test("an action may dispose itself, and a handler its action and others") func inside() {
     let queue = SerialScheduler(), log = Log<String>(), box = Protected<(any Cancelable)?>(nil)
     queue.suspend()
