@@ -107,7 +107,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     await #expect(processExitsWith: .success) { [shift] in
       // An actor takes 113 to 120 bytes, its job 73 to 88: what is free of such sizes lies side by side, in an order of its own each time.
       func allocate(_ size: Int) -> UnsafeMutableRawPointer { .allocate(byteCount: size, alignment: 8) }
-      for _ in 0..<2_000 { _ = (allocate(120), allocate(88)) }
+      let taken = (0..<2_000).flatMap { _ in [allocate(120), allocate(88)] }
       let free = (0..<7).map { _ in (allocate(120), allocate(88)) }
       for index in free.indices {
         free[index].0.deallocate()
@@ -121,6 +121,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
         let inside = Inside()
         for _ in 0..<100 { await inside.call().value }
       }
+      for each in taken { each.deallocate() }
     }
   }
 
