@@ -158,7 +158,7 @@ CSCHED_END_DECLS
 
 // The unit in which tasks get memory, in bytes. Less is for a model checker.
 #ifndef CSCHED_TASK_UNIT
-#define CSCHED_TASK_UNIT 4096
+#define CSCHED_TASK_UNIT 8192
 #endif
 
 // Tells the processor that this is a spin loop.
