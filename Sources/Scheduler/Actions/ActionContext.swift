@@ -8,7 +8,7 @@
 // Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
 //   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
 //   that has ended", "an action may dispose itself, and a handler its action and others".
-// Models: none. Not modelled: AX1, AX2, AX3, AX4, each a step under the lock of one node.
+// Models: swift/groups/contexts.swift.
 
 internal import CScheduler
 

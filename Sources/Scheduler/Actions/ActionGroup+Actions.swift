@@ -8,12 +8,7 @@ extension ActionGroup {
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    admit { member in
-      scheduler.schedule {
-        action()
-        member.end()
-      }
-    }
+    admit(ActionMember(of: self, action)) { member in scheduler.schedule { member.run() } }
   }
 
   /// A scheduler whose actions run on `scheduler`, as members of this group: what counts, waits for and cancels all that a part of a program has under
@@ -35,9 +30,7 @@ extension ActionGroup {
   /// because whose actions are meant is the asker's to say: a pool is everybody's.
   public func scheduler(on scheduler: any SchedulerType) -> GroupScheduler { GroupScheduler(on: scheduler, in: self) }
 
-  /// Makes a member for what `submit` schedules, which is to hold it until it has ended.
-  func admit(_ submit: (GroupMember) -> any Cancelable) -> any Cancelable { admit(GroupMember(of: self), submit) }
-
+  /// Has `submit` schedule what holds the member until it has ended.
   func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Cancelable) -> any Cancelable {
     let scheduled = submit(member)
     members.append(member, cancelledBy: scheduled)

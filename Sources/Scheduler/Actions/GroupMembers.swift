@@ -1,3 +1,15 @@
+// States, under the lock: which members have not ended, in the order of submission; of a member `hasEnded`, final, and what cancels it, from its
+// submission to its end.
+// Obligations
+//   GM1  A member is in the list from its submission to its end; one that ends before it is added is not added. Its memory stays as long as it is in.
+//   GM2  Once a cancel has returned, none of the members that were in before begins: it disposes each itself, though another one may do so, too.
+//   GM3  A member leaves the group once, after its action and what that holds have gone: at the end of its run, or at its drop.
+//   GM4  What cancels a member is let go of outside of the lock.
+// Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
+//   empty", "who cancels a group beside another caller does not come back before it is cancelled", "all that has not begun is cancelled, and leaves
+//   the group".
+// Models: swift/groups/groups.swift.
+
 /// What can be cancelled in a group: a list under one lock, in the order of submission. It holds what cancels each member, not the members, whose
 /// place in it is in themselves: so none is looked for, and none allocates.
 final class GroupMembers: @unchecked Sendable {
@@ -10,7 +22,7 @@ final class GroupMembers: @unchecked Sendable {
   /// Puts `member` at the end, unless it has ended.
   func append(_ member: GroupMember, cancelledBy cancelable: any Disposable) {
     lock.withLock {
-      if member.hasEnded { return }
+      if member.hasEnded { return }  // GM1
       let added = Unmanaged.passUnretained(member)
       lastNumber += 1
       member.number = lastNumber
@@ -22,23 +34,34 @@ final class GroupMembers: @unchecked Sendable {
   }
 
   /// Marks `member` as ended, and takes it out. Returns what cancelled it, to be let go of outside of the lock.
-  func end(_ member: GroupMember) -> (isFirstEnd: Bool, needless: (any Disposable)?) {
+  func end(_ member: GroupMember) -> (any Disposable)? {
     lock.withLock {
-      if member.hasEnded { return (false, nil) }
       member.hasEnded = true
-      return (true, takeOut(member))
+      return takeOut(member)
     }
   }
 
-  /// Cancels those that are there now.
+  /// Cancels those that are there now. Each stays until it has ended: who comes beside another caller finds it, too.
   func cancelAll() {
-    let number = lock.withLock { lastNumber }
-    while let cancelable = takeFirst(upTo: number) { cancelable.dispose() }
+    let last = lock.withLock { lastNumber }
+    var number: UInt64 = 0
+    while let (next, cancelable) = find(after: number, upTo: last) {
+      cancelable.dispose()  // GM2
+      number = next
+    }
   }
 
-  private func takeFirst(upTo number: UInt64) -> (any Disposable)? {
+  /// Those before it are the ones that run, and end by themselves.
+  private func find(after number: UInt64, upTo last: UInt64) -> (UInt64, any Disposable)? {
     lock.withLock {
-      first?._withUnsafeGuaranteedRef { $0.number <= number ? takeOut($0) : nil }
+      var each = first
+      while let member = each {
+        let (its, cancelable, next) = member._withUnsafeGuaranteedRef { ($0.number, $0.cancelable, $0.next) }
+        if its > last { return nil }
+        if its > number { return cancelable.map { (its, $0) } }
+        each = next
+      }
+      return nil
     }
   }
 
@@ -51,7 +74,7 @@ final class GroupMembers: @unchecked Sendable {
   }
 }
 
-/// An action in a group that has not ended. Its closure alone holds it, so that a drop ends it, too.
+/// An action in a group that has not ended. What is submitted holds it alone, so that a drop ends it, too.
 class GroupMember: @unchecked Sendable {
   // Unchecked: what changes is guarded by the lock of the group's list.
   private let group: ActionGroup
@@ -71,10 +94,35 @@ class GroupMember: @unchecked Sendable {
   // Nobody else looks at `hasEnded` by then.
   deinit { if !hasEnded { end() } }
 
-  /// Leaves the group, the first time.
+  /// Leaves the group, once.
   final func end() {
-    let (isFirstEnd, needless) = group.members.end(self)
-    guard isFirstEnd else { return }
-    withExtendedLifetime(needless) { group.leave() }
+    withExtendedLifetime(group.members.end(self)) { group.leave() }
   }
+}
+
+/// A member that keeps its action itself, so that this has gone before it leaves.
+final class ActionMember<Result>: GroupMember, @unchecked Sendable {
+  // Unchecked, as its superclass is: `action` is the running thread's, and then that of the last holder.
+  @exclusivity(unchecked) private var action: (@Sendable () -> Result)?
+
+  init(of group: ActionGroup, _ action: @escaping @Sendable () -> Result) {
+    self.action = action
+    super.init(of: group)
+  }
+
+  deinit { action = nil }  // GM3
+
+  /// Calls the action for the only time.
+  func run() -> Result {
+    let result = callOnce()
+    end()
+    return result
+  }
+
+  /// Calls the action as one that is called again.
+  func tick() -> Result { action!() }
+
+  /// A function of its own, so that what the closure holds has gone at its end.
+  @inline(never)
+  private func callOnce() -> Result { action.take()!() }  // GM3
 }

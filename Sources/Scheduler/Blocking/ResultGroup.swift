@@ -42,9 +42,9 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
   ) -> any Cancelable {
     state.withLock { $0.pending += 1 }
-    return members.admit(ResultMember(of: self)) { member in
+    return members.admit(ResultMember(of: self, action)) { member in
       let token = member.token
-      token.follow(scheduler.schedule { member.run(action) })
+      token.follow(scheduler.schedule { member.run() })
       return token
     }
   }
@@ -159,28 +159,36 @@ extension ResultGroup: AsyncSequence {
 
 /// An action whose result is waited for. It gives one: at its run, or at its end without one.
 private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
-  // Unchecked, as its superclass is: `hasRun` is the running thread's, and then that of the last holder.
+  // Unchecked, as its superclass is.
   private let results: ResultGroup<Value>
   let token = ResultToken()
-  @exclusivity(unchecked) private var hasRun = false
+  /// Until it has run.
+  @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?
 
-  init(of results: ResultGroup<Value>) {
+  init(of results: ResultGroup<Value>, _ action: @escaping @Sendable () throws -> Value) {
     self.results = results
+    self.action = action
     super.init(of: results.members)
   }
 
   deinit {
-    guard !hasRun else { return }
+    guard action.take() != nil else { return }
     let isDisposed = token.isDisposed
     token.end()
     results.end(with: .failure(isDisposed ? CancellationError() : StoppedError()))
   }
 
-  func run(_ action: () throws -> Value) {
-    hasRun = true
-    let result = Result(catching: action)
+  func run() {
+    let result = callOnce()
     token.end()
     results.end(with: result)
     end()
+  }
+
+  /// A function of its own, so that what the closure holds has gone before the result is taken.
+  @inline(never)
+  private func callOnce() -> Result<Value, any Error> {
+    let action = action.take()!
+    return Result { try action() }
   }
 }

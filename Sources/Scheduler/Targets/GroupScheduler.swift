@@ -46,63 +46,66 @@ public final class GroupScheduler: SchedulerType {
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable {
-    group.admit { member in base.schedule(state) { member.run(action, with: $0) } }
+    returning({ action(state) }) { base.schedule((), action: $0) }
   }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    group.admit { member in base.schedule { member.run(action) } }
+    group.admit(ActionMember(of: group, action)) { member in base.schedule { member.run() } }
   }
 
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable {
-    group.admit { member in base.schedule(state, after: delay) { member.run(action, with: $0) } }
+    returning({ action(state) }) { base.schedule((), after: delay, action: $0) }
   }
 
   @discardableResult
   public func schedule(
     after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    group.admit { member in base.schedule(after: delay, tolerance: tolerance) { member.run(action) } }
+    group.admit(ActionMember(of: group, action)) { member in
+      base.schedule(after: delay, tolerance: tolerance) { member.run() }
+    }
   }
 
   @discardableResult
   public func schedule(
     at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    group.admit { member in base.schedule(at: instant, tolerance: tolerance) { member.run(action) } }
+    group.admit(ActionMember(of: group, action)) { member in
+      base.schedule(at: instant, tolerance: tolerance) { member.run() }
+    }
   }
 
   @discardableResult
   public func schedule(
     at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    group.admit { member in base.schedule(at: instant, tolerance: tolerance) { member.run(action) } }
+    group.admit(ActionMember(of: group, action)) { member in
+      base.schedule(at: instant, tolerance: tolerance) { member.run() }
+    }
   }
 
   @discardableResult
   public func schedule(
     at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    group.admit { member in base.schedule(at: instant, tolerance: tolerance) { member.run(action) } }
+    group.admit(ActionMember(of: group, action)) { member in
+      base.schedule(at: instant, tolerance: tolerance) { member.run() }
+    }
   }
 
   @discardableResult
   public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
-    group.admit { member in base.schedulePeriodic(timing) { withExtendedLifetime(member) { action() } } }
-  }
-}
-
-extension GroupMember {
-  fileprivate func run(_ action: () -> Void) {
-    action()
-    end()
+    group.admit(ActionMember(of: group, action)) { member in base.schedulePeriodic(timing) { member.tick() } }
   }
 
-  fileprivate func run<State>(_ action: (State) -> any Disposable, with state: State) -> any Disposable {
-    defer { end() }
-    return action(state)
+  private func returning(
+    _ action: @escaping @Sendable () -> any Disposable,
+    by submit: (@escaping @Sendable (()) -> any Disposable) -> any Cancelable
+  ) -> any Cancelable {
+    group.admit(ActionMember(of: group, action)) { member in submit { _ in member.run() } }
   }
 }

@@ -32,6 +32,10 @@ GROUPS = {
     "blocking": [
         *MAIN, "Targets/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
+    "groups": [
+        *MAIN, *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
+        "Blocking/Result*.swift", "Blocking/BlockingError.swift", "Concurrency/Resumption.swift", "Synchronization/Condition.swift",
+        "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/GroupScheduler.swift", "Targets/StoppedError.swift"],
     "executors": [
         *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (
             "ConcurrentScheduler", "DeadlockError", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Serial*", "StartError", "Sto*", "Thread*")),
@@ -39,6 +43,7 @@ GROUPS = {
 }
 WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
+           "swift_isUniquelyReferenced_nonNull_native",
            "free", "malloc_usable_size", "_swift_stdlib_reportFatalErrorInFile"]
 
 

@@ -191,6 +191,16 @@ void *__wrap_swift_retain_n(void *object, uint32_t count) {
   return __real_swift_retain_n(object, count);
 }
 
+// Who finds that it is the only one left goes on as who lets go last: it may change what others have read.
+bool __real_swift_isUniquelyReferenced_nonNull_native(const void *object);
+bool __wrap_swift_isUniquelyReferenced_nonNull_native(const void *object) {
+  model_view *others = model_counted_view((void *)object);
+  if (others != NULL && in_run()) model_step(MODEL_READS, (void *)object, "unique?", __FILE__, __LINE__);
+  bool is_unique = __real_swift_isUniquelyReferenced_nonNull_native(object);
+  if (is_unique && others != NULL && in_run()) model_view_join(&model_threads[model_self].view, others);
+  return is_unique;
+}
+
 // MARK: once, and failures
 
 // What is made once is there for all runs; whoever asks for it later finds it.

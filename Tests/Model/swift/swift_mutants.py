@@ -14,6 +14,7 @@ GROUP_OF = {
     "actions": ["ClosureTask", "RepeatingTask", "ReturningAction", "TargetCore"],
     "virtual": ["ConvertedTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "SchedulerType+Periodic"],
     "blocking": ["BlockingSink", "RunLoopLock"],
+    "groups": ["ActionContext", "GroupMembers", "ResultGroup", "ResultToken"],
     "executors": ["TaskJob", "JobWords", "LateJobs", "ThreadCore", "SerialCore", "LoopSource"],
 }
 
@@ -26,6 +27,7 @@ CHECKS = {
     "RepeatingTask": "periodic action", "TargetCore": "delayed action|periodic action", "Occurrence": "virtual",
     "ConvertedTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "SchedulerType+Periodic": "virtual", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
     "TaskJob": "late jobs", "JobWords": "late jobs", "LateJobs": "late jobs", "ThreadCore": "late jobs", "SerialCore": "late jobs", "LoopSource": "source",
+    "ActionContext": "context", "GroupMembers": "group", "ResultGroup": "result", "ResultToken": "result",
 }
 
 EQUIVALENT = {
@@ -194,6 +196,30 @@ MUTANTS = [
      "ending.store(csched_swift_thread_(), ordering: .relaxed); endExclusion(); run {"),
     ("late jobs: a thread that ends does not know itself", "ThreadCore", "|| ending.load(ordering: .relaxed) == csched_swift_thread_()", ""),
     ("late jobs: a thread ends with its first user", "ThreadCore", ".newValue == 0 { stop(.runOutstanding) }", ".newValue < 2 { stop(.runOutstanding) }"),
+    # ActionContext.swift
+    ("context: a handler is not looked for whether it is late", "ActionContext", "if hasEnded { added.dispose() } else if isLate { added.call() }", "if hasEnded { added.dispose() }"),
+    ("context: a handler is called twice", "ActionContext", "guard case .waiting(let handler) = phase else { return nil } phase = next", "guard case .waiting(let handler) = phase else { return nil }"),
+    ("context: its end leaves the handlers", "ActionContext", "while let handler = handlers.popFirst() { handler.dispose() }", "_ = handlers.popFirst()"),
+    ("context: a call is not waited for", "ActionContext", "if case .running(let thread) = $0 { thread == here } else { true }", "_ = ($0, here); return true"),
+    ("context: who waits for a call is not told", "ActionContext", "phase.write(.over) ended.broadcast()", "phase.write(.over)"),
+    ("context: what is added to a cancelled one begins", "ActionContext", "if isLate { child.dispose() } start(child)", "start(child)"),
+    ("context: what is disposed while it is submitted begins", "ActionContext", "if isLate { scheduled.dispose() }", ""),
+    ("context: what has ended stays with its parent", "ActionContext", "_ = parent.state.withLock { $0.value.children.take(key) }", ""),
+    ("context: one with children leaves its parent", "ActionContext", "hasEnded && children.isEmpty", "hasEnded"),
+    ("context: a drop is no end", "ActionContext", "deinit { context.end() }", "deinit {}"),
+    ("context: its disposal leaves the children", "ActionContext", "while let child = children.popFirst() { all.append(child) }", "_ = children.popFirst()"),
+    # GroupMembers.swift
+    ("group: one that has ended is added", "GroupMembers", "if member.hasEnded { return } let added", "let added"),
+    ("group: it leaves twice", "GroupMembers", "member.hasEnded = true", ""),
+    ("group: a cancel takes what it is to cancel", "GroupMembers", "if its > number { return cancelable.map { (its, $0) } }", "if its > number { return cancelable.map { (its, $0) }.map { found in member._withUnsafeGuaranteedRef { _ = takeOut($0) }; return found } }"),
+    ("group: a cancel ends at the first that runs", "GroupMembers", "number = next }", "number = last }"),
+    ("group: it leaves before what its action holds has gone", "GroupMembers", "let result = callOnce() end()", "let result = action!(); end()"),
+    ("group: the last one stays the last", "GroupMembers", "else { last = previous }", "else {}"),
+    ("group: the first one stays the first", "GroupMembers", "else { first = next }", "else {}"),
+    # ResultGroup.swift
+    ("result: a drop gives none", "ResultGroup", "guard action.take() != nil else { return }", "guard action.take() != nil, token.isDisposed else { return }"),
+    ("result: who waits for the last is not told", "ResultGroup", "if isLast { changed.broadcast() } else if", "if"),
+    ("result: it is lost", "ResultGroup", "if told == nil { state.results.append(result) }", ""),
     # LoopSource.swift
     ("source: its handler stays", "LoopSource", "return (state.handler.take(), state.onDrop.take())", "return (state.handler, state.onDrop.take())"),
     ("source: a run is not counted", "LoopSource", "if state.handler != nil { state.runs += 1 }", ""),

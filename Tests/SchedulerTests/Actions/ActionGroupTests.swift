@@ -13,6 +13,41 @@ import Testing
     #expect(group.isIdle)
   }
 
+  @Test("what the actions of a group hold has gone when it is empty", arguments: SchedulerUnderTest.all)
+  func captures(_ kind: SchedulerUnderTest) throws {
+    let scheduler = try kind.make(), group = ActionGroup(), ends = Counter()
+    let grouped = group.scheduler(on: AnyScheduler(scheduler))
+    func submit() {
+      let witness = Witness(ends), other = Witness(ends), state = Witness(ends)
+      group.schedule(on: AnyScheduler(scheduler)) { witness.touch() }
+      grouped.schedule(state) { state in
+        state.touch()
+        other.touch()
+        return Disposables.create()
+      }
+    }
+    for round in 1...Scale.count(100) {
+      submit()
+      #expect(synchronously { group.wait(for: .seconds(60)) })
+      #expect(ends.value == 3 * round)
+    }
+  }
+
+  @Test("who cancels a group beside another caller does not come back before it is cancelled") func cancelledByMany() {
+    for _ in 0..<Scale.count(50) {
+      let group = ActionGroup(), queue = SerialScheduler(), runs = Counter()
+      queue.suspend()
+      for _ in 0..<50 { group.schedule(on: queue) { runs.increment() } }
+      onThreads(3) { _ in
+        group.cancelAll()
+        #expect(group.isIdle)
+      }
+      queue.resume()
+      queue.drain()
+      #expect(runs.value == 0)
+    }
+  }
+
   @Test("a wait for a group gives up, and the group goes on") func timed() {
     let group = ActionGroup(), open = Gate(), scheduler = ConcurrentScheduler()
     group.schedule(on: scheduler) { open.wait() }

@@ -1,0 +1,17 @@
+// A scheduler whose work is done by hand, one action at a time.
+
+internal import CScheduler
+
+struct HandScheduler: ImmediateSchedulerType {
+  let core = HandCore()
+
+  @discardableResult
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { core.submit(action).task }
+
+  @discardableResult
+  func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable {
+    core.submit(returning: { action(state) })
+  }
+}

@@ -1,0 +1,3 @@
+// The checks of contexts and groups.
+
+let checks = contextChecks + groupChecks
