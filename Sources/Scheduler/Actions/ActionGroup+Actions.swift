@@ -8,7 +8,7 @@ extension ActionGroup {
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    admit(ActionMember(of: self, action)) { member in scheduler.schedule { member.run() } }
+    admit(action) { scheduler.schedule($0) }
   }
 
   /// A scheduler whose actions run on `scheduler`, as members of this group: what counts, waits for and cancels all that a part of a program has under
@@ -29,6 +29,13 @@ extension ActionGroup {
   /// Schedulers themselves count nothing, because a count costs every action of all that share one two operations that all threads contend for, and
   /// because whose actions are meant is the asker's to say: a pool is everybody's.
   public func scheduler(on scheduler: any SchedulerType) -> GroupScheduler { GroupScheduler(on: scheduler, in: self) }
+
+  /// Makes `action` a member, which what `submit` schedules holds until it has ended.
+  func admit(_ action: @escaping @Sendable () -> Void, _ submit: (@escaping @Sendable () -> Void) -> any Cancelable)
+    -> any Cancelable
+  {
+    admit(ActionMember(of: self, action)) { member in submit { member.run() } }
+  }
 
   /// Has `submit` schedule what holds the member until it has ended.
   func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Cancelable) -> any Cancelable {

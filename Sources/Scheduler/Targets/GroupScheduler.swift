@@ -51,7 +51,7 @@ public final class GroupScheduler: SchedulerType {
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    group.admit(ActionMember(of: group, action)) { member in base.schedule { member.run() } }
+    group.admit(action) { base.schedule($0) }
   }
 
   @discardableResult
@@ -65,36 +65,28 @@ public final class GroupScheduler: SchedulerType {
   public func schedule(
     after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    group.admit(ActionMember(of: group, action)) { member in
-      base.schedule(after: delay, tolerance: tolerance) { member.run() }
-    }
+    group.admit(action) { base.schedule(after: delay, tolerance: tolerance, $0) }
   }
 
   @discardableResult
   public func schedule(
     at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    group.admit(ActionMember(of: group, action)) { member in
-      base.schedule(at: instant, tolerance: tolerance) { member.run() }
-    }
+    group.admit(action) { base.schedule(at: instant, tolerance: tolerance, $0) }
   }
 
   @discardableResult
   public func schedule(
     at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    group.admit(ActionMember(of: group, action)) { member in
-      base.schedule(at: instant, tolerance: tolerance) { member.run() }
-    }
+    group.admit(action) { base.schedule(at: instant, tolerance: tolerance, $0) }
   }
 
   @discardableResult
   public func schedule(
     at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    group.admit(ActionMember(of: group, action)) { member in
-      base.schedule(at: instant, tolerance: tolerance) { member.run() }
-    }
+    group.admit(action) { base.schedule(at: instant, tolerance: tolerance, $0) }
   }
 
   @discardableResult
