@@ -8,7 +8,7 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "a queue's jobs are none of the loop's": "loop",
-    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "apply": "apply", "group": "group", "rlock": "^rlock", "rwlock": "rwlock", "event": "event", "dump_signal": "dump", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
+    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "apply": "apply", "group": "group", "cancellation": "cancellation", "rlock": "^rlock", "rwlock": "rwlock", "event": "event", "dump_signal": "dump", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|levels|waits",
     "levels": "levels|trampoline", "waits": "waits|serial", "virtual": "virtual",
     "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two", "pool_worker": "pool:|pool end|pool monitor",
@@ -609,6 +609,24 @@ MUTANTS = [
     ("a canceller looks again when the timer may be another's", "core/timer.c", "W8",
      "csched_fence_heavy_(); is_out = withdraw(timer); } csched_job_end_cancel_(&timer->job, is_out);",
      "csched_job_end_cancel_(&timer->job, false); csched_fence_heavy_(); if (withdraw(timer)) csched_job_discard_(&timer->job);\n  } else csched_job_end_cancel_(&timer->job, true);"),
+    # cancellation.c
+    ("a cancellation: a handler waits for ever", "core/cancellation.c", "csched_cancellation_add", "} else if (flags & CANCELLED) {", "} else if (false) {"),
+    ("a cancellation: one that has ended takes handlers", "core/cancellation.c", "csched_cancellation_add", "if (flags & ENDED) {", "if (false) {"),
+    ("a cancellation: a handler that is taken back is called", "core/cancellation.c", "take_back", "TAILQ_REMOVE(&handler->of_->handlers_, handler, node_);", ""),
+    ("a cancellation: a call is not waited for", "core/cancellation.c", "take_back", "csched_cond_wait(&tree->returned, &tree->lock);", "break;"),
+    ("a cancellation: who waits for a call is not told", "core/cancellation.c", "call_locked", "csched_cond_broadcast(&tree->returned);", ""),
+    ("a cancellation: a handler is over before its call", "core/cancellation.c", "call_locked", "handler->state_ = RUNNING;", "handler->state_ = OVER;"),
+    ("a cancellation: its end leaves the handlers", "core/cancellation.c", "csched_cancellation_end", "take_handlers_locked(cancellation, &taken);", ""),
+    ("a cancellation: what has ended is due", "core/cancellation.c", "take_handlers_locked", "if (cancellation->caller_ == NULL) return;", "return;"),
+    ("a cancellation: what comes below a cancelled one is not cancelled", "core/cancellation.c", "", "if (flags & CANCELLED) { raise_locked", "if (false) { raise_locked"),
+    ("a cancellation: a cancel leaves what is below", "core/cancellation.c", "mark_locked", "each = next(each, cancellation)", "each = NULL"),
+    ("a cancellation: a cancel takes its siblings along", "core/cancellation.c", "next", "next == NULL && each != root;", "next == NULL && each != NULL;"),
+    ("a cancellation: one with children goes", "core/cancellation.c", "leave_locked", "|| !TAILQ_EMPTY(&each->children_)) break;", ") break;"),
+    ("a cancellation: one that has not ended goes", "core/cancellation.c", "leave_locked", "!= ENDED ||", "== GONE ||"),
+    ("a cancellation: what has gone goes again", "core/cancellation.c", "leave_locked", "raise_locked(each, GONE);", ""),
+    ("a cancellation: what has gone stays with its parent", "core/cancellation.c", "leave_locked", "TAILQ_REMOVE(&parent->children_, each, node_);", ""),
+    ("a cancellation: a parent stays when its last child has gone", "core/cancellation.c", "leave_locked", "each != NULL; each = parent", "each == cancellation; each = parent"),
+    ("a cancellation: what is taken back by the end is not released", "core/cancellation.c", "csched_cancellation_end", "handler->release(handler);", "{}"),
     # group.c
     ("a group's waiter says nothing", "core/group.c", "GR1", "(csched_cas_relaxed(&group->word, &seen, seen | AWAITED))", "(true)"),
     ("a group is emptied for one sleeper only", "core/group.c", "leave_last", "while (empties && (waiter", "if (empties && (waiter"),

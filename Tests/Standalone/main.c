@@ -490,6 +490,14 @@ static void run_applies(void) {
   RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND, no_child, ctest_apply_fork());
 }
 
+static void run_cancellations(void) {
+  RUN(ctest_cancellation_order());
+  RUN(ctest_cancellation_taken_back(times(200)));
+  RUN(ctest_cancellation_grows(times(20)));
+  RUN(ctest_cancellation_deep(times(10000)));
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND, no_child, ctest_cancellation_fork());
+}
+
 static void run_groups(void) {
   RUN(ctest_group_wait(4, 3, times(200)));
   RUN(ctest_group_timed());
@@ -627,6 +635,7 @@ int main(int count, char **arguments) {
   run_limits();
   run_applies();
   run_groups();
+  run_cancellations();
   run_virtual();
   run_pool();
   run_thread();

@@ -1,13 +1,16 @@
-// States, under the lock: what waits for the cancel (`scheduled`, `handlers`, `children`), `isCancelled`, `hasEnded`: both final.
+// What the core's cancellation (cancellation.c) does not know: what is scheduled for each context, and whose memory it is.
+//
 // Obligations
-//   AX1  A handler is called at most once, by the disposal or at once where that has been; not after it was taken back, nor after the action's end.
-//   AX2  What is scheduled through a context is disposed by its disposal, and by that of whatever it was scheduled through, however deep: it stays among
-//        the children until it has ended and has none left.
-//   AX3  What has ended, and has no children, is held by nobody here. To let go of a chain takes no stack.
-//   AX4  User code is called outside of the lock.
+//   AX1  A handler is called as the core says, CN1; its closure is let go of after that, or when it is taken back.
+//   AX2  What is scheduled through a context never begins once a disposal of that, or of what is above it, has returned: it looks before it begins. Its
+//        captures go by what its own handler disposes.
+//   AX3  What has ended is kept by the tree only while something is below it, CN4; and one below what has gone keeps that. To let go of a chain
+//        takes no stack.
+//   AX4  Who waits finds what is under way, whoever has disposed it: `scheduled` stays until the end.
 // Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
 //   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
-//   that has ended", "an action may dispose itself, and a handler its action and others".
+//   that has ended", "an action may dispose itself, and a handler its action and others", "who waits comes after the action and what it scheduled,
+//   also after another one has disposed them".
 // Models: swift/groups/contexts.swift.
 
 internal import CScheduler
@@ -30,45 +33,64 @@ internal import CScheduler
 ///    ``dispose()`` alone.
 /// 4. ``Disposable/disposeAndWait()`` waits for the action and for all that is left of the tree, unless this thread is inside of it: members
 ///    that wait for each other must not be waited for by one of them.
-public final class ActionContext: DisposalNode {
-  private struct State {
-    var isCancelled = false
-    var hasEnded = false
-    var scheduled: (any Cancelable)?
-    var handlers = ChildList()
-    var children = ChildList()
-    /// What it was scheduled through, until it leaves that.
-    var parent: (context: ActionContext, key: UInt64)?
-
-    var isDone: Bool { hasEnded && children.isEmpty }
+public final class ActionContext: Cancelable {
+  /// What the core keeps in its tree, in memory that stays where it is.
+  private struct Node {
+    var cancellation = csched_cancellation()
+    /// Disposes what is scheduled.
+    var handler = csched_cancel_handler()
+    let context: Unmanaged<ActionContext>
   }
 
   private let counted = CountedDisposable()
-  // Unchecked for the compiler's sake: no child is sent anywhere but by a disposal, which any thread may do.
-  private let state = Protected(Unchecked(State()))
+  // The core's, which any thread may call.
+  nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
+  /// What is under way, until the end.
+  private let scheduled = Protected<(any Cancelable)?>(nil)
+  /// What it is below, if that has gone: nobody else may keep it.
+  private let parent = Protected<ActionContext?>(nil)
 
-  fileprivate init() {}
+  fileprivate init(below parent: ActionContext? = nil) {
+    node.initialize(to: Node(context: .passUnretained(self)))
+    _ = Unmanaged.passRetained(self)  // the tree's, until it has gone
+    let isHeld = csched_cancellation_init(cancellation, parent?.cancellation) { gone in
+      let context = ActionContext.of(gone!)
+      context.takeUnretainedValue().parent.write(nil)  // AX3
+      context.release()
+    }
+    if !isHeld { self.parent.write(parent) }  // AX3
+  }
 
-  /// Whether it has been disposed. Who sees it sees what was before the disposal. One lock, some nanoseconds.
-  public var isCancelled: Bool { state.withLock { $0.value.isCancelled } }
+  deinit { node.deallocate() }
+
+  private var cancellation: UnsafeMutablePointer<csched_cancellation> { node.pointer(to: \.cancellation)! }
+
+  private static func of(_ cancellation: UnsafeMutablePointer<csched_cancellation>) -> Unmanaged<ActionContext> {
+    UnsafeMutableRawPointer(cancellation).assumingMemoryBound(to: Node.self).pointee.context
+  }
+
+  /// Whether it has been disposed. Who sees it sees what was before the disposal. It takes no lock.
+  public var isCancelled: Bool { csched_cancellation_is_cancelled(cancellation) }
 
   /// Whether it has been disposed, or its action has ended.
-  public var isDisposed: Bool { state.withLock { $0.value.isCancelled || $0.value.hasEnded } }
+  public var isDisposed: Bool { csched_cancellation_is_over_(cancellation) }
 
   /// Cancels the action, and what was scheduled through this.
-  public func dispose() { DisposalWalk.dispose(self) }
+  public func dispose() { csched_cancellation_cancel(cancellation) }
 
-  func detachChildren(into walk: inout DisposalWalk) {
-    // All stays: what is under way for those who wait after another one has cancelled it, the handlers for the end, which takes back what has not begun.
-    var (scheduled, handlers, children) = state.withLock { state in
-      state.value.isCancelled = true
-      return (state.value.scheduled, state.value.handlers, state.value.children)
+  /// Cancels them, and waits for those that have begun: see rule 4.
+  public func disposeAndWait() {
+    dispose()
+    var all: [ActionContext] = []
+    withUnsafeMutablePointer(to: &all) { all in
+      csched_cancellation_visit_(
+        cancellation,
+        { each, all in
+          let context = ActionContext.of(each!).takeUnretainedValue()
+          all!.assumingMemoryBound(to: [ActionContext].self).pointee.append(context)
+        }, all)
     }
-    var all = ChildList()
-    if let scheduled = scheduled.take() { all.append(scheduled) }
-    while let handler = handlers.popFirst() as? DisposalHandler { all.append(AnonymousDisposable { handler.call() }) }
-    while let child = children.popFirst() { all.append(child) }
-    walk.push(all)
+    for each in all { each.scheduled.read()?.disposeAndWait() }  // AX4
   }
 
   /// Has `handler` called when the action is disposed while it runs: on the thread that disposes, before that returns, in the order in which they were
@@ -79,11 +101,7 @@ public final class ActionContext: DisposalNode {
   @discardableResult
   public func onDispose(_ handler: @escaping @Sendable () -> Void) -> any Cancelable {
     let added = DisposalHandler(handler)
-    let (isLate, hasEnded) = state.withLock { state in
-      if !state.value.isCancelled, !state.value.hasEnded { added.key.write((self, state.value.handlers.append(added))) }
-      return (state.value.isCancelled, state.value.hasEnded)
-    }
-    if hasEnded { added.dispose() } else if isLate { added.call() }  // AX1
+    added.add(to: cancellation)
     return added
   }
 
@@ -93,66 +111,53 @@ public final class ActionContext: DisposalNode {
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable (ActionContext) -> Void
-  ) -> any Cancelable { add { $0.start(action) { scheduler.schedule($0) } } }
+  ) -> any Cancelable { ActionContext(below: self).start(action) { scheduler.schedule($0) } }
 
   /// The same for `delay` from now, or up to `tolerance` later.
   @discardableResult
   public func schedule(
     on scheduler: some SchedulerType, after delay: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable (ActionContext) -> Void
-  ) -> any Cancelable { add { $0.start(action) { scheduler.schedule(after: delay, tolerance: tolerance, $0) } } }
-
-  private func add(_ start: (ActionContext) -> Void) -> ActionContext {
-    let child = ActionContext()
-    let isLate = state.withLock { state in
-      if state.value.isCancelled { return true }
-      let key = state.value.children.append(child)
-      child.state.withLock { $0.value.parent = (self, key) }  // nobody else knows the child yet
-      return false
-    }
-    if isLate { child.dispose() }
-    start(child)  // refused there, if it is late
-    return child
+  ) -> any Cancelable {
+    ActionContext(below: self).start(action) { scheduler.schedule(after: delay, tolerance: tolerance, $0) }
   }
 
   /// Submits what calls `action`. Disposed meanwhile, it is disposed here.
   fileprivate func start(
     _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Cancelable
-  ) {
-    guard !isCancelled else { return end() }
+  ) -> ActionContext {
+    if isCancelled {
+      end()
+      return self
+    }
     let running = Running(self)
-    let scheduled = submit {
-      action(running.context)
-      running.context.end()
-    }
-    let isLate = state.withLock { state in
-      if !state.value.hasEnded, !state.value.isCancelled { state.value.scheduled = scheduled }
-      return state.value.isCancelled && !state.value.hasEnded
-    }
-    if isLate { scheduled.dispose() }
+    scheduled.write(
+      submit {
+        if !running.context.isCancelled { action(running.context) }  // AX2
+        running.context.end()
+      })
+    disposeWhenCancelled()
+    withExtendedLifetime(running) {}  // AX3: so the last end comes after this
+    return self
   }
 
-  /// After the action, or its drop; only the first time does anything.
+  /// Has what is scheduled disposed by the core; at once, where it is late for that.
+  private func disposeWhenCancelled() {
+    let handler = node.pointer(to: \.handler)!
+    handler.pointee.context = Unmanaged.passRetained(self).toOpaque()
+    handler.pointee.call = { handler in
+      let context = Unmanaged<ActionContext>.fromOpaque(handler!.pointee.context).takeUnretainedValue()
+      context.scheduled.read()?.dispose()
+    }
+    handler.pointee.release = { Unmanaged<ActionContext>.fromOpaque($0!.pointee.context).release() }
+    csched_cancellation_add(cancellation, handler)
+  }
+
+  /// After the action, and when what was submitted has gone.
   fileprivate func end() {
-    let needless = state.withLock { state in
-      defer { state.value.hasEnded = true }
-      return (state.value.scheduled.take(), state.value.handlers.takeAll())
-    }
-    var handlers = needless.1
-    while let handler = handlers.popFirst() { handler.dispose() }  // AX1
-    leave()
+    let last = scheduled.exchange(nil)
+    withExtendedLifetime(last) { csched_cancellation_end(cancellation) }
   }
-
-  /// Leaves what it was scheduled through, if it is done; and so on upwards.
-  private func leave() {
-    var each = self
-    while let (parent, key) = each.state.withLock({ $0.value.isDone ? $0.value.parent.take() : nil }) {  // AX3
-      _ = parent.state.withLock { $0.value.children.take(key) }  // AX2
-      each = parent
-    }
-  }
-
-  fileprivate func forget(_ key: UInt64) { _ = state.withLock { $0.value.handlers.take(key) } }
 
   /// Held by the closure that is submitted, so that a drop is an end.
   private final class Running: Sendable {
@@ -161,57 +166,38 @@ public final class ActionContext: DisposalNode {
     deinit { context.end() }
   }
 
-  // Unchecked: the lock guards it.
-  private struct Unchecked: @unchecked Sendable {
-    var value: State
-    init(_ value: State) { self.value = value }
-  }
-
   /// A closure that is called once, or taken back before.
-  private final class DisposalHandler: Cancelable {
-    private enum Phase {
-      case waiting(@Sendable () -> Void)
-      case running(thread: UInt)
-      case over
-    }
-
-    private let phase: Protected<Phase>
-    private let ended = Condition()
+  private final class DisposalHandler: Cancelable, @unchecked Sendable {
+    // Unchecked: `body` is the caller's, and then that of the release, which comes once, after it.
+    @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
+    private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
     private let counted = CountedDisposable()
-    /// Where it is kept, if it is.
-    let key = Protected<(ActionContext, UInt64)?>(nil)
 
-    init(_ handler: @escaping @Sendable () -> Void) { phase = Protected(.waiting(handler)) }
-
-    var isDisposed: Bool {
-      phase.withLock { if case .waiting = $0 { false } else { true } }
+    init(_ body: @escaping @Sendable () -> Void) {
+      self.body = body
+      handler.initialize(to: csched_cancel_handler())
     }
 
-    func call() {
-      guard let handler = take(leaving: .running(thread: csched_swift_thread_())) else { return }
-      handler()
-      phase.write(.over)
-      ended.broadcast()
-    }
+    deinit { handler.deallocate() }
 
-    func dispose() {
-      _ = take(leaving: .over)
-      if let (context, key) = key.exchange(nil) { context.forget(key) }
-    }
-
-    func disposeAndWait() {
-      dispose()
-      let here = csched_swift_thread_()
-      phase.withLock(on: ended, when: { if case .running(let thread) = $0 { thread == here } else { true } }) { _ in }
-    }
-
-    private func take(leaving next: Phase) -> (@Sendable () -> Void)? {
-      phase.withLock { phase in
-        guard case .waiting(let handler) = phase else { return nil }
-        phase = next
-        return handler
+    func add(to cancellation: UnsafeMutablePointer<csched_cancellation>) {
+      handler.pointee.context = Unmanaged.passRetained(self).toOpaque()
+      handler.pointee.call = {
+        Unmanaged<DisposalHandler>.fromOpaque($0!.pointee.context).takeUnretainedValue().body!()
       }
+      handler.pointee.release = {
+        let handler = Unmanaged<DisposalHandler>.fromOpaque($0!.pointee.context)
+        handler.takeUnretainedValue().body = nil  // AX1
+        handler.release()
+      }
+      csched_cancellation_add(cancellation, handler)
     }
+
+    var isDisposed: Bool { !csched_cancellation_handler_waits_(handler) }
+
+    func dispose() { csched_cancellation_remove(handler) }
+
+    func disposeAndWait() { csched_cancellation_remove_and_wait(handler) }
   }
 }
 
@@ -221,9 +207,7 @@ extension ImmediateSchedulerType {
   /// - Returns: what cancels it: before it begins as any action; while it runs by telling its context; and at any time what was scheduled through the context.
   @discardableResult
   public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Cancelable {
-    let context = ActionContext()
-    context.start(action) { schedule($0) }
-    return context
+    ActionContext().start(action) { schedule($0) }
   }
 }
 
@@ -233,8 +217,6 @@ extension SchedulerType {
   public func schedule(
     after delay: Duration, tolerance: Duration = .zero, _ action: @escaping @Sendable (ActionContext) -> Void
   ) -> any Cancelable {
-    let context = ActionContext()
-    context.start(action) { schedule(after: delay, tolerance: tolerance, $0) }
-    return context
+    ActionContext().start(action) { schedule(after: delay, tolerance: tolerance, $0) }
   }
 }

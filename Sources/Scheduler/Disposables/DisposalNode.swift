@@ -9,8 +9,7 @@
 ///    user code (a closure to let go) goes into ``DisposalWalk/outsideOfRelease(_:)``, and what is to be disposed into
 ///    ``DisposalWalk/disposeOnRelease(_:)``.
 protocol DisposalNode: AnyObject, Cancelable {
-  /// Becomes disposed, and moves all children it held into `walk` by at most one push. The second time it does nothing, but
-  /// for an ``ActionContext``, which hands over again what is still under way: whoever waits comes after that.
+  /// Becomes disposed, and moves all children it held into `walk` by at most one push. The second time it does nothing.
   func detachChildren(into walk: inout DisposalWalk)
 }
 

@@ -494,6 +494,14 @@ ctest_failure ctest_group_freed(int rounds);
 void ctest_die_group(int how); ///< 0 a leave too many, 1 an enter too many, 2 a destroy too early
 ctest_failure ctest_group_fork(void);
 
+// MARK: cancellations
+
+ctest_failure ctest_cancellation_order(void);
+ctest_failure ctest_cancellation_taken_back(int rounds);
+ctest_failure ctest_cancellation_grows(int rounds);
+ctest_failure ctest_cancellation_deep(int depth);
+ctest_failure ctest_cancellation_fork(void);
+
 // MARK: virtual time
 
 ctest_failure ctest_virtual_order(int count, csched_time span, uint64_t seed);

@@ -5,6 +5,7 @@
 #include <CScheduler/apply.h>
 #include <CScheduler/atomic.h>
 #include <CScheduler/base.h>
+#include <CScheduler/cancellation.h>
 #include <CScheduler/clock.h>
 #include <CScheduler/cond.h>
 #include <CScheduler/diagnostics.h>

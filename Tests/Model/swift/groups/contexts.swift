@@ -4,10 +4,11 @@ internal import CScheduler
 
 private final class State: @unchecked Sendable {
   let first = HandScheduler(), second = HandScheduler(), third = HandScheduler()
-  let gone = Note(), runs = Note(), childRuns = Note(), leafRuns = Note(), handled = Note()
+  let gone = Note(), runs = Note(), childRuns = Note(), leafRuns = Note(), handled = Note(), taken = Note()
   var action: (any Cancelable)?
   var context: ActionContext?
   var interrupt: (any Cancelable)?
+  var ended: Trace?
 }
 nonisolated(unsafe) private var state: State!
 
@@ -67,7 +68,7 @@ private func takenBackBesideTwo() {
 private func endedBesideDisposal() {
   let state = start()
   let handled = state.handled
-  submit { state.interrupt = $0.onDispose { handled.value += 1 } }
+  submit { state.interrupt = $0.onDispose(capturing(state.taken) { handled.value += 1 }) }
   spawn { state.first.core.perform() }
   spawn {
     state.action!.disposeAndWait()
@@ -77,6 +78,7 @@ private func endedBesideDisposal() {
 
 private func takenBack() {
   expect(state.interrupt?.isDisposed ?? true, "it was called, or taken back by the end")
+  expect(state.taken.value == state.runs.value, "its captures are gone, though its token is kept")
   over()
 }
 
@@ -103,6 +105,53 @@ private func dropped() {
 private func neverRan() {
   expect(state.runs.value == 0, "it has not run")
   over()
+}
+
+/// Nobody comes to perform it: its captures go by the disposal.
+private func neverPerformed() {
+  let state = start()
+  submit { _ in }
+  spawn { state.action!.dispose() }
+}
+
+private func capturesAreGone() {
+  expect(state.gone.value == 1, "its captures went by the disposal")
+  neverRan()
+}
+
+/// Two dispose it. Whoever is back first, it does not begin any more.
+private func performedAfterOne() {
+  let state = start()
+  submit { _ in }
+  spawn { state.action!.dispose() }
+  spawn {
+    state.action!.dispose()
+    state.first.core.perform()
+  }
+}
+
+/// Calls what it is given at once, and returns a token that holds something.
+private struct InPlace: ImmediateSchedulerType {
+  let held: @Sendable () -> Void
+
+  @discardableResult
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    action()
+    return AnonymousDisposable(held)
+  }
+
+  @discardableResult
+  func schedule<State: Sendable>(
+    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Cancelable { AnonymousDisposable(held) }
+}
+
+/// A context that is kept does not keep the token of what has ended.
+private func keptAfterItsEnd() {
+  let state = start()
+  let scheduler = InPlace(held: capturing(state.gone))
+  state.action = scheduler.schedule { (context: ActionContext) in state.context = context }
+  spawn { state.context!.dispose() }
 }
 
 // MARK: what is scheduled through it
@@ -170,6 +219,27 @@ private func leavingBesideDisposal() {
   spawn { state.context!.disposeAndWait() }
 }
 
+/// Scheduled through one that has ended, and which nobody else keeps.
+private func belowEnded() {
+  let state = start()
+  let childRuns = state.childRuns
+  submit { _ in }
+  state.first.core.perform()
+  var ended = state.action as? ActionContext
+  state.action = nil
+  state.ended = Trace(ended!)
+  state.interrupt = ended!.schedule(on: state.second) { _ in childRuns.value += 1 }
+  ended = nil
+  spawn { state.second.core.perform() }
+  spawn { state.interrupt!.dispose() }
+}
+
+private func endedIsGone() {
+  expect(state.ended!.isGone, "what has ended is not kept by what was below it")
+  state.interrupt = nil
+  over()
+}
+
 /// Scheduled through one that is disposed meanwhile, from another thread.
 private func addedBesideDisposal() {
   let state = start()
@@ -192,9 +262,13 @@ let contextChecks = [
   Check("context: its end beside a disposal", endedBesideDisposal, takenBack),  // AX1 AX3
   Check("context: a handler added to a cancelled one", addedToCancelled, over),  // AX1
   Check("context: dropped beside a disposal", dropped, neverRan),  // AX3
+  Check("context: captures go by a disposal", neverPerformed, capturesAreGone),  // AX2
+  Check("context: performed after one of two disposals", performedAfterOne, neverRan),  // AX2
+  Check("context: kept after its end", keptAfterItsEnd, capturesAreGone),  // AX3
   Check("context: its tree beside a disposal", childrenBesideDisposal, over),  // AX2
   Check("context: its tree elsewhere", childrenElsewhere, over),  // AX2 AX3
   Check("context: a leaf of what has ended", leafOfEnded, over),  // AX2 AX3
   Check("context: children leave beside a disposal", leavingBesideDisposal, over),  // AX3
+  Check("context: below one that has ended", belowEnded, endedIsGone),  // AX3
   Check("context: a child added beside a disposal", addedBesideDisposal, addedIsCancelled),  // AX2
 ]

@@ -191,6 +191,49 @@ private func dispatchBytes(_ count: Int) -> Double {
   }
 }
 
+// MARK: cancellation
+
+/// An action that schedules another one through its context, and a handler that it takes back, until both have ended.
+private func ourContexts(_ count: Int) -> Double {
+  let group = ActionGroup()
+  return time {
+    for _ in 0..<count {
+      group.enter()
+      workers.schedule { context in
+        let handler = context.onDispose {}
+        context.schedule(on: workers) { child in
+          precondition(!child.isCancelled)
+          group.leave()
+        }
+        handler.dispose()
+      }
+    }
+    group.wait()
+  }
+}
+
+/// The same of tasks: a child, and a handler.
+private func taskContexts(_ count: Int) -> Double {
+  let group = ActionGroup()
+  return time {
+    for _ in 0..<count {
+      group.enter()
+      Task.detached {
+        await withTaskGroup(of: Void.self) { children in
+          await withTaskCancellationHandler {
+            children.addTask {
+              precondition(!Task.isCancelled)
+              group.leave()
+            }
+          } onCancel: {
+          }
+        }
+      }
+    }
+    group.wait()
+  }
+}
+
 private func many(_ name: String, _ role: Contender.Role, _ body: @escaping @Sendable (Int) -> Double) -> Contender {
   Contender(name, role, .operations(slices: 1, least: 10_000, body))
 }
@@ -240,4 +283,8 @@ let togetherRows = [
     "N6", "a byte through a pipe to a handler that reads it, one after the other",
     [many("onReadable", .ours, ourBytes), many("read source", .dispatch, dispatchBytes)],
     targets: [.peer("read source", 1)]),
+  Row(
+    "N7", "an action, a handler of its cancellation, and an action below it, until both have ended; each",
+    [many("ActionContext", .ours, ourContexts), many("child task", .peer, taskContexts)],
+    targets: [.peer("child task", 1)]),
 ]
