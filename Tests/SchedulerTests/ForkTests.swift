@@ -153,6 +153,80 @@ private func useExecutors() async {
     }
   }
 
+  @Test("after fork what is confined to a thread of the parent is let go of quietly, and used with a message")
+  func confined() async {
+    await #expect(processExitsWith: .success) {
+      let thread = try! ThreadScheduler(name: "left"), ends = Counter()
+      let held = Protected((0..<2).map { _ in thread.confine { Witness(ends) } })
+      for index in 0..<2 { try! await held.read()[index].perform { $0.touch() } }
+      letOthersRest()
+      var failed = inChild(says: "called on another thread than the value's") {
+        try? held.read()[0].withValue { $0.touch() }
+      }
+      precondition(failed == nil, failed!)
+      failed = inChild(says: "orphaned by fork") { _ = thread.confine { Witness(ends) } }
+      precondition(failed == nil, failed!)
+      failed = inChild {
+        held.write([])
+        require(ends.value == 0, "its thread is not here, and nobody else may release it")
+      }
+      precondition(failed == nil, failed!)
+      held.write([])
+    }
+  }
+
+  /// What a part of a program holds and lets go of, in a child as anywhere.
+  private struct Holdings: Sendable {
+    let thread = try! ThreadScheduler(name: "left"), queue = SerialScheduler(), pool = ConcurrentScheduler()
+    let group = ActionGroup(), results = ResultGroup<Int>(), own = try! WorkerPool(workers: 1)
+    let threads = try! ThreadSchedulerGroup(count: 2)
+    let disposables: [any Cancelable]
+    let counted: GroupScheduler, event: MergingEvent
+
+    init() {
+      var all: [any Cancelable] = []
+      let (thread, queue, pool) = (self.thread, self.queue, self.pool)
+      for scheduler in [thread, queue, pool, SerialScheduler(target: thread), own.scheduler()] as [any SchedulerType] {
+        all.append(scheduler.schedule(after: .seconds(3_600)) {})
+        all.append(scheduler.schedulePeriodic(PeriodicTiming(every: .seconds(3_600))) {})
+        all.append(
+          scheduler.schedule { context in
+            context.onDispose {}
+            context.schedule(on: pool, after: .seconds(3_600)) { _ in }
+          })
+        all.append(group.schedule(on: scheduler) {})
+        results.schedule(on: scheduler) { 7 }
+      }
+      var ends: [Int32] = [0, 0]
+      precondition(pipe(&ends) == 0)
+      all.append(thread.onReadable(ends[0]) {})
+      all.append(thread.onSignal(SIGUSR2) { _ in })
+      counted = GroupScheduler(on: queue)
+      counted.schedule(after: .seconds(3_600)) {}
+      event = MergingEvent(on: thread, .sum) { _ in }
+      disposables = all
+    }
+  }
+
+  @Test("after fork what the parent had under way is disposed, and let go of, quietly") func letGo() async {
+    await #expect(processExitsWith: .success) {
+      let held = Protected<Holdings?>(Holdings())
+      usleep(50_000)
+      for disposes in [false, true] {
+        let failed = inChild {
+          if disposes {
+            for each in held.read()!.disposables { each.disposeAndWait() }
+            held.read()!.group.cancelAll()
+            held.read()!.counted.cancelAll()
+          }
+          held.write(nil)
+        }
+        precondition(failed == nil, failed!)
+      }
+      held.write(nil)
+    }
+  }
+
   @Test("after fork a scheduler of the parent stops the process, with a message") func orphaned() async {
     await #expect(processExitsWith: .success) {
       let pool = ConcurrentScheduler()

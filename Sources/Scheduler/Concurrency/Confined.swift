@@ -10,6 +10,7 @@
 ///    and the last job of a task, values made later first.
 /// 2. A use after that throws ``StoppedError``.
 /// 3. This object keeps the scheduler.
+/// 4. In a child of `fork` the thread, and the value with it, are the parent's: a use stops the process with a message, and nobody releases it.
 public final class Confined<Value>: Sendable {
   /// The scheduler on whose thread the value is.
   public let scheduler: ThreadScheduler
@@ -26,6 +27,7 @@ public final class Confined<Value>: Sendable {
 
   deinit {
     let thread = scheduler.thread
+    guard !thread.isOrphaned else { return }  // rule 4
     _ = thread.submit { [box, key] in
       box.release()
       thread.end.remove(key)

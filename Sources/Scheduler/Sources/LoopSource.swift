@@ -149,13 +149,17 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
 
   final func dispose() {
     guard close() != nil else { return }
-    if csched_loop_is_on_thread(loop) { removeHere() } else { core.submit({ self.removeHere() }, isTold: true) }  // LS2
+    if csched_loop_is_on_thread(loop) {
+      removeHere()
+    } else if !core.isOrphaned {  // in a child of fork there is nothing to remove
+      core.submit({ self.removeHere() }, isTold: true)  // LS2
+    }
     core.letGo()
   }
 
   final func disposeAndWait() {
     dispose()
-    if csched_loop_is_on_thread(loop) { return }
+    if csched_loop_is_on_thread(loop) || core.isOrphaned { return }
     csched_pool_blocking_begin()
     state.withLock(on: changed, when: { $0.runs == 0 }) { _ in }
     csched_pool_blocking_end()

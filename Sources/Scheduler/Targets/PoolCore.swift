@@ -18,8 +18,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
 
-  /// Whether it belongs to the parent of this process, from before fork.
-  var isOrphaned: Bool { csched_pool_is_orphaned(pool.pool) }
+  override var isOrphaned: Bool { csched_pool_is_orphaned(pool.pool) }
 
   /// Whether it is of a pool that everybody shares, which stays until a shutdown.
   override var isShared: Bool { pool.isShared }

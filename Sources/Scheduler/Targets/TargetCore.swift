@@ -31,6 +31,9 @@ class TargetCore: @unchecked Sendable {
     target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
   }
 
+  /// Whether its threads belong to the parent of this process: what is submitted here would stop it.
+  var isOrphaned: Bool { false }
+
   /// A new scheduler on this core; for each kind its own.
   func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
     misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")

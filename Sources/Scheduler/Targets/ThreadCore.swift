@@ -64,8 +64,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     csched_thread_is_current(thread) || ending.load(ordering: .relaxed) == csched_swift_thread_()
   }
 
-  /// Whether the thread belongs to the parent of this process.
-  var isOrphaned: Bool { csched_thread_is_orphaned(thread) }
+  override var isOrphaned: Bool { csched_thread_is_orphaned(thread) }
 
   /// Does what is left for the thread: a bounded number of late jobs, since tasks may make more for ever; then what is confined to it ends.
   private func threadEnds() {

@@ -34,6 +34,10 @@ struct ExecutorUnderTest: Sendable, CustomTestStringConvertible {
   static let onCustom = ExecutorUnderTest(name: "SerialScheduler on a CustomScheduler") {
     (SerialScheduler(target: CustomScheduler { work in DispatchQueue.global().async(execute: work) }), nil)
   }
+  /// One whose jobs are all on one thread.
+  static let onOneWorker = ExecutorUnderTest(name: "SerialScheduler on a pool of one thread") {
+    (SerialScheduler(target: try WorkerPool(workers: 1, maxThreads: 1).scheduler()), nil)
+  }
   static let main = [
     ExecutorUnderTest(name: "MainScheduler.instance") { (hosted(MainScheduler.instance), nil) },
     ExecutorUnderTest(name: "MainScheduler.asyncInstance") { (hosted(MainScheduler.asyncInstance), nil) },
@@ -249,6 +253,23 @@ actor Pinned {
     #expect(log.entries == Array(0..<100))
   }
 
+  @Test("nor does that of one on a concurrent scheduler, whatever the scheduler's priority")
+  func escalationOfConcurrent() async {
+    for priority in SchedulerPriority.allCases {
+      let scheduler = ConcurrentScheduler(priority: priority, limit: 1), hold = Gate(), log = Log<Int>()
+      scheduler.schedule { hold.wait() }
+      let tasks = (0..<100).map { n in Task(executorPreference: scheduler, priority: .background) { log.add(n) } }
+      let waits = Task.detached(priority: .high) { await tasks[99].value }
+      Thread.detachNewThread {
+        usleep(1_000)
+        hold.open()
+      }
+      await waits.value
+      for task in tasks { await task.value }
+      #expect(log.entries == Array(0..<100))
+    }
+  }
+
   @Test("task locals are read in each job", arguments: ExecutorUnderTest.all)
   func taskLocals(_ test: ExecutorUnderTest) async throws {
     let pinned = Pinned(try test.make().scheduler)
@@ -262,7 +283,10 @@ actor Pinned {
     #expect(seen == 7)
   }
 
-  @Test("a job allocates nothing", .enabled(if: ctest_counts_allocations()), arguments: ExecutorUnderTest.withThread)
+  @Test(
+    "a job allocates nothing", .enabled(if: ctest_counts_allocations()),
+    arguments: ExecutorUnderTest.withThread + [.onOneWorker]
+      + (SchedulerUnderTest.isMainProcess ? ExecutorUnderTest.main : []))
   func allocations(_ test: ExecutorUnderTest) async throws {
     let made = try test.make(), scheduler = made.scheduler
     // On the thread alone, so that its count is of these jobs: two for each call, there and back. (A yield is a block of the runtime's.)

@@ -34,6 +34,54 @@ import Testing
   }
 
   @Test(
+    "a task ends, isolated and in order, whenever its pool is stopped, by either policy",
+    arguments: Time.allCases, [StopPolicy.runOutstanding, .dropOutstanding])
+  func poolTable(_ time: Time, _ policy: StopPolicy) async throws {
+    let pool = try WorkerPool(name: "stopped", workers: 2), free = pool.scheduler(), hold = Gate()
+    let queue = SerialScheduler(target: pool.scheduler(priority: .low)), above = SerialScheduler(target: queue)
+    let actors = [Pinned(queue), Pinned(above), Pinned(SerialScheduler(target: free))]
+    if time != .after { for _ in 0..<2 { free.schedule { hold.wait() } } }
+    if time == .during { pool.stop(policy) }
+    if time == .after { await pool.stopAndJoin(policy) }
+    var tasks: [Task<Bool, Never>] = []
+    for n in 0..<100 {
+      for pinned in actors {
+        tasks.append(
+          Task(executorPreference: pinned.scheduler) {
+            let isRight = await pinned.add(n)
+            return await pinned.yield(3) && isRight
+          })
+      }
+      tasks.append(
+        Task(executorPreference: free) {
+          await Task.yield()
+          return await actors[n % 3].isRight()
+        })
+    }
+    if time == .before { pool.stop(policy) }
+    for _ in 0..<2 { hold.open() }
+    for task in tasks { #expect(await task.value) }
+    for pinned in actors { #expect(await pinned.log.sorted() == Array(0..<100)) }
+    await pool.stopAndJoin()
+    for pinned in actors { #expect(await pinned.isRight()) }
+  }
+
+  @Test(
+    "the isolated deinit of an actor whose scheduler has been stopped is isolated",
+    arguments: ExecutorUnderTest.withThread)
+  func isolatedEnds(_ test: ExecutorUnderTest) async throws {
+    let (scheduler, owner) = try test.make(), thread = try #require(owner), ends = Counter(), hold = Gate()
+    thread.schedule { hold.wait() }
+    for _ in 0..<50 { _ = Pinned(scheduler, ends: ends) }  // those that wait are dropped with the thread
+    let last = Protected<Pinned?>(Pinned(scheduler, ends: ends))
+    thread.stop(.dropOutstanding)
+    hold.open()
+    await thread.stopAndJoin()
+    last.write(nil)
+    #expect(eventually { ends.value == 51 })
+  }
+
+  @Test(
     "late jobs of one submitter keep their order, those that were taken before the stop, too",
     arguments: ExecutorUnderTest.withThread)
   func order(_ test: ExecutorUnderTest) async throws {
@@ -263,7 +311,9 @@ private func shutDown(_ policy: StopPolicy) async {
       return await pinned.add(count)
     }
   }
-  let free = Task(executorPreference: concurrent) { while isOver.value == 0 { await Task.yield() } }
+  let free = [concurrent, ConcurrentScheduler(limit: 1), ConcurrentScheduler(limit: 3)].map { scheduler in
+    Task(executorPreference: scheduler) { while isOver.value == 0 { await Task.yield() } }
+  }
   for _ in 0..<10 {
     try? await Task.sleep(for: .milliseconds(5))
     Schedulers.shutdown(policy)
@@ -273,7 +323,7 @@ private func shutDown(_ policy: StopPolicy) async {
     let isRight = await task.value
     precondition(isRight, "a job was not isolated")
   }
-  await free.value
+  for task in free { await task.value }
 }
 
 extension Pinned {

@@ -57,7 +57,6 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
 
   override var isShared: Bool { true }
-  var isOrphaned: Bool { false }
 
   func sibling(_ priority: SchedulerPriority) -> PoolCore { .shared(priority) }
 
