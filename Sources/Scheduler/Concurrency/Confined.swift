@@ -28,7 +28,7 @@ public final class Confined<Value>: Sendable {
   deinit {
     let thread = scheduler.thread
     guard !thread.isOrphaned else { return }  // rule 4
-    _ = thread.submit { [box, key] in
+    thread.submitOwn { [box, key] in
       box.release()
       thread.end.remove(key)
     }

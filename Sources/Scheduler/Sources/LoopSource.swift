@@ -152,7 +152,7 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
     if csched_loop_is_on_thread(loop) {
       removeHere()
     } else if !core.isOrphaned {  // in a child of fork there is nothing to remove
-      core.submit({ self.removeHere() }, isTold: true)  // LS2
+      core.submitOwn { self.removeHere() }  // LS2
     }
     core.letGo()
   }

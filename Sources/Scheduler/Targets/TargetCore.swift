@@ -122,6 +122,12 @@ class TargetCore: @unchecked Sendable {
     return (task, isAccepted)
   }
 
+  /// Submits work of the library's own, whose drop concerns nobody, and is told to nobody.
+  final func submitOwn(_ work: @escaping @Sendable () -> Void) {
+    ClosureTask(work).submit(to: target)
+    if isOnMain { MainCore.shared.submitted() }
+  }
+
   /// Submits `work` for an instant of `clock`.
   @discardableResult
   final func submit(

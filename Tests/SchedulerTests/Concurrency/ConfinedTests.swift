@@ -58,6 +58,23 @@ private struct NoSuchFile: Error {}
     await #expect(throws: StoppedError.self) { try await late.perform { $0.use() } }
   }
 
+  @Test("what stands for a value may go after its thread's end: nothing is dropped by that")
+  func goesLate() async throws {
+    let thread = try ThreadScheduler(), hold = Gate(), ends = Log<String>(), drops = Counter()
+    let token = Schedulers.onDrop { scheduler, _ in if scheduler === thread { drops.increment() } }
+    var handles = ["a", "b"].map { name in thread.confine { Handle(name, ends: ends) } }
+    for handle in handles { _ = try await handle.perform { $0.use() } }
+    thread.schedule { hold.wait() }
+    handles.removeLast()  // it waits, and is dropped
+    thread.stop(.dropOutstanding)
+    hold.open()
+    await thread.stopAndJoin()
+    #expect(ends.entries == ["b", "a"])
+    handles = []
+    #expect(drops.value == 0)
+    token.dispose()
+  }
+
   @Test("a task's late jobs on the thread still find the value")
   func lateJobs() async throws {
     let thread = try ThreadScheduler(), hold = Gate(), ends = Log<String>(),

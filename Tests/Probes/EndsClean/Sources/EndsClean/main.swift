@@ -34,6 +34,62 @@ func use() throws {
   thread.join()
 }
 
+actor Account {
+  private let scheduler: SerialScheduler
+  private(set) var balance = 0
+  nonisolated var unownedExecutor: UnownedSerialExecutor { scheduler.asUnownedSerialExecutor() }
+
+  init(on scheduler: SerialScheduler) { self.scheduler = scheduler }
+  func deposit(_ amount: Int) { balance += amount }
+}
+
+func useTasks() throws {
+  let thread = try ThreadScheduler(name: "tasks"), pool = try WorkerPool(name: "own", workers: 2)
+  let sum = try runAndWait {
+    var sum = 0
+    for queue in [SerialScheduler(), SerialScheduler(target: thread), SerialScheduler(target: pool.scheduler())] {
+      let account = Account(on: queue)
+      await withTaskGroup(of: Void.self) { group in
+        for n in 1...10 { group.addTask(executorPreference: queue) { await account.deposit(n) } }
+      }
+      sum += await account.balance
+      try await queue.sleep(for: .milliseconds(1))
+      sum += try await queue.perform { 1 }
+      for try await _ in queue.ticks(every: .milliseconds(1)) { break }
+    }
+    let words = thread.confine { ["one"] }, kept = thread.confine { [1] }
+    sum += try await words.perform { $0.count } + kept.perform { $0[0] }
+    await thread.stopAndJoin()
+    await Task(executorPreference: thread) {}.value  // late, on the pool
+    await pool.stopAndJoin()
+    return sum
+  }
+  check(sum == 3 * 56 + 2, "tasks on schedulers: \(sum)")
+}
+
+func useTogether() throws {
+  let limited = ConcurrentScheduler(limit: 2), group = ActionGroup(), results = ResultGroup<Int>()
+  let counted = GroupScheduler(on: limited), threads = try ThreadSchedulerGroup(count: 2), merged = Protected<UInt64>(0)
+  let event = MergingEvent(on: threads.next(), .sum) { value in merged.withLock { $0 += value } }
+  for n in 0..<10 {
+    group.schedule(on: limited.barrier) {}
+    results.schedule(on: threads.scheduler(for: n)) { n }
+    counted.schedule { context in
+      context.onDispose {}
+      context.schedule(on: limited, after: .seconds(60)) { _ in }
+    }.dispose()
+    event.merge(1)
+  }
+  counted.schedule(after: .seconds(60)) {}
+  counted.cancelAll()
+  check(counted.drain(timeout: .seconds(10)) && group.wait(for: .seconds(10)), "groups")
+  var sum = 0
+  while let result = results.next() { sum += try result.get() }
+  while merged.read() < 10 { MainScheduler.run(until: .now.advanced(by: .milliseconds(1))) }
+  check(sum == 45, "results")
+  threads.stopAndJoin()
+}
+
 func end() {
   let last = Protected(false)
   // The main scheduler's last action makes a pool once more.
@@ -53,6 +109,8 @@ func leak() {
 }
 
 try use()
+try useTasks()
+try useTogether()
 switch CommandLine.arguments.dropFirst().first {
 case "without-shutdown": break
 case "with-a-leak":
