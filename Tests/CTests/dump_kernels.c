@@ -75,13 +75,21 @@ ctest_failure ctest_dump_lists_all(void) {
   csched_task later = csched_target_async_after(loop, 3600 * 1000 * MS, nothing, NULL);
   for (int i = 0; i < 3; i++) csched_target_async(csched_serial_target(queue), nothing, NULL);
   for (int i = 0; i < 5; i++) csched_target_async(csched_serial_target(resting), nothing, NULL);
+  csched_limit *limit = NULL;
+  CHECK_EQUAL(csched_limit_create(&limit, loop, 2), 0);
+  for (int i = 0; i < 5; i++) csched_target_async(csched_limit_target(limit), nothing, NULL);
+  csched_target_async(csched_limit_barrier_target(limit), nothing, NULL);
 
   const char *text = dump(&output);
   CHECK(says(text, name_of("loop", loop), "\"dumped\""));
-  CHECK(says(text, name_of("loop", loop), "1 pending, 1 delayed, the next not before 3599."));
+  CHECK(says(text, name_of("loop", loop), "3 pending, 1 delayed, the next not before 3599."));
   CHECK(says(text, name_of("queue", csched_serial_target(queue)), "\"images??of cats? and of a few o\" on 0x"));
   CHECK(says(text, name_of("queue", csched_serial_target(queue)), ": waits for its turn, 3 pending"));
   CHECK(says(text, name_of("queue", csched_serial_target(resting)), ": suspended 1 times, 5 pending"));
+  CHECK(says(text, name_of("limit", csched_limit_target(limit)), ": at most 2, 2 on their way or running, 4 pending"));
+  char barriers[256];
+  csched_target_describe(csched_limit_barrier_target(limit), barriers, sizeof barriers);
+  CHECK(says(barriers, name_of("barriers", csched_limit_barrier_target(limit)), "of limit 0x"));
   CHECK(says(text, "pool 0x", "\"depth\": "));
   CHECK(strstr(text, " run at a time; high 0x") != NULL);
   CHECK(says(text, name_of("virtual time", csched_virtual_target(timeline)), ": at tick 7, 0 pending"));
@@ -95,6 +103,7 @@ ctest_failure ctest_dump_lists_all(void) {
   wait_until_run(thread);
   csched_serial_destroy(queue);
   csched_serial_destroy(resting);
+  csched_limit_destroy(limit);
   csched_pool_destroy(pool);
   csched_virtual_destroy(timeline);
   text = dump(&output);
@@ -172,7 +181,7 @@ ctest_failure ctest_dump_locks(void) {
   snprintf(owner, sizeof owner, ", which belongs to thread %d ", (int)gettid());
   CHECK_SOON(says(dump(&output), name_of("lock", &lock), owner));
   CHECK(says(read_output(&output), name_of("lock", &lock), ": waited for by thread "));
-  CHECK_SOON(says(dump(&output), name_of("semaphore or latch", &semaphore), ": waited for by thread "));
+  CHECK_SOON(says(dump(&output), name_of("group or rwlock", &semaphore), ": waited for by thread "));
   csched_lock_unlock(&lock);
   csched_semaphore_signal(&semaphore, 1);
   pthread_join(locks, NULL);

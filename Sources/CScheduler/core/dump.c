@@ -167,6 +167,10 @@ static bool describe_queue(const csched_atfork *each, csched_text *text) {
   return describe_target(csched_serial_told_(each), text);
 }
 
+static bool describe_limit(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_limit_told_(each), text);
+}
+
 // MARK: writing
 
 static void flush(dump *dump) {
@@ -229,6 +233,8 @@ static void add_threads(dump *dump) {
 
 // MARK: sleepers
 
+static const char OTHERS[] = "condition, semaphore, latch, group or rwlock";
+
 typedef struct sleeping {
   const void *address;
   csched_time since;
@@ -255,7 +261,7 @@ static void add_sleeping(dump *dump, int index) {
   int count = look_into(index, found, MOST);
   for (int i = 0; i < count; i++) {
     bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
-    csched_text_target_(&dump->text, is_lock ? "lock" : "condition, semaphore or latch", found[i].address, "");
+    csched_text_target_(&dump->text, is_lock ? "lock" : OTHERS, found[i].address, "");
     if (found[i].owner != 0)
       csched_text_thread_(&dump->text, ", which belongs to ", csched_lock_thread_of_(found[i].owner));
     csched_text_thread_(&dump->text, ": waited for by ", csched_lock_thread_of_(found[i].thread));
@@ -285,6 +291,7 @@ int csched_dump(int fd) {
   add_all(&dump, describe_pool);
   add_all(&dump, describe_virtual);
   add_all(&dump, describe_queue);
+  add_all(&dump, describe_limit);
   for (int i = 0; i < CSCHED_BUCKETS_; i++) add_sleeping(&dump, i);
   csched_text_add_(&dump.text, "Scheduler: end of dump\n");
   flush(&dump);

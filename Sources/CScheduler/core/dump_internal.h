@@ -41,3 +41,4 @@ const csched_target *csched_loop_told_(const csched_atfork *atfork);
 const csched_target *csched_pool_told_(const csched_atfork *atfork);
 const csched_target *csched_serial_told_(const csched_atfork *atfork);
 const csched_target *csched_virtual_told_(const csched_atfork *atfork);
+const csched_target *csched_limit_told_(const csched_atfork *atfork);

@@ -41,6 +41,7 @@
 #include <CScheduler/lock.h>
 
 #include "../platform/platform.h"
+#include "dump_internal.h"
 #include "job_internal.h"
 #include "target_internal.h"
 
@@ -231,6 +232,42 @@ static bool is_in_barrier(const csched_target *target) { // LM7
 
 static bool is_in_any(const csched_target *barriers) { return csched_target_is_inside(limited(barriers)); } // LM7
 
+// MARK: words
+
+static size_t count_waiting_locked(const csched_limit *limit) {
+  size_t count = 0;
+  for (const csched_job *each = limit->first; each != NULL && count < CSCHED_DUMP_PENDING; each = behind(each)) count++;
+  return count;
+}
+
+static void describe(const csched_target *target, csched_text *text) {
+  csched_limit *limit = (csched_limit *)(uintptr_t)target;
+  csched_text_target_(text, "limit", target, "");
+  csched_text_add_(text, " on ");
+  csched_text_address_(text, limit->base);
+  csched_text_add_(text, ": at most ");
+  csched_text_number_(text, (uint64_t)limit->most);
+  if (csched_target_is_orphaned_(target)) {
+    csched_text_add_(text, ", orphaned by fork");
+  } else if (!csched_lock_trylock(&limit->lock)) { // a dump waits for nobody
+    csched_text_add_(text, ", just being used");
+  } else {
+    csched_mpsc_seen waiting = {.pending = count_waiting_locked(limit), .is_exact = true};
+    waiting.is_exact = waiting.pending < CSCHED_DUMP_PENDING;
+    csched_text_add_(text, ", ");
+    csched_text_number_(text, (uint64_t)limit->out);
+    csched_text_add_(text, limit->is_alone ? " on their way or running, a barrier" : " on their way or running");
+    csched_lock_unlock(&limit->lock);
+    csched_text_pending_(text, ", ", waiting);
+  }
+}
+
+static void describe_barriers(const csched_target *barriers, csched_text *text) {
+  csched_text_target_(text, "barriers", barriers, "");
+  csched_text_add_(text, " of ");
+  describe(limited(barriers), text);
+}
+
 // MARK: forks
 
 // Whether it is on the base, and waits there.
@@ -277,14 +314,20 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   }
 }
 
+const csched_target *csched_limit_told_(const csched_atfork *atfork) {
+  return atfork->told == told_of_fork ? (const csched_target *)((const char *)atfork - offsetof(csched_limit, atfork))
+                                      : NULL;
+}
+
 // MARK: create and destroy
 
 static const csched_target_type exclusive_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .base = base, .has = has, .passes_on_ = true};
+    .deliver = deliver, .deliver_at = deliver_at, .base = base, .has = has, .describe_ = describe, .passes_on_ = true};
 static const csched_target_type concurrent_type = {.deliver = deliver,
                                                    .deliver_at = deliver_at,
                                                    .base = base,
                                                    .has = has,
+                                                   .describe_ = describe,
                                                    .passes_on_ = true,
                                                    .is_bound_here = is_in_barrier, // LM7
                                                    .is_concurrent_ = true};        // LM7
@@ -292,6 +335,7 @@ static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .deliver_at = deliver_barrier_at,
                                                 .base = limited,
                                                 .has = has_barrier,
+                                                .describe_ = describe_barriers,
                                                 .is_bound_here = is_in_any, // LM7
                                                 .passes_on_ = true};
 

@@ -7,7 +7,7 @@
 //   isOver: release when it is set, acquire when it is read
 // Assumes: `follow` comes before anybody else has the token.
 // Checked by: "what is cancelled gives a cancellation, what is dropped says so, and what runs its result".
-// Models: none. Not modelled: RT1, one word that turns true once.
+// Models: swift/groups/groups.swift.
 
 internal import Synchronization
 

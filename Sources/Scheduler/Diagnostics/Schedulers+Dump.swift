@@ -1,8 +1,8 @@
 internal import CScheduler
 
 extension Schedulers {
-  /// Writes what there is, as text for people: threads that have run something here, what they run and wait for; loops, pools, virtual times and queues with
-  /// what is pending; locks that somebody sleeps for, with their owners; and who sleeps for a condition, semaphore or latch.
+  /// Writes what there is, as text for people: threads that have run something here, what they run and wait for; loops, pools, virtual times, queues and limits
+  /// with what is pending; locks that somebody sleeps for, with their owners; and who sleeps for a condition, semaphore, latch, group or read-write lock.
   ///
   /// ```swift
   /// Schedulers.dump()   // why does my action not run?

@@ -231,9 +231,9 @@ MUTANTS = [
     ("source: its loop does not keep it", "LoopSource", "_ = Unmanaged.passRetained(self)", ""),
     ("source: its loop keeps it for ever", "LoopSource", "remove(from: loop) Unmanaged.passUnretained(self).release()", "remove(from: loop)"),
     ("source: its loop keeps what has ended", "LoopSource", "end(error.map(reason)) Unmanaged.passUnretained(self).release()", "end(error.map(reason))"),
-    ("source: a handler that disposes its own waits for itself", "LoopSource", "dispose() if csched_loop_is_on_thread(loop) { return }", "dispose()"),
+    ("source: a handler that disposes its own waits for itself", "LoopSource", "dispose() if csched_loop_is_on_thread(loop) || core.isOrphaned { return }", "dispose()"),
     ("source: a scheduler that has ended is not told of", "LoopSource", "onDrop: { _ in self.end(StoppedError()) })", "onDrop: { _ in })"),
-    ("source: it keeps its scheduler in use", "LoopSource", "isTold: true) } core.letGo()", "isTold: true) }"),
+    ("source: it keeps its scheduler in use", "LoopSource", "core.submitOwn { self.removeHere() } } core.letGo()", "core.submitOwn { self.removeHere() } }"),
     ("late jobs: a queue's end is not told", "SerialCore", "$0.endExclusion()", "_ = $0"),
     ("late jobs: a queue on a thread is its own root", "SerialCore", "base.isExclusive ? base.exclusiveRoot : self", "self"),
 ]

@@ -13,8 +13,9 @@
 CSCHED_BEGIN_DECLS
 
 /// Does: writes to `fd`: threads that have run something of ours, what they are in the middle of, innermost first, and in which function they wait,
-/// for what, since when; loops, pools, virtual times, queues; locks that somebody sleeps for, with their owners; threads that sleep for a
-/// condition, semaphore or latch. It takes a constant amount of memory, whatever there is; schedulers are made and forks wait for a part of it at a time.
+/// for what, since when; loops, pools, virtual times, queues, limits; locks that somebody sleeps for, with their owners; threads that sleep for
+/// a condition, semaphore, latch, group or rwlock. It takes a constant amount of memory, whatever there is; schedulers are made and forks wait for
+/// a part of it at a time.
 /// Returns: 0, or the errno value of the first write that failed. Thread: any, not in a signal handler: see csched_dump_on_signal. Two
 /// at a time come one after the other. It blocks as `fd` does.
 int csched_dump(int fd);

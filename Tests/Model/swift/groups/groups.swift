@@ -162,6 +162,19 @@ private func oneTook() {
   noneLeft()
 }
 
+/// Who sees its token over sees what it did.
+private func overIsSeen() {
+  let state = start()
+  let action = scheduleResult(state.first, 1)
+  spawn { state.first.core.perform() }
+  spawn { if action.isDisposed { expect(state.runs.value == 1, "it has run") } }
+}
+
+private func oneIsLeft() {
+  expect((try? state.results.next()?.get()) == 1, "its result")
+  noneLeft()
+}
+
 private func droppedResult() {
   let state = start()
   _ = scheduleResult(state.first, 1)
@@ -189,5 +202,6 @@ let groupChecks = [
   Check("result: taken", taken, noneLeft),
   Check("result: cancelled beside its run", cancelledBesideResult, noneLeft),
   Check("result: taken by two", takenByTwo, oneTook),
+  Check("result: its token is over", overIsSeen, oneIsLeft),  // RT1
   Check("result: dropped", droppedResult, noneLeft),
 ]
