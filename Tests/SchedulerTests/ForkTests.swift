@@ -211,7 +211,9 @@ private func useExecutors() async {
   @Test("after fork what the parent had under way is disposed, and let go of, quietly") func letGo() async {
     await #expect(processExitsWith: .success) {
       let held = Protected<Holdings?>(Holdings())
-      usleep(50_000)
+      precondition(eventually { held.read()!.group.pendingCount == 0 && held.read()!.results.pendingCount == 0 })
+      usleep(20_000)
+      precondition(eventually { ctest_other_threads_sleep() })
       for disposes in [false, true] {
         let failed = inChild {
           if disposes {

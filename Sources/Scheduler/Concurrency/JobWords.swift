@@ -6,7 +6,7 @@
 // Orderings
 //   entries: the release of who has made the table pairs with the acquire of who finds it
 // Checked by: "jobs of many threads come to a scheduler that has had none".
-// Models: none. Not modelled: JW1, one word that is written once.
+// Models: swift/executors/late_jobs.swift.
 
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI
   internal import CScheduler

@@ -238,19 +238,18 @@ bool model_has_number_of(int of) {
 // MARK: memory
 
 enum { PAGES = 64 * CSCHED_TASK_UNIT };
-static _Alignas(PAGES) char pages[PAGES];
-static bool has_pages;
+static _Alignas(PAGES) char pages[2][PAGES]; // for tasks of two sizes
+static size_t taken;
 
 void model_reset_pages(void) {
-  memset(pages, 0, sizeof pages);
-  has_pages = false;
+  memset(pages, 0, taken * PAGES);
+  taken = 0;
   csched_task_depot_ = (csched_task_depot){.batches = NULL};
 }
 
 void *csched_os_pages_take_(size_t size) {
-  if (has_pages || size != PAGES) return NULL;
-  has_pages = true;
-  return pages;
+  if (taken == sizeof pages / PAGES || size != PAGES) return NULL;
+  return pages[taken++];
 }
 
 size_t csched_os_page_size_(void) { return CSCHED_TASK_UNIT; }

@@ -60,11 +60,15 @@ private struct NoSuchFile: Error {}
 
   @Test("what stands for a value may go after its thread's end: nothing is dropped by that")
   func goesLate() async throws {
-    let thread = try ThreadScheduler(), hold = Gate(), ends = Log<String>(), drops = Counter()
+    let thread = try ThreadScheduler(), begun = Gate(), hold = Gate(), ends = Log<String>(), drops = Counter()
     let token = Schedulers.onDrop { scheduler, _ in if scheduler === thread { drops.increment() } }
     var handles = ["a", "b"].map { name in thread.confine { Handle(name, ends: ends) } }
     for handle in handles { _ = try await handle.perform { $0.use() } }
-    thread.schedule { hold.wait() }
+    thread.schedule {
+      begun.open()
+      hold.wait()
+    }
+    synchronously { _ = begun.wait() }
     handles.removeLast()  // it waits, and is dropped
     thread.stop(.dropOutstanding)
     hold.open()

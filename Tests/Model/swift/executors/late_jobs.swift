@@ -39,6 +39,16 @@ private func give(
   TaskJob(job, on: scheduler, kind).submit()
 }
 
+/// The same as a delayed one, which a sleep is.
+private func giveDelayed(_ number: Int, to scheduler: SchedulerTarget, _ kind: TaskJob.Kind) {
+  let order = state.order
+  let job = UnownedJob { [unowned scheduler] in
+    expect(scheduler.core.isolatesHere, "the caller is isolated to it")
+    order.value = order.value * 10 + number
+  }
+  TaskJob(job, on: scheduler, kind).submit(at: csched_now() + 1_000, on: CSCHED_CLOCK_MONOTONIC, tolerance: .zero)
+}
+
 private func digits(of number: Int) -> [Int] { number == 0 ? [] : digits(of: number / 10) + [number % 10] }
 
 /// Does what is left, and expects that each of 1 to `count` has run once, those that come in `orders` in that order.
@@ -122,6 +132,35 @@ private func twoQueues() {
 }
 
 private func bothRan() { allRan(2) }
+
+// Delayed ones: in the thread's timers, on their way there, or refused.
+private func delayed(_ policy: StopPolicy) {
+  let state = prepare()
+  spawn {
+    let thread = state.start()
+    spawn { state.first.perform(atMost: 2) }
+    spawn {
+      giveDelayed(1, to: thread, .thread)
+      giveDelayed(2, to: thread, .thread)
+    }
+    giveDelayed(3, to: thread, .thread)
+    thread.stop(policy)
+    giveDelayed(4, to: thread, .thread)
+    thread.joinBlocking()
+  }
+}
+
+private func delayedStops() { delayed(.runOutstanding) }
+private func delayedDrops() { delayed(.dropOutstanding) }
+private func allFour() { allRan(4) }
+
+// Of two threads that make a scheduler's table of types one takes the other's.
+private func firstJobs() {
+  let state = prepare()
+  state.concurrent = ConcurrentScheduler()
+  for number in 1...2 { spawn { give(number, to: state.concurrent!, .concurrent) } }
+  spawn { state.first.perform(atMost: 2) }
+}
 
 // MARK: a queue's on the pool
 
@@ -248,6 +287,9 @@ let lateJobChecks = [
   Check("late jobs: of a queue on a thread that drops", queueDrops, bothInOrder),  // LJ1 LJ2 LJ3
   Check("late jobs: beside a thread's last action", besideThreadsAction, goesOn),  // LJ1 LJ2
   Check("late jobs: of a queue, beside its thread's last action", queueBesideAction, goesOn),  // LJ1 LJ2
+  Check("late jobs: delayed ones of a thread that is stopped", delayedStops, allFour),  // LJ1 LJ2
+  Check("late jobs: delayed ones of a thread that drops", delayedDrops, allFour),  // LJ1 LJ2
+  Check("jobs: the first of two threads", firstJobs, bothRan),  // JW1
   Check("late jobs: two queues of a thread that has ended", twoQueues, bothRan),  // LJ1 LJ2
   Check("late jobs: of a queue whose pool is shut down", poolEnds, inOrder),  // LJ1 LJ2 LJ3
   Check("late jobs: of a queue on a queue whose pool is shut down", poolUnderTwoEnds, inOrder),  // LJ1 LJ2 LJ3
