@@ -238,17 +238,20 @@ bool model_has_number_of(int of) {
 // MARK: memory
 
 enum { PAGES = 64 * CSCHED_TASK_UNIT };
-static _Alignas(PAGES) char pages[2][PAGES]; // for tasks of two sizes
-static size_t taken;
+static _Alignas(PAGES) char pages[2][PAGES];
+static size_t taken, most;
+
+void model_have_chunks(unsigned count) { most = count; }
 
 void model_reset_pages(void) {
   memset(pages, 0, taken * PAGES);
   taken = 0;
+  most = 1;
   csched_task_depot_ = (csched_task_depot){.batches = NULL};
 }
 
 void *csched_os_pages_take_(size_t size) {
-  if (taken == sizeof pages / PAGES || size != PAGES) return NULL;
+  if (taken == most || size != PAGES) return NULL;
   return pages[taken++];
 }
 

@@ -1,6 +1,7 @@
 // TaskJob.swift, LateJobs.swift, and the ends of ThreadCore.swift and SerialCore.swift: LJ1 to LJ4.
 
 internal import CScheduler
+internal import ModelEngine
 
 private final class State: @unchecked Sendable {
   let second = PoolCore(), first: PoolCore
@@ -65,6 +66,7 @@ private func allRan(_ count: Int, inOrder orders: [Int]...) {
 }
 
 private func prepare() -> State {
+  model_have_chunks(2)  // a delayed job is larger
   state = State()
   return state
 }
