@@ -252,13 +252,12 @@ static void describe(const csched_target *target, csched_text *text) {
   } else if (!csched_lock_trylock(&limit->lock)) { // a dump waits for nobody
     csched_text_add_(text, ", just being used");
   } else {
-    csched_mpsc_seen waiting = {.pending = count_waiting_locked(limit), .is_exact = true};
-    waiting.is_exact = waiting.pending < CSCHED_DUMP_PENDING;
+    size_t waiting = count_waiting_locked(limit);
     csched_text_add_(text, ", ");
     csched_text_number_(text, (uint64_t)limit->out);
     csched_text_add_(text, limit->is_alone ? " on their way or running, a barrier" : " on their way or running");
     csched_lock_unlock(&limit->lock);
-    csched_text_pending_(text, ", ", waiting);
+    csched_text_pending_(text, ", ", (csched_mpsc_seen){.pending = waiting, .is_exact = waiting < CSCHED_DUMP_PENDING});
   }
 }
 

@@ -27,8 +27,7 @@ public final class Confined<Value>: Sendable {
 
   deinit {
     let thread = scheduler.thread
-    guard !thread.isOrphaned else { return }  // rule 4
-    thread.submitOwn { [box, key] in
+    thread.submitOwn { [box, key] in  // rule 4
       box.release()
       thread.end.remove(key)
     }

@@ -149,11 +149,7 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
 
   final func dispose() {
     guard close() != nil else { return }
-    if csched_loop_is_on_thread(loop) {
-      removeHere()
-    } else if !core.isOrphaned {  // in a child of fork there is nothing to remove
-      core.submitOwn { self.removeHere() }  // LS2
-    }
+    if csched_loop_is_on_thread(loop) { removeHere() } else { core.submitOwn { self.removeHere() } }  // LS2
     core.letGo()
   }
 

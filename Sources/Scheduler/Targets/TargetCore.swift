@@ -122,8 +122,9 @@ class TargetCore: @unchecked Sendable {
     return (task, isAccepted)
   }
 
-  /// Submits work of the library's own, whose drop concerns nobody, and is told to nobody.
+  /// Submits work of the library's own, whose drop concerns nobody, and is told to nobody. In a child of fork it goes where its thread has gone.
   final func submitOwn(_ work: @escaping @Sendable () -> Void) {
+    guard !isOrphaned else { return }
     ClosureTask(work).submit(to: target)
     if isOnMain { MainCore.shared.submitted() }
   }

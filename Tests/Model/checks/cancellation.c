@@ -102,6 +102,7 @@ static void start_shared(unsigned of_users) {
   nodes[ROOT]->gone_ = go_when_unused;
   users = of_users;
 }
+
 // MARK: handlers
 
 // It is used until it is taken back; and then what its call uses goes.

@@ -237,8 +237,17 @@ actor Pinned {
 
   @Test(
     "the escalation of a queued task does not move it: it keeps its place, and runs", arguments: ExecutorUnderTest.all)
-  func escalation(_ test: ExecutorUnderTest) async throws {
-    let scheduler = try test.make().scheduler, hold = Gate(), log = Log<Int>()
+  func escalation(_ test: ExecutorUnderTest) async throws { await escalatesInPlace(try test.make().scheduler) }
+
+  @Test("nor does that of one on a concurrent scheduler, whatever the scheduler's priority")
+  func escalationOfConcurrent() async {
+    for priority in SchedulerPriority.allCases {
+      await escalatesInPlace(ConcurrentScheduler(priority: priority, limit: 1))
+    }
+  }
+
+  private func escalatesInPlace(_ scheduler: some SchedulerTarget & TaskExecutor) async {
+    let hold = Gate(), log = Log<Int>()
     scheduler.schedule { hold.wait() }
     let tasks = (0..<100).map { n in Task(executorPreference: scheduler, priority: .background) { log.add(n) } }
     // Waited for by one of high priority, the last is escalated where it waits.
@@ -251,23 +260,6 @@ actor Pinned {
     await waits.value
     for task in tasks { await task.value }
     #expect(log.entries == Array(0..<100))
-  }
-
-  @Test("nor does that of one on a concurrent scheduler, whatever the scheduler's priority")
-  func escalationOfConcurrent() async {
-    for priority in SchedulerPriority.allCases {
-      let scheduler = ConcurrentScheduler(priority: priority, limit: 1), hold = Gate(), log = Log<Int>()
-      scheduler.schedule { hold.wait() }
-      let tasks = (0..<100).map { n in Task(executorPreference: scheduler, priority: .background) { log.add(n) } }
-      let waits = Task.detached(priority: .high) { await tasks[99].value }
-      Thread.detachNewThread {
-        usleep(1_000)
-        hold.open()
-      }
-      await waits.value
-      for task in tasks { await task.value }
-      #expect(log.entries == Array(0..<100))
-    }
   }
 
   @Test("task locals are read in each job", arguments: ExecutorUnderTest.all)
