@@ -126,6 +126,8 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
   }
 
   /// Moves the clock to so many seconds after the start of time: see ``advance(to:)``.
+  ///
+  /// - Parameter time: how many seconds after the start of time; the past is taken for the present.
   public func advanceTo(_ time: Int) { advance(to: Self.time(time)) }
 
   /// RxTest's name of ``schedule(at:_:)-(VirtualTime,_)``, in seconds after the start of time.
@@ -179,6 +181,10 @@ public typealias ConcurrentDispatchQueueScheduler = ConcurrentScheduler
 
 extension SerialScheduler {
   /// Makes one on the pool that everybody shares, in the words of RxSwift: as ``init(name:target:priority:)``.
+  ///
+  /// - Parameters:
+  ///   - qos: its priority; Dispatch's names of the classes are names of it.
+  ///   - name: for ``name``, any length.
   public convenience init(qos: SchedulerPriority, internalSerialQueueName name: String = "") {
     self.init(name: name, priority: qos)
   }
@@ -186,6 +192,8 @@ extension SerialScheduler {
 
 extension ConcurrentScheduler {
   /// Makes one in the words of RxSwift: as ``init(name:priority:)``.
+  ///
+  /// - Parameter qos: its priority; Dispatch's names of the classes are names of it.
   public convenience init(qos: SchedulerPriority) { self.init(priority: qos) }
 }
 

@@ -3,7 +3,7 @@ public import Scheduler
 
 extension WallTime {
   /// The instant of `date`, rounded up to nanoseconds, so that nothing is early; the beginning of 1970 for what is before, and
-  /// ``never`` for what is after 2554.
+  /// `never` for what is after 2554.
   public init(_ date: Date) {
     let (seconds, attoseconds) = HistoricalDate(date).sinceEpoch.components
     if seconds < 0 || attoseconds < 0 {
@@ -18,7 +18,7 @@ extension WallTime {
 }
 
 extension HistoricalDate {
-  /// The date itself: exact, held at ``distantPast`` and ``distantFuture``, where also what is not a number is.
+  /// The date itself: exact, held at `distantPast` and `distantFuture`, where also what is not a number is.
   public init(_ date: Date) {
     let seconds = date.timeIntervalSinceReferenceDate
     guard abs(seconds) < 0x1p62 else {

@@ -6,7 +6,7 @@ extension MainScheduler {
   /// toolkit's loop that drains the main queue.
   ///
   /// 1. One order for both: what a thread schedules here and what it submits to the main queue run in the order of its calls. (Not so
-  ///    with what runs at once, with delayed actions, and with those of a ``SerialScheduler`` whose target is the main scheduler: they may
+  ///    with what runs at once, with delayed actions, and with those of a `SerialScheduler` whose target is the main scheduler: they may
   ///    run together with earlier ones of that queue.)
   /// 2. Nothing polls: the main queue wakes up when there is something to do, and not otherwise.
   /// 3. Call it on any thread; calls after the first do nothing.

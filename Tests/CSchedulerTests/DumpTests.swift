@@ -22,6 +22,10 @@ extension CoreTests {
       await #expect(processExitsWith: .success) { #expect(failure(of: ctest_dump_describes()) == nil) }
     }
 
+    @Test("what is delayed is described, on its target and on what is below") func delayed() async {
+      await #expect(processExitsWith: .success) { #expect(failure(of: ctest_dump_delayed()) == nil) }
+    }
+
     @Test("a dump of many queues") func many() async {
       await #expect(processExitsWith: .success) {
         #expect(failure(of: ctest_dump_many(Scale.sanitizer == .none ? Scale.count(100_000) : 10_000)) == nil)

@@ -81,6 +81,13 @@ extension CoreTests {
       #expect(failure(of: ctest_pool_stall(workers, 5, limit)) == nil)
     }
 
+    @Test(
+      "what a worker keeps for its next job runs though the one that it has goes on",
+      arguments: (CTEST_SUBMITTER_RETURNS.rawValue...CTEST_SUBMITTER_ENDS_ITS_THREAD.rawValue))
+    func keeps(kind: UInt32) {
+      #expect(failure(of: ctest_pool_keeps(ctest_pool_submitter(kind), Scale.count(20))) == nil)
+    }
+
     @Test("there are never more threads than the cap") func cap() {
       #expect(failure(of: ctest_pool_cap()) == nil)
     }

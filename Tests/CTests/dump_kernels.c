@@ -1,4 +1,6 @@
 #include "fork_kernel.h"
+#include "output_kernel.h"
+#include "pool_kernel.h"
 
 #include <CScheduler/dump.h>
 
@@ -6,46 +8,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-// Whatever a dump wrote, in memory; the descriptor behind it is a file without a name.
-typedef struct output {
-  int fd;
-  char *text;
-} output;
-
-static output open_output(void) {
-  FILE *file = tmpfile();
-  int fd = dup(fileno(file));
-  fclose(file);
-  CHECK_EQUAL(fcntl(fd, F_SETFL, O_APPEND), 0);
-  return (output){.fd = fd};
-}
-
-static const char *read_output(output *output) {
-  off_t size = lseek(output->fd, 0, SEEK_END);
-  free(output->text);
-  output->text = calloc(1, (size_t)size + 1);
-  if (pread(output->fd, output->text, (size_t)size, 0) != size) output->text[0] = 0;
-  return output->text;
-}
-
-static void close_output(output *output) {
-  free(output->text);
-  close(output->fd);
-}
-
 static const char *dump(output *output) {
-  CHECK_EQUAL(ftruncate(output->fd, 0), 0);
+  output_empty(output);
   CHECK_EQUAL(csched_dump(output->fd), 0);
-  return read_output(output);
-}
-
-// Whether a line that has `subject` says `words`.
-static bool says(const char *text, const char *subject, const char *words) {
-  for (const char *found = text; (found = strstr(found, subject)) != NULL; found++) {
-    const char *end = strchr(found, '\n'), *there = strstr(found, words);
-    if (there != NULL && (end == NULL || there < end)) return true;
-  }
-  return false;
+  return output_read(output);
 }
 
 static const char *name_of(const char *kind, const void *address) {
@@ -58,7 +24,7 @@ static void nothing(void *unused) { (void)unused; }
 
 ctest_failure ctest_dump_lists_all(void) {
   KERNEL();
-  output output = open_output();
+  output output = output_open();
   csched_thread *thread = start_thread("dumped");
   csched_target *loop = csched_thread_target(thread);
   csched_pool *pool = NULL;
@@ -81,20 +47,21 @@ ctest_failure ctest_dump_lists_all(void) {
   csched_target_async(csched_limit_barrier_target(limit), nothing, NULL);
 
   const char *text = dump(&output);
-  CHECK(says(text, name_of("loop", loop), "\"dumped\""));
-  CHECK(says(text, name_of("loop", loop), "3 pending, 1 delayed, the next not before 3599."));
-  CHECK(says(text, name_of("queue", csched_serial_target(queue)), "\"images??of cats? and of a few o\" on 0x"));
-  CHECK(says(text, name_of("queue", csched_serial_target(queue)), ": waits for its turn, 3 pending"));
-  CHECK(says(text, name_of("queue", csched_serial_target(resting)), ": suspended 1 times, 5 pending"));
-  CHECK(says(text, name_of("limit", csched_limit_target(limit)), ": at most 2, 2 on their way or running, 4 pending"));
+  CHECK(output_says(text, name_of("loop", loop), "\"dumped\""));
+  CHECK(output_says(text, name_of("loop", loop), "3 pending, 1 delayed, the next not before 3599."));
+  CHECK(output_says(text, name_of("queue", csched_serial_target(queue)), "\"images??of cats? and of a few o\" on 0x"));
+  CHECK(output_says(text, name_of("queue", csched_serial_target(queue)), ": waits for its turn, 3 pending"));
+  CHECK(output_says(text, name_of("queue", csched_serial_target(resting)), ": suspended 1 times, 5 pending"));
+  CHECK(output_says(text, name_of("limit", csched_limit_target(limit)),
+                    ": at most 2, 2 on their way or running, 4 pending"));
   char barriers[256];
   csched_target_describe(csched_limit_barrier_target(limit), barriers, sizeof barriers);
-  CHECK(says(barriers, name_of("barriers", csched_limit_barrier_target(limit)), "of limit 0x"));
-  CHECK(says(text, "pool 0x", "\"depth\": "));
+  CHECK(output_says(barriers, name_of("barriers", csched_limit_barrier_target(limit)), "of limit 0x"));
+  CHECK(output_says(text, "pool 0x", "\"depth\": "));
   CHECK(strstr(text, " run at a time; high 0x") != NULL);
-  CHECK(says(text, name_of("virtual time", csched_virtual_target(timeline)), ": at tick 7, 0 pending"));
-  CHECK(says(text, "\"dumped\": runs job", name_of("of", loop))); // the gate
-  CHECK(says(text, "\"dumped\": runs job", "in a run or a sync of"));
+  CHECK(output_says(text, name_of("virtual time", csched_virtual_target(timeline)), ": at tick 7, 0 pending"));
+  CHECK(output_says(text, "\"dumped\": runs job", name_of("of", loop))); // the gate
+  CHECK(output_says(text, "\"dumped\": runs job", "in a run or a sync of"));
   CHECK(strstr(text, "Scheduler: end of dump\n") != NULL);
 
   gate_open(&gate);
@@ -109,7 +76,7 @@ ctest_failure ctest_dump_lists_all(void) {
   text = dump(&output);
   CHECK(strstr(text, "\"depth\"") == NULL && strstr(text, "images") == NULL && strstr(text, "virtual time") == NULL);
   stop_and_join(thread, CSCHED_STOP_RUN);
-  close_output(&output);
+  output_close(&output);
   return kernel_result();
 }
 
@@ -130,7 +97,7 @@ static void *join(void *context) {
 
 ctest_failure ctest_dump_waits(void) {
   KERNEL();
-  output output = open_output();
+  output output = output_open();
   waiting waiting = {.thread = start_thread("waited for")};
   csched_target *loop = csched_thread_target(waiting.thread);
   CHECK_EQUAL(csched_serial_create(&waiting.queue, loop), 0);
@@ -152,7 +119,7 @@ ctest_failure ctest_dump_waits(void) {
   CHECK(strstr(dump(&output), "waits in") == NULL);
   csched_serial_destroy(waiting.queue);
   csched_thread_destroy(waiting.thread);
-  close_output(&output);
+  output_close(&output);
   return kernel_result();
 }
 
@@ -169,7 +136,7 @@ static void *take_permit(void *semaphore) {
 
 ctest_failure ctest_dump_locks(void) {
   KERNEL();
-  output output = open_output();
+  output output = output_open();
   static csched_lock lock;
   csched_semaphore semaphore;
   csched_semaphore_init(&semaphore, 0);
@@ -179,16 +146,16 @@ ctest_failure ctest_dump_locks(void) {
   pthread_create(&waits, NULL, take_permit, &semaphore);
   char owner[64];
   snprintf(owner, sizeof owner, ", which belongs to thread %d ", (int)gettid());
-  CHECK_SOON(says(dump(&output), name_of("lock", &lock), owner));
-  CHECK(says(read_output(&output), name_of("lock", &lock), ": waited for by thread "));
-  CHECK_SOON(says(dump(&output), name_of("group or rwlock", &semaphore), ": waited for by thread "));
+  CHECK_SOON(output_says(dump(&output), name_of("lock", &lock), owner));
+  CHECK(output_says(output_read(&output), name_of("lock", &lock), ": waited for by thread "));
+  CHECK_SOON(output_says(dump(&output), name_of("group or rwlock", &semaphore), ": waited for by thread "));
   csched_lock_unlock(&lock);
   csched_semaphore_signal(&semaphore, 1);
   pthread_join(locks, NULL);
   pthread_join(waits, NULL);
   CHECK(strstr(dump(&output), "waited for by") == NULL);
   csched_semaphore_destroy(&semaphore);
-  close_output(&output);
+  output_close(&output);
   return kernel_result();
 }
 
@@ -217,19 +184,91 @@ ctest_failure ctest_dump_describes(void) {
   return kernel_result();
 }
 
+static const char *described(const csched_target *target) {
+  static char text[2048];
+  csched_target_describe(target, text, sizeof text);
+  return text;
+}
+
+static int deliver_nowhere(csched_target *target, csched_job *job) {
+  (void)target;
+  csched_target_discard(job);
+  return ECANCELED;
+}
+
+// The pool keeps the time for it, as for a scheduler that is made of a closure.
+static csched_pool *delaying;
+static int keep_for(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_target *base = csched_pool_target(delaying, CSCHED_PRIORITY_HIGH);
+  (void)target;
+  return base->type->deliver_at(base, timer, deadline, leeway);
+}
+static const csched_target_type own_type = {.deliver = deliver_nowhere, .deliver_at = keep_for};
+
+static void wait_at(void *gate) {
+  atomic_fetch_add(&((pool_gate *)gate)->reached, 1);
+  WAIT_WHILE(!atomic_load(&((pool_gate *)gate)->open));
+}
+
+// Delayed jobs are those of the target, whatever else waits with them.
+ctest_failure ctest_dump_delayed(void) {
+  KERNEL();
+  csched_thread *thread = start_thread("delays");
+  csched_serial *queue = NULL, *in_virtual = NULL;
+  csched_limit *limit = NULL;
+  csched_virtual *timeline = NULL;
+  csched_target own = {.type = &own_type};
+  CHECK_EQUAL(csched_pool_create(&delaying, &(csched_pool_options){.workers = 2}), 0);
+  csched_target *pool = csched_pool_target(delaying, CSCHED_PRIORITY_LOW);
+  CHECK_EQUAL(csched_serial_create(&queue, csched_thread_target(thread)), 0);
+  CHECK_EQUAL(csched_limit_create(&limit, pool, 2), 0);
+  CHECK_EQUAL(csched_virtual_create(&timeline, 7, 0), 0);
+  CHECK_EQUAL(csched_serial_create(&in_virtual, csched_virtual_target(timeline)), 0);
+  csched_target *all[] = {csched_thread_target(thread), csched_serial_target(queue), csched_limit_target(limit), &own};
+  enum { COUNT = sizeof all / sizeof *all };
+  csched_task tasks[2 * COUNT + 2];
+  for (int i = 0; i < COUNT; i++) {
+    CHECK(strstr(described(all[i]), ", 0 delayed") != NULL);
+    tasks[2 * i] = csched_target_async_after(all[i], 3600 * 1000 * MS, nothing, NULL);
+    tasks[2 * i + 1] = csched_target_async_after(all[i], 7200 * 1000 * MS, nothing, NULL);
+  }
+  tasks[2 * COUNT] = csched_target_async_after(csched_serial_target(in_virtual), 100, nothing, NULL);
+  tasks[2 * COUNT + 1] = csched_target_async_after(csched_virtual_target(timeline), 50, nothing, NULL);
+  CHECK(strstr(described(all[0]), ", 4 delayed, the next not before 359") != NULL); // and those of its queue
+  for (int i = 1; i < COUNT; i++) CHECK(strstr(described(all[i]), ", 2 delayed, the next not before 359") != NULL);
+  CHECK(strstr(described(pool), ", 4 delayed, the next not before 359") != NULL);
+  CHECK(strstr(described(csched_serial_target(in_virtual)), ", 1 delayed, the next not before tick 107") != NULL);
+  CHECK(strstr(described(csched_virtual_target(timeline)), "2 of them delayed, the next not before tick 57") != NULL);
+  for (int i = 0; i < 2 * COUNT + 2; i++) csched_task_cancel(tasks[i]);
+  CHECK(strstr(described(csched_serial_target(queue)), ", 0 delayed") != NULL);
+
+  pool_gate gate = {.count = 2};
+  for (int i = 0; i < 2; i++) csched_target_async(csched_limit_target(limit), wait_at, &gate);
+  WAIT_WHILE(atomic_load(&gate.reached) != 2);
+  CHECK_EQUAL(output_count(described(csched_limit_target(limit)), "; thread "), 2); // each that is inside
+  atomic_store(&gate.open, 1);
+  csched_serial_destroy(in_virtual);
+  csched_virtual_destroy(timeline);
+  csched_limit_destroy(limit);
+  csched_pool_destroy(delaying);
+  csched_serial_destroy(queue);
+  stop_and_join(thread, CSCHED_STOP_DROP);
+  return kernel_result();
+}
+
 ctest_failure ctest_dump_many(int queues) {
   KERNEL();
   csched_thread *thread = start_thread("many");
   csched_serial **all = calloc((size_t)queues, sizeof *all);
   for (int i = 0; i < queues; i++) CHECK_EQUAL(csched_serial_create(&all[i], csched_thread_target(thread)), 0);
-  output output = open_output();
+  output output = output_open();
   const char *text = dump(&output);
   int found = 0;
   for (const char *each = text; (each = strstr(each, "\nqueue 0x")) != NULL; each++) found++;
   CHECK(found >= queues);
   for (int i = 0; i < queues; i++) csched_serial_destroy(all[i]);
   free(all);
-  close_output(&output);
+  output_close(&output);
   stop_and_join(thread, CSCHED_STOP_RUN);
   return kernel_result();
 }
@@ -287,16 +326,10 @@ static void signal_here(void) {
   pthread_kill(pthread_self(), SIGUSR1);
 }
 
-static int count_of(const char *text, const char *words) {
-  int count = 0;
-  for (const char *each = text; (each = strstr(each, words)) != NULL; each++) count++;
-  return count;
-}
-
 ctest_failure ctest_dump_signal(int signals) {
   KERNEL();
   struct sigaction now;
-  output output = open_output();
+  output output = output_open();
   csched_thread *thread = start_thread("signalled");
   gate gate;
   gate_close(&gate, thread);
@@ -307,17 +340,19 @@ ctest_failure ctest_dump_signal(int signals) {
     errno = E2BIG;
     signal_here();
     CHECK_EQUAL(errno, E2BIG);
-    CHECK(count_of(read_output(&output), "Scheduler: threads of process") == i + 1);
-    CHECK(says(output.text, "thread ", "runs job code 0x"));
+    CHECK(output_count(output_read(&output), "Scheduler: threads of process") == i + 1);
+    CHECK(output_says(output.text, "thread ", "runs job code 0x"));
     CHECK(strstr(output.text, wanted) != NULL);
-    CHECK_SOON(count_of(read_output(&output), "Scheduler: end of dump\n") == i + 1);
+    CHECK(output_count(output.text, "Scheduler: loops of process") == i + 1);
+    CHECK(output_says(output.text, name_of("loop", csched_thread_target(thread)), " of thread "));
+    CHECK_SOON(output_count(output_read(&output), "Scheduler: end of dump\n") == i + 1);
   }
   CHECK_EQUAL(csched_dump_on_signal(0, -1), 0);
   sigaction(SIGUSR1, NULL, &now);
   CHECK(now.sa_handler == SIG_DFL);
   gate_open(&gate);
   stop_and_join(thread, CSCHED_STOP_RUN);
-  close_output(&output);
+  output_close(&output);
   return kernel_result();
 }
 
@@ -326,19 +361,19 @@ static void dump_in_child(void *context) {
   dump(output);
   CHECK(strstr(output->text, "orphaned by fork") != NULL);
   CHECK(strstr(output->text, "Scheduler: end of dump\n") != NULL);
-  CHECK_EQUAL(ftruncate(output->fd, 0), 0);
+  output_empty(output);
   signal_here(); // nobody writes the rest
-  CHECK(strstr(read_output(output), "Scheduler: threads of process") != NULL);
-  CHECK_EQUAL(ftruncate(output->fd, 0), 0);
+  CHECK(strstr(output_read(output), "Scheduler: threads of process") != NULL);
+  output_empty(output);
   CHECK_EQUAL(csched_dump_on_signal(SIGUSR1, output->fd), 0);
   signal_here();
-  CHECK_SOON(strstr(read_output(output), "Scheduler: end of dump\n") != NULL);
+  CHECK_SOON(strstr(output_read(output), "Scheduler: end of dump\n") != NULL);
   CHECK_EQUAL(csched_dump_on_signal(0, -1), 0);
 }
 
 ctest_failure ctest_dump_fork(void) {
   KERNEL();
-  output output = open_output();
+  output output = output_open();
   csched_thread *thread = start_thread("orphaned");
   changing changing = {.thread = start_thread("changes"), .left = 1000000000};
   crew crew;
@@ -350,6 +385,6 @@ ctest_failure ctest_dump_fork(void) {
   crew_join(&crew);
   stop_and_join(changing.thread, CSCHED_STOP_RUN);
   stop_and_join(thread, CSCHED_STOP_RUN);
-  close_output(&output);
+  output_close(&output);
   return kernel_result();
 }

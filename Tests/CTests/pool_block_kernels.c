@@ -83,6 +83,59 @@ ctest_failure ctest_pool_stall(int workers, int rounds, int limit_ms) {
   return kernel_result();
 }
 
+// MARK: keeping
+
+typedef struct keeping {
+  csched_pool *pool;
+  ctest_pool_submitter kind;
+  probe kept;
+  atomic_int is_over;
+} keeping;
+
+static void keep_and_go_on(probe *probe) {
+  keeping *test = probe->context;
+  post(test->pool, CSCHED_PRIORITY_DEFAULT, &test->kept);
+  if (test->kind == CTEST_SUBMITTER_RETURNS) return;
+  if (test->kind == CTEST_SUBMITTER_ENDS_ITS_THREAD) pthread_exit(NULL);
+  if (test->kind == CTEST_SUBMITTER_SAYS_IT_BLOCKS) csched_pool_blocking_begin();
+  while (atomic_load(&test->kept.releases) == 0) {
+    if (test->kind == CTEST_SUBMITTER_COMPUTES || test->kind == CTEST_SUBMITTER_COMPUTES_BESIDE_THE_BUSY) burn(50 * US);
+    else nap(5 * MS);
+  }
+  if (test->kind == CTEST_SUBMITTER_SAYS_IT_BLOCKS) csched_pool_blocking_end();
+}
+
+static void be_busy(csched_job *job) {
+  keeping *test = job->context;
+  if (atomic_load(&test->kept.releases) == 0)
+    csched_target_submit(csched_pool_target(test->pool, CSCHED_PRIORITY_DEFAULT), job);
+  else atomic_store(&test->is_over, 1);
+}
+static void drop_busy(csched_job *job) { (void)job; }
+
+// What a job submits, its worker keeps. It runs though that job waits for it.
+ctest_failure ctest_pool_keeps(ctest_pool_submitter kind, int rounds) {
+  static const csched_job_type busy_type = {be_busy, drop_busy, NULL};
+  KERNEL();
+  bool is_beside = kind == CTEST_SUBMITTER_COMPUTES_BESIDE_THE_BUSY;
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .most_threads = 4});
+  for (int i = 0; i < rounds; i++) {
+    keeping test = {.pool = pool, .kind = kind};
+    probe submitter;
+    csched_job busy;
+    probe_init(&test.kept, NULL, NULL);
+    probe_init(&submitter, keep_and_go_on, &test);
+    csched_job_init(&busy, &busy_type, &test);
+    if (is_beside) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), &busy);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &submitter);
+    CHECK_SOON(atomic_load(&test.kept.releases) == 1 && atomic_load(&submitter.releases) == 1);
+    if (is_beside) CHECK_SOON(atomic_load(&test.is_over) == 1 && csched_job_is_idle(&busy));
+    CHECK_PROBE(&test.kept, 1, 0);
+  }
+  end_pool(pool, CSCHED_STOP_RUN);
+  return kernel_result();
+}
+
 ctest_failure ctest_pool_cap(void) {
   KERNEL();
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "capped", .workers = 2, .most_threads = 3});

@@ -8,10 +8,10 @@ EQUIVALENT: mutants that change nothing that anyone could see, each with the pro
 
 CHECKS = {
     "a queue's jobs are none of the loop's": "loop",
-    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "apply": "apply", "group": "group", "cancellation": "cancellation", "rlock": "^rlock", "rwlock": "rwlock", "event": "event", "dump_signal": "dump", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
+    "lock": "lock", "lock_owner": "lock", "parking": "lock", "cond": "cond", "semaphore": "semaphore", "latch": "latch", "limit": "limit", "apply": "apply", "group": "group", "cancellation": "cancellation", "rlock": "^rlock", "rwlock": "rwlock", "event": "event", "dump_signal": "dump", "observe": "observe", "trace": "observe", "waiting": "cond|semaphore|latch", "mpsc": "queue|loop|thread|pool", "job": "job|task|loop|thread", "job_internal": "job|loop|thread", "task": "task", "task_async": "task", "task_memory": "task", "trampoline": "trampoline",
     "loop": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|levels|waits",
     "levels": "levels|trampoline", "waits": "waits|serial", "virtual": "virtual",
-    "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two", "pool_worker": "pool:|pool end|pool monitor",
+    "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two|pool keep", "pool_worker": "pool:|pool end|pool monitor|pool keep",
     "pool_monitor": "pool:|pool monitor|pool carry", "fork_join": "pool fork", "deque": "deque", "deque_internal": "deque", "clock": "clock", "clock_carry": "clock",
     "delivery": "delivery|pool carry|clock: a target",
     "a run that is left goes on": "levels", "a loop whose run was left outlives its thread": "levels",
@@ -32,6 +32,10 @@ CHECKS = {
     "an inline unlock does not see that a sleeper is due": "lock: a due", "the lock is not given to the sleeper that is due": "lock: a due",
     "who passes sleepers of a lock does not count": "lock: a due", "a sleeper is due and no flag says so": "lock: a due",
     "the lock's turn of one that leaves is lost": "lock: a due",
+    "pool_worker.c: csched_pool_keep_: store_release becomes store_relaxed": "pool keep: one that its submitter waits for, before", "pool_worker.c: take: exchange_acquire becomes exchange_relaxed": "pool keep: one that its submitter waits for, before",
+    "pool: what is kept is not looked for before a sleep": "pool keep", "pool: two take what is kept": "pool keep", "pool: what is kept is not announced": "pool keep",
+    "pool: a search that ends with a queued job does not look for what is kept": "pool keep: one and a queued", "pool: what is kept beside other work is lost": "pool keep",
+    "pool: who is busy does not look at what is kept": "pool keep: one that its submitter waits for, beside",
     "pool: who waits lends nothing": "pool: one of a high", "pool: what was lent is not taken back": "pool: one of a high",
     "planted: lower priorities wait for ever": "pool: one of a high",
     "planted: a pool may free itself before a second joiner": "pool end: stopped from inside",
@@ -65,6 +69,23 @@ CHECKS = {
 }
 
 EQUIVALENT = {
+    "trace.c: ring_of: store_release becomes store_relaxed": "what it carries is zeroes, which the checker takes for seen by all",
+    "trace.c: seen_ring: load_acquire becomes load_relaxed": "the same",
+    # The tables of what waits, of targets and of kinds of jobs, and the list of observers, are not in the model: they are static and stay from one run to the
+    # next, and the first is too large for it. ThreadSanitizer follows them in "statistics beside changes" and "a trace beside changes".
+    "observe.c: tables_here: load_acquire becomes load_relaxed": "not in the model",
+    "observe.c: find_target: load_acquire becomes load_relaxed": "the same",
+    "observe.c: begin_figures: store_release becomes store_relaxed": "the same",
+    "observe.c: begin_figures: store_release 2 becomes store_relaxed": "the same",
+    "observe.c: csched_figures_are_: load_acquire becomes load_relaxed": "the same",
+    "observe.c: csched_observers_: load_acquire becomes load_relaxed": "the same",
+    "observe.c: take_observer: cas_acquire becomes cas_relaxed": "the same",
+    "observe.c: make_observer: cas_release becomes cas_relaxed": "the same",
+    "observe.c: csched_observer_leave_: store_release becomes store_relaxed": "the same",
+    "observe.c: csched_observe_code_at_: store_release becomes store_relaxed": "the same",
+    "observe.c: csched_observe_has_code_: load_acquire becomes load_relaxed": "the same",
+    "observe.c: code_of: load_acquire becomes load_relaxed": "the same",
+    "observe.c: csched_observe_begin_: store_release becomes store_relaxed": "the same",
     # To the checker, in which no load reads from the future: an owner that writes a slot anew, because it has seen `top` beyond it, comes after
     # the thief's read of the slot. On a machine that may do a read after a write that follows it, the two keep them apart.
     "deque.c: csched_deque_steal_: cas_release becomes cas_relaxed": "the slot is written after it was read, unless loads read from the future",
@@ -72,7 +93,7 @@ EQUIVALENT = {
     # To the checker, for which the making of a lock in static memory, which is nothing, is before all that the lock orders. On a machine
     # the making could come after another thread's hold of it.
     "clock.c: start: store_release becomes store_relaxed": "what was made is carried by the lock of the queue, once that is made",
-    "clock.c: is_next: load_acquire becomes load_relaxed": "the same",
+    "clock.c: observe: load_acquire becomes load_relaxed": "the same",
     # The same: what a timer comes to wait in may be made in the middle of the submission (a pool's monitor, the clocks).
     "timer.c: csched_timers_init_: store_release becomes store_relaxed": "what was made is carried by the lock of the timers, once that is made",
     "timer.c: withdraw: load_acquire becomes load_relaxed": "the same",
@@ -96,6 +117,15 @@ EQUIVALENT = {
 }
 
 MUTANTS = [
+    # observe.c and trace.c
+    ("observe: a look at a level does not look twice", "core/observe.c", "csched_observer_look_", "csched_load_relaxed(&from->id) == level->id", "true"),
+    ("observe: a run that has ended is still there", "core/observe.c", "csched_observer_end_", "if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->levels[depth].id, (uint64_t)0);", ";"),
+    ("trace: a full ring is written over", "core/trace.c", "TR2", "next - csched_load_acquire(&ring->taken) < EVENTS", "true"),
+    ("trace: what is lost is not counted", "core/trace.c", "with_room", "csched_fetch_add_relaxed(&ring->lost, 1u);", ""),
+    ("trace: the writer takes what is not whole", "core/trace.c", "TR1", "csched_load_acquire(&place->stamp) != taken + 1", "csched_load_acquire(&place->stamp) == 0"),
+    ("trace: the writer gives a place back before it has read it", "core/trace.c", "TR2",
+     "if (take != NULL) take(context, &place->event); csched_store_release(&ring->taken, taken + 1);",
+     "csched_store_release(&ring->taken, taken + 1); if (take != NULL) take(context, &place->event);"),
     # lock.c and lock.h
     ("no heavy fence before a sleep", "core/lock.c", "L2", "csched_fence_heavy_();", "// L2"),
     ("no announcement before a sleep", "core/lock.c", "L2", "csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);", ""),
@@ -285,7 +315,7 @@ MUTANTS = [
      "if (CSCHED_UNLIKELY(csched_job_state_(word) != RUNNING)) panic_in_use(job);",
      ""),
     ("a queue comes to a job that is idle", "core/job.c", "", "if (CSCHED_UNLIKELY(csched_job_state_(found) != CANCELLED)) panic_in_use(job);", ""),
-    ("a cancelled job is not passed on", "core/job.c", "csched_job_perform_", "pass_cancelled(job, found);", ""),
+    ("a cancelled job is not passed on", "core/job.c", "perform", "pass_cancelled(job, found);", ""),
     ("a cancelled entry is not released", "core/job.c", "csched_job_end_cancel_", "end(job, csched_load_acquire(&job->word));", "csched_store_release(&job->word, (uint64_t)IDLE);"),
     # task.c, task_memory.c
     ("a task is cancelled in whatever life", "core/task.c", "csched_task_cancel", "while (!is_over(word, task)) {", "while (csched_job_state_(word) != CSCHED_JOB_IDLE) {"),
@@ -308,8 +338,8 @@ MUTANTS = [
     # levels.c
     ("a job that is left has not ended", "core/levels.c", "", "if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job);", ""),
     ("a job that ends its thread has not ended", "core/levels.c", "",
-     "if (mine != NULL) leave_all(&mine->first.levels[0], CSCHED_CALLER_FRAME(), true);",
-     "if (mine != NULL) set_top(&mine->first.levels[0]);"),
+     "if (mine() != NULL) leave_all(&mine()->first.levels[0], CSCHED_CALLER_FRAME(), true);",
+     "if (mine() != NULL) set_top(&mine()->first.levels[0]);"),
     ("a frame that is gone is there", "core/levels.c", "",
      "return frame < caller && is_on_own_stack(frame) && is_on_own_stack(caller);",
      "return false;"),
@@ -317,7 +347,7 @@ MUTANTS = [
      "if (is_here(level)) leave_all(level, caller, false);",
      "set_top(level);"),
     ("an exception leaves a level", "core/levels.c", "", "if (is_here(scope->level)) leave_all(scope->level->outer, caller, true);", ""),
-    ("a thread's end keeps its levels", "core/levels.c", "", "if (value == mine) csched_levels_free_();", ""),
+    ("a thread's end keeps its levels", "core/levels.c", "", "if (value == mine()) csched_levels_free_();", ""),
     # loop.c and thread.c
     ("a loop does not look again after parking", "core/loop.c", "P1", "if (!has_work(loop, activation, 0)) {", "{"),
     ("the stop of an activation is not announced", "core/loop.c", "P1",
@@ -459,11 +489,21 @@ MUTANTS = [
      "csched_lock_unlock(&pool->pick);"),
     ("pool: the last one leaves without a word", "core/pool_idle.c", "F7", "csched_pool_over_(pool);", ";"),
     ("pool: a search that is over while others wait is kept to oneself", "core/pool_worker.c", "F2",
-     "if (more || (is_last && csched_pool_is_forked_(pool))) csched_pool_wake_(pool, false);",
+     "if (more || (is_last && (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool)))) csched_pool_wake_(pool, false);",
      ""),
-    ("pool: a search that ends with a queued job does not look for forks", "core/pool_worker.c", "F2",
-     "if (more || (is_last && csched_pool_is_forked_(pool))) csched_pool_wake_",
-     "if (more) csched_pool_wake_"),
+    ("pool: a search that ends with a queued job does not look for forks", "core/pool_worker.c", "",
+     "(csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool))",
+     "csched_pool_is_kept_(pool)"),
+    ("pool: a search that ends with a queued job does not look for what is kept", "core/pool_worker.c", "",
+     "(csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool))",
+     "csched_pool_is_forked_(pool)"),
+    ("pool: what is kept is not looked for before a sleep", "core/pool_idle.c", "",
+     "|| csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool);", "|| csched_pool_is_forked_(pool);"),
+    ("pool: two take what is kept", "core/pool_worker.c", "C8", "return csched_exchange_acquire(&from->kept, (uintptr_t)0);",
+     "uintptr_t found = csched_load_acquire(&from->kept); csched_store_relaxed(&from->kept, (uintptr_t)0); return found;"),
+    ("pool: what is kept is not announced", "core/pool.c", "", "if (!csched_pool_keep_(class, job) &&", "if (csched_pool_keep_(class, job)) return 0; if ("),
+    ("pool: what is kept beside other work is lost", "core/pool_worker.c", "", "csched_mpsc_push(&(*chosen)->inbox, job_of(kept)) == CSCHED_PUSH_CLOSED", "false"),
+    ("pool: who is busy does not look at what is kept", "core/pool_worker.c", "", "CSCHED_UNLIKELY(++worker->since_look % LOOK == 0)", "false"),
     ("pool: a thief does not pass the search on", "core/fork_join.c", "",
      "if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);",
      "csched_pool_stop_search_(worker);"),

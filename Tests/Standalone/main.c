@@ -423,6 +423,12 @@ static void run_pool(void) {
   RUN(ctest_pool_nice());
   RUN(ctest_pool_lifts_owner());
   RUN(ctest_pool_timers(50, seed()));
+  RUN(ctest_pool_keeps(CTEST_SUBMITTER_RETURNS, times(200)));
+  RUN(ctest_pool_keeps(CTEST_SUBMITTER_COMPUTES, times(20)));
+  RUN(ctest_pool_keeps(CTEST_SUBMITTER_COMPUTES_BESIDE_THE_BUSY, times(20)));
+  RUN(ctest_pool_keeps(CTEST_SUBMITTER_BLOCKS, times(4)));
+  RUN(ctest_pool_keeps(CTEST_SUBMITTER_SAYS_IT_BLOCKS, times(20)));
+  RUN(ctest_pool_keeps(CTEST_SUBMITTER_ENDS_ITS_THREAD, times(20)));
   RUN(ctest_pool_cap());
   RUN(ctest_pool_idle_exit_races(times(20), seed()));
   RUN(ctest_pool_ends());
@@ -551,11 +557,34 @@ static void run_thread(void) {
 }
 
 // After all others: the main loop is closed from then on.
+static void run_observe(void) {
+  RUN(ctest_statistics());
+  RUN(ctest_statistics_drops());
+  RUN(ctest_statistics_beside_changes(few(times(500))));
+  RUN_UNLESS(QEMU, no_peek, ctest_watch());
+  RUN(ctest_watch_ends_itself(times(5)));
+  RUN(ctest_trace(few(times(1000))));
+  RUN(ctest_trace_overload(few(times(2000))));
+  RUN(ctest_trace_refused());
+  RUN_UNLESS(DRD | HELGRIND, "one thread runs at a time: a target may go before the writer has come to it",
+             ctest_trace_kinds(times(100)));
+  RUN(ctest_trace_instants());
+  RUN(ctest_trace_names());
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | QEMU | DRD, "tools keep memory of their own for each access",
+             ctest_trace_memory(times(40000)));
+  RUN(ctest_statistics_kinds());
+  RUN_UNLESS(SANITIZER | VALGRIND | HELGRIND | QEMU, no_child, ctest_observe_fork(times(5)));
+  RUN_UNLESS(QEMU, no_peek, ctest_recorder());
+  RUN_UNLESS(QEMU, no_peek, ctest_recorder_keeps(500));
+  RUN_UNLESS(QEMU, no_peek, ctest_recorder_keeps(20000));
+}
+
 static void run_dump(void) {
   RUN_UNLESS(QEMU, no_peek, ctest_dump_lists_all());
   RUN(ctest_dump_waits());
   RUN_UNLESS(QEMU, no_peek, ctest_dump_locks());
   RUN_UNLESS(QEMU, no_peek, ctest_dump_describes());
+  RUN_UNLESS(QEMU, no_peek, ctest_dump_delayed());
   RUN(ctest_dump_many(few(times(10000))));
   RUN(ctest_dump_beside_changes(few(times(200))));
   RUN(ctest_dump_refused());
@@ -640,6 +669,7 @@ int main(int count, char **arguments) {
   run_pool();
   run_thread();
   run_dump();
+  run_observe();
   run_shutdown();
   if (options.lists) return 0;
   csched_shutdown(CSCHED_STOP_RUN); // after which a tool that looks for leaks finds nothing, not even what is reachable

@@ -41,6 +41,7 @@
 #include "clock_internal.h"
 #include "delivery_internal.h"
 #include "job_internal.h"
+#include "observe_internal.h"
 #include "panic.h"
 #include "timer_internal.h"
 
@@ -236,12 +237,20 @@ static bool is_next(clock_queue *queue, csched_target *target, csched_time deadl
   return is_it && !csched_delivery_must_follow_(csched_clock_courier_(), target); // CL6
 }
 
+// When it is due, by the monotonic clock, nobody knows.
+static CSCHED_NOINLINE void observe(csched_target *target, csched_timer *timer) {
+  csched_observed_submission submission;
+  csched_observe_submit_(&submission, target, &timer->job, CSCHED_FOREVER);
+  csched_observe_submitted_(&submission);
+}
+
 int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csched_timer *timer, csched_time deadline,
                                   csched_time leeway) {
   require_clock(clock, "csched_target_submit_at_clock");
   if (clock == CSCHED_CLOCK_MONOTONIC) return csched_target_submit_at(target, timer, deadline, leeway);
   csched_job_submitted_(&timer->job, "csched_target_submit_at_clock");
   timer->target = target;
+  if (csched_is_observed_()) observe(target, timer);
   clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
   clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
   if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6

@@ -23,6 +23,7 @@
 #include "lock_internal.h"
 #include "parking.h"
 #include "target_internal.h"
+#include "timer_internal.h"
 
 enum { BUFFER = 16384, LINE = 1536 };
 
@@ -104,7 +105,16 @@ void csched_text_delayed_(csched_text *text, size_t count, csched_time first, cs
   if (first > now) csched_text_span_(text, first - now);
 }
 
-static void add_job(csched_text *text, const csched_level *level) {
+// When that run began is known to the stretch of the recorder that it is in: to the run itself, if the thread had slept before.
+static void add_begun(csched_text *text, const csched_recorder *recorder, void (*run)(csched_job *)) {
+  csched_time begun = csched_recorder_since_(recorder, run), now = csched_now();
+  if (begun == 0 || begun > now) return;
+  csched_text_add_(text, "; begun at most ");
+  csched_text_span_(text, now - begun);
+  csched_text_add_(text, " ago");
+}
+
+static void add_job(csched_text *text, const csched_level *level, const csched_recorder *recorder) {
   csched_job job;
   csched_job_type type;
   char name[128];
@@ -122,6 +132,7 @@ static void add_job(csched_text *text, const csched_level *level) {
   csched_text_target_(text, "runs job", running, "");
   csched_text_add_(text, " (");
   csched_text_add_(text, name);
+  add_begun(text, recorder, type.run);
   csched_text_add_(text, ") of ");
 }
 
@@ -132,7 +143,7 @@ static void describe_thread(const csched_levels_seen *seen, const csched_dump_wa
   csched_text_add_(text, seen->count == 0 ? ": runs nothing" : ": ");
   for (int i = 0; i < seen->count; i++) {
     if (i > 0) csched_text_add_(text, ", ");
-    add_job(text, &seen->levels[i]);
+    add_job(text, &seen->levels[i], i == 0 ? seen->recorder : NULL);
     csched_text_address_(text, seen->levels[i].target);
   }
   if (wait->function == NULL) return;
@@ -150,6 +161,7 @@ static bool describe_target(const csched_target *target, csched_text *text) {
   } else {
     csched_text_target_(text, "target", target, "");
     if (csched_target_is_orphaned_(target)) csched_text_add_(text, ": orphaned by fork");
+    else if (csched_target_is_closed_(target)) csched_text_add_(text, ": takes no more");
   }
   return true;
 }
@@ -235,21 +247,16 @@ static void add_threads(dump *dump) {
 
 static const char OTHERS[] = "condition, semaphore, latch, group or rwlock";
 
-typedef struct sleeping {
-  const void *address;
-  csched_time since;
-  uint32_t thread, owner;
-} sleeping;
-
 // ThreadSanitizer does not see how a lock's sleeper was written, and would take a plain read for a race: the system copies it.
-static int look_into(int index, sleeping *found, int most) {
+int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
   csched_bucket *bucket = csched_bucket_lock_((size_t)index);
   csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
   int count = 0;
   for (; each != NULL && count < most && csched_os_peek_(&copy, each, sizeof copy); each = TAILQ_NEXT(&copy, link)) {
     bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
     uint32_t owner = is_lock ? csched_lock_owner_seen_(copy.address) : 0;
-    found[count++] = (sleeping){copy.address, copy.since, copy.thread, owner};
+    uint32_t thread = csched_lock_thread_of_(copy.thread);
+    found[count++] = (csched_sleeping){is_lock ? "lock" : OTHERS, copy.address, copy.since, thread, owner};
   }
   csched_bucket_unlock_(bucket);
   return count;
@@ -257,14 +264,13 @@ static int look_into(int index, sleeping *found, int most) {
 
 static void add_sleeping(dump *dump, int index) {
   enum { MOST = 64 };
-  sleeping found[MOST];
-  int count = look_into(index, found, MOST);
+  csched_sleeping found[MOST];
+  int count = csched_sleepers_look_(index, found, MOST);
   for (int i = 0; i < count; i++) {
-    bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
-    csched_text_target_(&dump->text, is_lock ? "lock" : OTHERS, found[i].address, "");
+    csched_text_target_(&dump->text, found[i].kind, found[i].address, "");
     if (found[i].owner != 0)
       csched_text_thread_(&dump->text, ", which belongs to ", csched_lock_thread_of_(found[i].owner));
-    csched_text_thread_(&dump->text, ": waited for by ", csched_lock_thread_of_(found[i].thread));
+    csched_text_thread_(&dump->text, ": waited for by ", found[i].thread);
     csched_text_add_(&dump->text, " since ");
     csched_text_span_(&dump->text, csched_now() - found[i].since);
     end_line(dump);
@@ -301,23 +307,84 @@ int csched_dump(int fd) {
 
 // MARK: one target
 
+// Who is inside of it; a pool has several.
+enum { INSIDE = 8 };
 typedef struct inside {
   const csched_target *target;
-  bool is_found;
-  uint32_t thread;
-  csched_level level;
+  int count;
+  uint32_t threads[INSIDE];
+  csched_level levels[INSIDE];
+  const csched_recorder *recorders[INSIDE];
 } inside;
 
 static bool note_if_inside(csched_atfork *each, void *context) {
   inside *noted = context;
   csched_levels_seen seen;
   if (!csched_levels_look_(each, &seen)) return true;
-  for (int i = 0; i < seen.count && !noted->is_found; i++) {
-    noted->is_found = seen.levels[i].target == noted->target;
-    noted->thread = seen.thread;
-    noted->level = seen.levels[i];
+  for (int i = 0; i < seen.count; i++) {
+    if (seen.levels[i].target != noted->target) continue;
+    noted->threads[noted->count] = seen.thread;
+    noted->levels[noted->count] = seen.levels[i];
+    noted->recorders[noted->count++] = i == 0 ? seen.recorder : NULL;
+    break;
   }
-  return !noted->is_found;
+  return noted->count < INSIDE;
+}
+
+static void add_inside(csched_text *text, const inside *noted) {
+  for (int i = 0; i < noted->count; i++) {
+    csched_text_thread_(text, "; ", noted->threads[i]);
+    csched_text_add_(text, " ");
+    add_job(text, &noted->levels[i], noted->recorders[i]);
+    csched_text_add_(text, "it");
+  }
+  if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");
+}
+
+// Delayed jobs wait with what is below the target, among those of others: all of these are looked at. So it is done for one target, and not for each
+// in a dump.
+typedef struct delayed {
+  const csched_target *target;
+  size_t count;
+  csched_time first;
+  bool is_whole;
+} delayed;
+
+static void look_for_delayed(csched_timers *timers, delayed *delayed) {
+  static const size_t MOST = 100000;
+  size_t count;
+  csched_time first;
+  if (timers == NULL) return;
+  delayed->is_whole = csched_timers_look_for_(timers, delayed->target, MOST, &count, &first) && delayed->is_whole;
+  delayed->count += count;
+  if (first < delayed->first) delayed->first = first;
+}
+
+// The pools keep the time for targets of the user's.
+static bool look_in_pool(csched_atfork *each, void *context) {
+  const csched_target *pool = csched_pool_told_(each);
+  if (pool != NULL) look_for_delayed(csched_pool_timers_seen_(pool), context);
+  return true;
+}
+
+static void add_delayed(csched_text *text, const csched_target *target) {
+  csched_target *root = csched_target_root_((csched_target *)(uintptr_t)target);
+  delayed found = {.target = target, .first = CSCHED_FOREVER, .is_whole = true};
+  csched_timers *timers = csched_loop_timers_seen_(root), *ticks = csched_virtual_timers_seen_(root);
+  if (timers == NULL) timers = csched_pool_timers_seen_(root);
+  if (root == target && (timers != NULL || ticks != NULL)) return; // it has said so itself
+  look_for_delayed(timers != NULL ? timers : ticks, &found);
+  if (timers == NULL && ticks == NULL) csched_os_atfork_visit_(&place, look_in_pool, &found);
+  csched_os_atfork_end_(&place);
+  if (!found.is_whole) csched_text_add_(text, ", at least");
+  if (ticks == NULL) {
+    csched_text_delayed_(text, found.count, found.first, csched_now());
+    return;
+  }
+  csched_text_delayed_(text, found.count, CSCHED_FOREVER, 0);
+  if (found.first == CSCHED_FOREVER) return;
+  csched_text_add_(text, ", the next not before tick ");
+  csched_text_number_(text, found.first);
 }
 
 size_t csched_target_describe(const csched_target *target, char *text, size_t size) {
@@ -326,14 +393,10 @@ size_t csched_target_describe(const csched_target *target, char *text, size_t si
   begin();
   csched_os_atfork_visit_(&place, note_if_inside, &noted);
   csched_os_atfork_end_(&place);
-  csched_lock_unlock(&one_at_a_time);
   describe_target(target, &line);
-  if (noted.is_found) {
-    csched_text_thread_(&line, "; ", noted.thread);
-    csched_text_add_(&line, " ");
-    add_job(&line, &noted.level);
-    csched_text_add_(&line, "it");
-  }
+  if (!csched_target_is_orphaned_(target)) add_delayed(&line, target);
+  csched_lock_unlock(&one_at_a_time);
+  add_inside(&line, &noted);
   *line.at = 0;
   return (size_t)(line.at - text);
 }

@@ -1,5 +1,6 @@
 // States of a slot's thread
 //   0 free      TAKEN being filled      else the system's number of a thread that lives
+// States of a place for a loop: NULL free, else the loop
 // States of asked: futex: ASKED for each signal that has come, and ENDING · served: what of that the writer has seen
 //
 // Obligations
@@ -24,16 +25,19 @@
 
 #include <errno.h>
 
-enum { SLOTS = 256, MOST_LEVELS = 8 };
+enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_LEVELS = 8 };
 enum { ENDING = 1, ASKED = 2 };
 static const uint32_t TAKEN = UINT32_MAX;
 
 struct csched_dump_slot {
   uint32_t thread;
   csched_level *const *top;
+  const void *recorder;
 };
 static csched_dump_slot slots[SLOTS];
 static uint32_t without; // threads that found no slot
+static const csched_target *loops[SLOTS];
+static uint32_t loops_without;
 
 static struct {
   csched_lock lock; // guards what follows, but for `fd` and `asked`
@@ -48,13 +52,15 @@ static struct {
 
 // MARK: the table
 
-csched_dump_slot *csched_dump_take_slot_(uint32_t thread, csched_level *const *top) {
+csched_dump_slot *csched_dump_take_slot_(uint32_t thread, csched_level *const *top,
+                                         const struct csched_recorder *recorder) {
   for (int i = 0; i < SLOTS; i++) {
     uint32_t free = 0;
     if (csched_load_relaxed(&slots[i].thread) != 0 || !csched_cas_relaxed(&slots[i].thread, &free, TAKEN))
-      continue;                                     // DS1
-    csched_store_relaxed(&slots[i].top, top);       // DS1
-    csched_store_release(&slots[i].thread, thread); // DS1: pairs with the handler's acquire; carries `top`
+      continue;                                         // DS1
+    csched_store_relaxed(&slots[i].top, top);           // DS1
+    csched_store_relaxed(&slots[i].recorder, recorder); // DS1
+    csched_store_release(&slots[i].thread, thread);     // DS1: pairs with the handler's acquire; carries `top`
     return &slots[i];
   }
   csched_fetch_add_relaxed(&without, 1u); // a count
@@ -69,6 +75,28 @@ void csched_dump_give_slot_(csched_dump_slot *slot) {
 csched_level *const *csched_dump_see_slot_(int slot, uint32_t *thread) {
   *thread = csched_load_acquire(&slots[slot].thread); // DS1: pairs with the taker's release
   return *thread == 0 || *thread == TAKEN ? NULL : csched_load_relaxed(&slots[slot].top); // DS1
+}
+
+const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread) {
+  return csched_dump_see_slot_(slot, thread) != NULL ? csched_load_relaxed(&slots[slot].recorder) : NULL; // DS1
+}
+
+void csched_dump_take_loop_(const csched_target *loop) {
+  for (int i = 0; i < SLOTS; i++) {
+    const csched_target *free = NULL;
+    if (csched_load_relaxed(&loops[i]) == NULL && csched_cas_relaxed(&loops[i], &free, loop))
+      return; // DS1: what it points to is copied by the system
+  }
+  csched_fetch_add_relaxed(&loops_without, 1u); // a count
+}
+
+void csched_dump_give_loop_(const csched_target *loop) {
+  for (int i = 0; i < SLOTS; i++) {
+    if (csched_load_relaxed(&loops[i]) != loop) continue;         // DS1: its own
+    csched_store_relaxed(&loops[i], (const csched_target *)NULL); // DS1
+    return;
+  }
+  csched_fetch_add_relaxed(&loops_without, UINT32_MAX); // a count
 }
 
 // MARK: the handler
@@ -99,12 +127,26 @@ static void write_thread(int fd, uint32_t thread, csched_level *const *top) {
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
-static void write_head(int fd) {
+static void write_loop(int fd, const csched_target *loop) {
   char line[128];
   csched_text text = {line, line + sizeof line};
-  csched_text_add_(&text, "Scheduler: threads of process ");
+  uint32_t thread, closing;
+  size_t timers;
+  if (!csched_loop_see_(loop, &thread, &closing, &timers)) return; // it has gone, or the system does not let us look
+  csched_text_target_(&text, "loop", loop, "");
+  csched_text_add_(&text, thread != 0 ? " of thread " : " of no thread");
+  if (thread != 0) csched_text_number_(&text, thread);
+  csched_text_add_(&text, closing != 0 ? ": takes no more, " : ": ");
+  csched_text_number_(&text, timers);
+  csched_text_add_(&text, " delayed\n");
+  csched_os_write_(fd, line, (size_t)(text.at - line));
+}
+
+static void write_head(int fd, const char *what, uint32_t missing) {
+  char line[128];
+  csched_text text = {line, line + sizeof line};
+  csched_text_add_(&text, what);
   csched_text_number_(&text, csched_os_process_id_());
-  uint32_t missing = csched_load_relaxed(&without); // a count
   if (missing > 0) {
     csched_text_add_(&text, ", without ");
     csched_text_number_(&text, missing);
@@ -115,12 +157,17 @@ static void write_head(int fd) {
 
 static void handle(int signal) { // DS3
   (void)signal;
-  int saved = errno, fd = csched_load_relaxed(&watch.fd); // DS3: its value is all
-  write_head(fd);
+  int saved = errno, fd = csched_load_relaxed(&watch.fd);                          // DS3: its value is all
+  write_head(fd, "Scheduler: threads of process ", csched_load_relaxed(&without)); // a count
   for (int i = 0; i < SLOTS; i++) {
     uint32_t thread;
     csched_level *const *top = csched_dump_see_slot_(i, &thread);
     if (top != NULL) write_thread(fd, thread, top);
+  }
+  write_head(fd, "Scheduler: loops of process ", csched_load_relaxed(&loops_without)); // a count
+  for (int i = 0; i < SLOTS; i++) {
+    const csched_target *loop = csched_load_relaxed(&loops[i]); // DS1
+    if (loop != NULL) write_loop(fd, loop);
   }
   csched_fetch_add_relaxed(&watch.asked, (uint32_t)ASKED); // DS2
   csched_futex_wake_(&watch.asked, 1);
@@ -132,6 +179,7 @@ static void handle(int signal) { // DS3
 static void write_dumps(void *unused) {
   (void)unused;
   csched_os_thread_set_name_("csched-dump");
+  csched_os_thread_leave_count_();
   uint32_t asked, served = 0;
   while (((asked = csched_load_relaxed(&watch.asked)) & ENDING) == 0) { // DS2
     if (asked != served) csched_dump(csched_load_relaxed(&watch.fd));   // DS2: its value is all

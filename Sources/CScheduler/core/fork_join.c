@@ -26,6 +26,7 @@
 
 #include "job_internal.h"
 #include "levels_internal.h"
+#include "observe_internal.h"
 
 enum { PENDING = 0, WAITED = 1, DONE = 2 };
 
@@ -80,6 +81,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   if (fork == NULL) return false;
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
+  if (from != worker && csched_is_observed_()) csched_observe_note_(CSCHED_OCCURRED_STEAL, from, 0);
   if (from != worker) *slot = fork; // D5: its own fork would be gone with the thread's frames
   perform(worker, fork);
   be_done(fork);
@@ -135,9 +137,11 @@ void csched_pool_wait(csched_fork *fork) {
   }
   if (is_done(fork)) return;
   require_worker(fork);
+  csched_wait_is_seen_("csched_pool_wait", fork);
   csched_pool_blocking_begin(); // D4
   uint32_t phase = PENDING;
   csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // D3
   while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);
   csched_pool_blocking_end();
+  csched_wait_is_over_();
 }

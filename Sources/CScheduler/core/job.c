@@ -55,6 +55,8 @@
 
 #include "../platform/platform.h"
 #include "levels_internal.h"
+#include "observe_internal.h"
+#include "recorder_internal.h"
 #include "panic.h"
 
 #include <string.h>
@@ -177,7 +179,7 @@ void csched_job_submitted_(csched_job *job, const char *function) {
 }
 
 // The last that is done with a job. From the store on its memory is the caller's, or else `release`'s. `word` is the job's.
-static inline void end(csched_job *job, uint64_t word) {
+static CSCHED_ALWAYS_INLINE void end(csched_job *job, uint64_t word) {
   void (*release)(csched_job *) = job->type->release; // J9
   csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) +
                                        1); // J5, J9: release; pairs with all acquires; carries the work
@@ -186,7 +188,7 @@ static inline void end(csched_job *job, uint64_t word) {
   if (release != NULL) release(job);       // J3
 }
 
-static inline void end_run(csched_job *job) {
+static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
   if (CSCHED_UNLIKELY(csched_job_state_(word) != RUNNING)) panic_in_use(job);
   end(job, word);
@@ -213,14 +215,18 @@ static CSCHED_NOINLINE void end_at(csched_level *level, csched_job *job) {
 // There may be no memory for the level, so that it lies in this frame.
 static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
   csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
+  csched_recorder_turn_();
+  if (level != &spare) csched_record_(job->type->run, target, job->context);
   job->type->run(job);
   end_at(level, job);
 }
 
 static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type->release == CSCHED_NODE; }
 
-static inline void perform_node(csched_node *node, struct csched_target *target) {
+static CSCHED_NOINLINE void perform_node(csched_node *node, struct csched_target *target) {
   csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
+  if (CSCHED_LIKELY(level != &spare && csched_recorder_has_room_())) // not the thread's first job
+    csched_record_((void (*)(csched_job *))node->type->run, target, NULL);
   node->type->run(node); // J10
   csched_level_end_(level);
 }
@@ -237,7 +243,7 @@ static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found)
   return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: the same
 }
 
-CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_target *target) {
+static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_target *target) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint64_t found;
   if (is_node(job)) {
@@ -253,6 +259,7 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
     return true;
   }
   csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, target);
+  csched_record_(job->type->run, target, job->context);
   job->type->run(job);
   if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
     end_at(level, job);
@@ -266,30 +273,61 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
   return true;
 }
 
+static CSCHED_NOINLINE bool perform_on_slow(csched_job *job, struct csched_target *target) {
+  csched_observed_run run;
+  bool is_observed = csched_is_observed_();
+  csched_recorder_turn_();
+  if (is_observed) csched_observe_run_(&run, job);
+  bool has_run = perform_on(job, target);
+  if (is_observed) csched_observe_ran_(&run, has_run);
+  return has_run;
+}
+
+CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_target *target) {
+  if (!csched_recorder_has_room_() || csched_is_observed_()) return perform_on_slow(job, target);
+  return perform_on(job, target);
+}
+
 // The same, but for that the level need not stay until the end: `release` finds the same target as current.
-CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
+static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint64_t found;
   if (is_node(job)) {
     perform_node((csched_node *)job, csched_level_here_()->target);
-    return;
+    return true;
   }
   if (!leave_queue(job, RUNNING, &found)) {
     pass_cancelled(job, found);
-    return;
+    return false;
   }
   if (CSCHED_UNLIKELY(level == NULL)) {
     perform_slow(job, csched_level_here_()->target);
-    return;
+    return true;
   }
   csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, outer->target);
+  csched_record_(job->type->run, outer->target, job->context);
   job->type->run(job);
   if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
     end_at(level, job);
-    return;
+    return true;
   }
   csched_level_top_ = level->outer;
   if (CSCHED_LIKELY(level->job == job)) end_run(job); // J4
+  return true;
+}
+
+static CSCHED_NOINLINE void perform_here_slow(csched_job *job) {
+  csched_observed_run run;
+  bool is_observed = csched_is_observed_();
+  csched_recorder_turn_();
+  if (is_observed) csched_observe_run_(&run, job);
+  bool has_run = perform(job);
+  if (is_observed) csched_observe_ran_(&run, has_run);
+}
+
+CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
+  if (!csched_recorder_has_room_() || csched_is_observed_()) perform_here_slow(job);
+  else perform(job);
 }
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_bin *bin_here;
@@ -318,6 +356,7 @@ bool csched_job_is_dropped_here_(const csched_job *job) {
 csched_drop_reason csched_job_drop_reason_(void) { return drop_here->reason; }
 
 static void drop(csched_job *job, csched_drop_reason reason) {
+  if (csched_is_observed_()) csched_observe_drop_(job, reason);
   dropping here = {job, reason, drop_here};
   drop_here = &here;
   job->type->drop(job);
@@ -333,7 +372,9 @@ void csched_job_discard_(csched_job *job) {
   if (is_node(job)) {
     csched_node *node = (csched_node *)job;
     bool was_refused = job == csched_job_may_be_refused_.job;
-    node->type->drop(node, was_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED); // J10
+    csched_drop_reason reason = was_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
+    if (csched_is_observed_()) csched_observe_drop_(job, reason);
+    node->type->drop(node, reason); // J10
     return;
   }
   if (!leave_queue(job, DROPPING, &found)) {

@@ -15,6 +15,7 @@
 
 #include "../platform/platform.h"
 #include "job_internal.h"
+#include "observe_internal.h"
 
 enum { BLOCK = 16 };
 static const uintptr_t NEVER = UINTPTR_MAX; // a frame that is there as long as the one around it
@@ -25,12 +26,14 @@ typedef struct block {
 } block;
 
 typedef struct thread_levels {
+  csched_recorder recorder;
   block first;
   csched_level *last;
   csched_level **top;     // of its thread; NULL: left in the parent of a fork
   uint32_t thread;        // the system's number
   csched_dump_slot *slot; // NULL: there was none left
   csched_dump_wait wait;
+  csched_observer *observer;       // NULL until it is observed
   uintptr_t stack_low, stack_high; // both 0: not yet asked
   csched_atfork atfork;
 } thread_levels;
@@ -40,19 +43,24 @@ csched_level csched_level_lost_;                   // never written
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *csched_level_top_ = &none;
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL thread_levels *mine;
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *on_stack; // the innermost level, if there was no memory for it
+
+// Its first member is the thread's recorder.
+static thread_levels *mine(void) {
+  csched_recorder *recorder = csched_recorder_here_;
+  return recorder != &csched_recorder_none_ ? (thread_levels *)recorder : NULL;
+}
 
 csched_level *csched_level_here_slow_(void) { return on_stack; }
 
 // MARK: frames
 
 static bool is_on_own_stack(uintptr_t address) {
-  uintptr_t low = mine != NULL ? mine->stack_low : 0, high = mine != NULL ? mine->stack_high : 0;
+  uintptr_t low = mine() != NULL ? mine()->stack_low : 0, high = mine() != NULL ? mine()->stack_high : 0;
   if (high == 0) {
     csched_os_stack_(&low, &high);
     if (high == 0) low = high = 1; // the system does not tell
-    if (mine != NULL) mine->stack_low = low, mine->stack_high = high;
+    if (mine() != NULL) mine()->stack_low = low, mine()->stack_high = high;
   }
   return low <= address && address < high;
 }
@@ -73,13 +81,14 @@ static void link_block(block *block, csched_level *outer) {
 
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   thread_levels *levels = (thread_levels *)((char *)atfork - offsetof(thread_levels, atfork));
-  if (phase == CSCHED_ATFORK_BEFORE && levels == mine) is_on_own_stack(0); // in the child it looks like the main thread
-  if (phase == CSCHED_ATFORK_IN_CHILD && levels == mine) {
+  if (phase == CSCHED_ATFORK_BEFORE && levels == mine())
+    is_on_own_stack(0); // in the child it looks like the main thread
+  if (phase == CSCHED_ATFORK_IN_CHILD && levels == mine()) {
     levels->thread = csched_os_thread_id_();
     csched_dump_give_slot_(levels->slot);
-    levels->slot = csched_dump_take_slot_(levels->thread, levels->top);
+    levels->slot = csched_dump_take_slot_(levels->thread, levels->top, &levels->recorder);
   }
-  if (phase != CSCHED_ATFORK_IN_CHILD || levels == mine || levels->top == NULL) return;
+  if (phase != CSCHED_ATFORK_IN_CHILD || levels == mine() || levels->top == NULL) return;
   csched_level *each = *levels->top != &csched_level_lost_ ? *levels->top : levels->last;
   for (; each->outer != NULL; each = each->outer)
     if (each->job != NULL) csched_job_orphan_(each->job);
@@ -91,17 +100,19 @@ static csched_tsd key;
 
 static void thread_ends(void *value) {
   csched_levels_end_thread_();
-  if (value == mine) csched_levels_free_();
+  if (value == mine()) csched_levels_free_();
 }
 
 void csched_levels_free_(void) {
-  thread_levels *levels = mine;
+  thread_levels *levels = mine();
   if (levels == NULL || csched_level_top_ != &levels->first.levels[0]) return;
   csched_level_top_ = &none;
-  mine = NULL;
+  csched_recorder_here_ = &csched_recorder_none_;
   csched_tsd_set_(&key, NULL, thread_ends); // it has a place for this thread already, so it cannot fail
   csched_os_atfork_end_(&levels->atfork);
   csched_dump_give_slot_(levels->slot);
+  if (levels->observer != NULL) csched_observer_leave_(levels->observer);
+  csched_recorder_free_(&levels->recorder);
   for (block *each = levels->first.more, *more; each != NULL; each = more) {
     more = each->more;
     csched_os_memory_give_(each, sizeof *each);
@@ -122,8 +133,9 @@ static bool make(void) {
   levels->last = &levels->first.levels[BLOCK - 1];
   levels->top = &csched_level_top_;
   levels->thread = csched_os_thread_id_();
-  levels->slot = csched_dump_take_slot_(levels->thread, levels->top);
-  mine = levels;
+  levels->slot = csched_dump_take_slot_(levels->thread, levels->top, &levels->recorder);
+  csched_recorder_begin_(&levels->recorder);
+  csched_recorder_here_ = &levels->recorder;
   csched_level_top_ = &levels->first.levels[0];
   csched_os_atfork_(&levels->atfork, told_of_fork);
   return true;
@@ -132,11 +144,11 @@ static bool make(void) {
 static bool grow(void) {
   block *more = csched_os_memory_take_(sizeof *more);
   if (more == NULL) return false;
-  link_block(more, mine->last);
-  more->more = mine->first.more;
-  mine->first.more = more;
-  mine->last->next = &more->levels[0];
-  mine->last = &more->levels[BLOCK - 1];
+  link_block(more, mine()->last);
+  more->more = mine()->first.more;
+  mine()->first.more = more;
+  mine()->last->next = &more->levels[0];
+  mine()->last = &more->levels[BLOCK - 1];
   return true;
 }
 
@@ -144,7 +156,7 @@ static bool grow(void) {
 
 csched_level *csched_level_make_next_(void) {
   bool is_there = csched_level_top_->next != NULL;
-  if (!is_there && csched_level_top_ != &csched_level_lost_) is_there = mine == NULL ? make() : grow();
+  if (!is_there && csched_level_top_ != &csched_level_lost_) is_there = mine() == NULL ? make() : grow();
   return is_there ? csched_level_top_->next : NULL;
 }
 
@@ -184,7 +196,7 @@ static void leave_all(csched_level *outer, uintptr_t caller, bool all) {
 // Forgets the levels that lie on the stack, where they cannot be read any more.
 static void forget_lost(uintptr_t caller) {
   if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
-  set_top(mine != NULL ? mine->last : &none);
+  set_top(mine() != NULL ? mine()->last : &none);
 }
 
 CSCHED_NOINLINE csched_level *csched_level_recover_(uintptr_t caller) {
@@ -235,15 +247,17 @@ CSCHED_NOINLINE void csched_level_leave_(const csched_job *job) {
 }
 
 CSCHED_NOINLINE void csched_levels_end_thread_(void) {
-  if (on_stack != NULL) set_top(mine != NULL ? mine->last : &none);
-  if (mine != NULL) leave_all(&mine->first.levels[0], CSCHED_CALLER_FRAME(), true);
+  if (on_stack != NULL) set_top(mine() != NULL ? mine()->last : &none);
+  if (mine() != NULL) leave_all(&mine()->first.levels[0], CSCHED_CALLER_FRAME(), true);
 }
+
+csched_observer **csched_levels_observer_(void) { return mine() != NULL ? &mine()->observer : NULL; }
 
 // MARK: looking from outside
 
 csched_dump_wait *csched_level_wait_(void) {
-  if (mine == NULL) csched_level_make_next_();
-  return mine != NULL ? &mine->wait : NULL;
+  if (mine() == NULL) csched_level_make_next_();
+  return mine() != NULL ? &mine()->wait : NULL;
 }
 
 bool csched_levels_look_(const csched_atfork *atfork, csched_levels_seen *seen) {
@@ -252,6 +266,7 @@ bool csched_levels_look_(const csched_atfork *atfork, csched_levels_seen *seen) 
   csched_level *each = NULL, copy;
   seen->thread = levels->thread;
   seen->wait = &levels->wait;
+  seen->recorder = &levels->recorder;
   seen->count = 0;
   csched_os_peek_(&each, levels->top, sizeof each);
   while (each != NULL && each != &none && each != &csched_level_lost_ && seen->count < CSCHED_LEVELS_SEEN &&

@@ -12,6 +12,7 @@
 #include <CScheduler/job.h>
 
 #include "dump_internal.h"
+#include "recorder_internal.h"
 
 // Addresses on the stack, which grows downwards. The address of the present function's caller; that function is never inlined:
 #define CSCHED_CALLER_FRAME() ((uintptr_t)__builtin_dwarf_cfa())
@@ -97,11 +98,15 @@ typedef struct csched_levels_seen {
   int count;
   csched_level levels[CSCHED_LEVELS_SEEN];
   const csched_dump_wait *wait; ///< valid as long as the levels
+  const csched_recorder *recorder;
 } csched_levels_seen;
 
 /// Does: looks at another thread's levels, if that is what `atfork` belongs to. Returns: whether it is. Thread: inside of
 /// csched_os_atfork_visit_.
 bool csched_levels_look_(const csched_atfork *atfork, csched_levels_seen *seen);
+
+/// Returns: where this thread notes its observer; NULL: it has no levels of its own yet.
+struct csched_observer **csched_levels_observer_(void);
 
 /// Does: gives back this thread's memory for levels, unless it is inside one.
 void csched_levels_free_(void);

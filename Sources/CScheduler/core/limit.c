@@ -43,6 +43,7 @@
 #include "../platform/platform.h"
 #include "dump_internal.h"
 #include "job_internal.h"
+#include "observe_internal.h"
 #include "target_internal.h"
 
 #include <errno.h>
@@ -75,6 +76,8 @@ static const csched_job_type lane_type;
 
 static void end(csched_limit *limit) {
   csched_os_atfork_end_(&limit->atfork);
+  csched_observe_gone_(&limit->target);
+  csched_observe_gone_(&limit->barriers);
   free(limit);
 }
 

@@ -51,6 +51,7 @@
 #include <CScheduler/lock.h>
 
 #include "lock_internal.h"
+#include "observe_internal.h"
 #include "parking.h"
 
 enum { SLEEPERS = 1, DUE = CSCHED_LOCK_IS_DUE_, BITS = SLEEPERS | DUE }; // of a waiter flag
@@ -224,6 +225,12 @@ static void require_owner_here(const csched_lock *lock) { // L9
   csched_lock_panic_orphaned_(lock, owner);
 }
 
+static CSCHED_NOINLINE void observe(const csched_lock *lock, csched_time since) {
+  static const csched_time LONG = 1000000;
+  csched_time span = csched_now() - since;
+  if (span >= LONG) csched_observe_note_(CSCHED_OCCURRED_LOCK_WAIT, lock, span);
+}
+
 static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadline) {
   csched_sleeper sleeper = {.address = lock, .thread = self};
   bool awake = false, taken;
@@ -242,6 +249,7 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
     taken = signal == YOURS;       // L7: the giver took the lock for this thread
     if (taken) break;
   }
+  if (csched_is_observed_() && sleeper.since != 0) observe(lock, sleeper.since);
   if (taken && awake) look_sometimes(lock);
   if (awake) stop_being_awake(lock); // L3
   if (!taken && awake) {

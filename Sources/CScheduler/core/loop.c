@@ -63,6 +63,7 @@
 #include "loop_fd_internal.h"
 #include "loop_hook_internal.h"
 #include "loop_internal.h"
+#include "observe_internal.h"
 #include "panic.h"
 #include "target_internal.h"
 #include "timer_internal.h"
@@ -196,6 +197,7 @@ void csched_loop_unbind_(csched_loop *loop) {
 // MARK: waking
 
 static CSCHED_NOINLINE void wake(csched_loop *loop) {
+  if (csched_is_observed_()) csched_observe_note_(CSCHED_OCCURRED_WAKE, loop, 0);
   if (csched_fds_wake_(&loop->fds)) return; // P2
   csched_store_relaxed(&loop->wake, 1u);    // P2: it carries nothing; what it announces is ordered by the inbox
   csched_futex_wake_(&loop->wake, 1);
@@ -228,6 +230,7 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
 }
 
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline) {
+  if (csched_is_observed_()) csched_observe_moved_(&timer->job, deadline);
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
   csched_loop_require_not_orphaned_(loop, "csched_loop_rearm");
@@ -270,7 +273,7 @@ static void describe(const csched_target *target, csched_text *text) {
   csched_time first = csched_load_relaxed(&loop->timers.first), now = csched_now(); // racy read, for dumps
   uint32_t thread = csched_load_relaxed(&loop->thread_number);                      // racy read, for dumps
   csched_text_target_(text, "loop", target, "");
-  if (thread != 0) csched_text_thread_(text, " of", thread);
+  if (thread != 0) csched_text_thread_(text, " of ", thread);
   csched_text_add_(text, csched_load_relaxed(&loop->closing) != 0 ? ": takes no more" // racy read, for dumps
                          : inbox.is_parked                        ? ": asleep"
                                                                   : ": awake, or not run");
@@ -480,6 +483,7 @@ static void sleep_until_work(csched_loop *loop, const csched_activation *activat
       while (csched_load_relaxed(&loop->wake) == 0 && // P2
              csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
     sleeps(loop, false);
+    csched_recorder_slept_();
   }
   csched_mpsc_unpark(&loop->inbox);
 }
@@ -701,6 +705,17 @@ const csched_target *csched_loop_told_(const csched_atfork *atfork) {
   return atfork->told == told_of_fork ? &loop_of((csched_atfork *)(uintptr_t)atfork)->target : NULL;
 }
 
+bool csched_loop_see_(const csched_target *target, uint32_t *thread, uint32_t *closing, size_t *timers) {
+  const csched_loop *loop = (const csched_loop *)target;
+  return csched_os_peek_(thread, &loop->thread_number, sizeof *thread) &&
+         csched_os_peek_(closing, &loop->closing, sizeof *closing) &&
+         csched_os_peek_(timers, &loop->timers.pending, sizeof *timers);
+}
+
+csched_timers *csched_loop_timers_seen_(const csched_target *target) {
+  return target->type == &loop_type ? &((csched_loop *)(uintptr_t)target)->timers : NULL;
+}
+
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
   const char *refusal = loop->refusal;
@@ -729,6 +744,7 @@ static csched_loop *begin(csched_loop *loop, const char *refusal) {
   loop->atfork = (csched_atfork){0};
   init(loop);
   csched_os_atfork_(&loop->atfork, told_of_fork);
+  csched_dump_take_loop_(&loop->target);
   return loop;
 }
 
@@ -792,5 +808,7 @@ void csched_loop_free_(csched_loop *loop) {
   csched_fds_destroy_(&loop->fds);
   csched_loop_unbind_(loop);
   csched_os_atfork_end_(&loop->atfork);
+  csched_dump_give_loop_(&loop->target);
+  csched_observe_gone_(&loop->target);
   free(loop);
 }

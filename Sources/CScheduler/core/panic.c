@@ -1,6 +1,7 @@
 #include "panic.h"
 
 #include "../platform/platform.h"
+#include "recorder_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,5 +33,6 @@ void csched_panic_(const char *function, const char *format, ...) {
   va_start(arguments, format);
   compose(text, function, format, arguments);
   va_end(arguments);
-  csched_os_abort_(text);
+  csched_recorder_say_(text);
+  csched_os_abort_("");
 }

@@ -30,8 +30,10 @@
 #include "dump_internal.h"
 #include "job_internal.h"
 #include "loop_internal.h"
+#include "observe_internal.h"
 #include "panic.h"
 #include "target_internal.h"
+#include "timer_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +75,7 @@ static int deliver(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
-  if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED))
+  if (!csched_pool_keep_(class, job) && CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED))
     return refuse(&class->inbox, job); // X1
   csched_pool_announce_(pool, 1);
   return 0;
@@ -120,8 +122,14 @@ static void describe(const csched_target *target, csched_text *text) {
     const csched_pool_class *class = &pool->classes[i];
     csched_text_add_(text, "; ");
     csched_text_target_(text, names[i], class, "");
-    csched_text_pending_(text, ": ", csched_mpsc_look_(&class->inbox, CSCHED_DUMP_PENDING));
+    csched_mpsc_seen seen = csched_mpsc_look_(&class->inbox, CSCHED_DUMP_PENDING);
+    seen.pending += csched_pool_kept_of_(class);
+    csched_text_pending_(text, ": ", seen);
   }
+  csched_timers *timers = csched_pool_timers_(pool); // of all priorities
+  if (timers == NULL) return;
+  csched_time first = csched_load_relaxed(&timers->first); // racy read, for dumps
+  csched_text_delayed_(text, csched_timers_count_(timers, true), first, csched_now());
 }
 
 static const csched_target_type pool_type = {.deliver = deliver,
@@ -239,8 +247,9 @@ void csched_pool_destroy(csched_pool *pool) {
                   (void *)pool);
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
+  csched_os_atfork_end_(&pool->atfork); // a dump looks at the monitor's timers
   csched_pool_free_monitor_(pool); // whose loop waits for a delivery that is being made, which may be one to this pool
-  csched_os_atfork_end_(&pool->atfork);
+  for (int i = 0; i < CSCHED_CLASSES; i++) csched_observe_gone_(&pool->classes[i].target);
   free(pool);
 }
 
@@ -264,6 +273,10 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
     csched_mpsc_close(&pool->classes[i].inbox);
     pool->classes[i].target.type = &csched_target_orphaned_;
   }
+}
+
+csched_timers *csched_pool_timers_seen_(const csched_target *target) {
+  return target->type == &pool_type ? csched_pool_timers_(((const csched_pool_class *)target)->pool) : NULL;
 }
 
 const csched_target *csched_pool_told_(const csched_atfork *atfork) {
@@ -313,9 +326,10 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + most * sizeof(csched_pool_worker));
   if (pool == NULL) return ENOMEM;
   init(pool, options, workers, most);
-  csched_os_atfork_(&pool->atfork, told_of_fork);
   int error = csched_pool_start_monitor_(pool);
   if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
+    csched_os_atfork_(&pool->atfork,
+                      told_of_fork); // from now on dumps look at it; a child of an earlier fork has nobody who knows it
     *result = pool;
     return 0;
   }
@@ -324,7 +338,6 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
     csched_pool_join_monitor_(pool);
     csched_pool_free_monitor_(pool);
   }
-  csched_os_atfork_end_(&pool->atfork);
   free(pool); // X4
   return error;
 }

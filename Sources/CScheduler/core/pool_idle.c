@@ -32,6 +32,12 @@
 
 #include "pool_internal.h"
 
+#include "observe_internal.h"
+#include "recorder_internal.h"
+
+// A search looks at what is kept once in APART times, as that takes the line from whoever keeps it; while something is, it lasts for SPINS times as
+// long: each that sleeps is woken again for the next one.
+enum { APART = 8, SPINS = 8 };
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
 
 static unsigned count_of(uint64_t counts, uint64_t unit) { return (unsigned)(counts / unit & 0xFFFF); }
@@ -72,12 +78,13 @@ bool csched_pool_has_work_(csched_pool *pool) {
   csched_lock_lock(&pool->pick); // F1: or what another has just taken out, all but the first, could be missed
   bool queued = csched_pool_is_queued_locked_(pool);
   csched_lock_unlock(&pool->pick);
-  return queued || csched_pool_is_forked_(pool);
+  return queued || csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool);
 }
 
 // MARK: waking
 
 void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what) {
+  if (csched_is_observed_()) csched_observe_note_(CSCHED_OCCURRED_WAKE, worker->pool, 0);
   csched_store_relaxed(&worker->signal, (uint32_t)what); // F4: it carries nothing
   csched_futex_wake_(&worker->signal, 1);
 }
@@ -184,12 +191,17 @@ bool csched_pool_search_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   if (!worker->is_searching) change(pool, SEARCHING);
   worker->is_searching = true;
-  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool);
-  csched_time end = csched_time_after(csched_now(), (int64_t)pool->spin_for);
-  do {
+  worker->victim = NULL;
+  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool) || csched_pool_find_victim_(worker, 0);
+  csched_time begun = csched_now(), now = begun, seen = begun; // when something was kept
+  for (unsigned round = 0; now < seen + pool->spin_for && now < begun + SPINS * pool->spin_for; round++) {
     if (csched_pool_may_have_work_(pool)) return true;
+    if (round % APART == 0 && csched_pool_find_victim_(worker, now)) return true;
+    if (csched_pool_must_end_(pool)) return false;
+    if (worker->victim != NULL) seen = now;
     for (int i = 0; i < 16; i++) CSCHED_CPU_RELAX();
-  } while (!csched_pool_must_end_(pool) && csched_now() < end);
+    now = csched_now();
+  }
   return false;
 }
 
@@ -240,6 +252,7 @@ static csched_pool_slept be_idle(csched_pool_worker *worker) {
 
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
   csched_pool_slept slept = be_idle(worker);
+  csched_recorder_slept_();
   if (slept != CSCHED_SLEPT_WOKEN) return slept;
   csched_pool_stand_(worker, false);
   worker->is_searching = true; // it is counted so

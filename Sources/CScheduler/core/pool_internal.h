@@ -14,6 +14,7 @@
 
 // After the priorities come the monitor's inboxes: timers to be delivered, and jobs to be discarded, by workers.
 enum { CSCHED_PRIORITIES = 4, CSCHED_CARRIED = 4, CSCHED_BINNED = 5, CSCHED_CLASSES = 6 };
+enum { CSCHED_CLASS_BITS = 3 }; // of the address of a job, whose classes are priorities
 enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
 
 typedef struct csched_pool_worker csched_pool_worker;
@@ -60,6 +61,13 @@ struct csched_pool_worker {
   uint32_t id_seen;
   csched_time time_seen;
   csched_deque forks; ///< see fork_join.c
+  // See pool_worker.c, C8.
+  uint32_t since_look;                 ///< its own: how many jobs ago it has looked at what others keep
+  csched_pool_worker *victim;          ///< its own: who keeps a job, as was seen
+  uint32_t keeps_seen;                 ///< its own: how many that one had kept
+  csched_time kept_since;              ///< its own: when that was seen
+  CSCHED_CACHE_ALIGNED uintptr_t kept; ///< a job, and the number of its class in the lowest bits; 0: none
+  uint32_t keeps;                      ///< how many it has kept so far; read racily
 };
 
 struct csched_pool {
@@ -134,6 +142,11 @@ bool csched_pool_leave_in_child_(
 csched_priority csched_pool_priority_here_(void); ///< of the worker's job; of a thread that is none: the highest
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
+bool csched_pool_keep_(csched_pool_class *class,
+                       csched_job *job);                     ///< returns: whether this thread is a worker that keeps it
+bool csched_pool_is_kept_(csched_pool *pool);                ///< whether a worker keeps one; exact after a fence
+size_t csched_pool_kept_of_(const csched_pool_class *class); ///< how many are kept
+bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now); ///< notes who keeps one; 0: whoever does
 
 // pool_monitor.c: what workers do for the monitor.
 void csched_pool_init_courier_(csched_pool *pool);
@@ -153,7 +166,8 @@ void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a 
 // pool_monitor.c
 int csched_pool_start_monitor_(csched_pool *pool); ///< at the beginning; returns: 0 or an errno value
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
-void csched_pool_watch_(csched_pool *pool); ///< looks for blocked workers from now on
+csched_timers *csched_pool_timers_(const csched_pool *pool); ///< those that are kept; NULL: there is no monitor
+void csched_pool_watch_(csched_pool *pool);                  ///< looks for blocked workers from now on
 void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy);
 void csched_pool_join_monitor_(csched_pool *pool);
 void csched_pool_free_monitor_(csched_pool *pool);                 ///< when it was joined

@@ -36,6 +36,7 @@
 
 #include "pool_internal.h"
 
+#include "dump_internal.h"
 #include "job_internal.h"
 #include "loop_internal.h"
 #include "panic.h"
@@ -65,6 +66,10 @@ static csched_target *monitor_target(const csched_pool *pool) {
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_target *target = monitor_target(pool);
   return target->type->deliver_at(target, timer, deadline, leeway); // K4: refused, once the monitor is closed
+}
+
+csched_timers *csched_pool_timers_(const csched_pool *pool) {
+  return pool->monitor != NULL ? csched_loop_timers_seen_(monitor_target(pool)) : NULL;
 }
 
 void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy) {

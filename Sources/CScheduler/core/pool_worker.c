@@ -2,6 +2,7 @@
 // States
 //   life       of a slot: VACANT; LIVE, its thread runs; ENDED, its thread is still to be joined; under `slots_lock`
 //   passed     of a priority: how often a higher one was picked while it had work; under `pick`
+//   kept       of a worker: 0, or a job that one of its own has submitted, with the number of its class in the lowest bits
 //   more, id   read racily: whether the consumer's half of an inbox has any; a slot's thread, 0 while that starts
 //
 // Obligations
@@ -21,12 +22,18 @@
 //   C7  Donation: a priority with a queue for which a thread of a higher one waits is passed over once at a time at the most, by what is not
 //       above that thread, while it waits, and its jobs begin at the nice value of the highest. Who sleeps for a lock has its owner lifted to
 //       that, until it comes to its next job (lock.c).
+//   C8  A job that a worker's job submits to its own priority while nothing else waits is kept by that worker, until it comes to its next job: so
+//       a chain of jobs, each of which submits the next, stays on one thread. Whoever takes it out, the worker or another, has it alone. A look
+//       after a fence misses none (pool_idle.c, F1): it is kept before its submitter's fence. Once anything else waits it is queued behind that.
+//   C9  What is kept does not wait for a worker whose job goes on, while another is free: who searches takes it when the same one has been kept
+//       for AGE, or at once where nobody spins; and each worker looks at what the others keep once in LOOK jobs.
 // Orderings
-//   slots_used: relaxed, ordered by the thread's start and by F1's fences
+//   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with the acquire of whoever takes it, carries
+//   the job
 // Assumes: pool_idle.c says who runs and who sleeps; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting is that of many schedulers of disks and processes.
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "who waits in another way lends by request",
-//   "every job runs once, whoever submits",
+//   "every job runs once, whoever submits", "what a worker keeps for its next job runs though the one that it has goes on",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",
 //   "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
 //   stops the process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
@@ -41,7 +48,9 @@
 #include <string.h>
 
 enum { VACANT = 0, LIVE = 1, ENDED = 2 };
-enum { PATIENCE = 16 }; // how often the next lower priority is passed over, at the most
+enum { LOOK = 64 };                  // jobs
+static const csched_time AGE = 3000; // ns: longer than jobs need that only submit the next
+enum { PATIENCE = 16 };              // how often the next lower priority is passed over, at the most
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 
@@ -111,8 +120,104 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
     more = is_last && csched_pool_is_queued_locked_(pool);
   }
   csched_lock_unlock(&pool->pick);
-  if (more || (is_last && csched_pool_is_forked_(pool))) csched_pool_wake_(pool, false); // F2
+  if (more || (is_last && (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool))))
+    csched_pool_wake_(pool, false); // F2
   *chosen = class;
+  return job;
+}
+
+// MARK: keeping
+
+static csched_job *job_of(uintptr_t kept) { return (csched_job *)(kept & ~(uintptr_t)CSCHED_CLASS_BITS); }
+static csched_pool_class *class_of(csched_pool *pool, uintptr_t kept) {
+  return &pool->classes[kept & CSCHED_CLASS_BITS];
+}
+
+bool csched_pool_keep_(csched_pool_class *class, csched_job *job) {
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  if (worker == NULL || worker->class != class) return false; // on another thread, or not in a job of it
+  if (csched_load_relaxed(&worker->kept) != 0 || csched_pool_may_have_work_(class->pool))
+    return false;                                          // racy read: no other thread makes it anything but 0
+  csched_store_relaxed(&worker->keeps, worker->keeps + 1); // Speed only
+  csched_store_release(&worker->kept,
+                       (uintptr_t)job | (uintptr_t)(class - class->pool->classes)); // C8: pairs with take
+  return true;
+}
+
+bool csched_pool_is_kept_(csched_pool *pool) {
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // C2
+  for (uint32_t i = 0; i < used; i++)
+    if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // C8: after the fence of who must not miss it
+  return false;
+}
+
+size_t csched_pool_kept_of_(const csched_pool_class *class) {
+  csched_pool *pool = class->pool;
+  size_t found = 0;
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, for dumps
+  for (uint32_t i = 0; i < used; i++) {
+    uintptr_t kept = csched_load_relaxed(&pool->slots[i].kept); // racy read, for dumps
+    found += kept != 0 && class_of(pool, kept) == class;
+  }
+  return found;
+}
+
+// Returns: what `from` keeps, which nobody else has now; 0: nothing.
+static uintptr_t take(csched_pool_worker *from) {
+  if (csched_load_relaxed(&from->kept) == 0) return 0;       // racy read, rechecked by the exchange
+  return csched_exchange_acquire(&from->kept, (uintptr_t)0); // C8: pairs with keep
+}
+
+// What this worker keeps, unless other work waits: then that takes its turn in the inbox.
+static csched_job *take_own(csched_pool_worker *worker, csched_pool_class **chosen) {
+  csched_pool *pool = worker->pool;
+  uintptr_t kept = take(worker);
+  if (CSCHED_LIKELY(kept == 0)) return NULL;
+  *chosen = class_of(pool, kept);
+  bool goes_on = !worker->is_surplus && !csched_pool_may_have_work_(pool); // Speed only
+  if (goes_on || csched_mpsc_push(&(*chosen)->inbox, job_of(kept)) == CSCHED_PUSH_CLOSED) return job_of(kept);
+  csched_pool_announce_(pool, 1); // F1
+  return NULL;
+}
+
+bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // C9
+  csched_pool *pool = worker->pool;
+  csched_pool_worker *each = worker->victim;
+  if (now != 0 && each != NULL && csched_load_relaxed(&each->kept) != 0 &&
+      csched_load_relaxed(&each->keeps) == worker->keeps_seen)
+    return now >= worker->kept_since + AGE;                                                 // Speed only
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                                   // C2
+  uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // each in turn
+  worker->victim = NULL;
+  for (uint32_t i = 0; i < used && worker->victim == NULL; i++) {
+    each = &pool->slots[(from + i) % used];
+    if (csched_load_relaxed(&each->kept) != 0) worker->victim = each; // racy read, rechecked by the exchange
+  }
+  if (worker->victim != NULL) worker->keeps_seen = csched_load_relaxed(&worker->victim->keeps); // Speed only
+  worker->kept_since = now;
+  return now == 0 && worker->victim != NULL;
+}
+
+// What another worker has kept for too long.
+static csched_job *take_over_kept(csched_pool_worker *worker, csched_pool_class **chosen) { // C9
+  csched_pool *pool = worker->pool;
+  uintptr_t kept = worker->victim != NULL ? take(worker->victim) : 0;
+  worker->victim = NULL;
+  if (kept == 0) return NULL;
+  *chosen = class_of(pool, kept);
+  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false); // F2
+  return job_of(kept);
+}
+
+// Now and then a busy worker looks, too: or what is kept by one whose job does not end would wait while there is other work. One that is surplus
+// only lets go of what it keeps.
+static csched_job *next(csched_pool_worker *worker, csched_pool_class **chosen) {
+  csched_job *job = NULL;
+  if (CSCHED_UNLIKELY(++worker->since_look % LOOK == 0) && !worker->is_surplus && csched_pool_find_victim_(worker, 0))
+    job = take_over_kept(worker, chosen); // C9
+  if (job == NULL) job = take_own(worker, chosen);
+  if (job == NULL && !worker->is_surplus) job = pick(worker, chosen);
+  if (job == NULL && !worker->is_surplus) job = take_over_kept(worker, chosen);
   return job;
 }
 
@@ -153,8 +258,8 @@ static void carry(csched_pool_worker *worker, csched_job *job) {
 
 static bool run_one(csched_pool_worker *worker) {
   csched_pool_class *class;
-  csched_job *job = pick(worker, &class);
-  if (job == NULL) return csched_pool_help_(worker);
+  csched_job *job = next(worker, &class);
+  if (job == NULL) return !worker->is_surplus && csched_pool_help_(worker);
   long number = class - worker->pool->classes;
   if (CSCHED_UNLIKELY(number == CSCHED_CARRIED)) carry(worker, job);
   else if (CSCHED_UNLIKELY(number == CSCHED_BINNED || csched_pool_is_dropping_(worker->pool)))
@@ -168,7 +273,7 @@ static void work(void *context) {
   csched_pool *pool = worker->pool;
   while (!worker->has_left) {
     if (csched_pool_must_end_(pool)) worker->is_surplus = false;
-    if (!worker->is_surplus && run_one(worker)) {
+    if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) && run_one(worker)) { // racy read: its own
       csched_pool_settle_(worker);
     } else if (csched_pool_must_end_(pool)) {
       if (!csched_pool_end_(worker)) continue;

@@ -44,6 +44,7 @@
 #include "levels_internal.h"
 #include "dump_internal.h"
 #include "loop_internal.h"
+#include "observe_internal.h"
 #include "panic.h"
 #include "target_internal.h"
 
@@ -76,6 +77,7 @@ _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a 
 static void give_up(csched_serial *serial) {                              // S5
   if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // S5: pairs with itself
   csched_os_atfork_end_(&serial->atfork);
+  csched_observe_gone_(&serial->target);
   free(serial);
 }
 

@@ -3,6 +3,7 @@
 #include "../platform/platform.h"
 #include "../platform/platform_sources.h"
 #include "levels_internal.h"
+#include "observe_internal.h"
 
 #include <errno.h>
 
@@ -20,9 +21,18 @@ void csched_swift_sleep_until_(csched_time deadline) {
     csched_nap_(deadline - now < LONGEST ? deadline - now : LONGEST);
 }
 
-void csched_swift_stop_(const char *text) { csched_os_abort_(text); }
+void csched_swift_observe_(const csched_job_type *type, size_t offset) { csched_observe_code_at_(type, offset, true); }
 
-void csched_swift_wait_(uint32_t *word, uint32_t value) { csched_futex_wait_(word, value, CSCHED_FOREVER); }
+void csched_swift_stop_(const char *text) {
+  csched_recorder_say_(text);
+  csched_os_abort_("");
+}
+
+void csched_swift_wait_(uint32_t *word, uint32_t value) {
+  csched_wait_is_seen_("a wait for a lock, a run or an end in Swift", word);
+  csched_futex_wait_(word, value, CSCHED_FOREVER);
+  csched_wait_is_over_();
+}
 
 void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); }
 

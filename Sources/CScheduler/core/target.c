@@ -4,6 +4,7 @@
 
 #include "job_internal.h"
 #include "levels_internal.h"
+#include "observe_internal.h"
 #include "panic.h"
 #include "target_internal.h"
 
@@ -135,11 +136,39 @@ static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *t
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 
+static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *job, uintptr_t caller) {
+  csched_observed_submission submission;
+  look_and_mark(target, job, caller, "csched_target_submit");
+  csched_observe_submit_(&submission, target, job, 0);
+  int error = target->type->deliver(target, job);
+  csched_observe_submitted_(&submission);
+  return error;
+}
+
+static CSCHED_NOINLINE int submit_at_observed(csched_target *target, csched_timer *timer, csched_time deadline,
+                                              csched_time leeway, uintptr_t caller) {
+  csched_observed_submission submission;
+  look_and_mark(target, &timer->job, caller, "csched_target_submit_at");
+  csched_observe_submit_(&submission, target, &timer->job, deadline);
+  int error = target->type->deliver_at(target, timer, deadline, leeway);
+  csched_observe_submitted_(&submission);
+  return error;
+}
+
+static CSCHED_NOINLINE int deliver_node_observed(csched_target *target, csched_job *job) {
+  csched_observed_submission submission;
+  csched_observe_submit_(&submission, target, job, 0);
+  int error = target->type->deliver(target, job);
+  csched_observe_submitted_(&submission);
+  return error;
+}
+
 static inline bool mark(const csched_target *target, csched_job *job) {
   return CSCHED_LIKELY(target->type->base == NULL) && csched_job_mark_(job);
 }
 
 CSCHED_NOINLINE int csched_target_submit(csched_target *target, csched_job *job) {
+  if (csched_is_observed_()) return submit_observed(target, job, CSCHED_CALLER_FRAME());
   if (!mark(target, job)) return submit_slow(target, job, CSCHED_CALLER_FRAME());
   return target->type->deliver(target, job);
 }
@@ -151,7 +180,8 @@ CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node
   if (target->type->base != NULL) csched_level_look_(CSCHED_CALLER_FRAME());
   csched_job_life outer = csched_job_may_be_refused_;
   csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0};
-  int error = target->type->deliver(target, (csched_job *)node);
+  int error = csched_is_observed_() ? deliver_node_observed(target, (csched_job *)node)
+                                    : target->type->deliver(target, (csched_job *)node);
   csched_job_may_be_refused_ = outer;
   return error;
 }
@@ -159,6 +189,7 @@ CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node
 CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline,
                                             csched_time leeway) {
   timer->target = target;
+  if (csched_is_observed_()) return submit_at_observed(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
   if (!mark(target, &timer->job)) return submit_at_slow(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
   return target->type->deliver_at(target, timer, deadline, leeway);
 }

@@ -3,6 +3,7 @@
 #include <CScheduler/task_job.h>
 
 #include "levels_internal.h"
+#include "observe_internal.h"
 #include "panic.h"
 #include "target_internal.h"
 
@@ -183,4 +184,13 @@ CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, con
   csched_time first = csched_jittered_(timing->first, csched_target_has_time_(target) ? 0 : timing->jitter, task.job);
   int error = csched_task_submit_at_(target, task, CSCHED_CLOCK_MONOTONIC, first, timing->leeway);
   return error == 0 ? task : (csched_task){NULL, 0};
+}
+
+// MARK: observers
+
+// So that observers tell them apart by the function that they call.
+__attribute__((constructor)) static void tell_observers(void) {
+  csched_observe_code_at_(&plain, sizeof(csched_job) + offsetof(called, function), false);
+  csched_observe_code_at_(&timed, sizeof(csched_timer) + offsetof(called, function), false);
+  csched_observe_code_at_(&repeating, sizeof(csched_timer) + offsetof(repeated, called.function), false);
 }

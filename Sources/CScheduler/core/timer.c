@@ -304,6 +304,43 @@ size_t csched_timers_count_(csched_timers *timers, bool with_never) {
   return count;
 }
 
+typedef struct looking {
+  const struct csched_target *target;
+  size_t left, count;
+  csched_time first;
+} looking;
+
+static bool look_at(looking *looking, const csched_timer *timer) {
+  if (looking->left == 0) return false;
+  looking->left--;
+  if (timer->target != looking->target) return true;
+  looking->count++;
+  if (timer->deadline < looking->first) looking->first = timer->deadline;
+  return true;
+}
+
+static bool look_at_all_locked(csched_timers *timers, looking *looking) {
+  csched_timer *each;
+  RB_FOREACH(each, csched_timer_tree, &timers->near)
+  if (!look_at(looking, each)) return false;
+  TAILQ_FOREACH(each, &timers->never, node) if (!look_at(looking, each)) return false;
+  for (int i = 0; i < CSCHED_WHEEL_LEVELS; i++)
+    for (int j = 0; j < CSCHED_WHEEL_SLOTS; j++)
+      LIST_FOREACH(each, &timers->slots[i][j].timers, node) if (!look_at(looking, each)) return false;
+  return true;
+}
+
+bool csched_timers_look_for_(csched_timers *timers, const struct csched_target *target, size_t most, size_t *count,
+                             csched_time *first) {
+  looking looking = {.target = target, .left = most, .first = CSCHED_FOREVER};
+  csched_lock_lock(&timers->lock);
+  bool is_whole = look_at_all_locked(timers, &looking);
+  csched_lock_unlock(&timers->lock);
+  *count = looking.count;
+  *first = looking.first;
+  return is_whole;
+}
+
 void csched_timers_close_(csched_timers *timers) {
   csched_lock_lock(&timers->lock);
   timers->is_closed = true; // W7

@@ -73,6 +73,11 @@ csched_time csched_timers_wake_(csched_timers *timers);
 /// Returns: how many wait; those at CSCHED_FOREVER only `with_never`. Thread: any.
 size_t csched_timers_count_(csched_timers *timers, bool with_never);
 
+/// Does: counts those that wait and are to be delivered to `target`, and writes the first one's deadline, CSCHED_FOREVER for none; it looks at `most` timers
+/// at the most. Returns: whether it has seen all. Thread: any.
+bool csched_timers_look_for_(csched_timers *timers, const struct csched_target *target, size_t most, size_t *count,
+                             csched_time *first);
+
 /// Does: in each phase of a fork, keeps other threads from them, so that the child finds them whole. Those that are orphaned take no more, and
 /// any that is moved to a time comes to be the first.
 void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, bool are_orphaned);

@@ -40,6 +40,7 @@
 #include "dump_internal.h"
 #include "job_internal.h"
 #include "levels_internal.h"
+#include "observe_internal.h"
 #include "panic.h"
 #include "target_internal.h"
 #include "timer_internal.h"
@@ -490,12 +491,22 @@ static csched_time now(const csched_target *target) { return csched_virtual_now(
 
 static void describe(const csched_target *target, csched_text *text) {
   csched_virtual *timeline = (csched_virtual *)(uintptr_t)target;
+  csched_lock_lock(&timeline->lock);
+  size_t delayed = csched_timers_count_(&timeline->timers, true);
+  csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: changed under this lock
+  bool is_closed = timeline->is_closed, is_driving = timeline->is_driving;
+  csched_lock_unlock(&timeline->lock);
   csched_text_target_(text, "virtual time", target, "");
-  csched_text_add_(text, ": at tick ");
-  csched_text_number_(text, csched_virtual_now(timeline));
+  csched_text_add_(text, is_closed ? ": takes no more, at tick " : is_driving ? ": driven, at tick " : ": at tick ");
+  csched_text_number_(text, now);
   csched_text_add_(text, ", ");
   csched_text_number_(text, csched_virtual_pending(timeline));
-  csched_text_add_(text, " pending");
+  csched_text_add_(text, " pending, ");
+  csched_text_number_(text, delayed);
+  csched_text_add_(text, " of them delayed");
+  if (delayed == 0 || next == CSCHED_FOREVER) return;
+  csched_text_add_(text, ", the next not before tick ");
+  csched_text_number_(text, next);
 }
 
 static const csched_target_type virtual_type = {.deliver = deliver,
@@ -543,6 +554,10 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   timeline->is_driving = false;
 }
 
+csched_timers *csched_virtual_timers_seen_(const csched_target *target) {
+  return target->type == &virtual_type ? &((csched_virtual *)(uintptr_t)target)->timers : NULL;
+}
+
 const csched_target *csched_virtual_told_(const csched_atfork *atfork) {
   return atfork->told == told_of_fork ? (const csched_target *)((const char *)atfork - offsetof(csched_virtual, atfork))
                                       : NULL;
@@ -582,5 +597,6 @@ void csched_virtual_destroy(csched_virtual *timeline) {
   csched_virtual_close(timeline);
   csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep it
   csched_os_atfork_end_(&timeline->atfork);
+  csched_observe_gone_(&timeline->target);
   free(timeline);
 }

@@ -5,6 +5,20 @@
 
 #include <CScheduler/atomic.h>
 
+/// Who observes (observe_internal.h). It is the port's, because programs that attach to its probes have the system count themselves in the low 16 bits. Unless
+/// it is 0, the port tells of each futex call before it makes it.
+extern CSCHED_HIDDEN uint32_t csched_observed_;
+void csched_observe_system_call_(void);
+static inline void csched_os_calls_(void) {
+  if (CSCHED_UNLIKELY(csched_is_set(&csched_observed_))) csched_observe_system_call_(); // Speed only
+}
+
+/// Static probes for programs such as perf, bpftrace and SystemTap: nothing, where the system has none. `code`: what the job calls.
+void csched_os_probe_submit_(const void *target, const void *job, uintptr_t code);
+void csched_os_probe_run_(const void *job, uintptr_t code);
+void csched_os_probe_ran_(const void *job, bool has_run);
+void csched_os_probe_drop_(const void *job, int reason);
+
 /// How a futex wait ended. All but WOKEN and TIMED_OUT mean "look again"; a WOKEN may be stray.
 typedef enum csched_futex_result {
   CSCHED_FUTEX_WOKEN,
@@ -107,6 +121,8 @@ void csched_os_thread_detach_(csched_os_thread thread);
 
 /// Returns: how many threads that csched_os_thread_start_ has started are not over.
 size_t csched_os_thread_count_(void);
+/// Does: leaves the calling thread out of that from now on, as one that only observes.
+void csched_os_thread_leave_count_(void);
 
 /// Returns: the least stack that a thread may have, in bytes.
 size_t csched_os_thread_least_stack_(void);
@@ -235,8 +251,19 @@ bool csched_os_peek_(void *copy, const void *memory, size_t size);
 /// Does: writes what is at the address of code: the name of a function, or the name of the file and the offset in it. It may take locks
 /// of the C library.
 void csched_os_code_name_(uintptr_t address, char *name, size_t size);
+/// Does: writes the name of the function at that address of the program or library `path`, from its table of symbols. Returns: whether it has one.
+bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size);
+/// Does: makes a name of Swift's readable, in place, where the program has Swift's runtime. It allocates.
+void csched_os_demangle_(char *name, size_t size);
 /// Does: writes all of it to `fd`; no point of cancellation. Returns: 0 or an errno value. Thread: any, a signal handler, too.
 int csched_os_write_(int fd, const char *text, size_t size);
+
+/// Returns: 0 when 4096 bytes can be written to `fd` without waiting for a reader for longer than 100 ms; else EAGAIN.
+int csched_os_can_write_(int fd);
+
+/// Does: opens the file for a trace, for writing, and empties it: readable for its owner only. Returns: 0, or an errno value: ELOOP for a link, EPERM for what
+/// is no plain file of this user's.
+int csched_os_trace_open_(const char *path, int *fd);
 
 /// Does: closes `fd`; no point of cancellation.
 void csched_os_close_(int fd);

@@ -20,9 +20,14 @@ static CSCHED_THREAD_LOCAL bool is_ours;
 
 size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count
 
+void csched_os_thread_leave_count_(void) {
+  if (is_ours) csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
+  is_ours = false;
+}
+
 static void count_end(void *unused) {
   (void)unused;
-  csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
+  csched_os_thread_leave_count_();
 }
 
 static void *thread_main(void *argument) {
@@ -59,7 +64,7 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   if (error == 0) error = pthread_create(&id, &attributes, thread_main, thread);
   if (error == EINVAL) error = ENOMEM; // a stack that fits into no address space
   if (error == 0) thread->handle = (uintptr_t)id;
-  else count_end(NULL);
+  else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
   pthread_attr_destroy(&attributes);
   return error;
 }

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,12 +47,20 @@ int csched_os_write_(int fd, const char *text, size_t size) {
   return error;
 }
 
+int csched_os_can_write_(int fd) {
+  struct pollfd asked = {fd, POLLOUT, 0};
+  int saved = errno, found = poll(&asked, 1, 100);
+  errno = saved;
+  return found > 0 && (asked.revents & POLLOUT) != 0 ? 0 : EAGAIN;
+}
+
 void csched_os_code_name_(uintptr_t address, char *name, size_t size) {
   Dl_info found = {0};
   bool is_known = dladdr((void *)address, &found) != 0 && found.dli_fname != NULL;
   const char *file = is_known ? strrchr(found.dli_fname, '/') : NULL;
   file = file != NULL ? file + 1 : is_known ? found.dli_fname : "?";
   if (is_known && found.dli_sname != NULL) snprintf(name, size, "%s", found.dli_sname);
-  else snprintf(name, size, "%s+0x%lx", file, (unsigned long)(address - (uintptr_t)found.dli_fbase));
+  else if (!is_known || !csched_os_code_in_file_(found.dli_fname, address - (uintptr_t)found.dli_fbase, name, size))
+    snprintf(name, size, "%s+0x%lx", file, (unsigned long)(address - (uintptr_t)found.dli_fbase));
 }
 #endif

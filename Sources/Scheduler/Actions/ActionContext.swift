@@ -96,6 +96,7 @@ public final class ActionContext: Cancelable {
   /// Has `handler` called when the action is disposed while it runs: on the thread that disposes, before that returns, in the order in which they were
   /// added; at once, here, where it has been disposed.
   ///
+  /// - Parameter handler: called once at the most, on the thread that disposes.
   /// - Returns: what takes the handler back: it is not called after that, but a call on another thread may have begun. Wait for its end by
   ///   ``Disposable/disposeAndWait()`` before you take away what it uses. At the end of the action all are taken back.
   @discardableResult
@@ -107,6 +108,9 @@ public final class ActionContext: Cancelable {
 
   /// Schedules `action` on `scheduler` as a part of this one: it is cancelled with it, and sees that; where this one has been disposed, at once.
   ///
+  /// - Parameters:
+  ///   - scheduler: where it runs; it may be another one than this action's.
+  ///   - action: what to run. It is given a context of its own.
   /// - Returns: what cancels it alone, and what is scheduled through it.
   @discardableResult
   public func schedule(
@@ -114,6 +118,12 @@ public final class ActionContext: Cancelable {
   ) -> any Cancelable { ActionContext(below: self).start(action) { scheduler.schedule($0) } }
 
   /// The same for `delay` from now, or up to `tolerance` later.
+  ///
+  /// - Parameters:
+  ///   - scheduler: where it runs; it may be another one than this action's.
+  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
+  ///   - action: what to run. It is given a context of its own.
   @discardableResult
   public func schedule(
     on scheduler: some SchedulerType, after delay: Duration, tolerance: Duration = .zero,
@@ -204,6 +214,7 @@ public final class ActionContext: Cancelable {
 extension ImmediateSchedulerType {
   /// Schedules `action`, which is given a context in which it sees that it is cancelled while it runs.
   ///
+  /// - Parameter action: what to run. It asks the context whether it is to end.
   /// - Returns: what cancels it: before it begins as any action; while it runs by telling its context; and at any time what was scheduled through the context.
   @discardableResult
   public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Cancelable {
@@ -213,6 +224,11 @@ extension ImmediateSchedulerType {
 
 extension SchedulerType {
   /// Schedules `action` for `delay` from now, or up to `tolerance` later, with a context: as ``ImmediateSchedulerType/schedule(_:)-(_)``.
+  ///
+  /// - Parameters:
+  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
+  ///   - action: what to run. It asks the context whether it is to end.
   @discardableResult
   public func schedule(
     after delay: Duration, tolerance: Duration = .zero, _ action: @escaping @Sendable (ActionContext) -> Void

@@ -3,6 +3,9 @@
 extension ActionGroup {
   /// Schedules `action` on `scheduler`, as one that the group waits for until it has run or was dropped.
   ///
+  /// - Parameters:
+  ///   - scheduler: where it runs.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   /// - Returns: what cancels it; ``cancelAll()`` does, too.
   @discardableResult
   public func schedule(

@@ -51,10 +51,14 @@ public final class ActionGroup: Sendable {
   public func wait() { csched_group_wait(group) }
 
   /// Waits until the group is empty, for `timeout` at the most, and tells whether it was. A timeout that is not positive does not wait.
+  ///
+  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll")
   public func wait(for timeout: Duration) -> Bool { csched_group_wait_until(group, timeout.deadline) }
 
   /// Waits until the group is empty, until `deadline` at the most, and tells whether it was. A deadline in the past does not wait.
+  ///
+  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll")
   public func wait(until deadline: MonotonicTime) -> Bool { csched_group_wait_until(group, deadline.nanoseconds) }
 
@@ -75,6 +79,10 @@ public final class ActionGroup: Sendable {
 
   /// Schedules `action` on `scheduler` when the group is empty, once: at once if it is, else from the thread that is the last to leave.
   /// Several are scheduled in the order in which they were given.
+  ///
+  /// - Parameters:
+  ///   - scheduler: where `action` runs.
+  ///   - action: what to run, once.
   public func notify(on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void) {
     whenEmpty { scheduler.schedule(action) }
   }

@@ -19,6 +19,13 @@ struct ClosureTask: Cancelable, @unchecked Sendable {
       self.origin = origin
     }
 
+    /// Writes the address of the code that the closure calls, and 1, where the core's recorder looks. `held`, which begins with the closure, is in the
+    /// memory of `job`.
+    @inline(__always)
+    static func tell(_ job: UnsafeMutablePointer<csched_job>, _ held: UnsafeMutableRawPointer) {
+      job.pointee.context = UnsafeMutableRawPointer(bitPattern: held.load(as: UInt.self) | 1)
+    }
+
     /// Calls the closure, inside of the tag if there is one.
     @inline(__always)
     func call() { if origin.isTagged { origin.run(work.call) } else { work.call() } }
@@ -43,7 +50,9 @@ struct ClosureTask: Cancelable, @unchecked Sendable {
     of action: ReturningAction? = nil, tellsOfRefusal: Bool = true
   ) {
     task = csched_task.made(plainType, CSCHED_TASK_PLAIN, for: core, of: action)
-    Held.plain(task.job).initialize(to: Held(work, ActionOrigin(core, tag: tag, tellsOfRefusal: tellsOfRefusal)))
+    let held = Held.plain(task.job)
+    held.initialize(to: Held(work, ActionOrigin(core, tag: tag, tellsOfRefusal: tellsOfRefusal)))
+    if action == nil { Held.tell(task.job, held) }
   }
 
   /// Makes one that can be delayed. It keeps `core`, and with that whatever it waits in, until it is over.
@@ -52,7 +61,9 @@ struct ClosureTask: Cancelable, @unchecked Sendable {
     of action: ReturningAction?
   ) {
     task = csched_task.made(timedType, CSCHED_TASK_TIMED, for: core, of: action)
-    Held.timed(task.job).initialize(to: Held(work, ActionOrigin(core, tag: tag)))
+    let held = Held.timed(task.job)
+    held.initialize(to: Held(work, ActionOrigin(core, tag: tag)))
+    if action == nil { Held.tell(task.job, held) }
     core.beginKeeping()
   }
 
@@ -113,7 +124,8 @@ extension ClosureTask.Held {
 
   /// Moves it out, and drops it.
   fileprivate static func drop(_ held: UnsafeMutablePointer<Self>, of job: UnsafeMutablePointer<csched_job>?) {
-    let action = job!.pointee.context.map { Unmanaged<ReturningAction>.fromOpaque($0).takeUnretainedValue() }
+    let context = job!.pointee.context.flatMap { UInt(bitPattern: $0) & 1 == 0 ? $0 : nil }
+    let action = context.map { Unmanaged<ReturningAction>.fromOpaque($0).takeUnretainedValue() }
     held.move().drop(csched_task_drop_reason_(), of: action)
   }
 }
@@ -125,10 +137,10 @@ private let plainType = JobType(
     release: {
       Counted.jobs(-1)
       csched_task_free_($0, CSCHED_TASK_PLAIN)
-    }))
+    }), closureAt: MemoryLayout<csched_job>.size)
 
 private let timedType = JobType(
   csched_job_type(
     run: { ClosureTask.Held.timed($0).move().call() },
     drop: { ClosureTask.Held.drop(ClosureTask.Held.timed($0), of: $0) },
-    release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }))
+    release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }), closureAt: MemoryLayout<csched_timer>.size)

@@ -14,6 +14,10 @@ extension ImmediateSchedulerType {
   ///   if n < 3 { again(n + 1) }
   /// }
   /// ```
+  ///
+  /// - Parameters:
+  ///   - state: what the first step is given.
+  ///   - action: what each step runs. It calls what it is given, with a state, to have one more step.
   @discardableResult
   public func scheduleRecursive<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
@@ -25,6 +29,8 @@ extension ImmediateSchedulerType {
   }
 
   /// Schedules `action`, which is given the means to schedule itself again.
+  ///
+  /// - Parameter action: what each step runs. It calls what it is given to have one more step.
   @discardableResult
   public func scheduleRecursive(
     _ action: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void

@@ -18,6 +18,7 @@ struct RepeatingTask: ~Copyable {
     of(task.job).initialize(
       to: RepeatingTask(
         held: ClosureTask.Held(work, ActionOrigin(core, tag: tag)), timing: timing, due: due, tolerance: tolerance))
+    ClosureTask.Held.tell(task.job, UnsafeMutableRawPointer(of(task.job)))
     core.beginKeeping()
     let token = ClosureTask(task)
     let first = core.timeline == nil ? timing.jittered(due, of: task.job) : due
@@ -68,4 +69,4 @@ private let repeatingType = JobType(
   csched_job_type(
     run: { RepeatingTask.tick($0!) },
     drop: { RepeatingTask.of($0).move().drop() },
-    release: { TargetCore.endKeeping($0, CSCHED_TASK_REPEATING) }))
+    release: { TargetCore.endKeeping($0, CSCHED_TASK_REPEATING) }), closureAt: MemoryLayout<csched_timer>.size)

@@ -29,6 +29,10 @@ public final class ScheduledDisposable: DisposalNode {
   nonisolated(unsafe) private var held: (any ImmediateSchedulerType)?
 
   /// Creates one that disposes `disposable` on `scheduler`.
+  ///
+  /// - Parameters:
+  ///   - scheduler: where `disposable` is disposed.
+  ///   - disposable: what to dispose there.
   public init(scheduler: any ImmediateSchedulerType, disposable: any Disposable) {
     held = scheduler
     inner = disposable

@@ -4,6 +4,11 @@ extension SchedulerType {
   /// Runs `action` again and again, each time with what it returned before.
   ///
   /// Ticks never overlap, on a concurrent scheduler either. Disposing ends them: no tick begins after that.
+  ///
+  /// - Parameters:
+  ///   - state: what the first tick is given.
+  ///   - timing: when the ticks are due, and what becomes of late ones.
+  ///   - action: what each tick runs; the next one is given what it returns.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, _ timing: PeriodicTiming, action: @escaping @Sendable (State) -> State
@@ -18,6 +23,12 @@ extension SchedulerType {
   }
 
   /// Runs `action` after `delay` and then every `period`, each time up to `tolerance` late.
+  ///
+  /// - Parameters:
+  ///   - delay: the time until the first tick; zero or less: as soon as its turn comes.
+  ///   - period: the time from tick to tick; zero or less: as soon as the last one has ended.
+  ///   - tolerance: up to how much later each tick may run.
+  ///   - action: what each tick runs. It is kept until the ticks are disposed or dropped.
   @discardableResult
   public func schedule(
     after delay: Duration, repeating period: Duration, tolerance: Duration = .zero,
@@ -28,6 +39,10 @@ extension SchedulerType {
   }
 
   /// Made of delayed actions, for schedulers that have no timers of their own.
+  ///
+  /// - Parameters:
+  ///   - timing: when the ticks are due, and what becomes of late ones.
+  ///   - action: what each tick runs.
   @discardableResult
   public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
     let ticks = Ticks(timing, on: self, action)

@@ -3,13 +3,7 @@ internal import CScheduler
 /// A source whose results are waited for: each call subscribes, blocks the calling thread as ``RunLoopLock`` does, and has disposed the
 /// subscription before it returns or throws.
 ///
-/// | RxBlocking | here |
-/// |---|---|
-/// | `toBlocking(timeout:)` | ``EventSource/toBlocking(timeout:needing:)``, in a `Duration`; for an `AsyncSequence` too |
-/// | `toArray()`, `first()`, `last()`, `single()`, `materialize()` | the same |
-/// | `single(_:)` | ``single(where:)`` |
-/// | `RxError.timeout`, `.noElements`, `.moreThanOneElement` | ``BlockingError`` |
-/// | `RunLoopLock` | ``RunLoopLock`` |
+/// RxBlocking's names and those here: <doc:ComingFromRxSwift>.
 ///
 /// The timeout counts from the call. `nil` is for ever, as is more than the clock can hold. With zero and less, what comes during the
 /// subscription counts, and what ``CurrentThreadScheduler`` runs there; then the time is over.
@@ -62,6 +56,8 @@ public struct BlockingObservable<Element: Sendable> {
   ///
   /// The predicate is called once for each element, on the thread that it comes on, until the second one is found; what it throws ends
   /// the wait and is thrown.
+  ///
+  /// - Parameter predicate: called for each element, on the thread that it comes on. What it throws ends the wait, and is thrown.
   @inlinable
   public func single(where predicate: @escaping @Sendable (Element) throws -> Bool) throws -> Element {
     try only(elements(.first(2), where: predicate))

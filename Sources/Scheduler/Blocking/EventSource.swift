@@ -25,5 +25,7 @@ public protocol EventSource<Element> {
 
   /// Begins, and calls `handler` with each event: on any thread, one at a time, already before this returns if it likes.
   /// Returns what ends the subscription early. Events that come after that, or after an end, are ignored.
+  ///
+  /// - Parameter handler: called with each event, on the thread that it comes on.
   func subscribe(_ handler: @escaping @Sendable (SourceEvent<Element>) -> Void) -> any Disposable
 }

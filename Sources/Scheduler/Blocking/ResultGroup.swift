@@ -36,6 +36,9 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
   /// Schedules `action` on `scheduler`, as one whose result is taken here.
   ///
+  /// - Parameters:
+  ///   - scheduler: where it runs.
+  ///   - action: what to run. What it returns or throws is one result of the group.
   /// - Returns: what cancels it; ``cancelAll()`` does, too. One that has begun runs to its end, and gives what it returns.
   @discardableResult
   public func schedule(
@@ -88,6 +91,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
   /// As ``next()``, for `timeout` at the most; one that is not positive does not wait.
   ///
+  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
   /// - Throws: ``BlockingError/timeout`` when there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next(for timeout: Duration) throws(BlockingError) -> Element? {
@@ -96,6 +100,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
   /// As ``next()``, until `deadline` at the most; one in the past does not wait.
   ///
+  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
   /// - Throws: ``BlockingError/timeout`` when there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next(until deadline: MonotonicTime) throws(BlockingError) -> Element? {

@@ -82,6 +82,8 @@ public final class RunLoopLock: Sendable {
   /// ``CurrentThreadScheduler`` on any other, where nothing else is.
   ///
   /// Returns whether it was taken: after the wait has ended it is not, and `action` is released unrun.
+  ///
+  /// - Parameter action: what to run, on the thread of the wait.
   @discardableResult
   public func dispatch(_ action: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in

@@ -1,4 +1,12 @@
+// Obligations
+//   GJ1  Who finds the pool's schedulers finds them whole. In a child of fork, whose pool is not there, the first who asks makes others.
+// Orderings
+//   present: the release of who has made them pairs with the acquire of who finds them
+// Checked by: the runs of Tests/Probes/AllTasks, one that forks among them.
+// Models: none. Not modelled: GJ1.
+
 internal import CScheduler
+internal import Synchronization
 
 /// What the module `SchedulerExecutors` makes Swift's own executors of: the shared pool runs all tasks and actors that have no executor, and the
 /// main loop the main actor.
@@ -14,7 +22,7 @@ package enum GlobalJobs {
   /// Has the pool run `job`, with the task's priority.
   package static func enqueue(_ job: UnownedJob, priority: UInt8) {
     if Counted.isOn { counts.withLock { $0.onPool += 1 } }
-    TaskJob(job, on: pool(priority), .ofAll).submit()
+    TaskJob(job, on: pool(priority), .ofAll).submitOfAll()
   }
 
   /// Has the main loop run `job`, isolated to the main actor.
@@ -91,8 +99,10 @@ package enum GlobalJobs {
       "the main loop was closed, which runs the main actor. Leave csched_loop_close(csched_main_loop()) out.")
   }
 
-  /// A pool's schedulers, which live as long as the process. To count references to what weak ones refer to is slow.
-  private struct Kept {
+  // MARK: the pool
+
+  /// A pool's schedulers, which live as long as the process: to count references to what weak ones refer to is slow.
+  private final class Pool: Sendable {
     private let core = PoolCore.shared(.default)
     private let high = kept(.high), medium = kept(.default), low = kept(.low), background = kept(.background)
 
@@ -103,8 +113,8 @@ package enum GlobalJobs {
     /// Whether a fork has left its threads in the parent.
     var isOrphaned: Bool { core.isOrphaned }
 
-    subscript(_ priority: SchedulerPriority) -> Unmanaged<SchedulerTarget> {
-      switch priority {
+    @inline(__always) subscript(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
+      switch priority == 0 ? .default : SchedulerPriority(raw: priority) {
       case .high: high
       case .default: medium
       case .low: low
@@ -113,15 +123,26 @@ package enum GlobalJobs {
     }
   }
 
-  private static let kept = Kept(), keptByChild = Protected<Kept?>(nil)
+  /// The present one.
+  private static let present = Atomic<Unmanaged<Pool>?>(nil)
+  private static let making = Protected(())
 
-  /// The one for a task's priority, by the table of `SchedulerPriority(_:)`; 0 is a task that has none. A child of fork has a pool of its own.
-  private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
-    let priority = priority == 0 ? .default : SchedulerPriority(raw: priority)
-    guard kept.isOrphaned else { return kept[priority] }
-    return keptByChild.withLock { kept in
-      if kept?.isOrphaned != false { kept = Kept() }
-      return kept![priority]
+  /// The scheduler for a task's priority, by the table of `SchedulerPriority(_:)`; 0 is a task that has none. A child of fork has a pool of its own.
+  @inline(__always) private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
+    let pool = present.load(ordering: .acquiring) ?? makePool()  // GJ1: pairs with makePool; carries them
+    return pool._withUnsafeGuaranteedRef {
+      if $0.isOrphaned { return makePool()._withUnsafeGuaranteedRef { $0[priority] } }
+      return $0[priority]
+    }
+  }
+
+  @inline(never) private static func makePool() -> Unmanaged<Pool> {
+    making.withLock { _ in
+      let pool = present.load(ordering: .relaxed)  // GJ1: under the lock
+      if let pool, !pool._withUnsafeGuaranteedRef({ $0.isOrphaned }) { return pool }
+      let made = Unmanaged.passRetained(Pool())
+      present.store(made, ordering: .releasing)  // GJ1: pairs with pool
+      return made
     }
   }
 }

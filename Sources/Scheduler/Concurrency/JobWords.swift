@@ -19,31 +19,45 @@
 
     /// Submits it as a node to the core of its scheduler. Returns false, and does nothing, if `core` is another, or the runtime has the words
     /// elsewhere.
-    func submitInPlace(to core: TargetCore) -> Bool {
-      guard executor._withUnsafeGuaranteedRef({ $0.core === core }) else { return false }
-      let words = ExecutorJob(job).withUnsafeExecutorPrivateData { $0 }
-      guard let node = words.baseAddress, words.count >= MemoryLayout<csched_node>.size,
-        node == Self.address(of: job) + Self.offset
-      else { return false }
-      let type = executor._withUnsafeGuaranteedRef { $0.jobTypes.pointer(of: kind, on: executor) }
-      let made = node.initializeMemory(as: csched_node.self, repeating: csched_node(next: nil, type: type), count: 1)
-      csched_target_submit_node(core.target, made)
-      return true
+    @inline(__always) func submitInPlace(to core: TargetCore) -> Bool {
+      executor._withUnsafeGuaranteedRef { scheduler in
+        guard scheduler.core === core, let type = scheduler.jobTypes.pointer(of: self) else { return false }
+        let words = Self.address(of: job) + Self.offset
+        let node = words.initializeMemory(as: csched_node.self, repeating: csched_node(next: nil, type: type), count: 1)
+        csched_target_submit_node(core.target, node)
+        return true
+      }
+    }
+
+    /// Whether the runtime has the words where they are taken to lie.
+    fileprivate var hasWordsInPlace: Bool {
+      ExecutorJob(job).withUnsafeExecutorPrivateData {
+        $0.baseAddress == Self.address(of: job) + Self.offset && $0.count >= MemoryLayout<csched_node>.size
+      }
     }
 
     private static func address(of job: UnownedJob) -> UnsafeMutableRawPointer {
       unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
     }
 
+    private static func job(of node: UnsafeMutablePointer<csched_node>) -> UnownedJob {
+      unsafeBitCast(UnsafeMutableRawPointer(node) - offset, to: UnownedJob.self)
+    }
+
     fileprivate init(_ node: UnsafeMutablePointer<csched_node>) {
       let entry = UnsafeRawPointer(node.pointee.type!).assumingMemoryBound(to: JobTypes.Entry.self)
-      let job = unsafeBitCast(UnsafeMutableRawPointer(node) - Self.offset, to: UnownedJob.self)
-      self.init(job, on: entry.pointee.scheduler, entry.pointee.kind)
+      self.init(Self.job(of: node), on: entry.pointee.scheduler, entry.pointee.kind)
     }
 
     fileprivate func runInPlace() {
       Counted.jobs(-1)
       runInTag()
+    }
+
+    /// The same of one of Swift's own jobs (``Kind/ofAll``), of which there are the most: nothing need be looked up for them.
+    fileprivate static func runOfAll(_ node: UnsafeMutablePointer<csched_node>) {
+      Counted.jobs(-1)
+      runOfAll(job(of: node))
     }
 
     fileprivate func dropInPlace(_ reason: csched_drop_reason) {
@@ -64,20 +78,20 @@
 
     deinit { entries.load(ordering: .relaxed)?.deallocate() }  // JW1: nobody else has it any more
 
-    fileprivate func pointer(
-      of kind: TaskJob.Kind, on scheduler: Unmanaged<SchedulerTarget>
-    ) -> UnsafePointer<csched_node_type> {
-      let made = entries.load(ordering: .acquiring) ?? make(scheduler)  // JW1: pairs with make
-      return UnsafeRawPointer(made + Int(kind.rawValue)).assumingMemoryBound(to: csched_node_type.self)
+    /// The one of `job`, which is its scheduler's; nil if the runtime has the words elsewhere. Whether it has is looked at once for each scheduler.
+    @inline(__always) fileprivate func pointer(of job: TaskJob) -> UnsafePointer<csched_node_type>? {
+      guard let made = entries.load(ordering: .acquiring) ?? make(for: job) else { return nil }  // JW1: pairs with make
+      return UnsafeRawPointer(made + Int(job.kind.rawValue)).assumingMemoryBound(to: csched_node_type.self)
     }
 
-    private func make(_ scheduler: Unmanaged<SchedulerTarget>) -> UnsafeMutablePointer<Entry> {
+    @inline(never) private func make(for job: TaskJob) -> UnsafeMutablePointer<Entry>? {
+      guard job.hasWordsInPlace else { return nil }
       let made = UnsafeMutablePointer<Entry>.allocate(capacity: TaskJob.Kind.allCases.count)
-      let type = csched_node_type(
-        run: { TaskJob($0!).runInPlace() }, drop: { TaskJob($0!).dropInPlace($1) }, kind: UInt(CSCHED_NODE))
       for kind in TaskJob.Kind.allCases {
-        (made + Int(kind.rawValue)).initialize(
-          to: Entry(type: type, scheduler: scheduler, kind: kind))
+        var type = csched_node_type(
+          run: { TaskJob($0!).runInPlace() }, drop: { TaskJob($0!).dropInPlace($1) }, kind: UInt(CSCHED_NODE))
+        if kind == .ofAll { type.run = { TaskJob.runOfAll($0!) } }
+        (made + Int(kind.rawValue)).initialize(to: Entry(type: type, scheduler: job.executor, kind: kind))
       }
       // JW1: pairs with who finds it
       let (isFirst, found) = entries.compareExchange(expected: nil, desired: made, ordering: .acquiringAndReleasing)

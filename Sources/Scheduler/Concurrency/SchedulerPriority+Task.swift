@@ -18,18 +18,13 @@ extension SchedulerPriority {
 }
 
 extension SchedulerPriority {
-  // Numbers that are read once: each look at one of Swift's priorities, and each of their comparisons, is a call.
-  private static let lowestHigh = TaskPriority.high.rawValue, lowestDefault = TaskPriority.medium.rawValue
-  private static let lowestLow = TaskPriority.low.rawValue
-
-  /// The same for a task's priority as a number.
-  init(raw: UInt8) {
-    if raw >= Self.lowestHigh {
-      self = .high
-    } else if raw >= Self.lowestDefault {
-      self = .default
-    } else {
-      self = raw >= Self.lowestLow ? .low : .background
+  /// The same for a task's priority as a number. Those of Swift's names are written out: to ask for one is a call.
+  @inline(__always) init(raw: UInt8) {
+    switch raw {
+    case 25...: self = .high  // TaskPriority.high
+    case 21...: self = .default  // TaskPriority.medium
+    case 17...: self = .low  // TaskPriority.low
+    default: self = .background
     }
   }
 }

@@ -47,11 +47,19 @@ struct TaskJob: @unchecked Sendable {
     let held = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
     Counted.jobs(1)
     // The job may end the task that was the last to keep the scheduler, before the submission has returned. A pool stays in any case.
-    let mayEnd = kind != .ofAll && (kind != .concurrent || !core.isShared)
+    let mayEnd = kind != .concurrent || !core.isShared
     if mayEnd { _ = held.retain() }
     if !submitInPlace(to: core) { submitInTask(to: core) }
     if mayEnd { held.release() }
     if isOnMain { MainCore.shared.submitted() }
+  }
+
+  /// The same of one of Swift's own jobs (``Kind/ofAll``): its scheduler stays, and is of a pool.
+  @inline(__always) func submitOfAll() {
+    executor._withUnsafeGuaranteedRef {
+      Counted.jobs(1)
+      if !submitInPlace(to: $0.core) { submitInTask(to: $0.core) }
+    }
   }
 
   private func submitInTask(to core: TargetCore) {
@@ -106,11 +114,13 @@ struct TaskJob: @unchecked Sendable {
       case .serial: resume(on: unsafeDowncast(scheduler, to: SerialScheduler.self))
       case .main: resume(on: unsafeDowncast(scheduler, to: MainScheduler.self))
       case .concurrent: resume(on: unsafeDowncast(scheduler, to: ConcurrentScheduler.self))
-      case .ofAll: job.runSynchronously(on: noExecutor)
+      case .ofAll: Self.runOfAll(job)
       case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)  // tests may put another before ours
       }
     }
   }
+
+  static func runOfAll(_ job: UnownedJob) { job.runSynchronously(on: noExecutor) }
 
   private func resume(on executor: some TaskExecutor) { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
 

@@ -19,7 +19,8 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// Disposables: those that were made as such, and those that stand for an action. What `schedule(_:)` returns for a plain closure is a
   /// value, and is not counted.
   public var disposables = 0
-  /// Threads: of ``ThreadScheduler``s, of the pool, and the one that keeps the time of the boot and the wall clock.
+  /// Threads: of ``ThreadScheduler``s, of the pool, and the one that keeps the time of the boot and the wall clock. Those of a trace, of the
+  /// watchdog and of dumps by a signal are not counted: who observes changes nothing of what is seen.
   public var threads = 0
   /// How many of ``threads`` everybody shares: the pool's, and the clocks'. They come and go by themselves, and some stay until
   /// ``Schedulers/shutdown(_:)``.
@@ -44,6 +45,8 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What has come since `earlier`; less than nothing of what has gone.
+  ///
+  /// - Parameter earlier: what ``live`` said before.
   public func since(_ earlier: Diagnostics) -> Diagnostics {
     var difference = Diagnostics()
     for count in [\Self.jobs, \.closures, \.disposables, \.threads, \.sharedThreads] {

@@ -16,7 +16,7 @@ extension Schedulers {
   @discardableResult
   public static func dump(to descriptor: Int32 = 2) -> Int32 { csched_dump(descriptor) }
 
-  /// Has each such signal write a dump from now on: inside of the signal's handler a table of the threads, at once, whatever is locked; and the whole
+  /// Has each such signal write a dump from now on: inside of the signal's handler a table of the threads and loops, at once, whatever is locked; and the whole
   /// within a second, from a thread of its own.
   ///
   /// ```swift

@@ -12,6 +12,8 @@ public enum Disposables {
   /// Returns a disposable that runs `dispose` once, and has released it when the winning `dispose()` returns.
   ///
   /// One allocation, beside the closure's own context. Releasing it undisposed releases the closure and does not run it.
+  ///
+  /// - Parameter dispose: what the first disposal calls, once, on its thread.
   public static func create(with dispose: @escaping @Sendable () -> Void) -> any Cancelable {
     AnonymousDisposable(dispose)
   }
@@ -22,6 +24,11 @@ public enum Disposables {
   }
 
   /// Returns a disposable that disposes the three in order.
+  ///
+  /// - Parameters:
+  ///   - first: disposed first.
+  ///   - second: disposed after it.
+  ///   - third: disposed last.
   public static func create(
     _ first: any Disposable, _ second: any Disposable, _ third: any Disposable
   ) -> any Cancelable {

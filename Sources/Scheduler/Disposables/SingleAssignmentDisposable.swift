@@ -86,6 +86,8 @@ public final class SingleAssignmentDisposable: DisposalNode {
   ///
   /// A second call stops the process, whether or not it has been disposed: whoever may set several times wants a
   /// ``SerialDisposable`` (the last one counts) or a ``CompositeDisposable`` (all count).
+  ///
+  /// - Parameter disposable: what the disposal disposes.
   public func setDisposable(_ disposable: any Disposable) {
     let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // U1
     if old & Self.claimed != 0 {

@@ -15,6 +15,10 @@ extension LoopScheduler {
   }
 
   /// The changes of a file, from the call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. What nobody has taken yet is kept.
+  ///
+  /// - Parameters:
+  ///   - path: of a file or a directory, as it is now.
+  ///   - kinds: which changes are wanted.
   public func changes(
     ofFileAt path: String, kinds: FileChange.Kinds = .all
   ) -> AsyncThrowingStream<FileChange, any Error> { stream { onChange(ofFileAt: path, kinds: kinds, $0, onDrop: $1) } }

@@ -11,6 +11,10 @@ extension LoopScheduler {
   ) -> any Cancelable { hook(isBefore: true, handler, onDrop) }
 
   /// Calls `handler` when the thread has woken, or has found work in place of a sleep, before that runs: see ``onBeforeSleep(_:onDrop:)``.
+  ///
+  /// - Parameters:
+  ///   - handler: what to do then.
+  ///   - onDrop: told when the hook ends by itself.
   public func onAfterWake(
     _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (any Error) -> Void)? = nil
   ) -> any Cancelable { hook(isBefore: false, handler, onDrop) }

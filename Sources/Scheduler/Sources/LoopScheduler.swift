@@ -42,6 +42,11 @@ extension LoopScheduler {
   }
 
   /// Calls `handler` as long as `descriptor` can be written, or has failed: see ``onReadable(_:_:onDrop:)``.
+  ///
+  /// - Parameters:
+  ///   - descriptor: the caller's, which should not block. Several sources may wait for one.
+  ///   - handler: what writes.
+  ///   - onDrop: told when the source ends by itself.
   public func onWritable(
     _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (any Error) -> Void)? = nil
   ) -> any Cancelable {

@@ -34,16 +34,26 @@ public final class Condition: Sendable {
   public init() {}
 
   /// Lets go of `lock`, waits until it is woken, and takes `lock` again. The calling thread must own it.
+  ///
+  /// - Parameter lock: the one that guards what is waited for. The caller has it; it is let go of during the wait, and taken again before this returns.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(with lock: UnfairLock) { csched_cond_wait(inline.pointer, lock.inline.pointer) }
 
   /// As ``wait(with:)``, for `timeout` at the most; one that is not positive lets go of the lock once. Returns whether it was woken.
+  ///
+  /// - Parameters:
+  ///   - lock: as there.
+  ///   - timeout: how long to wait at the most.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(with lock: UnfairLock, for timeout: Duration) -> Bool {
     wait(with: lock.inline.pointer, until: timeout.deadline)
   }
 
   /// As ``wait(with:)``, until `deadline` at the most; one in the past lets go of the lock once. Returns whether it was woken.
+  ///
+  /// - Parameters:
+  ///   - lock: as there.
+  ///   - deadline: until when to wait at the most.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(with lock: UnfairLock, until deadline: MonotonicTime) -> Bool {
     wait(with: lock.inline.pointer, until: deadline.nanoseconds)

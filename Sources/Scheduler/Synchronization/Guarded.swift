@@ -20,6 +20,8 @@ public final class Guarded<Value: ~Copyable> {
   public init(_ value: consuming sending Value) { self.value = value }
 
   /// Runs `body` on the value, which it may change, and gives back what it returns or throws. Nothing that belongs to the value leaves it.
+  ///
+  /// - Parameter body: called once, on this thread, with the lock. It must not touch this guard.
   @inlinable
   public func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -30,6 +32,8 @@ public final class Guarded<Value: ~Copyable> {
   }
 
   /// Runs `body` as ``withLock(_:)`` does if the lock is free; otherwise returns `nil` without waiting.
+  ///
+  /// - Parameter body: called once, on this thread, with the lock; not at all where the lock is taken.
   @inlinable
   public func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -40,6 +44,8 @@ public final class Guarded<Value: ~Copyable> {
   }
 
   /// Replaces the value, and gives back the old one.
+  ///
+  /// - Parameter newValue: what takes the old value's place.
   @inlinable
   public func exchange(_ newValue: consuming sending Value) -> sending Value {
     lock.lock()

@@ -20,6 +20,8 @@ public final class Latch: Sendable {
   public init(count: Int) { csched_latch_init(inline.pointer, checked(count, "Latch.init", "to count down")) }
 
   /// Counts down, and opens the latch when nothing is left.
+  ///
+  /// - Parameter count: by how much.
   public func countDown(by count: Int = 1) {
     csched_latch_count_down(inline.pointer, checked(count, "Latch.countDown", "to count down"))
   }
@@ -29,10 +31,14 @@ public final class Latch: Sendable {
   public func wait() { csched_latch_wait(inline.pointer) }
 
   /// Waits until the latch is open, for `timeout` at the most, and tells whether it is. A timeout that is not positive does not wait.
+  ///
+  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(for timeout: Duration) -> Bool { csched_latch_wait_until(inline.pointer, timeout.deadline) }
 
   /// Waits until the latch is open, until `deadline` at the most, and tells whether it is. A deadline in the past does not wait.
+  ///
+  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(until deadline: MonotonicTime) -> Bool {
     csched_latch_wait_until(inline.pointer, deadline.nanoseconds)

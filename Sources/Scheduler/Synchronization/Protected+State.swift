@@ -7,6 +7,10 @@ extension Protected {
   /// let state = Protected(State.initialized)
   /// let resumed = state.transition(to: .resumed) { $0 == .initialized || $0 == .suspended }
   /// ```
+  ///
+  /// - Parameters:
+  ///   - new: what the value becomes.
+  ///   - isAllowed: looks at the present value, under the lock.
   @inlinable
   public func transition(to new: Value, if isAllowed: (Value) -> Bool) -> Bool {
     var other = new

@@ -32,10 +32,14 @@ public final class Protected<Value> {
   @usableFromInline var value: Value
 
   /// Guards `value`.
+  ///
+  /// - Parameter value: the first value.
   @inlinable
   public init(_ value: Value) { self.value = value }
 
   /// Guards the property's initial value.
+  ///
+  /// - Parameter wrappedValue: what the property begins with.
   @inlinable
   public convenience init(wrappedValue: Value) { self.init(wrappedValue) }
 
@@ -55,6 +59,8 @@ public final class Protected<Value> {
   public var projectedValue: Protected<Value> { self }
 
   /// Runs `body` on the value, which it may change, and gives back what it returns or throws.
+  ///
+  /// - Parameter body: called once, on this thread, with the lock. It must not touch this guard.
   @inlinable
   public func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
     -> Result
@@ -65,6 +71,8 @@ public final class Protected<Value> {
   }
 
   /// Runs `body` as ``withLock(_:)`` does if the lock is free; otherwise returns `nil` without waiting.
+  ///
+  /// - Parameter body: called once, on this thread, with the lock; not at all where the lock is taken.
   @inlinable
   public func withLockIfAvailable<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
@@ -75,6 +83,8 @@ public final class Protected<Value> {
   }
 
   /// Runs `body` on the value, and gives back what it returns or throws.
+  ///
+  /// - Parameter body: called once, on this thread, with the lock. It must not touch this guard.
   @inlinable
   public func read<Result, Failure: Error>(_ body: (Value) throws(Failure) -> Result) throws(Failure) -> Result {
     lock.lock()
@@ -91,16 +101,22 @@ public final class Protected<Value> {
   }
 
   /// Runs `body` on the value, which it may change: another name for ``withLock(_:)``.
+  ///
+  /// - Parameter body: called once, on this thread, with the lock. It must not touch this guard.
   @inlinable
   public func write<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
     try withLock(body)
   }
 
   /// Replaces the value. The old one ends outside of the lock.
+  ///
+  /// - Parameter newValue: what takes the old value's place.
   @inlinable
   public func write(_ newValue: Value) { _ = exchange(newValue) }
 
   /// Replaces the value, and gives back the old one.
+  ///
+  /// - Parameter newValue: what takes the old value's place.
   @inlinable
   public func exchange(_ newValue: Value) -> Value {
     var other = newValue
@@ -110,6 +126,8 @@ public final class Protected<Value> {
 
   /// A property of the value, through `$x.name`: reading is done on a copy; setting it, and changing it in place, is one critical section.
   /// What setting replaces ends outside of the lock.
+  ///
+  /// - Parameter path: the property, as `$x.name` gives it.
   @inlinable
   public subscript<Member>(dynamicMember path: WritableKeyPath<Value, Member>) -> Member {
     get { read()[keyPath: path] }
@@ -122,6 +140,8 @@ public final class Protected<Value> {
   }
 
   /// A property of the value that can only be read, through `$x.name`; it is read on a copy, outside of the lock.
+  ///
+  /// - Parameter path: the property, as `$x.name` gives it.
   @inlinable
   public subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { read()[keyPath: path] }
 
@@ -137,11 +157,15 @@ public final class Protected<Value> {
 
 extension Protected where Value: AnyObject {
   /// A property of the object that the value is; read under the lock, because a copy of the value is the same object.
+  ///
+  /// - Parameter path: the property, as `$x.name` gives it.
   @inlinable
   public subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { read { $0[keyPath: path] } }
 
   /// A property of the object that the value is: reading it, setting it, and changing it in place is one critical section each. What
   /// setting replaces ends outside of the lock.
+  ///
+  /// - Parameter path: the property, as `$x.name` gives it.
   @inlinable
   public subscript<Member>(dynamicMember path: ReferenceWritableKeyPath<Value, Member>) -> Member {
     get { read { $0[keyPath: path] } }

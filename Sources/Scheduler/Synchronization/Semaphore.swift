@@ -18,6 +18,8 @@ public final class Semaphore: Sendable {
   private let inline = InlineStruct<csched_semaphore, UInt32>()
 
   /// Makes a semaphore with so many free units, 0 up to 2^31 - 1.
+  ///
+  /// - Parameter units: how many are free at first, from 0 to 2^31 - 1.
   public init(units: Int = 0) { csched_semaphore_init(inline.pointer, checked(units, "Semaphore.init", "units")) }
 
   /// Takes a unit, waiting as long as it must.
@@ -25,10 +27,14 @@ public final class Semaphore: Sendable {
   public func wait() { csched_semaphore_wait(inline.pointer) }
 
   /// Takes a unit, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
+  ///
+  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(for timeout: Duration) -> Bool { csched_semaphore_wait_until(inline.pointer, timeout.deadline) }
 
   /// Takes a unit, waiting until `deadline` at the most, and tells whether it did. A deadline in the past does not wait.
+  ///
+  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(until deadline: MonotonicTime) -> Bool {
     csched_semaphore_wait_until(inline.pointer, deadline.nanoseconds)
@@ -38,6 +44,8 @@ public final class Semaphore: Sendable {
   public func tryWait() -> Bool { csched_semaphore_trywait(inline.pointer) }
 
   /// Gives so many units, first to those that wait.
+  ///
+  /// - Parameter units: how many to give.
   public func signal(_ units: Int = 1) {
     csched_semaphore_signal(inline.pointer, checked(units, "Semaphore.signal", "units"))
   }

@@ -30,14 +30,20 @@ public final class UnfairLock: Sendable {
   public func tryLock() -> Bool { inline.tryLock() }
 
   /// Takes the lock, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
+  ///
+  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
   public func tryLock(for timeout: Duration) -> Bool { csched_lock_lock_until(inline.pointer, timeout.deadline) }
 
   /// Takes the lock, waiting until `deadline` at the most, and tells whether it did. A deadline in the past does not wait.
+  ///
+  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
   public func tryLock(until deadline: MonotonicTime) -> Bool {
     csched_lock_lock_until(inline.pointer, deadline.nanoseconds)
   }
 
   /// Runs `body` with the lock taken, and gives back what it returns or throws.
+  ///
+  /// - Parameter body: called once, on this thread, with the lock.
   @inlinable
   public func withLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result

@@ -20,6 +20,10 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   let ownPool: WorkerPool?
 
   /// Makes one whose actions have that priority.
+  ///
+  /// - Parameters:
+  ///   - name: for ``name``, any length.
+  ///   - priority: of its actions, among all that is on the pool.
   public init(name: String = "", priority: SchedulerPriority = .default) {
     self.name = name
     ownPool = nil
@@ -97,6 +101,8 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// ```swift
   /// let line = ConcurrentScheduler.withReplacementThread { readLine() }
   /// ```
+  ///
+  /// - Parameter body: what is about to block. It is called on this thread, and its result is returned.
   public static func withReplacementThread<Value, Failure: Error>(
     _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {

@@ -17,6 +17,10 @@ public final class CustomScheduler: SchedulerTarget, @unchecked Sendable {
   public let name: String
 
   /// Makes one whose work goes to `enqueue`.
+  ///
+  /// - Parameters:
+  ///   - name: for ``name``, any length.
+  ///   - enqueue: called for each piece of work, which it is to call once, later or at once.
   public convenience init(
     name: String = "", enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
   ) {

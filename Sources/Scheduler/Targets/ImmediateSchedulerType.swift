@@ -9,12 +9,18 @@
 /// The names and shapes are RxSwift's.
 public protocol ImmediateSchedulerType: Sendable {
   /// Schedules `action`, which is given `state` and returns what to dispose when it is cancelled after it has run.
+  ///
+  /// - Parameters:
+  ///   - state: what `action` is given.
+  ///   - action: what to run. What it returns is disposed with the token, once it has run.
   @discardableResult
   func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable
 
   /// Schedules `action`.
+  ///
+  /// - Parameter action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable
 }

@@ -61,7 +61,9 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   }
 
   @discardableResult
-  public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void)
+    -> any Cancelable
+  {
     submit(action, after: delay)
   }
 

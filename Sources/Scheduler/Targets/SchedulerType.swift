@@ -14,26 +14,49 @@ public protocol SchedulerType: ImmediateSchedulerType {
   var now: MonotonicTime { get }
 
   /// Schedules `action` for `delay` from now; otherwise as ``ImmediateSchedulerType/schedule(_:action:)``.
+  ///
+  /// - Parameters:
+  ///   - state: what `action` is given.
+  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - action: what to run. What it returns is disposed with the token, once it has run.
   @discardableResult
   func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable
 
   /// Schedules `action` for `delay` from now.
+  ///
+  /// - Parameters:
+  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable
 
   /// Schedules `action` for `delay` from now, or up to `tolerance` later.
+  ///
+  /// - Parameters:
+  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   func schedule(
     after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable
 
   /// Schedules `action` for `instant` on the monotonic clock, at once where that has passed.
+  ///
+  /// - Parameters:
+  ///   - instant: when. One that has passed is a plain submission.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable
 
   /// Schedules `action` for `instant` on the monotonic clock, or up to `tolerance` later; at once where that has passed.
+  ///
+  /// - Parameters:
+  ///   - instant: when. One that has passed is a plain submission.
+  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   func schedule(
     at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
@@ -45,6 +68,11 @@ public protocol SchedulerType: ImmediateSchedulerType {
   ///
   /// Where the system has no thread or descriptor to keep these clocks with, the action is dropped. A scheduler that is stopped keeps the
   /// action until its instant, and then drops it.
+  ///
+  /// - Parameters:
+  ///   - instant: when. One that has passed is a plain submission.
+  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   func schedule(
     at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
@@ -52,6 +80,11 @@ public protocol SchedulerType: ImmediateSchedulerType {
 
   /// Schedules `action` for `instant` on the boot clock, which counts the system's sleep, or up to `tolerance` later. Otherwise as for a
   /// ``WallTime``.
+  ///
+  /// - Parameters:
+  ///   - instant: when. One that has passed is a plain submission.
+  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   func schedule(
     at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
@@ -70,6 +103,10 @@ public protocol SchedulerType: ImmediateSchedulerType {
   ) async throws
 
   /// Schedules `action` again and again, as `timing` says, until it is disposed. Ticks never overlap.
+  ///
+  /// - Parameters:
+  ///   - timing: when the ticks are due, and what becomes of late ones.
+  ///   - action: what each tick runs. It is kept until the ticks are disposed or dropped.
   @discardableResult
   func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable
 }
@@ -84,6 +121,11 @@ extension SchedulerType {
   }
 
   /// Exact: a scheduler with timers of its own makes use of the tolerance.
+  ///
+  /// - Parameters:
+  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func schedule(
     after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
@@ -102,6 +144,11 @@ extension SchedulerType {
   }
 
   /// By the delay from now, so that equal instants may come to differ. A scheduler with timers of its own is exact.
+  ///
+  /// - Parameters:
+  ///   - instant: when. One that has passed is a plain submission.
+  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func schedule(
     at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
@@ -110,6 +157,10 @@ extension SchedulerType {
   }
 
   /// Schedules `action` for `instant` on the wall clock: see ``schedule(at:tolerance:_:)-(WallTime,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - instant: when. One that has passed is a plain submission.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @_disfavoredOverload
   @discardableResult
   public func schedule(at instant: WallTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
@@ -120,6 +171,10 @@ extension SchedulerType {
   }
 
   /// Schedules `action` for `instant` on the boot clock: see ``schedule(at:tolerance:_:)-(BootTime,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - instant: when. One that has passed is a plain submission.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @_disfavoredOverload
   @discardableResult
   public func schedule(at instant: BootTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {

@@ -12,6 +12,8 @@ extension Schedulers {
   /// 4. What ``ThreadScheduler/trySchedule(_:)`` says by an error is not told here.
   /// 5. Once disposed, a handler is not called any more; a call on another thread that has begun goes on.
   /// 6. Without a handler a drop costs a look at one word more, a submission too, and a run nothing.
+  ///
+  /// - Parameter handler: told of each drop: the scheduler, if it has an identity, and the reason.
   public static func onDrop(
     _ handler:
       @escaping @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: DropReason) -> Void
@@ -28,6 +30,10 @@ extension ImmediateSchedulerType {
   /// It is called on the thread that drops, outside of all locks of ours; what is returned says that it is disposed by then. Of `action` and
   /// `onDrop` at most one is called: none after a disposal that came before. On every scheduler, of your own too, where it is told by the end of the
   /// closure.
+  ///
+  /// - Parameters:
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
+  ///   - onDrop: called in its place, with the reason, when it never runs.
   @discardableResult
   public func schedule(
     _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (DropReason) -> Void
@@ -48,6 +54,11 @@ extension ImmediateSchedulerType {
 
 extension SchedulerType {
   /// Schedules `action` for `delay` from now, and calls `onDrop` instead, once, if it is dropped: see ``ImmediateSchedulerType/schedule(_:onDrop:)``.
+  ///
+  /// - Parameters:
+  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
+  ///   - onDrop: called in its place, with the reason, when it never runs.
   @discardableResult
   public func schedule(
     after delay: Duration, _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (DropReason) -> Void

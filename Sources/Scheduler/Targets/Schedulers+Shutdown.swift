@@ -23,6 +23,8 @@ extension Schedulers {
   /// Call it on the main thread. On another one the main scheduler is closed, and what waits there is left to the main thread. Inside of
   /// an action it would wait for itself: that stops the process with a message. Any number of times. Where `SchedulerExecutors` has been installed,
   /// all tasks run here: that stops the process with a message, too.
+  ///
+  /// - Parameter policy: what becomes of the actions of the pool and of the main scheduler that have not begun.
   public static func shutdown(_ policy: StopPolicy = .runOutstanding) {
     guard csched_target_current() == nil, csched_loop_current() == nil, csched_trampoline_is_required() else {
       misuse(

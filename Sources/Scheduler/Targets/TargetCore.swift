@@ -132,7 +132,8 @@ class TargetCore: @unchecked Sendable {
   /// Submits `work` for an instant of `clock`.
   @discardableResult
   final func submit(
-    _ work: @escaping @Sendable () -> Void, at deadline: csched_time, on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
+    _ work: @escaping @Sendable () -> Void, at deadline: csched_time,
+    on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
     tolerance: Duration = .zero, inside tag: TargetCore?, of action: ReturningAction? = nil
   ) -> ClosureTask {
     let span = csched_time(max(0, tolerance.saturatedNanoseconds))

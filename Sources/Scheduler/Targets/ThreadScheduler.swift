@@ -50,6 +50,8 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   // MARK: scheduling
 
   /// Schedules `action`, or throws when the thread has been stopped.
+  ///
+  /// - Parameter action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(StoppedError) -> any Cancelable {
     let (action, isAccepted) = core.submit(action, isTold: true)
@@ -59,9 +61,14 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
 
   // MARK: the thread
 
+  /// What it was called, uncut.
+  public var name: String { thread.name }
+
   /// Ends the thread after the outstanding actions have got what `policy` says. Does not wait: see ``join()``.
   ///
   /// May be called on any thread, its own included, any number of times; `.dropOutstanding` after `.runOutstanding` drops what is left.
+  ///
+  /// - Parameter policy: what becomes of the actions that have not begun.
   public func stop(_ policy: StopPolicy = .runOutstanding) { thread.stop(policy) }
 
   /// Waits until the thread has ended. Without a stop before or meanwhile that is for ever. Several threads may wait. On the

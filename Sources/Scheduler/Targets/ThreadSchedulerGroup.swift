@@ -71,9 +71,13 @@ public final class ThreadSchedulerGroup: Sendable {
   }
 
   /// Ends the threads after the outstanding actions have got what `policy` says. Does not wait.
+  ///
+  /// - Parameter policy: what becomes of the actions that have not begun.
   public func stop(_ policy: StopPolicy = .runOutstanding) { for scheduler in schedulers { scheduler.stop(policy) } }
 
   /// Stops the threads, and waits until all have ended. On one of them the wait could never end: that stops the process with a message.
+  ///
+  /// - Parameter policy: what becomes of the actions that have not begun.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
   public func stopAndJoin(_ policy: StopPolicy = .runOutstanding) {
     stop(policy)
@@ -81,6 +85,8 @@ public final class ThreadSchedulerGroup: Sendable {
   }
 
   /// The same for a task, which is suspended meanwhile.
+  ///
+  /// - Parameter policy: what becomes of the actions that have not begun.
   public func stopAndJoin(_ policy: StopPolicy = .runOutstanding) async {
     stop(policy)
     for scheduler in schedulers { await scheduler.stopAndJoin(policy) }

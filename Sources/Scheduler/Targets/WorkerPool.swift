@@ -46,6 +46,10 @@ public final class WorkerPool: Sendable {
   }
 
   /// A scheduler that runs actions on this pool, with that priority among all that is on it. Each call makes another one.
+  ///
+  /// - Parameters:
+  ///   - name: for its `name`, any length.
+  ///   - priority: of its actions, among all that is on this pool.
   public func scheduler(name: String = "", priority: SchedulerPriority = .default) -> ConcurrentScheduler {
     let core = cores.first { $0.priority == priority }!
     // A tag of its own, as one on the shared pool has.
@@ -61,6 +65,8 @@ public final class WorkerPool: Sendable {
 
   /// Takes no more from now on; its threads end when what is outstanding has got what `policy` says. It does not wait. Any number of times, on
   /// any thread.
+  ///
+  /// - Parameter policy: what becomes of the actions that have not begun.
   public func stop(_ policy: StopPolicy = .runOutstanding) { csched_pool_stop(pool.pool, policy.core) }
 
   /// Waits until a stopped pool has no thread any more. On one of its own threads that could never end: it stops the process with a message.
@@ -72,6 +78,8 @@ public final class WorkerPool: Sendable {
   }
 
   /// Stops it, and suspends the task until its threads are gone.
+  ///
+  /// - Parameter policy: what becomes of the actions that have not begun.
   public func stopAndJoin(_ policy: StopPolicy = .runOutstanding) async {
     stop(policy)
     try? await ConcurrentScheduler(priority: .background).perform { [self] in

@@ -10,6 +10,8 @@ extension SchedulerType {
   /// ```
   ///
   /// ``Schedulers/current`` stays this scheduler. An action that was disposed before its turn does not reach `wrap`.
+  ///
+  /// - Parameter wrap: called for each action, on the thread that runs it, with what runs the action.
   public func wrapping(_ wrap: @escaping @Sendable (_ run: () -> Void) -> Void) -> WrappingScheduler {
     WrappingScheduler(base: self, wrap: wrap)
   }

@@ -10,6 +10,8 @@ public struct BootTime: InstantProtocol, Hashable, Sendable {
   public let nanoseconds: UInt64
 
   /// Makes the instant that many nanoseconds after the clock's start; `UInt64.max` never comes.
+  ///
+  /// - Parameter nanoseconds: since the clock's start.
   public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   /// The present.

@@ -6,6 +6,8 @@ public struct MonotonicTime: InstantProtocol, Hashable, Sendable {
   public let nanoseconds: UInt64
 
   /// Makes the instant that many nanoseconds after the clock's start.
+  ///
+  /// - Parameter nanoseconds: since the clock's start.
   public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   /// The present.

@@ -46,6 +46,13 @@ public struct PeriodicTiming: Hashable, Sendable {
   public var jitter: Duration
 
   /// Makes a timing; one period until the first tick, when `startAfter` is left out.
+  ///
+  /// - Parameters:
+  ///   - startAfter: the time until the first tick.
+  ///   - period: the time from tick to tick.
+  ///   - tolerance: how much later than it is due a tick may run.
+  ///   - pace: from where the next tick is counted, and what becomes of late ones.
+  ///   - jitter: up to how much later, at random, each tick is due.
   public init(
     startAfter: Duration? = nil, every period: Duration, tolerance: Duration = .zero,
     pace: Pace = .fixedRate(late: .coalesce), jitter: Duration = .zero

@@ -10,11 +10,15 @@ public struct WallTime: InstantProtocol, Hashable, Sendable {
   public let nanosecondsSince1970: UInt64
 
   /// Makes the instant that many nanoseconds after 1970 began; `UInt64.max` never comes.
+  ///
+  /// - Parameter nanosecondsSince1970: since the beginning of 1970, UTC.
   public init(nanosecondsSince1970: UInt64) { self.nanosecondsSince1970 = nanosecondsSince1970 }
 
   /// Makes the instant that many seconds after 1970 began, rounded up to nanoseconds, so that nothing is early.
   ///
   /// What is before 1970 becomes its beginning; what is beyond the end of time, and what is not a number, becomes ``never``.
+  ///
+  /// - Parameter seconds: since the beginning of 1970, UTC.
   public init(secondsSince1970 seconds: Double) {
     let whole = seconds.rounded(.down)
     let nanoseconds = ((seconds - whole) * 1e9).rounded(.up)

@@ -6,6 +6,8 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   public let sinceEpoch: Duration
 
   /// Makes the date that is that long after the beginning of 1970, UTC.
+  ///
+  /// - Parameter sinceEpoch: since the beginning of 1970; negative before it.
   public init(sinceEpoch: Duration) { self.sinceEpoch = Self.held(sinceEpoch) }
 
   /// The beginning of 1970, UTC.

@@ -9,6 +9,10 @@ where Instant.Duration == Duration {
   public let endOfVirtualTime: Instant?
 
   /// Creates a converter. Instants are held at `end`, or have no end.
+  ///
+  /// - Parameters:
+  ///   - origin: the instant whose real time is 0.
+  ///   - end: where time is held; `nil`: it has no end.
   public init(origin: Instant, end: Instant? = nil) {
     self.origin = origin
     endOfVirtualTime = end

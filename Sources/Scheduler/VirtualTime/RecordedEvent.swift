@@ -20,6 +20,12 @@ public struct RecordedEvent: Hashable, Sendable, CustomStringConvertible {
   public let delay: Duration?
 
   /// Makes an event, to compare a history with.
+  ///
+  /// - Parameters:
+  ///   - kind: what happened.
+  ///   - time: when.
+  ///   - ordinal: to which action: 1 for the first.
+  ///   - delay: with which that was scheduled; `nil`: without one.
   public init(kind: Kind, time: MonotonicTime, ordinal: Int, delay: Duration? = nil) {
     self.kind = kind
     self.time = time

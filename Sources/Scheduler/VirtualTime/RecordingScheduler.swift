@@ -98,6 +98,11 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
 
   /// Its events bear the delay until then, zero where that has passed; the action is handed on with the instant itself. So for the other
   /// clocks.
+  ///
+  /// - Parameters:
+  ///   - instant: when.
+  ///   - tolerance: handed on.
+  ///   - action: what to run.
   @discardableResult
   public func schedule(
     at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void

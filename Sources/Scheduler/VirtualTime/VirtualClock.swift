@@ -23,6 +23,9 @@ public struct VirtualClock<Converter: VirtualTimeConverter>: Clock {
 
   /// Suspends the task until the scheduler's clock has come to `deadline`. Virtual time is exact: the tolerance is of no use.
   ///
+  /// - Parameters:
+  ///   - deadline: until when to sleep.
+  ///   - tolerance: no use is made of it.
   /// - Throws: `CancellationError` when the task is cancelled.
   public func sleep(until deadline: MonotonicTime, tolerance: Duration? = nil) async throws {
     try await scheduler.sleep(until: scheduler.converter.convertToVirtualTime(deadline))

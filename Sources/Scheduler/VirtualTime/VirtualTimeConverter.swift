@@ -37,6 +37,10 @@ public protocol VirtualTimeConverter: Sendable {
   func offsetVirtualTime(_ time: VirtualTimeUnit, offset: VirtualTimeIntervalUnit) -> VirtualTimeUnit
 
   /// Compares two instants. A `Comparable` time needs no such method.
+  ///
+  /// - Parameters:
+  ///   - left: the one that is compared.
+  ///   - right: the one that it is compared with.
   func compareVirtualTime(_ left: VirtualTimeUnit, _ right: VirtualTimeUnit) -> VirtualTimeComparison
 
   /// The last instant, where time is held when it overflows; `nil`, the default, where there is none.
@@ -49,6 +53,10 @@ public protocol VirtualTimeConverter: Sendable {
   func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64
 
   /// Returns the first time that has `tick`, or any that has.
+  ///
+  /// - Parameters:
+  ///   - tick: a tick of the scheduler's clock.
+  ///   - start: the time at which that clock began.
   func virtualTime(at tick: UInt64, from start: VirtualTimeUnit) -> VirtualTimeUnit
 }
 

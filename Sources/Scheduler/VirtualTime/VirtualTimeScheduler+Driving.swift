@@ -6,6 +6,8 @@ extension VirtualTimeScheduler {
   /// Moves the clock on by `interval`, and runs on the way all that becomes due, in order. See ``advance(to:)``.
   ///
   /// The interval is counted from the present, inside of an action too. One that is not positive runs what is due already.
+  ///
+  /// - Parameter interval: how far, from the present.
   public func advance(by interval: VirtualTimeInterval) {
     advance(to: converter.offsetVirtualTime(virtualTime, offset: interval))
   }
@@ -14,6 +16,8 @@ extension VirtualTimeScheduler {
   ///
   /// What an action schedules for its own instant, or for a later one until `time`, runs within the same advance. A `time` in the
   /// past is taken for the present: the clock does not move, and what is due runs.
+  ///
+  /// - Parameter time: where to. The past is taken for the present.
   public func advance(to time: VirtualTime) {
     let tick = timeline.head(for: time)
     drive(CSCHED_VIRTUAL_ADVANCE, tick, "advance")
@@ -32,6 +36,8 @@ extension VirtualTimeScheduler {
 
   /// The same; `includingPeriodic` it goes on for periodic actions, too. Those that are never disposed take it to ``actionLimit``, which stops
   /// the process.
+  ///
+  /// - Parameter includingPeriodic: whether periodic actions keep it going.
   public func run(includingPeriodic: Bool) {
     drive(includingPeriodic ? CSCHED_VIRTUAL_RUN_ALL : CSCHED_VIRTUAL_RUN, 0, "run")
   }
@@ -40,6 +46,8 @@ extension VirtualTimeScheduler {
   ///
   /// Only what really runs counts, not what was disposed. A tick of a periodic action counts, and so does waking a task. What waits
   /// at the end of time does not come.
+  ///
+  /// - Parameter count: how many actions to run.
   public func step(_ count: Int = 1) {
     if count > 0 { drive(CSCHED_VIRTUAL_STEP, csched_time(count), "step") }
   }
@@ -52,6 +60,8 @@ extension VirtualTimeScheduler {
 
   /// Moves the clock to `time` and runs nothing: what has become due runs, late, at the next advance, run or step. A `time` in the
   /// past does nothing.
+  ///
+  /// - Parameter time: where to. The past does nothing.
   public func sleep(to time: VirtualTime) {
     let tick = timeline.head(for: time)
     csched_virtual_skip_to(timeline.pointer, tick)
@@ -59,6 +69,8 @@ extension VirtualTimeScheduler {
   }
 
   /// Moves the clock on by `interval` and runs nothing: see ``sleep(to:)``.
+  ///
+  /// - Parameter interval: how far, from the present.
   public func sleep(by interval: VirtualTimeInterval) {
     sleep(to: converter.offsetVirtualTime(virtualTime, offset: interval))
   }

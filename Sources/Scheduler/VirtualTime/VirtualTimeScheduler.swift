@@ -90,6 +90,10 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   // MARK: at a time, or after an interval of virtual time
 
   /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  ///
+  /// - Parameters:
+  ///   - delay: how long from now, in virtual time.
+  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func schedule(
     afterVirtual delay: VirtualTimeInterval, _ action: @escaping @Sendable () -> Void
@@ -98,6 +102,11 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   }
 
   /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  ///
+  /// - Parameters:
+  ///   - state: what `action` is given.
+  ///   - delay: how long from now, in virtual time.
+  ///   - action: what to run. What it returns is disposed with the token, once it has run.
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, afterVirtual delay: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
@@ -106,6 +115,11 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   }
 
   /// Schedules `action` for `time`, or for now where that is in the past; otherwise as ``schedule(_:action:)``.
+  ///
+  /// - Parameters:
+  ///   - state: what `action` is given.
+  ///   - time: when, in virtual time. The past is taken for the present.
+  ///   - action: what to run. What it returns is disposed with the token, once it has run.
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
@@ -138,6 +152,12 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   /// The ticks do not drift. Where the clock was moved past several ticks, there is one, late, and the next a period after it: for the
   /// other policies see ``PeriodicTiming``. A period that moves time on by nothing (zero, negative, or at the end of time) ends after one
   /// tick, as that would have no end.
+  ///
+  /// - Parameters:
+  ///   - state: what the first tick is given.
+  ///   - startAfter: the time until the first tick.
+  ///   - period: the time from tick to tick.
+  ///   - action: what each tick runs; the next one is given what it returns.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
@@ -147,6 +167,11 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   }
 
   /// Schedules `action` for `delay` from now and then once a `period`: see ``schedulePeriodic(_:startAfter:period:action:)``.
+  ///
+  /// - Parameters:
+  ///   - delay: the time until the first tick.
+  ///   - period: the time from tick to tick.
+  ///   - action: what each tick runs.
   @discardableResult
   public func schedule(
     after delay: Duration, repeating period: Duration, _ action: @escaping @Sendable () -> Void
@@ -155,12 +180,21 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   }
 
   /// Schedules `action` for once a `period`, at first a period from now.
+  ///
+  /// - Parameters:
+  ///   - period: the time from tick to tick, and until the first one.
+  ///   - action: what each tick runs.
   @discardableResult
   public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(after: period, repeating: period, action)
   }
 
   /// Suspends the task until the clock has come to `instant`. Virtual time is exact: the tolerance is of no use.
+  ///
+  /// - Parameters:
+  ///   - instant: until when to sleep, as its `now` counts.
+  ///   - tolerance: no use is made of it.
+  ///   - isolation: the caller's, which it keeps.
   public final override func suspendTask(
     until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
   ) async throws { try await sleep(until: converter.convertToVirtualTime(instant), isolation: isolation) }

@@ -26,6 +26,8 @@
     ///
     /// - Parameters:
     ///   - interval: how long nothing may come after a value that waits.
+    ///   - scheduler: what the timer is on, and delivers.
+    ///   - options: with what its actions run; nil: as its others do.
     ///   - predicate: tells which values wait; called where they come, and not under a lock.
     public func throttle(
       for interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler,

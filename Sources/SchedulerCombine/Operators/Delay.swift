@@ -14,6 +14,8 @@
     /// - Parameters:
     ///   - interval: how much later; zero or less: as soon as the scheduler comes to it.
     ///   - tolerance: how much later still it may be, so that fewer wakeups serve more timers.
+    ///   - scheduler: what the timer is on, and delivers.
+    ///   - options: with what its actions run; nil: as its others do.
     public func delay(
       for interval: CombineScheduler.SchedulerTimeType.Stride,
       tolerance: CombineScheduler.SchedulerTimeType.Stride? = nil, scheduler: CombineScheduler,

@@ -15,6 +15,7 @@
     /// - Parameters:
     ///   - period: the time from tick to tick; zero: as soon as the scheduler comes to it.
     ///   - tolerance: how much later a tick may be, so that fewer wakeups serve more timers.
+    ///   - options: with what its actions run; nil: as its others do.
     public func interval(
       every period: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride = .zero,
       options: SchedulerOptions? = nil

@@ -48,6 +48,8 @@
     /// - Parameters:
     ///   - attempts: how many further subscriptions there may be; `.max`: without end.
     ///   - backoff: how long to wait before each.
+    ///   - scheduler: what the pauses are on, and subscribes again.
+    ///   - options: with what its actions run; nil: as its others do.
     public func retry(
       _ attempts: Int, backoff: Backoff, scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<Output, Failure> {
@@ -64,7 +66,10 @@
     /// Other work of the scheduler runs between two subscriptions, and the stack stays as it is, also where each ends at once. What was asked for
     /// and has not come is asked of the next. A cancellation ends all of it.
     ///
-    /// - Parameter times: how many further subscriptions there may be; without end, if left out.
+    /// - Parameters:
+    ///   - times: how many further subscriptions there may be; without end, if left out.
+    ///   - scheduler: what subscribes again.
+    ///   - options: with what its actions run; nil: as its others do.
     public func `repeat`(
       _ times: Int = .max, scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<Output, Failure> {

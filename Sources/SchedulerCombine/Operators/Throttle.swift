@@ -14,6 +14,7 @@
     ///
     /// - Parameters:
     ///   - interval: the time from one delivery to the next.
+    ///   - scheduler: what the timer is on, and delivers.
     ///   - latest: whether the last or the first one that came meanwhile is delivered.
     public func throttle(
       for interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler, latest: Bool

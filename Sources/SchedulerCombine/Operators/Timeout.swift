@@ -15,6 +15,8 @@
     ///
     /// - Parameters:
     ///   - interval: how long nothing may come.
+    ///   - scheduler: what the timer is on, and delivers.
+    ///   - options: with what its actions run; nil: as its others do.
     ///   - customError: makes the failure; without it the end is `.finished`.
     public func timeout(
       _ interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler,

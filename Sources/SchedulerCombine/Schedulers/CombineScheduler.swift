@@ -34,7 +34,7 @@
 
     /// What an action is to run with.
     public struct SchedulerOptions: Hashable, Sendable {
-      /// How soon it runs, beside other work of a ``ConcurrentScheduler``; nil: with that scheduler's priority. On every other scheduler it is
+      /// How soon it runs, beside other work of a `ConcurrentScheduler`; nil: with that scheduler's priority. On every other scheduler it is
       /// the order of submission that counts, and this changes nothing.
       public var priority: SchedulerPriority?
 

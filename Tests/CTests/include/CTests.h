@@ -440,6 +440,27 @@ ctest_failure ctest_dump_refused(void);
 ctest_failure ctest_dump_signal(int signals);
 ctest_failure ctest_dump_fork(void);
 
+// MARK: observers
+
+ctest_failure ctest_statistics(void);
+ctest_failure ctest_statistics_drops(void);
+ctest_failure ctest_statistics_beside_changes(int rounds);
+ctest_failure ctest_watch(void);
+ctest_failure ctest_watch_ends_itself(int rounds);
+ctest_failure ctest_trace(int jobs);
+ctest_failure ctest_trace_overload(int jobs);
+ctest_failure ctest_trace_refused(void);
+ctest_failure ctest_trace_kinds(int rounds);
+ctest_failure ctest_trace_instants(void);
+ctest_failure ctest_trace_names(void);
+ctest_failure ctest_trace_memory(int jobs);
+ctest_failure ctest_statistics_kinds(void);
+ctest_failure ctest_dump_delayed(void);
+ctest_failure ctest_observe_fork(int forks);
+ctest_failure ctest_recorder(void);
+ctest_failure ctest_recorder_keeps(int jobs);
+void ctest_die_recorded(void);
+
 // MARK: serial
 
 ctest_failure ctest_serial_order(int submitters, int jobs);
@@ -540,6 +561,16 @@ ctest_failure ctest_pool_lifts_owner(void);
 ctest_failure ctest_pool_timers(int count, uint64_t seed);
 ctest_failure ctest_pool_says_it_blocks(int rounds);
 ctest_failure ctest_pool_stall(int workers, int rounds, int limit_ms);
+/// What a job does after it has submitted another one.
+typedef enum ctest_pool_submitter {
+  CTEST_SUBMITTER_RETURNS,
+  CTEST_SUBMITTER_COMPUTES,
+  CTEST_SUBMITTER_COMPUTES_BESIDE_THE_BUSY,
+  CTEST_SUBMITTER_BLOCKS,
+  CTEST_SUBMITTER_SAYS_IT_BLOCKS,
+  CTEST_SUBMITTER_ENDS_ITS_THREAD,
+} ctest_pool_submitter;
+ctest_failure ctest_pool_keeps(ctest_pool_submitter kind, int rounds);
 ctest_failure ctest_pool_cap(void);
 ctest_failure ctest_pool_idle(int milliseconds);
 ctest_failure ctest_pool_idle_exit(void);

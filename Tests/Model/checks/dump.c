@@ -15,7 +15,7 @@ static csched_dump_slot *slot;
 
 static void takes(void *unused) {
   (void)unused;
-  slot = csched_dump_take_slot_(NUMBER, &tops[turn]);
+  slot = csched_dump_take_slot_(NUMBER, &tops[turn], NULL);
 }
 
 // What a handler does, wherever it runs.

@@ -1024,6 +1024,180 @@ static void queued_and_forked(void) {
   model_spawn(queue_beside_a_fork, NULL);
 }
 
+// MARK: jobs that are kept
+
+static bool submit_beside(intptr_t i, const csched_job_type *kind) {
+  model_write(&given[i], 1);
+  jobs[i].type = kind;
+  return csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &jobs[i]) == 0;
+}
+static void keep_and_wait(csched_job *job) { // which the pool is not told of: another worker has to take it
+  note(job);
+  if (submit_beside(1, &telling)) wait_for(&met, 1);
+}
+static const csched_job_type keeping_and_waiting = {keep_and_wait, note_drop, NULL};
+static void keep_one_that_is_waited_for(void *unused) {
+  (void)unused;
+  make(2, 2);
+  submit_beside(0, &keeping_and_waiting);
+  wait_for(&met, 1);
+  submit_beside(2, &plain); // to a worker that may have gone to sleep, or may search
+  end(CSCHED_STOP_RUN);
+}
+static void kept_and_waited_for(void) {
+  reset();
+  model_spawn(keep_one_that_is_waited_for, NULL);
+}
+
+static void keep_one(csched_job *job) {
+  note(job);
+  submit_beside(1, &telling);
+  count_and_wake(&begun);
+}
+static const csched_job_type keeping = {keep_one, note_drop, NULL};
+static void keep_beside_another(void *unused) { // which comes from outside, before, meanwhile or after
+  (void)unused;
+  make(2, 2);
+  submit_beside(0, &keeping);
+  submit_beside(2, &telling);
+  wait_for(&met, 2);
+  end(CSCHED_STOP_RUN);
+}
+static void kept_beside_another(void) {
+  reset();
+  model_spawn(keep_beside_another, NULL);
+}
+
+static void keep_beside_a_stop(void *policy) {
+  make(2, 2);
+  submit_beside(0, &keeping);
+  wait_for(&begun, 1);
+  end((csched_stop_policy)(intptr_t)policy);
+}
+static void kept_beside_a_stop_to_run(void) {
+  reset();
+  model_spawn(keep_beside_a_stop, (void *)(intptr_t)CSCHED_STOP_RUN);
+}
+static void kept_beside_a_stop_to_drop(void) {
+  reset();
+  model_spawn(keep_beside_a_stop, (void *)(intptr_t)CSCHED_STOP_DROP);
+}
+
+// One worker keeps a job and waits, in a loop of its own, while there is nothing but that and the end of the pool.
+static void keep_while_stopped(void *unused) {
+  (void)unused;
+  make(2, 2);
+  submit_beside(0, &keeping_and_waiting);
+  end(CSCHED_STOP_RUN);
+}
+static void kept_while_stopped(void) {
+  reset();
+  model_spawn(keep_while_stopped, NULL);
+}
+
+// Two other workers are there already, and search, or have gone to sleep. Who is not the last to search takes it without a fence.
+static void begin_all(csched_job *job) {
+  note(job);
+  count_and_wake(&begun);
+  wait_for(&begun, ALL);
+}
+static const csched_job_type beginning = {begin_all, note_drop, NULL};
+static void begin_all_and_keep(csched_job *job) {
+  begin_all(job);
+  if (submit_beside(1, &telling)) wait_for(&met, 1);
+}
+static const csched_job_type beginning_to_keep = {begin_all_and_keep, note_drop, NULL};
+static void keep_before_searchers(void *unused) {
+  (void)unused;
+  make(ALL, ALL);
+  csched_job_init(&urgent, &beginning, NULL);
+  submit_beside(0, &beginning_to_keep);
+  submit_beside(2, &beginning);
+  csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &urgent);
+  wait_for(&met, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void kept_before_searchers(void) {
+  reset();
+  model_spawn(keep_before_searchers, NULL);
+}
+
+// The other worker has work that does not end.
+static void come_until_met(csched_job *job) {
+  if (count(&met) < 1) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job);
+  else note(job);
+}
+static const csched_job_type until_met = {come_until_met, note_drop, NULL};
+static void keep_beside_the_busy(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[2].context = NULL;
+  submit_beside(2, &until_met);
+  submit_beside(0, &keeping_and_waiting);
+  wait_for(&met, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void kept_beside_the_busy(void) {
+  reset();
+  model_spawn(keep_beside_the_busy, NULL);
+}
+
+// One job is kept, one is queued: both need a worker besides the submitter's.
+static void keep_and_meet_all(csched_job *job) {
+  jobs[2].context = NULL;
+  submit_beside(2, &meeting_all);
+  count_and_wake(&begun);
+  meet_all(job);
+}
+static const csched_job_type keeping_one_to_meet = {keep_and_meet_all, note_drop, NULL};
+static void queue_beside_a_kept_one(void *unused) {
+  (void)unused;
+  make(ALL, ALL);
+  submit_beside(0, &keeping_one_to_meet);
+  wait_for(&begun, 1);
+  submit_beside(1, &meeting_all);
+  wait_for(&met, ALL);
+  end(CSCHED_STOP_RUN);
+}
+static void queued_and_kept(void) {
+  reset();
+  model_spawn(queue_beside_a_kept_one, NULL);
+}
+
+static void keep_and_end_thread(csched_job *job) {
+  note(job);
+  submit_beside(1, &telling);
+  model_exit();
+}
+static const csched_job_type keeping_at_exit = {keep_and_end_thread, note_drop, NULL};
+static void keep_at_exit(void *most) {
+  make(1, (size_t)(intptr_t)most);
+  submit_beside(0, &keeping_at_exit);
+  wait_for(&met, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void kept_at_exit(void) {
+  reset();
+  model_spawn(keep_at_exit, (void *)1);
+}
+static void kept_for_successor(void) {
+  reset();
+  model_spawn(keep_at_exit, (void *)2);
+}
+
+static void all_four_ran(void) {
+  model_assert(ran == 4 && dropped == 0);
+  csched_pool_destroy(pool);
+}
+static void all_accepted_were_done(void) {
+  model_assert(ran + dropped == 2 && ran >= 1);
+  csched_pool_destroy(pool);
+}
+static void both_kept_ran(void) {
+  model_assert(ran == 2 && dropped == 0);
+  csched_pool_destroy(pool);
+}
+
 static void two_ran(void) {
   model_assert(ran + dropped == 3 && csched_load_relaxed(&accepted) == 1);
   csched_pool_destroy(pool);
@@ -1072,17 +1246,29 @@ const model_check pool_checks[] = {
     {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, K6
     {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, K6
     {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                      // D1, D3
-    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                             // D2, D3, F1, C2
-    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                             // F2, D1, D2
-    {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                         // F1, D1, D3
-    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},         // F1, C1
-    {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run}, // C1
-    {"pool: one of a high priority comes again and again, a low one is waited for", lent, one_has_run}, // C7
-    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},             // X2
-    {"pool end: a submission after stop is refused", refused, one_ran},                                 // X1
-    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},                   // X1
-    {"pool end: a first timer against stop", timer_refused, one_dropped},                               // X1, K4
-    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},          // X2
-    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                  // X1, K4
+    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                        // D2, D3, F1, C2
+    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                        // F2, D1, D2
+    {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                    // F1, D1, D3
+    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},    // F1, C1
+    {"pool keep: one that its submitter waits for is taken", kept_and_waited_for, all_three_ran}, // C8, C9, F1, F2
+    {"pool keep: one that its submitter waits for, before searchers", kept_before_searchers,
+     all_four_ran}, // C8, C9, F1
+    {"pool keep: one that its submitter waits for, beside endless work", kept_beside_the_busy, all_three_ran}, // C9
+    {"pool keep: one and a queued one, a worker for each", queued_and_kept, all_three_ran},        // C8, F1, F2
+    {"pool keep: one, beside a submission", kept_beside_another, all_three_ran},                   // C8, F1
+    {"pool keep: one, beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // C8, X1, X2
+    {"pool keep: one, beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // C8, X1, X2
+    {"pool keep: one that its submitter waits for while the pool ends", kept_while_stopped,
+     all_accepted_were_done},                                                                             // C9
+    {"pool keep: its submitter ends its thread, and goes on", kept_at_exit, both_kept_ran},               // C4, C8
+    {"pool keep: its submitter ends its thread, and has a successor", kept_for_successor, both_kept_ran}, // C4, C8
+    {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run},    // C1
+    {"pool: one of a high priority comes again and again, a low one is waited for", lent, one_has_run},   // C7
+    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},               // X2
+    {"pool end: a submission after stop is refused", refused, one_ran},                                   // X1
+    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},                     // X1
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                                 // X1, K4
+    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},            // X2
+    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                    // X1, K4
     {NULL, NULL, NULL},
 };

@@ -179,6 +179,7 @@ void csched_os_thread_detach_(csched_os_thread thread) {
 }
 
 size_t csched_os_thread_count_(void) { return 0; }
+void csched_os_thread_leave_count_(void) {}
 
 // Simulated threads are threads of the system, with stacks of their own.
 void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
@@ -264,7 +265,8 @@ void csched_os_pages_empty_(void *memory, size_t size) {
     csched_store_release(&((csched_job *)word)->word, 0);
 }
 
-void *csched_os_memory_take_(size_t size) { return model_calloc(1, size); }
+// What is not modelled asks for much.
+void *csched_os_memory_take_(size_t size) { return size < 1 << 16 ? model_calloc(1, size) : NULL; }
 void csched_os_memory_give_(void *memory, size_t size) { (void)size, model_free(memory); }
 
 bool csched_os_thread_is_ready_(uint32_t id) { return (void)id, false; }
@@ -312,6 +314,9 @@ bool csched_os_peek_(void *copy, const void *memory, size_t size) {
   return (void)copy, (void)memory, (void)size, false;
 }
 void csched_os_code_name_(uintptr_t address, char *name, size_t size) { (void)address, snprintf(name, size, "?"); }
+void csched_os_demangle_(char *name, size_t size) { (void)name, (void)size; }
+int csched_os_can_write_(int fd) { return (void)fd, EAGAIN; }
+int csched_os_trace_open_(const char *path, int *fd) { return (void)path, (void)fd, ENOTSUP; }
 int csched_os_write_(int fd, const char *text, size_t size) { return (void)fd, (void)text, (void)size, 0; }
 uint32_t csched_os_process_id_(void) { return 1; }
 int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler *before) {
@@ -339,9 +344,13 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
   return 0;
 }
 
-static char said[600];
+static char said[1200]; // since the last stop, as far as there is room
 
-void csched_os_say_(const char *text) { snprintf(said, sizeof said, "%s", text); }
+void csched_os_say_(const char *text) { // a panic says what it has to say in several pieces
+  size_t length = strlen(said);
+  if (length + strlen(text) >= sizeof said) length = 0;
+  snprintf(said + length, sizeof said - length, "%s", text);
+}
 
 void csched_os_abort_(const char *text) {
   char all[1200];
@@ -349,3 +358,14 @@ void csched_os_abort_(const char *text) {
   said[0] = 0;
   model_panic(all);
 }
+
+// MARK: probes, which nobody attaches to
+
+uint32_t csched_observed_;
+
+void csched_os_probe_submit_(const void *target, const void *job, uintptr_t code) {
+  (void)target, (void)job, (void)code;
+}
+void csched_os_probe_run_(const void *job, uintptr_t code) { (void)job, (void)code; }
+void csched_os_probe_ran_(const void *job, bool has_run) { (void)job, (void)has_run; }
+void csched_os_probe_drop_(const void *job, int reason) { (void)job, (void)reason; }

@@ -179,7 +179,7 @@ MUTANTS = [
     ("jobs: the second table is never given back", "JobWords", "made.deallocate() return found!", "return found!"),
     ("late jobs: what is dropped is lost", "JobWords", "scheduler.core.takeBack(self, wasRefused: reason == CSCHED_DROP_REFUSED)", ""),
     ("late jobs: what was refused counts as older", "JobWords", "reason == CSCHED_DROP_REFUSED", "reason != CSCHED_DROP_REFUSED"),
-    ("late jobs: one that goes on elsewhere is taken for one at home", "JobWords", "guard executor._withUnsafeGuaranteedRef({ $0.core === core }) else { return false }", ""),
+    ("late jobs: one that goes on elsewhere is taken for one at home", "JobWords", "guard scheduler.core === core, let type", "guard let type"),
     # TaskJob.swift
     ("late jobs: one that runs elsewhere is not inside of its scheduler", "TaskJob", "core.run { runInTag() }", "runInTag()"),
     ("late jobs: one that runs elsewhere is taken for one at home", "TaskJob", "if isAtHome { held.job.runInTag() }", "if isAtHome || true { held.job.runInTag() }"),

@@ -4,7 +4,8 @@ import SchedulerFoundation
 import TestSupport
 import Testing
 
-/// What is different here for somebody who comes from RxSwift, ReactiveSwift or ReactiveObjC: the list in Documentation/Migration.md.
+/// What is different here for somebody who comes from RxSwift, ReactiveSwift or ReactiveObjC: the lists in the module's articles, ComingFromRxSwift.md
+/// and ComingFromReactiveSwift.md.
 @Suite("Differences that a migrant meets", .nothingIsLeft) struct DifferenceTests {
   @Test("RxSwift: a token is disposed after the run, too, where theirs tells of dispose() alone") func isDisposed() {
     let clock = TestScheduler(), token = clock.schedule {}

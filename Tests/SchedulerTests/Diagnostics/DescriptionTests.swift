@@ -9,10 +9,13 @@ import Testing
     let queue = SerialScheduler(name: "images", target: thread)
     #expect(queue.debugDescription.hasPrefix("SerialScheduler \"images\": queue 0x"))
     #expect(queue.debugDescription.contains("\"images\" on 0x"))
-    #expect(queue.debugDescription.hasSuffix(": idle, 0 pending"))
+    #expect(queue.debugDescription.hasSuffix(": idle, 0 pending, 0 delayed"))
     queue.suspend()
     for _ in 0..<3 { queue.schedule {} }
-    #expect(queue.debugDescription.hasSuffix(": suspended 1 times, 3 pending"))
+    #expect(queue.debugDescription.hasSuffix(": suspended 1 times, 3 pending, 0 delayed"))
+    let later = queue.schedule(after: .seconds(3_600)) {}
+    #expect(queue.debugDescription.contains("3 pending, 1 delayed, the next not before 359"))
+    later.dispose()
     queue.resume()
     thread.drain()
     thread.stop()
@@ -48,11 +51,19 @@ import Testing
     #expect(SubscriptionScheduler().debugDescription == "SubscriptionScheduler, in the background nothing yet")
     let virtual = TestScheduler()
     virtual.schedule(after: .seconds(1)) {}
-    #expect(virtual.debugDescription.contains(", 1 pending"))
+    #expect(virtual.debugDescription.contains(", 1 pending, 1 of them delayed, the next not before tick 1000000000"))
     #expect(RecordingScheduler(virtual).debugDescription.hasSuffix(", 0 events"))
     virtual.run()
     let custom = CustomScheduler(name: "widgets") { $0() }
     #expect(custom.debugDescription.hasPrefix("CustomScheduler \"widgets\": target 0x"))
+    let later = custom.schedule(after: .seconds(3_600)) {}
+    #expect(custom.debugDescription.contains(", 1 delayed, the next not before 359"))
+    later.dispose()
+    let limited = ConcurrentScheduler(name: "downloads", limit: 2)
+    #expect(limited.debugDescription.hasPrefix("ConcurrentScheduler \"downloads\": limit 0x"))
+    #expect(limited.debugDescription.contains(": at most 2, 0 on their way or running, 0 pending, 0 delayed"))
+    #expect(limited.barrier.debugDescription.hasPrefix("BarrierScheduler \"downloads\": barriers 0x"))
+    #expect(HistoricalScheduler().debugDescription.contains(": virtual time 0x"))
     let current = CurrentThreadScheduler.instance
     #expect(current.debugDescription == "CurrentThreadScheduler: runs nothing on this thread")
     current.schedule { #expect(current.debugDescription == "CurrentThreadScheduler: runs an action on this thread") }

@@ -38,6 +38,7 @@ import Testing
     let huge = try ThreadScheduler(name: String(repeating: "x", count: 4_096)), none = try ThreadScheduler(name: "")
     let names = threadNames()
     #expect(names.contains("a-name-that-is-"))
+    #expect(long.name == "a-name-that-is-too-long" && none.name == "")
     #expect(names.contains("fourteen-bytes"))
     #expect(names.contains(String(repeating: "x", count: 15)))
     for scheduler in [long, cut, huge, none] { scheduler.stop() }

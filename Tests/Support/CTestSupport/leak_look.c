@@ -14,11 +14,22 @@ enum { LOOKS = 10 };
 
 __attribute__((weak)) int __lsan_do_recoverable_leak_check(void);
 
+// Which threads there are, and where in the system each is: one that ends for ever would explain what only it refers to.
+static void list_threads(void) {
+  char command[256];
+  snprintf(command, sizeof command,
+           "cd /proc/%d/task && for t in *; do echo \"leaks: thread $t $(cat $t/comm), $(grep State $t/status), in "
+           "$(cat $t/wchan), at $(cat $t/syscall)\"; done 1>&2",
+           (int)getpid());
+  if (system(command) != 0) fputs("leaks: the threads cannot be listed\n", stderr);
+}
+
 static void look(void) {
   for (int i = 0; i < LOOKS; i++) {
     if (__lsan_do_recoverable_leak_check() == 0) return;
     usleep(i < 5 ? 100000u << i : 3200000); // 16 s in all: beside other work threads end slowly
   }
+  list_threads();
   fputs("leaks: found by each of the looks\n", stderr);
   _exit(23);
 }

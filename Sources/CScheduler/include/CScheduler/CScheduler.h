@@ -29,14 +29,17 @@
 #include <CScheduler/serial.h>
 #include <CScheduler/shutdown.h>
 #include <CScheduler/source.h>
+#include <CScheduler/statistics.h>
 #include <CScheduler/swift.h>
 #include <CScheduler/target.h>
 #include <CScheduler/task.h>
 #include <CScheduler/task_job.h>
 #include <CScheduler/thread.h>
 #include <CScheduler/timer.h>
+#include <CScheduler/trace.h>
 #include <CScheduler/trampoline.h>
 #include <CScheduler/version.h>
 #include <CScheduler/virtual.h>
+#include <CScheduler/watch.h>
 
 #endif

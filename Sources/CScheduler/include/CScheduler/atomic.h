@@ -11,6 +11,8 @@
 #include <CScheduler/base.h>
 
 #define csched_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define csched_load_flag(p)    __atomic_load_n((p), __ATOMIC_RELAXED) // the same, of what a model check never changes
+#define csched_is_set(p)       CSCHED_IS_SET(p, csched_load_flag(p)) // the same, of a word of 32 bits: whether it is not zero
 #define csched_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
 #define csched_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)

@@ -56,6 +56,7 @@
 #define CSCHED_UNLIKELY(x)   __builtin_expect(!!(x), 0)
 #define CSCHED_NORETURN      __attribute__((noreturn))
 #define CSCHED_NOINLINE      __attribute__((noinline))
+#define CSCHED_ALWAYS_INLINE inline __attribute__((always_inline)) // where a call would cost what the function does
 #define CSCHED_UNUSED        __attribute__((unused))
 #define CSCHED_HIDDEN        __attribute__((visibility("hidden"))) // shared by the core's files only, so reached directly
 #define CSCHED_INLINE        static inline __attribute__((unused))
@@ -161,6 +162,16 @@ CSCHED_END_DECLS
 #define CSCHED_TASK_UNIT 8192
 #endif
 
+// How many threads, and loops, are in the table that a signal handler writes. Less is for a model checker.
+#ifndef CSCHED_DUMP_ROOM
+#define CSCHED_DUMP_ROOM 256
+#endif
+
+// How many events of a trace each thread has room for, a power of 2. Less is for a model checker.
+#ifndef CSCHED_TRACE_EVENTS
+#define CSCHED_TRACE_EVENTS 16384
+#endif
+
 // Tells the processor that this is a spin loop.
 #if defined(__x86_64__) || defined(__i386__)
 #define CSCHED_CPU_RELAX() __builtin_ia32_pause()
@@ -171,6 +182,19 @@ CSCHED_END_DECLS
 #endif
 
 // Reads the stack pointer, so the lowest address of the present function's frame; elsewhere another one in it.
+// Whether the word of 32 bits at `p` is not zero, looked at once, with relaxed order: a comparison with memory and a jump. Of `load`, an atomic load of
+// it, compilers make three instructions.
+#if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
+#define CSCHED_IS_SET(p, load)                                                                                         \
+  __extension__({                                                                                                      \
+    int is_set_;                                                                                                       \
+    __asm__ __volatile__("cmpl $0, %1" : "=@ccne"(is_set_) : "m"(*(p)));                                               \
+    is_set_;                                                                                                           \
+  })
+#else
+#define CSCHED_IS_SET(p, load) ((load) != 0)
+#endif
+
 #if defined(__x86_64__)
 #define CSCHED_READ_STACK_POINTER(word) __asm__ __volatile__("mov %%rsp, %0" : "=r"(word))
 #elif defined(__aarch64__)

@@ -10,8 +10,8 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Returns: how many threads of ours there are: keep-alive threads, workers of pools, their monitor threads. One that was joined is not among
-/// them; one that was let go of is until it has done with its work. Thread: any.
+/// Returns: how many threads of ours there are: keep-alive threads, workers of pools, their monitor threads; not those of observers, as a
+/// trace's. One that was joined is not among them; one that was let go of is until it has done with its work. Thread: any.
 size_t csched_live_threads(void);
 
 /// What the Swift module counts. Private.

@@ -20,6 +20,9 @@ void csched_swift_sleep_until_(csched_time deadline);
 /// Returns: a number that no other living thread has. Thread: any.
 uintptr_t csched_swift_thread_(void);
 
+/// Does: has observers know what jobs of `type` call: its address is at `offset` in each; so it is in `context`, and 1 with it, where that is odd. Thread: any.
+void csched_swift_observe_(const struct csched_job_type *type, size_t offset);
+
 /// Does: writes `text`, which ends its line, to standard error, whatever its length, and aborts. Thread: any.
 void csched_swift_stop_(const char *text) CSCHED_NORETURN;
 

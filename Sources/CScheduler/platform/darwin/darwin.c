@@ -19,6 +19,7 @@ csched_time csched_now(void) { return clock_gettime_nsec_np(CLOCK_UPTIME_RAW); }
 // MARK: futex
 
 csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
+  csched_os_calls_();
   int saved = errno, answer;
   if (deadline == CSCHED_FOREVER) {
     answer = os_sync_wait_on_address(word, expected, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE);
@@ -40,6 +41,7 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
 }
 
 void csched_futex_wake_(uint32_t *word, int count) {
+  csched_os_calls_();
   int saved = errno;
   if (count == 1) os_sync_wake_by_address_any(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
   else os_sync_wake_by_address_all(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
@@ -162,4 +164,10 @@ bool csched_os_peek_(void *copy, const void *memory, size_t size) {
   return vm_read_overwrite(mach_task_self(), (vm_address_t)memory, size, (vm_address_t)copy, &copied) == KERN_SUCCESS &&
          copied == size;
 }
+
+// The loader knows all that there is to know.
+bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size) {
+  return (void)path, (void)address, (void)name, (void)size, false;
+}
+void csched_os_demangle_(char *name, size_t size) { (void)name, (void)size; }
 #endif

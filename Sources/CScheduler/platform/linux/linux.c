@@ -36,6 +36,7 @@ static struct timespec timespec_from(csched_time time) {
 // MARK: futex
 
 csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
+  csched_os_calls_();
   int saved = errno;
   struct timespec at = timespec_from(deadline);
   // WAIT_BITSET takes an absolute deadline on the monotonic clock; plain WAIT would take a relative one.
@@ -58,6 +59,7 @@ static bool wake_on(uint32_t *word, int count) {
 
 void csched_futex_wake_(uint32_t *word, int count) {
   static uint32_t nobodys;
+  csched_os_calls_();
   int saved = errno;
   // It fails when the sleeper is gone, and awake: there may be no memory there now, or a lock of another kind. It fails here only when
   // it is refused, and then somebody may sleep for ever.

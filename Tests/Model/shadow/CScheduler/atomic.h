@@ -31,6 +31,8 @@ CSCHED_END_DECLS
 #define MODEL_CAS(p, e, v, o) model_cas((p), sizeof(*(p)), (e), MODEL_VALUE(p, v), (o), __FILE__, __LINE__)
 
 #define csched_load_relaxed(p) MODEL_LOAD(p, MODEL_RELAXED)
+#define csched_load_flag(p)    (*(p))
+#define csched_is_set(p)       (*(p) != 0)
 #define csched_load_acquire(p) MODEL_LOAD(p, MODEL_ACQUIRE)
 
 #define csched_store_relaxed(p, v) MODEL_STORE(p, v, MODEL_RELAXED)

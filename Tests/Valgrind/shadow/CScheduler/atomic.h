@@ -21,6 +21,8 @@
 
 #define csched_load_relaxed(p) SHADOW_LOAD(p, SHADOW_RELAXED, __ATOMIC_RELAXED)
 #define csched_load_acquire(p) SHADOW_LOAD(p, SHADOW_ACQUIRE, __ATOMIC_ACQUIRE)
+#define csched_load_flag(p)    csched_load_relaxed(p)
+#define csched_is_set(p)       (csched_load_relaxed(p) != 0)
 
 #define csched_store_relaxed(p, v) SHADOW_STORE(p, v, SHADOW_RELAXED, __ATOMIC_RELAXED)
 #define csched_store_release(p, v) SHADOW_STORE(p, v, SHADOW_RELEASE, __ATOMIC_RELEASE)

@@ -36,38 +36,33 @@ private func hot(_ count: Int, _ submit: Submit) -> [UInt64] {
   }
 }
 
-/// What takes closures, made where it is asked for.
-private let takers: [(name: String, role: Contender.Role, make: @Sendable () -> Submit)] = [
-  (
-    "ThreadScheduler", .ours,
-    {
-      let made = try! ThreadScheduler(name: "hop")
-      return { made.schedule($0) }
-    }
-  ),
-  (
-    "serial async", .dispatch,
-    {
-      let made = DispatchQueue(label: "hop")
-      return { made.async(execute: $0) }
-    }
-  ),
-  (
-    "NIO execute", .peer,
-    {
-      let made = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
-      return { made.execute($0) }
-    }
-  ),
+/// What takes closures, made where it is asked for. A structure for the same reason as in Queues.swift.
+private struct Taker {
+  let name: String, role: Contender.Role, make: @Sendable () -> Submit
+}
+
+private let takers = [
+  Taker(name: "ThreadScheduler", role: .ours) {
+    let made = try! ThreadScheduler(name: "hop")
+    return { made.schedule($0) }
+  },
+  Taker(name: "serial async", role: .dispatch) {
+    let made = DispatchQueue(label: "hop")
+    return { made.async(execute: $0) }
+  },
+  Taker(name: "NIO execute", role: .peer) {
+    let made = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+    return { made.execute($0) }
+  },
 ]
 
 private typealias Trips = @Sendable (Int, Submit) -> [UInt64]
 
 /// In this process, with threads where the system puts them.
 private func free(_ count: Int, _ trips: @escaping Trips) -> [Contender] {
-  takers.map { name, role, make in
-    let taker = Lazy(make)
-    return Contender(name, role, .latencies(count: count) { trips($0, taker.value) })
+  takers.map { each in
+    let taker = Lazy(each.make)
+    return Contender(each.name, each.role, .latencies(count: count) { trips($0, taker.value) })
   }
 }
 
@@ -78,10 +73,10 @@ private final class Lazy: @unchecked Sendable {  // one thread measures
 }
 
 private func pinned(_ count: Int, _ trips: @escaping Trips) -> [Contender] {
-  takers.map { name, role, make in
-    let taker = Lazy(make)
+  takers.map { each in
+    let taker = Lazy(each.make)
     return Contender(
-      name, role, apart({ _ = parked(5, taker.value) }) { trips(count, taker.value).map { Double($0) } })
+      each.name, each.role, apart({ _ = parked(5, taker.value) }) { trips(count, taker.value).map { Double($0) } })
   }
 }
 

@@ -14,18 +14,23 @@ let serial = DispatchQueue(label: "bench")
 typealias Work = @Sendable () -> Void
 typealias Submit = @Sendable (@escaping Work) -> Void
 
+/// Who takes a closure. A structure: in a tuple of an array the function would be one over generic types, and wrap each closure in an object.
+private struct Taker {
+  let name: String, role: Contender.Role, submit: Submit
+}
+
 /// Ours, Dispatch and NIO, as they take a closure.
-private let takers: [(name: String, role: Contender.Role, submit: Submit)] = [
-  ("ThreadScheduler", .ours, { thread.schedule($0) }),
-  ("serial async", .dispatch, { serial.async(execute: $0) }),
-  ("NIO execute", .peer, { nioLoop.execute($0) }),
+private let takers = [
+  Taker(name: "ThreadScheduler", role: .ours) { thread.schedule($0) },
+  Taker(name: "serial async", role: .dispatch) { serial.async(execute: $0) },
+  Taker(name: "NIO execute", role: .peer) { nioLoop.execute($0) },
 ]
 
 private func all(slices: Int = 10, least: Int = 1, _ body: @escaping @Sendable (Int, @escaping Submit) -> Double)
   -> [Contender]
 {
-  takers.map { name, role, submit in
-    Contender(name, role, .operations(slices: slices, least: least) { body($0, submit) })
+  takers.map { taker in
+    Contender(taker.name, taker.role, .operations(slices: slices, least: least) { body($0, taker.submit) })
   }
 }
 
@@ -122,7 +127,7 @@ private func pinned(_ body: @escaping @Sendable (Int) -> Double) -> Measure {
 }
 
 private func pinned(_ body: @escaping @Sendable (Int, @escaping Submit) -> Double) -> [Contender] {
-  takers.map { name, role, submit in Contender(name, role, pinned { body($0, submit) }) }
+  takers.map { taker in Contender(taker.name, taker.role, pinned { body($0, taker.submit) }) }
 }
 
 private let oneProducer: [Row] = [

@@ -1,0 +1,62 @@
+// What observe.c has counted of a target, as a snapshot.
+// States: each figure is a count of its own
+// Obligations
+//   ST1  A figure has each change that happened before the look; two figures may be of two instants.
+// Orderings: relaxed, a count carries nothing.
+// Assumes: whoever wants figures that go together has waited for the work.
+// Source: ours.
+// Checked by: "statistics count what was submitted, ran, was cancelled and dropped".
+// Models: none. Not modelled: ST1.
+
+#include <CScheduler/statistics.h>
+
+#include "observe_internal.h"
+
+int csched_statistics_begin(void) {
+  csched_observe_prepare_();
+  return csched_observe_begin_(CSCHED_OBSERVED_BY_STATISTICS);
+}
+void csched_statistics_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_STATISTICS); }
+
+// The longest span of that step.
+static csched_time end_of_step(size_t step) {
+  if (step < 8) return step;
+  size_t doublings = step / 8 + 2;
+  return ((csched_time)(8 + step % 8 + 1) << (doublings - 3)) - 1;
+}
+
+static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t total, uint64_t percent) {
+  uint64_t rank = (total * percent + 99) / 100, passed = 0;
+  for (size_t step = 0; step < CSCHED_SPANS; step++)
+    if ((passed += counts[step]) >= rank && passed > 0) return end_of_step(step);
+  return 0;
+}
+
+static csched_span_statistics summary_of(const csched_spans *spans) {
+  uint32_t counts[CSCHED_SPANS];
+  uint64_t total = 0;
+  csched_span_statistics summary = {.max = csched_load_relaxed(&spans->most)}; // ST1
+  for (size_t step = 0; step < CSCHED_SPANS; step++)
+    total += counts[step] = csched_load_relaxed(&spans->counts[step]); // ST1
+  summary.p50 = percentile(counts, total, 50);
+  summary.p99 = percentile(counts, total, 99);
+  if (summary.p50 > summary.max) summary.p50 = summary.max;
+  if (summary.p99 > summary.max) summary.p99 = summary.max;
+  return summary;
+}
+
+bool csched_target_statistics(const csched_target *target, csched_statistics *statistics) {
+  const csched_figures *figures = csched_figures_find_(target);
+  *statistics = (csched_statistics){0};
+  if (figures == NULL) return false;
+  statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1
+  statistics->run = csched_load_relaxed(&figures->run);                   // ST1
+  statistics->cancelled = csched_load_relaxed(&figures->cancelled);       // ST1
+  statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1
+  statistics->waiting = csched_load_relaxed(&figures->waiting);           // ST1
+  statistics->wakes = csched_load_relaxed(&figures->wakes);               // ST1
+  statistics->system_calls = csched_load_relaxed(&figures->system_calls); // ST1
+  statistics->latency = summary_of(&figures->waited);
+  statistics->run_time = summary_of(&figures->ran);
+  return true;
+}

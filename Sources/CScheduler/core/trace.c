@@ -1,0 +1,213 @@
+// States
+//   trace.is_on   under its lock · ending   futex of the writer: 0, or 1 when it is to end
+//   number        of the trace: events that come late are none of the next one's
+//   a ring: `next` the number of the next event, its owner's; `taken` how many the writer has; the ring is full when they are its size apart
+// Obligations
+//   TR1  The writer takes an event when it is whole: its stamp is written last, and says its number.
+//   TR2  Nobody waits for the writer: to a ring that is full nothing is added, and that is counted. What the writer has not taken is not written over.
+//   TR3  After the end of a trace has returned, its file is whole, and nobody writes to it.
+//   TR4  In a child of fork the trace is off, and the file's descriptor closed: the buffer is the parent's to write.
+// Orderings
+//   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the place has been read
+// Assumes: a signal handler that comes between two steps of an owner's may cost one event.
+// Source: a ring for each thread, and one reader, is how the tracers of kernels do it; the file's form is that of Chrome's trace events.
+// Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count", "a trace refuses links and others' files",
+//   "a trace goes on in the parent of a fork alone".
+// Models: checks/observe.c. Not modelled: TR3, TR4.
+
+#include <CScheduler/trace.h>
+
+#include <CScheduler/lock.h>
+
+#include "../platform/platform.h"
+#include "trace_internal.h"
+
+#include <errno.h>
+
+enum { EVENTS = CSCHED_TRACE_EVENTS };
+enum { EVERY = 2000000 }; // ns between two looks
+
+// `stamp` is 1 + the event's number in the ring, when it is whole.
+typedef struct place {
+  uint64_t stamp;
+  csched_trace_event event;
+} place;
+
+typedef struct csched_trace_ring {
+  CSCHED_CACHE_ALIGNED uint64_t next;
+  CSCHED_CACHE_ALIGNED uint64_t taken;
+  uint64_t lost;
+  place places[EVENTS];
+} csched_trace_ring;
+
+static struct {
+  csched_lock lock; // guards what follows, but for `ending`
+  csched_atfork atfork;
+  csched_os_thread thread;
+  csched_trace_file *file;
+  int fd;
+  bool is_on;
+  uint32_t ending;
+  uint64_t without_ring, without_submission; // lost events
+  uint32_t number;                           // even; one more is said of a submission that was lost
+} trace;
+
+// MARK: adding
+
+static csched_trace_ring *ring_of(csched_observer *observer) {
+  if (observer->ring == NULL)
+    csched_store_release(&observer->ring, // TR1: pairs with the writer's look for rings
+                         (csched_trace_ring *)csched_os_memory_take_(sizeof(csched_trace_ring)));
+  return observer->ring;
+}
+
+// Returns: the ring, with room for one more; NULL: there is none, which is counted.
+static csched_trace_ring *with_room(csched_observer *observer) {
+  csched_trace_ring *ring = observer != NULL ? ring_of(observer) : NULL;
+  if (ring == NULL) {
+    csched_fetch_add_relaxed(&trace.without_ring, 1u); // a count
+    return NULL;
+  }
+  uint64_t next = csched_load_relaxed(&ring->next);                   // TR1: its owner's
+  if (next - csched_load_acquire(&ring->taken) < EVENTS) return ring; // TR2: pairs with the writer's release
+  csched_fetch_add_relaxed(&ring->lost, 1u);                          // a count
+  return NULL;
+}
+
+static bool add(csched_observer *observer, csched_trace_event *event) {
+  csched_trace_ring *ring = with_room(observer);
+  if (ring == NULL) return false;
+  uint64_t next = csched_load_relaxed(&ring->next); // TR1: its owner's
+  csched_store_relaxed(&ring->next, next + 1);      // TR1: before the event, for a handler that comes now
+  place *place = &ring->places[next % EVENTS];
+  place->event = *event;
+  place->event.thread = csched_os_thread_id_();
+  csched_store_release(&place->stamp, next + 1); // TR1: pairs with the writer's acquire
+  return true;
+}
+
+static bool is_end(uint32_t what) {
+  return what == CSCHED_OCCURRED_RUN || what == CSCHED_OCCURRED_CANCEL || what == CSCHED_OCCURRED_DROP;
+}
+
+uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event) {
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0)
+    return 0;                                           // TR3: the writer looks once more
+  uint32_t number = csched_load_relaxed(&trace.number); // TR3: of another trace, it is left out
+  if (is_end(event->what) && event->trace != number) {
+    if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count
+    return 0;
+  }
+  event->trace = number;
+  return add(observer, event) ? number : number + 1;
+}
+
+// MARK: writing
+
+static csched_trace_ring *seen_ring(csched_observer *observer) {
+  return csched_load_acquire(&observer->ring); // TR1: pairs with ring_of
+}
+
+void csched_trace_drain_(csched_observer *observer, void (*take)(void *context, const csched_trace_event *event),
+                         void *context) {
+  csched_trace_ring *ring = seen_ring(observer);
+  uint64_t taken = ring != NULL ? csched_load_relaxed(&ring->taken) : 0; // TR1: the writer's own
+  for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {
+    place *place = &ring->places[taken % EVENTS];
+    if (csched_load_acquire(&place->stamp) != taken + 1) break; // TR1: pairs with add's release
+    if (take != NULL) take(context, &place->event);
+    csched_store_release(&ring->taken, taken + 1); // TR2: pairs with add's acquire
+  }
+}
+
+uint64_t csched_trace_lost_(csched_observer *observer) {
+  csched_trace_ring *ring = seen_ring(observer);
+  return ring != NULL ? csched_load_relaxed(&ring->lost) : 0; // a count
+}
+
+static void write_event(void *file, const csched_trace_event *event) { csched_trace_file_add_(file, event); }
+
+// Leaves what is in the rings where `file` is NULL.
+static uint64_t drain_all(csched_trace_file *file) {
+  uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.without_ring) + // a count
+                  csched_load_relaxed(&trace.without_submission);                       // a count
+  for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
+    csched_trace_drain_(each, file != NULL ? write_event : NULL, file);
+    lost += csched_trace_lost_(each);
+  }
+  return lost;
+}
+
+static void write_trace(void *context) {
+  csched_trace_file *file = context;
+  csched_os_thread_set_name_("csched-trace");
+  csched_os_thread_leave_count_();
+  while (csched_load_relaxed(&trace.ending) == 0) { // TR3
+    csched_futex_wait_(&trace.ending, 0, csched_now() + EVERY);
+    drain_all(file);
+    csched_trace_file_flush_(file);
+  }
+}
+
+// MARK: beginning and ending
+
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  trace.lock = (csched_lock)CSCHED_LOCK_INIT;
+  if (trace.is_on) csched_os_close_(trace.fd);
+  trace.is_on = false;
+}
+
+static uint64_t lost_before;
+
+static int begin_locked(const char *path) {
+  if (trace.is_on) return EBUSY;
+  int error = csched_os_trace_open_(path, &trace.fd);
+  if (error != 0) return error;
+  csched_store_relaxed(&trace.number, trace.number + 2); // TR3: before anybody sees that the trace is on
+  trace.file = csched_trace_file_make_(trace.fd, csched_now(), trace.number);
+  trace.ending = 0;
+  lost_before = drain_all(NULL); // of the trace before
+  error = trace.file == NULL ? ENOMEM : csched_observe_begin_(CSCHED_OBSERVED_BY_TRACE);
+  csched_os_signals before;
+  csched_os_signals_block_(&before); // no handler runs there
+  if (error == 0) error = csched_os_thread_start_(&trace.thread, 0, write_trace, trace.file);
+  csched_os_signals_restore_(&before);
+  trace.is_on = error == 0;
+  if (trace.is_on) return 0;
+  csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
+  if (trace.file != NULL) csched_trace_file_end_(trace.file, 0, 0);
+  csched_os_close_(trace.fd);
+  return error;
+}
+
+int csched_trace_begin(const char *path) {
+  csched_os_atfork_(&trace.atfork, told_of_fork);
+  csched_observe_prepare_();
+  csched_lock_lock(&trace.lock);
+  int error = begin_locked(path);
+  csched_lock_unlock(&trace.lock);
+  return error;
+}
+
+static int end_locked(void) {
+  if (!trace.is_on) return 0;
+  csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
+  csched_store_relaxed(&trace.ending, 1u); // TR3
+  csched_futex_wake_(&trace.ending, 1);
+  csched_os_thread_join_(trace.thread);
+  uint64_t lost = drain_all(trace.file); // TR3
+  int error = csched_trace_file_end_(trace.file, csched_now(), lost - lost_before);
+  csched_os_close_(trace.fd);
+  trace.is_on = false;
+  return error;
+}
+
+int csched_trace_end(void) {
+  csched_os_atfork_(&trace.atfork, told_of_fork);
+  csched_lock_lock(&trace.lock);
+  int error = end_locked();
+  csched_lock_unlock(&trace.lock);
+  return error;
+}

@@ -1,0 +1,87 @@
+#if defined(                                                                                                           \
+    __linux__) // The names of functions that the loader does not know, from the file's own table: see platform.h.
+#define _GNU_SOURCE
+#include "../platform.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct file {
+  const char *start;
+  size_t size;
+} file;
+
+static file map(const char *path) {
+  struct stat found;
+  file mapped = {NULL, 0};
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return mapped;
+  if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && (size_t)found.st_size >= sizeof(ElfW(Ehdr))) {
+    void *start = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (start != MAP_FAILED) mapped = (file){start, (size_t)found.st_size};
+  }
+  close(fd);
+  return mapped;
+}
+
+static bool has(const file *file, uint64_t offset, uint64_t size) {
+  return offset <= file->size && size <= file->size - offset;
+}
+
+// Returns: the section header of that number, if it and what it stands for are in the file.
+static const ElfW(Shdr) * section(const file *file, size_t number) {
+  const ElfW(Ehdr) *head = (const void *)file->start;
+  uint64_t at = head->e_shoff + number * sizeof(ElfW(Shdr));
+  if (number >= head->e_shnum || head->e_shentsize != sizeof(ElfW(Shdr)) || !has(file, at, sizeof(ElfW(Shdr))))
+    return NULL;
+  const ElfW(Shdr) *found = (const void *)(file->start + at);
+  return found->sh_type == SHT_NOBITS || has(file, found->sh_offset, found->sh_size) ? found : NULL;
+}
+
+// Returns: the name of the function that has the address, which is one of the file's own; NULL: it has no table, or no such function.
+static const char *name_in(const file *file, uint64_t address) {
+  const ElfW(Ehdr) *head = (const void *)file->start;
+  if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
+  for (size_t i = 0; i < head->e_shnum; i++) {
+    const ElfW(Shdr) *table = section(file, i), *names = table != NULL ? section(file, table->sh_link) : NULL;
+    if (names == NULL || table->sh_type != SHT_SYMTAB) continue;
+    const ElfW(Sym) *symbols = (const void *)(file->start + table->sh_offset);
+    for (size_t j = 0; j < table->sh_size / sizeof *symbols; j++) {
+      const ElfW(Sym) *each = &symbols[j];
+      bool is_function = (each->st_info & 15) == STT_FUNC && each->st_name < names->sh_size;
+      if (!is_function || address < each->st_value || address - each->st_value >= each->st_size) continue;
+      const char *name = file->start + names->sh_offset + each->st_name;
+      return memchr(name, 0, names->sh_size - each->st_name) != NULL ? name : NULL;
+    }
+  }
+  return NULL;
+}
+
+bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size) {
+  int saved = errno;
+  file file = map(path);
+  const char *found = file.start != NULL ? name_in(&file, address) : NULL;
+  if (found != NULL) strncpy(name, found, size - 1)[size - 1] = 0;
+  if (file.start != NULL) munmap((void *)(uintptr_t)file.start, file.size);
+  errno = saved;
+  return found != NULL;
+}
+
+// Of Swift's runtime, where the program has it.
+__attribute__((weak)) char *swift_demangle(const char *name, size_t length, char *buffer, size_t *size, uint32_t flags);
+
+void csched_os_demangle_(char *name, size_t size) {
+  char *plain =
+      swift_demangle != NULL && strncmp(name, "$s", 2) == 0 ? swift_demangle(name, strlen(name), NULL, NULL, 0) : NULL;
+  if (plain == NULL) return;
+  strncpy(name, plain, size - 1)[size - 1] = 0;
+  free(plain);
+}
+#endif

@@ -1,0 +1,58 @@
+#if defined(__linux__) ||                                                                                              \
+    defined(__APPLE__) // A trace's file, and the environment that asks for one; the ports share it. See platform.h.
+#define _GNU_SOURCE
+#include "platform.h"
+
+#include <CScheduler/trace.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// It is emptied when it is known to be what it should be, and not by the opening.
+static int make_safe(int fd) {
+  struct stat found;
+  if (fstat(fd, &found) != 0) return errno;
+  if (!S_ISREG(found.st_mode) || found.st_nlink != 1 || found.st_uid != geteuid()) return EPERM;
+  return fchmod(fd, S_IRUSR | S_IWUSR) != 0 || ftruncate(fd, 0) != 0 ? errno : 0;
+}
+
+int csched_os_trace_open_(const char *path, int *fd) {
+  int saved = errno;
+  *fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  int error = *fd < 0 ? errno : make_safe(*fd);
+  if (error != 0 && *fd >= 0) close(*fd);
+  errno = saved;
+  return error == ENXIO ? EPERM : error; // a pipe that nobody reads
+}
+
+// MARK: by the environment
+
+// Writes `asked` to `path`, with the number of the process in place of the first "%p". Returns: whether it fits.
+static bool compose(char *path, size_t size, const char *asked) {
+  const char *number = strstr(asked, "%p");
+  int length = number == NULL
+                   ? snprintf(path, size, "%s", asked)
+                   : snprintf(path, size, "%.*s%ld%s", (int)(number - asked), asked, (long)getpid(), number + 2);
+  return length > 0 && (size_t)length < size;
+}
+
+static bool has_more_rights(void) { return getuid() != geteuid() || getgid() != getegid(); }
+
+__attribute__((constructor)) static void begin_as_asked(void) {
+  char path[4096], line[512];
+  const char *asked = getenv("SCHEDULER_TRACE");
+  if (asked == NULL || *asked == 0 || has_more_rights()) return;
+  int error = compose(path, sizeof path, asked) ? csched_trace_begin(path) : ENAMETOOLONG;
+  if (error == 0) return;
+  snprintf(line, sizeof line, "Scheduler: SCHEDULER_TRACE: no trace is written to %.300s: errno %d, %s\n", asked, error,
+           strerror(error));
+  csched_os_say_(line);
+}
+
+__attribute__((destructor)) static void end_at_exit(void) { csched_trace_end(); }
+#endif

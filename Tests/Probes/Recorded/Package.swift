@@ -1,0 +1,12 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+  name: "Recorded",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "Scheduler", path: "../../..")],
+  targets: [
+    .executableTarget(name: "Recorded", dependencies: [.product(name: "Scheduler", package: "Scheduler")])
+  ],
+  swiftLanguageModes: [.v6]
+)

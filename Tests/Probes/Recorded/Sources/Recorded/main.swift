@@ -1,0 +1,33 @@
+import Scheduler
+
+import var Glibc.SIGTRAP
+import func Glibc.pause
+import func Glibc.raise
+
+/// What Tools/gdb/test looks at: closures that have run, one that runs, and one that waits for its time. Then it stops, by a trap.
+final class Orders: Sendable {
+  let count = Protected(0)
+
+  func place(on scheduler: some SchedulerType, _ done: Semaphore) {
+    for _ in 0..<3 { scheduler.schedule { self.count.write { $0 += 1 } } }
+    scheduler.schedule { done.signal() }
+  }
+
+  func keepBusy(_ scheduler: some SchedulerType, _ begun: Semaphore) {
+    scheduler.schedule {
+      begun.signal()
+      while pause() != 0 {}
+    }
+    scheduler.schedule(after: .seconds(3_600)) { self.count.write { $0 = 0 } }
+  }
+}
+
+let orders = Orders()
+let done = Semaphore()
+let quick = try ThreadScheduler(name: "quick")
+orders.place(on: quick, done)
+done.wait()
+let busy = try ThreadScheduler(name: "busy")
+orders.keepBusy(busy, done)
+done.wait()
+raise(SIGTRAP)
