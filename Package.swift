@@ -4,12 +4,6 @@ import PackageDescription
 let openCombine = Target.Dependency.product(
   name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["Combine"]))
 
-// The files that Tools/release-tests has no use for, which would take half of its time to compile.
-let unusedTests = (Context.environment["SCHEDULER_UNUSED_TESTS"] ?? "").split(separator: ":").map(String.init)
-func unused(in target: String) -> [String] {
-  unusedTests.filter { $0.hasPrefix(target + "/") }.map { String($0.dropFirst(target.count + 1)) }
-}
-
 let package = Package(
   name: "Scheduler",
   // What the Synchronization module and task executors need; in C os_sync_wait_on_address would do with macOS 14.4.
@@ -47,16 +41,16 @@ let package = Package(
     .target(name: "SchedulerCombine", dependencies: ["Scheduler", openCombine]),
 
     .target(name: "CTestSupport", dependencies: ["CScheduler"], path: "Tests/Support/CTestSupport"),
-    .target(name: "CTests", dependencies: ["CScheduler", "CTestSupport"], path: "Tests/CTests"),
+    // The tests of the C core, a program; CSchedulerTests runs it.
+    .executableTarget(
+      name: "ctests", dependencies: ["CScheduler", "CTestSupport", "CTestAllocations"], path: "Tests/CTests"),
     .target(name: "CTestAllocations", path: "Tests/Support/CTestAllocations"),
     .target(name: "TestSupport", dependencies: ["CTestSupport", "Scheduler"], path: "Tests/Support/TestSupport"),
     .testTarget(
-      name: "CSchedulerTests", dependencies: ["CScheduler", "CTests", "TestSupport", "CTestAllocations"],
-      exclude: unused(in: "CSchedulerTests")),
+      name: "CSchedulerTests", dependencies: ["CScheduler", "CTestSupport", "Scheduler", "TestSupport"]),
     .testTarget(
       name: "SchedulerTests",
-      dependencies: ["Scheduler", "SchedulerFoundation", "TestSupport", "CTestAllocations", "CTestSupport", "CTests"],
-      exclude: unused(in: "SchedulerTests")),
+      dependencies: ["Scheduler", "SchedulerFoundation", "TestSupport", "CTestAllocations", "CTestSupport"]),
     .testTarget(name: "SchedulerExecutorsTests", dependencies: ["SchedulerExecutors", "TestSupport"]),
     // Examples that the tests run.
     .target(name: "Streams", dependencies: ["SchedulerCombine", openCombine], path: "examples/Streams"),
@@ -64,8 +58,7 @@ let package = Package(
       name: "SchedulerCombineTests",
       dependencies: ["SchedulerCombine", "Streams", "TestSupport", "CTestSupport", openCombine]),
     .testTarget(
-      name: "SchedulerTestingTests", dependencies: ["SchedulerTesting", "TestSupport"],
-      exclude: unused(in: "SchedulerTestingTests")),
+      name: "SchedulerTestingTests", dependencies: ["SchedulerTesting", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

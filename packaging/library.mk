@@ -33,7 +33,7 @@ to_man := $(DESTDIR)$(man)/man3
 
 .PHONY: library install uninstall FORCE
 
-library: $(C_BUILD)/libcscheduler.so $(C_BUILD)/libcscheduler.a ## builds the C library, in .build-c
+library: $(C_BUILD)/libcscheduler.so $(C_BUILD)/libcscheduler.a # builds the C library, in .build-c
 
 # What they were compiled with: another compiler, or other flags, compile anew.
 $(C_BUILD)/flags: FORCE
@@ -94,7 +94,7 @@ install: library ## installs the C library, its headers and pages: PREFIX=/usr/l
 	  echo "pkg-config does not look there: export PKG_CONFIG_PATH=$(lib)/pkgconfig, and to run programs LD_LIBRARY_PATH=$(lib)")
 
 # What another version has put in the place of ours stays.
-uninstall: ## removes what make install has installed
+uninstall: # removes what make install has installed
 	@for folder in '$(to_lib)' '$(to_include)' '$(to_man)'; do \
 	  test ! -e "$$folder" || test -w "$$folder" || $(may_not_write); \
 	done

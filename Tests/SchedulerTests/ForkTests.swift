@@ -1,5 +1,4 @@
 import CTestSupport
-import CTests
 import Scheduler
 import TestSupport
 import Testing
@@ -16,13 +15,13 @@ private func inChild(says: String? = nil, _ body: @escaping () -> Void) -> Strin
       let run: @convention(c) (UnsafeMutableRawPointer?) -> Void = {
         $0!.assumingMemoryBound(to: (() -> Void).self).pointee()
       }
-      return failure(of: says.map { ctest_fork_calls(run, call, $0) } ?? ctest_fork_calls(run, call, nil))
+      return failure(of: says.map { ctest_in_child(run, call, 0, $0) } ?? ctest_in_child(run, call, 0, nil))
     }
   }
 }
 
 private func require(_ condition: Bool, _ text: String) {
-  if !condition { ctest_fork_fail(strdup(text)) }
+  if !condition { ctest_fail(text) }
 }
 
 /// Waits until the pool's threads have let go of what they ran, and sleep. Swift's run-time library has locks that a fork does not know of:

@@ -24,7 +24,7 @@
 //   mutex as here. That readers which must wait do so in the same mutex is ours: so its owner is known to them, and its queue is theirs.
 // Checked by: "writers exclude all, readers writers only", "readers read side by side", "a writer is not starved by readers",
 //   "a timed wait for a read-write lock gives up and leaves nothing behind", "a read-write lock may be freed by the last writer",
-//   "misuse of a read-write lock stops the process", "after fork a read-write lock is as it was".
+//   "a read-write lock locked twice for writing stops the process", "after fork a read-write lock is as it was".
 // Models: checks/rwlock.c. Not modelled: RW8.
 
 #include <CScheduler/rwlock.h>

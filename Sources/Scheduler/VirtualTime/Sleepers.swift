@@ -19,15 +19,16 @@ final class Sleepers: Sendable {
   var count: Int { state.withLock { $0.asleep.count } }
 
   /// Returns the sleeper's number; nil when no task sleeps here any more.
-  fileprivate func add(_ sleeper: Sleeper) -> UInt64? {
-    let (number, satisfied): (UInt64?, [Resumption<Bool>]) = state.withLock {
-      if $0.isOver { return (nil, []) }
+  fileprivate func add(_ sleeper: Sleeper, _ settle: (UInt64) -> Bool) -> Bool {
+    let (isIn, satisfied): (Bool, [Resumption<Bool>]) = state.withLock {
+      if $0.isOver { return (false, []) }
       $0.nextNumber += 1
+      guard settle($0.nextNumber) else { return (true, []) }
       $0.asleep[$0.nextNumber] = sleeper
-      return ($0.nextNumber, $0.takeSatisfied())
+      return (true, $0.takeSatisfied())
     }
     for watcher in satisfied { watcher.finish(.success(true)) }
-    return number
+    return isIn
   }
 
   fileprivate func remove(_ number: UInt64) { state.withLock { _ = $0.asleep.removeValue(forKey: number) } }
@@ -70,13 +71,14 @@ final class Sleeper: Sendable {
   }
 
   func begin() {
-    guard phase.read() == .early else { return }
-    guard let number = sleepers.add(self) else { return cancel() }
-    let isAwake = phase.withLock { phase in
-      if phase == .early { phase = .asleep(number) }
-      return phase == .awake
+    let isIn = sleepers.add(self) { number in
+      phase.withLock { phase in
+        guard phase == .early else { return false }
+        phase = .asleep(number)
+        return true
+      }
     }
-    if isAwake { sleepers.remove(number) }
+    if !isIn { cancel() }
   }
 
   func wake() { if case .asleep(let number) = phase.exchange(.awake) { sleepers.remove(number) } }

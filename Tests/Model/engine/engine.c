@@ -21,6 +21,7 @@ const model_check *model_current;
 static unsigned steps;
 static sem_t all_ended;
 static pthread_t ids[MODEL_THREADS];
+static _Alignas(4096) char stacks[MODEL_THREADS][1 << 20]; // at the same addresses each time, and nothing to be mapped
 static const char *expected_panic;
 static int panics;
 static bool leaks_allowed;
@@ -153,6 +154,14 @@ static void *thread_main(void *argument) {
   return NULL;
 }
 
+static void start_on(int stack, void *(*body)(void *), void *context) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, stacks[stack], sizeof stacks[stack]);
+  pthread_create(&ids[stack], &attributes, body, context);
+  pthread_attr_destroy(&attributes);
+}
+
 int model_start_thread(void (*body)(void *), void *context) {
   if (model_thread_count == MODEL_THREADS) model_fail("too many threads: shorten the check", __FILE__, __LINE__);
   int self = model_thread_count++;
@@ -165,7 +174,7 @@ int model_start_thread(void (*body)(void *), void *context) {
   new->context = context;
   new->priority = 2000000 + model_choose(1000);
   sem_init(&new->turn, 0, 0);
-  pthread_create(&ids[self], NULL, thread_main, (void *)(intptr_t)self);
+  start_on(self, thread_main, (void *)(intptr_t)self);
   return self;
 }
 
@@ -182,6 +191,13 @@ static void prepare(void *unused) {
   (void)unused;
   csched_buckets_forget_(); // when the last hand-off was, in another run
   model_current->prepare();
+}
+
+// On a new thread of the system, whose thread-locals are as new as those of the run's threads.
+static void *inspect(void *unused) {
+  if (model_current->inspect != NULL) model_current->inspect();
+  end_specific(&model_threads[0]);
+  return unused;
 }
 
 void model_run(void) {
@@ -214,8 +230,8 @@ void model_run(void) {
   model_self = 0;
   for (int t = 1; t < model_thread_count; t++) model_view_join(&model_threads[0].view, &model_threads[t].view);
   model_threads[0].status = MODEL_READY; // for the inspection
-  if (model_current->inspect != NULL) model_current->inspect();
-  end_specific(&model_threads[0]);
+  start_on(0, inspect, NULL);
+  pthread_join(ids[0], NULL);
   if (!leaks_allowed) model_plain_check_leaks();
   for (int t = 0; t < model_thread_count; t++)
     if (model_threads[t].is_cores && model_threads[t].given_up != 1)

@@ -17,7 +17,7 @@ typedef struct word {
 } word;
 
 static word words[WORDS];
-static unsigned current_run;
+static unsigned current_run, accesses;
 static int word_count;
 
 // All memory of a run is kept until its end, so that a use after free finds it freed, and not someone else's.
@@ -34,13 +34,19 @@ static unsigned short block_at[ARENA / GRANULE]; // 0: none; its number, from 1
 
 int model_unseen;
 
-static word *find(uintptr_t address) {
-  size_t i = (size_t)(address * UINT64_C(0x9E3779B97F4A7C15) >> 49);
-  while (words[i].run == current_run && words[i].address != address) i = (i + 1) % WORDS;
-  if (words[i].run == current_run) return &words[i];
-  if (++word_count == WORDS) model_fail("too much plain memory: shorten the check", __FILE__, __LINE__);
-  words[i] = (word){.address = address, .run = current_run};
+// Neighbours in memory are neighbours here. Returns: where this address is, or, if it has not been met in this run, is to be.
+static word *place_of(uintptr_t address) {
+  size_t i = ((size_t)(address / 64 * UINT64_C(0x9E3779B97F4A7C15) >> 49) & ~(size_t)15) + address / 4 % 16;
+  while (words[i].run == current_run && words[i].address != address) i = (i + 17) % WORDS;
   return &words[i];
+}
+
+static word *find(uintptr_t address) {
+  word *at = place_of(address);
+  if (at->run == current_run) return at;
+  if (++word_count == WORDS) model_fail("too much plain memory: shorten the check", __FILE__, __LINE__);
+  *at = (word){.address = address, .run = current_run};
+  return at;
 }
 
 static bool unordered(int thread, unsigned epoch) {
@@ -90,6 +96,7 @@ static void access_word(uintptr_t address, bool writes, const void *where) {
 void model_access(const void *address, size_t size, bool writes, const void *where) {
   if (model_unseen > 0 || model_threads[model_self].status != MODEL_READY) return; // or outside of a run
   model_check_alive(address);
+  if (++accesses > 10000000) model_fail("no end: ten million plain accesses", __FILE__, __LINE__);
   uintptr_t first = (uintptr_t)address;
   if (size >= 4) first &= ~(uintptr_t)3;
   for (uintptr_t at = first; at < (uintptr_t)address + size; at += 4) access_word(at, writes, where);
@@ -130,7 +137,8 @@ void model_free(void *start) {
   if (block < 0 || blocks[block].start != start) model_fail("free of something else", __FILE__, __LINE__);
   if (blocks[block].freed) model_fail("freed twice", __FILE__, __LINE__);
   for (size_t at = 0; at + 4 <= blocks[block].size; at += 4) // who frees must have seen all that others did with it
-    access_word((uintptr_t)start + at, true, __builtin_return_address(0));
+    if (place_of((uintptr_t)start + at)->run == current_run)
+      access_word((uintptr_t)start + at, true, __builtin_return_address(0));
   blocks[block].freed = true;
 }
 
@@ -141,6 +149,7 @@ size_t model_usable_size(void *start) {
 
 void model_plain_reset(void) {
   current_run++;
+  accesses = 0;
   word_count = 0;
   block_count = 0;
   memset(block_at, 0, used / GRANULE * sizeof block_at[0]);

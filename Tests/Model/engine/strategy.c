@@ -10,7 +10,7 @@
 
 enum { CHANGES = 3, TRAIL = 20000, UNFAIR = 64 };
 
-long model_total_steps, model_distinct;
+long model_runs, model_total_steps, model_distinct;
 bool model_memory_is_strong;
 
 static uint64_t seed, state, fingerprint;
@@ -21,10 +21,11 @@ static unsigned changes[CHANGES], change_count, lowest;
 
 void model_note_event(uint64_t event) { fingerprint = (fingerprint ^ event) * UINT64_C(0x100000001B3); }
 
-// Counts different executions, by a bit for each fingerprint: a few are taken for one another.
-void model_count_distinct(void) {
+// Different executions are counted by a bit for each fingerprint: a few are taken for one another.
+void model_count_run(void) {
   static uint8_t seen[1 << 22];
   uint32_t bit = (uint32_t)(fingerprint ^ fingerprint >> 29) % (sizeof seen * 8);
+  model_runs++;
   model_distinct += (seen[bit / 8] >> bit % 8 & 1) == 0;
   seen[bit / 8] |= (uint8_t)(1 << bit % 8);
 }

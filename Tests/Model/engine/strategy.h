@@ -15,5 +15,5 @@ bool model_next_trail(void);
 /// Sets the trail from its printed form.
 void model_parse_trail(const char *text);
 
-extern long model_total_steps, model_distinct; // over all runs
-void model_count_distinct(void);               // after a run
+extern long model_runs, model_distinct, model_total_steps; // of those that were counted; steps: of all
+void model_count_run(void);                                // after a run

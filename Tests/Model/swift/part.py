@@ -43,7 +43,8 @@ GROUPS = {
 }
 WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
-           "swift_isUniquelyReferenced_nonNull_native",
+           "swift_isUniquelyReferenced_nonNull_native", "swift_getGenericMetadata", "swift_getSingletonMetadata",
+           "swift_getTypeByMangledNameInContext2", "swift_getTypeByMangledNameInContextInMetadataState2", "swift_getTupleTypeMetadata2",
            "free", "malloc_usable_size", "_swift_stdlib_reportFatalErrorInFile"]
 
 

@@ -212,6 +212,34 @@ void __wrap_swift_once(intptr_t *done, void (*make)(void *), void *context) {
   *done = -1;
 }
 
+// The same for the types that the library makes at first use: what it allocates meanwhile would move the memory of that one run.
+typedef struct type_response {
+  const void *type;
+  size_t state;
+} type_response;
+
+#define MADE_OUTSIDE(returned, name, parameters, arguments)                                                            \
+  returned __real_##name parameters;                                                                                   \
+  returned __wrap_##name parameters {                                                                                  \
+    model_unseen++;                                                                                                    \
+    returned made = __real_##name arguments;                                                                           \
+    model_unseen--;                                                                                                    \
+    return made;                                                                                                       \
+  }
+MADE_OUTSIDE(type_response, swift_getGenericMetadata, (size_t request, const void *arguments, const void *description),
+             (request, arguments, description))
+MADE_OUTSIDE(type_response, swift_getSingletonMetadata, (size_t request, const void *description),
+             (request, description))
+MADE_OUTSIDE(type_response, swift_getTupleTypeMetadata2,
+             (size_t request, const void *first, const void *second, const char *labels, const void *witnesses),
+             (request, first, second, labels, witnesses))
+MADE_OUTSIDE(const void *, swift_getTypeByMangledNameInContext2,
+             (const char *name, size_t length, const void *context, const void *arguments),
+             (name, length, context, arguments))
+MADE_OUTSIDE(const void *, swift_getTypeByMangledNameInContextInMetadataState2,
+             (size_t state, const char *name, size_t length, const void *context, const void *arguments),
+             (state, name, length, context, arguments))
+
 void __wrap__swift_stdlib_reportFatalErrorInFile(const char *prefix, int prefix_size, const char *text, int size,
                                                  const char *file, int file_size, uint32_t line, uint32_t flags) {
   (void)prefix, (void)prefix_size, (void)file, (void)file_size, (void)line, (void)flags;

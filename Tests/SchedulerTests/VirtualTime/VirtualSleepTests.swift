@@ -66,6 +66,8 @@ private actor Sleepers {
       }
     }
     await scheduler.awaitSleepers(count: 5)
+    // A task counts as asleep a moment before its executor is free: one that is woken in that moment does not wait for its turn.
+    await Task(executorPreference: line) {}.value
     scheduler.advance(by: .seconds(5))
     for task in tasks { try await task.value }
     #expect(log.entries == [1, 2, 3, 4, 5])

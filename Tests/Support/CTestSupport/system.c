@@ -21,6 +21,8 @@ ctest_sanitizer_kind ctest_sanitizer(void) {
   return CTEST_THREAD_SANITIZER;
 #elif __has_feature(address_sanitizer)
   return CTEST_ADDRESS_SANITIZER;
+#elif __has_feature(memory_sanitizer)
+  return CTEST_MEMORY_SANITIZER;
 #else
   return CTEST_NO_SANITIZER;
 #endif
@@ -170,3 +172,12 @@ void ctest_on_one_processor(void (*body)(void *), void *context) {
 }
 
 void ctest_end_thread(void) { pthread_exit(NULL); }
+
+bool ctest_forbid_threads(bool forbids) {
+  static bool is_user;
+  static struct rlimit before;
+  if (!is_user) is_user = getuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0); // root is not limited
+  if (!is_user || (forbids && getrlimit(RLIMIT_NPROC, &before) != 0)) return false;
+  struct rlimit limit = {forbids ? 0 : before.rlim_cur, before.rlim_max};
+  return setrlimit(RLIMIT_NPROC, &limit) == 0;
+}

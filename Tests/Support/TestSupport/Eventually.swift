@@ -16,9 +16,9 @@ public func eventually(within seconds: Double = 200, _ condition: () throws -> B
   return true
 }
 
-/// What a kernel found wrong, `nil` if nothing.
-public func failure(of kernel: ctest_failure?) -> String? {
-  kernel.map { String(cString: $0) }
+/// What a check in C found wrong, `nil` if nothing.
+public func failure(of finding: ctest_finding?) -> String? {
+  finding.map { String(cString: $0) }
 }
 
 /// Waits while `condition` holds: yields at first; then it sleeps, because beside busy threads a yield takes some milliseconds.

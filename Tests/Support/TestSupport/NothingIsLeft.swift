@@ -1,20 +1,29 @@
 import Testing
 
-/// Fails a test that leaves something of ours: see ``TestGroups``. Once for a test: a suite inside of one that has it has it already, and a test that
-/// entered twice would wait for its own end.
+/// Fails a test that leaves something of ours (see ``TestGroups``), and runs it on a thread that it may block (see ``TestThreads``). Once for a
+/// test: a suite inside of one that has it has it already, and a test that entered twice would wait for its own end.
 public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
   /// Its tests, and those of the suites inside.
   public let isRecursive = true
   private let groups: TestGroups
+  private let threads: TestThreads?
 
-  public init(at groups: TestGroups = .shared) { self.groups = groups }
+  /// `threads`: `nil` leaves a test on the executor that Swift Testing runs it on.
+  public init(at groups: TestGroups = .shared, on threads: TestThreads? = .shared) {
+    self.groups = groups
+    self.threads = threads
+  }
 
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     await groups.enter(test.displayName ?? test.name, isUrgent: test.timeLimit != nil)
     let outcome: Result<Void, any Error>
-    do { outcome = .success(try await function()) } catch { outcome = .failure(error) }
+    do {
+      outcome = .success(try await withTaskExecutorPreference(threads, operation: function))
+    } catch {
+      outcome = .failure(error)
+    }
     if let finding = await groups.leave() { Issue.record(finding, sourceLocation: test.sourceLocation) }
     try outcome.get()
   }
@@ -23,4 +32,6 @@ public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
 extension Trait where Self == NothingIsLeft {
   /// Each test ends with nothing of ours alive.
   public static var nothingIsLeft: Self { NothingIsLeft() }
+  /// The same, for tests of what Swift's own executors do.
+  public static var nothingIsLeftOnOwnExecutor: Self { NothingIsLeft(on: nil) }
 }

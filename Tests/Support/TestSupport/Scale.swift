@@ -6,7 +6,7 @@ import CTestSupport
   import Darwin
 #endif
 
-/// How long the tests work: short under a sanitizer, as long as asked for by `SCHEDULER_TEST_SCALE` (1 is the default).
+/// How long the tests work: short under a sanitizer, as long as asked for by `SCHEDULER_TEST_SCALE` (0.4 is the default).
 public enum Scale {
   public enum Sanitizer: Sendable { case none, address, thread }
 
@@ -19,7 +19,7 @@ public enum Scale {
 
   /// The factor by which counts are multiplied.
   public static let factor: Double = {
-    let asked = getenv("SCHEDULER_TEST_SCALE").flatMap { Double(String(cString: $0)) } ?? 1
+    let asked = getenv("SCHEDULER_TEST_SCALE").flatMap { Double(String(cString: $0)) } ?? 0.4
     let usual =
       switch sanitizer {
       case .none: 1.0

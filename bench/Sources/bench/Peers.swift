@@ -12,7 +12,7 @@ enum Peers {
   nonisolated(unsafe) private(set) static var notes: [String] = []
   nonisolated(unsafe) private(set) static var helpers: [Helper] = []
 
-  /// Beside the program, or in a folder above it: Tools/bench has built them there.
+  /// Beside the program, or in a folder above it: bench/run has built them there.
   private static let folder: URL? = {
     var url = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     for _ in 0..<4 {

@@ -7,17 +7,33 @@
 
 CSCHED_BEGIN_DECLS
 
-/// What a test in C found wrong, NULL if nothing: see CTests.h.
-typedef const char *ctest_failure;
+/// What a check has found wrong; NULL: nothing.
+typedef const char *ctest_finding;
+
+/// Notes what a check of this process has found wrong. The first finding is kept.
+void ctest_fail(const char *text);
+/// Returns: the first finding of this process; NULL: none.
+ctest_finding ctest_found(void);
+void ctest_forget(void);
+
+/// Does: forks; the child calls `body(context)`, with an alarm against hangs, and ends. Returns: NULL when the child found nothing and ended
+/// with `status`, or, where `says` is not NULL, was stopped with a message that contains that; else what happened, until the next call.
+ctest_finding ctest_in_child(void (*body)(void *), void *context, int status, const char *says);
+/// Ends the calling process, a child, with what its checks have found.
+void ctest_end_child(void) CSCHED_NORETURN;
 
 typedef enum ctest_sanitizer_kind {
   CTEST_NO_SANITIZER,
   CTEST_ADDRESS_SANITIZER,
-  CTEST_THREAD_SANITIZER
+  CTEST_THREAD_SANITIZER,
+  CTEST_MEMORY_SANITIZER,
 } ctest_sanitizer_kind;
 ctest_sanitizer_kind ctest_sanitizer(void);
 /// Ends the process well, but for a leak, which is to be found at its end.
 void ctest_leak_and_exit(void);
+
+/// Runs `body(context)` on a thread of its own. Returns at once.
+void ctest_run_on_thread(void (*body)(void *), void *context);
 
 // MARK: the system's figures
 
@@ -56,6 +72,10 @@ int64_t ctest_resident_bytes(void);
 /// Ends the calling thread, from the middle of whatever it is doing. In C, whose compiler tells AddressSanitizer that what is marked on the
 /// stack is left.
 void ctest_end_thread(void) CSCHED_NORETURN;
+
+/// Does: has the system refuse new threads to this process, or allow them again. The first call gives up root's rights, which no limit holds for.
+/// Returns: whether that could be done.
+bool ctest_forbid_threads(bool forbids);
 
 /// Calls `body` with the calling thread (and those that it starts) on one processor, and restores what was.
 void ctest_on_one_processor(void (*body)(void *), void *context);

@@ -1,4 +1,4 @@
-// A program that has used every kind of scheduler, and ends with nothing of ours left: Tools/probes runs it, also under valgrind.
+// A program that has used every kind of scheduler, and ends with nothing of ours left: Tools/examples runs it, also under valgrind.
 import Scheduler
 
 func check(_ condition: Bool, _ text: @autoclosure () -> String) {
@@ -102,7 +102,7 @@ func end() {
   check(Diagnostics.live.isEmpty && Diagnostics.live.threads == 0, "something is left")
 }
 
-/// What Tools/probes must find.
+/// What Tools/examples must find.
 func leak() {
   let cycle = SingleAssignmentDisposable()
   cycle.setDisposable(Disposables.create { cycle.dispose() })

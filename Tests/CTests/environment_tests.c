@@ -1,0 +1,323 @@
+#include "fork_testing.h"
+#include "pool_testing.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../Sources/CScheduler/platform/platform.h"
+
+// What the surroundings may do to a process, most of it in a child of its own.
+enum { NO_CHILD = THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU };
+#define NO_CHILD_WHY                                                                                                   \
+  "tools do not follow a process with threads into its child, and under qemu that child cannot start a thread"
+
+// MARK: a lock whose owner has ended
+
+static csched_lock kept;
+
+static void *keep(void *milliseconds) {
+  csched_lock_lock(&kept);
+  nap((csched_time)(intptr_t)milliseconds * MS);
+  return NULL;
+}
+
+static void wait_for_kept(void *milliseconds) {
+  pthread_t owner;
+  if (pthread_create(&owner, NULL, keep, milliseconds) != 0) abort();
+  WAIT_WHILE(csched_load_relaxed(&kept.owner) == 0);
+  CHECK(csched_lock_lock_until(&kept, csched_now() + 10000 * MS)); // nor does it come to that
+}
+
+static void *lock_kept(void *unused) {
+  csched_lock_lock(&kept);
+  return unused;
+}
+
+static void end_first_thread(void *unused) {
+  pthread_t waiter;
+  csched_lock_lock(&kept);
+  if (pthread_create(&waiter, NULL, lock_kept, unused) != 0) abort();
+  syscall(SYS_exit, 0); // the thread alone
+}
+
+static void env_owner_ended(void) {
+  static const char *const says = "has ended without unlocking it";
+  CHECK_CHILD_STOPS(wait_for_kept, NULL, says);
+  CHECK_CHILD_STOPS(wait_for_kept, (void *)1200, says); // after the first look
+  CHECK_CHILD_STOPS(end_first_thread, NULL, says);
+}
+
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a lock whose owner has ended stops who waits for it") { env_owner_ended(); }
+
+// Two looks find it alive.
+static void env_owner_is_slow(void) {
+  csched_lock_lock(&kept);
+  pthread_t waiter;
+  if (pthread_create(&waiter, NULL, lock_kept, NULL) != 0) abort();
+  nap(2200 * MS);
+  csched_lock_unlock(&kept);
+  pthread_join(waiter, NULL);
+  CHECK_EQUAL(kept.owner != 0, 1);
+  kept = (csched_lock)CSCHED_LOCK_INIT; // which has ended meanwhile
+}
+
+TEST("a lock whose owner takes seconds stops nobody") { env_owner_is_slow(); }
+
+// MARK: processors
+
+static cpu_set_t all_processors;
+
+static void be_on(int processor) { // -1: on all
+  cpu_set_t one = all_processors;
+  for (int i = 0, seen = 0; processor >= 0 && i < CPU_SETSIZE; i++)
+    if (CPU_ISSET(i, &all_processors) && seen++ != processor) CPU_CLR(i, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) abort();
+}
+
+static void lock_on(int index, void *context) {
+  (void)index;
+  be_on(*(int *)context);
+  for (int i = 0; i < 200; i++) {
+    csched_lock_lock(&kept);
+    burn(10 * US);
+    csched_lock_unlock(&kept);
+  }
+}
+
+static void check_spinning(void *unused) {
+  (void)unused;
+  int first = 0, second = 1, all = -1;
+  csched_processors_seen_ = 0; // as at the beginning of a process
+  be_on(0);
+  crew_run(2, lock_on, &first);
+  CHECK(!csched_may_spin_());
+  crew_run(2, lock_on, &second); // whose first locks are on the other
+  CHECK(csched_may_spin_());
+  csched_processors_seen_ = 0;
+  crew_run(2, lock_on, &first);
+  CHECK(!csched_may_spin_());
+  crew_run(1, lock_on, &all);
+  CHECK(csched_may_spin_());
+  crew_run(2, lock_on, &first);
+  CHECK(csched_may_spin_());
+}
+
+static void env_processors(void) {
+  if (sched_getaffinity(0, sizeof all_processors, &all_processors) != 0) abort();
+  if (CPU_COUNT(&all_processors) > 1) CHECK_CHILD(check_spinning, NULL);
+}
+
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a thread that is kept to one processor does not decide for all whether to spin") {
+  env_processors();
+}
+
+// MARK: the least stack
+
+static csched_lock busy;
+
+static void lock_busy(probe *probe) {
+  (void)probe;
+  csched_lock_lock(&busy);
+  csched_lock_unlock(&busy);
+}
+static void lock_twice(probe *probe) {
+  (void)probe;
+  csched_lock_lock(&busy);
+  csched_lock_lock(&busy);
+}
+static void use_poller(probe *probe) {
+  (void)probe;
+  CHECK(fd_of(csched_loop_current()) >= 0);
+}
+static void use_pool(probe *probe) {
+  (void)probe;
+  csched_pool *pool = make_pool(NULL);
+  csched_pool_destroy(pool);
+}
+
+static void use_least_stack(void *context) {
+  void (*const bodies[])(struct probe *) = {NULL, lock_busy, use_poller, use_pool, lock_twice};
+  csched_thread *thread = NULL;
+  CHECK_EQUAL(csched_thread_start(&thread, &(csched_thread_options){.name = "small", .stack_size = 1}), 0);
+  nap(5 * MS); // it goes idle
+  probe mine, later;
+  probe_init(&mine, bodies[*(int *)context], NULL);
+  probe_init(&later, NULL, NULL);
+  csched_lock_lock(&busy);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&mine)), 0);
+  CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + 2 * MS, 0), 0);
+  nap(5 * MS);
+  csched_lock_unlock(&busy);
+  CHECK_SOON(atomic_load(&later.releases) == 1);
+  CHECK_PROBE(&mine, 1, 0);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .stack_size = 1});
+  probe_init(&mine, lock_busy, NULL);
+  post(pool, CSCHED_PRIORITY_LOW, &mine);
+  CHECK_SOON(atomic_load(&mine.releases) == 1);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+static void env_least_stack(void) {
+  for (int kind = 0; kind < 4; kind++) CHECK_CHILD(use_least_stack, &kind);
+  int relock = 4;
+  CHECK_CHILD_STOPS(use_least_stack, &relock, "(small) itself");
+}
+
+TEST_UNLESS(NO_CHILD | ADDRESS_SANITIZER, NO_CHILD_WHY,
+            "the least stack does for jobs, locks, timers, descriptors and a message") {
+  env_least_stack();
+}
+
+// MARK: descriptors that a stranger closes, or replaces
+
+enum { CLOSED, NULL_DEVICE, EVENT, TIMER, SET };
+typedef struct stray {
+  int which, by; // 0 the set, 1 the wake, 2 the alarm
+} stray;
+
+static int new_descriptor(int by) {
+  switch (by) {
+  case NULL_DEVICE: return open("/dev/null", O_RDWR);
+  case EVENT: return eventfd(0, 0);
+  case TIMER: return timerfd_create(CLOCK_MONOTONIC, 0);
+  default: break;
+  }
+  int set = epoll_create1(0), event = eventfd(1, 0); // with something to tell
+  struct epoll_event told = {.events = EPOLLIN, .data.u64 = 7};
+  return epoll_ctl(set, EPOLL_CTL_ADD, event, &told) == 0 ? set : -1;
+}
+
+static void submit_late(int index, void *loop) {
+  (void)index;
+  static probe late;
+  CHECK_RESTS((uint32_t)getpid()); // the child's first thread, which runs the loop
+  probe_init(&late, NULL, NULL);
+  csched_target_submit(csched_loop_target(loop), job_of(&late));
+}
+
+static void go_astray(void *context) {
+  const stray *stray = context;
+  csched_loop *loop;
+  probe later;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  while (open("/dev/null", O_RDONLY) < 200) {} // so that its three have numbers in a row
+  int fd = fd_of(loop) + stray->which, other = stray->by == CLOSED ? -1 : new_descriptor(stray->by);
+  if (other < 0) close(fd);
+  else dup2(other, fd);
+  probe_init(&later, NULL, NULL);
+  crew crew;
+  if (stray->which == 2)
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &later.timer, csched_now() + MS, 0), 0);
+  else crew_start(&crew, 1, submit_late, loop);
+  csched_loop_run_until(loop, CSCHED_FOREVER);
+}
+
+static void env_stray_descriptors(void) {
+  for (int which = 0; which < 3; which++)
+    for (int by = CLOSED; by <= SET; by++)
+      CHECK_CHILD_STOPS(go_astray, (&(stray){which, by}), "csched_loop_run: the system refused");
+}
+
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a loop whose descriptors are closed or replaced by others says so") {
+  env_stray_descriptors();
+}
+
+// MARK: a fork without descriptors to spare
+
+static csched_loop *full;
+static int full_number;
+
+static void fill(void) {
+  while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0) {}
+}
+
+static void limit_descriptors(rlim_t most) { // it can be raised again
+  struct rlimit now;
+  getrlimit(RLIMIT_NOFILE, &now);
+  if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){most, now.rlim_max}) != 0) abort();
+}
+
+// Its child's exit status; 128 and more: its signal.
+static int status_of_child(void (*body)(void)) {
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGABRT, SIG_DFL);
+    alarm(120);
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void exec_something(void) {
+  execl("/bin/true", "true", (char *)NULL);
+  _exit(1);
+}
+
+static void use_full_loop(void) {
+  probe later;
+  probe_init(&later, NULL, NULL);
+  if (fd_of(full) != full_number) _exit(2);
+  csched_target_submit_at(csched_loop_target(full), &later.timer, csched_now() + MS, 0);
+  while (atomic_load(&later.runs) == 0) csched_loop_run_until(full, csched_now() + 20 * MS);
+}
+
+static void find_no_descriptor(void) {
+  int fd = -1;
+  if (csched_loop_fd(full, &fd) != EMFILE || fd != -1) _exit(4);
+  limit_descriptors(512);
+  use_full_loop(); // which has what it needs again
+}
+
+static void exec_in_spite(void) {
+  limit_descriptors(512); // for the other program
+  exec_something();
+}
+
+static void run_without_descriptor(void) { csched_loop_run_until(full, csched_now() + MS); }
+
+static void fork_when_full(void *unused) {
+  (void)unused;
+  CHECK_EQUAL(csched_loop_create(&full), 0);
+  full_number = fd_of(full);
+  CHECK(full_number >= 0);
+  limit_descriptors(64 + (rlim_t)full_number);
+  fill();
+  CHECK_EQUAL(status_of_child(exec_something), 0);
+  CHECK_EQUAL(status_of_child(use_full_loop), 0); // its parent's two make room
+  limit_descriptors((rlim_t)full_number);         // so that they make none
+  CHECK_EQUAL(status_of_child(exec_in_spite), 0);
+  CHECK_EQUAL(status_of_child(find_no_descriptor), 0);
+  CHECK_EQUAL(status_of_child(run_without_descriptor), 128 + SIGABRT);
+}
+
+static void run_lost_loop(void *unused) {
+  (void)unused;
+  CHECK_EQUAL(csched_loop_create(&full), 0);
+  CHECK(fd_of(full) >= 0);
+  limit_descriptors(3);
+  pid_t child = fork();
+  if (child == 0) run_without_descriptor();
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) abort(); // it has said why
+}
+
+static void env_fork_when_full(void) {
+  CHECK_CHILD(fork_when_full, NULL);
+  CHECK_CHILD_STOPS(run_lost_loop, NULL, "this child of fork had no descriptors");
+}
+
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY,
+            "a fork without descriptors to spare leaves a child that can exec, and a loop that says what it lacks") {
+  env_fork_when_full();
+}

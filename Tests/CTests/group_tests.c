@@ -1,0 +1,173 @@
+#include "fork_testing.h"
+
+// MARK: waiting
+
+typedef struct shared {
+  csched_group group;
+  long sums[CREW_MOST]; // the group guards them
+  int members, rounds;
+  atomic_int started, passed, is_early;
+} shared;
+
+static void work_and_leave(int index, void *context) {
+  shared *shared = context;
+  if (index >= shared->members) { // those wait
+    for (int i = 0; i < shared->rounds; i++) {
+      csched_group_wait(&shared->group);
+      (void)csched_group_wait_until(&shared->group, csched_now() + 50 * US);
+    }
+    csched_group_wait(&shared->group);
+    long sum = 0;
+    for (int i = 0; i < shared->members; i++) sum += shared->sums[i];
+    if (sum != (long)shared->members * shared->rounds) atomic_store(&shared->is_early, 1);
+    atomic_fetch_add(&shared->passed, 1);
+    return;
+  }
+  for (int i = 0; i < shared->rounds; i++) {
+    csched_group_enter(&shared->group, 2);
+    csched_group_leave(&shared->group);
+    shared->sums[index]++;
+    csched_group_leave(&shared->group);
+  }
+  csched_group_leave(&shared->group); // the one that the test has entered for it
+}
+
+static void group_wait(int members, int waiters, int rounds) {
+  shared shared = {.group = CSCHED_GROUP_INIT, .members = members, .rounds = rounds};
+  csched_group_enter(&shared.group, (uint32_t)members);
+  crew_run(members + waiters, work_and_leave, &shared);
+  CHECK_EQUAL(atomic_load(&shared.passed), waiters);
+  CHECK_EQUAL(atomic_load(&shared.is_early), 0);
+  CHECK_EQUAL(csched_group_count(&shared.group), 0);
+  csched_group_destroy(&shared.group);
+}
+
+TEST("a group is waited for until all have left") { group_wait(4, 3, times(2000)); }
+
+static void group_timed(void) {
+  csched_group group = CSCHED_GROUP_INIT;
+  csched_group_wait(&group); // an empty one
+  CHECK(csched_group_wait_until(&group, 0));
+  csched_group_enter(&group, 1);
+  CHECK(!csched_group_wait_until(&group, 0));
+  csched_time end = csched_now() + 5 * MS;
+  CHECK(!csched_group_wait_until(&group, end));
+  CHECK(csched_now() >= end);
+  csched_group_leave(&group);
+  CHECK(csched_group_wait_until(&group, csched_now() + 60000 * MS));
+  csched_group_destroy(&group);
+}
+
+TEST("a timed wait for a group gives up") { group_timed(); }
+
+// MARK: being told
+
+static void group_tells(int rounds) {
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_target *target = csched_loop_target(loop);
+  csched_group group;
+  csched_group_init(&group);
+  for (int round = 0; round < rounds; round++) {
+    journal journal = {0};
+    probe probes[4];
+    csched_group_notice notices[4];
+    for (int i = 0; i < 4; i++) {
+      probe_init(&probes[i], note, &journal);
+      probes[i].id = i;
+    }
+    csched_group_enter(&group, 2);
+    for (int i = 0; i < 3; i++) csched_group_notify(&group, &notices[i], target, job_of(&probes[i]));
+    csched_group_leave(&group);
+    CHECK(csched_job_is_idle(job_of(&probes[0])));
+    csched_group_leave(&group);
+    csched_group_notify(&group, &notices[3], target, job_of(&probes[3])); // at once
+    while (atomic_load(&probes[3].releases) == 0) csched_loop_run_once(loop, csched_now() + 5000 * MS);
+    CHECK_JOURNAL(&journal, "0,1,2,3");
+    for (int i = 0; i < 4; i++) CHECK_PROBE(&probes[i], 1, 0);
+  }
+  csched_group_destroy(&group);
+  csched_loop_destroy(loop);
+}
+
+TEST("a group tells all once, in order, when it is empty") { group_tells(times(200)); }
+
+static void leave_it(int index, void *group) { (void)index, csched_group_leave(group); }
+
+static void group_freed(int rounds) {
+  for (int i = 0; i < rounds; i++) {
+    csched_group *group = calloc(1, sizeof *group);
+    csched_group_enter(group, 1);
+    crew crew;
+    crew_start(&crew, 1, leave_it, group);
+    csched_group_wait(group);
+    memset(group, 0x5a, sizeof *group);
+    free(group);
+    crew_join(&crew);
+  }
+}
+
+TEST("a group may be freed by who has waited for it") { group_freed(times(500)); }
+
+// MARK: misuse and fork
+
+TEST_STOPS("a group that is left too often stops the process", "csched_group_leave:", "is empty",
+           "Leave once for each enter") {
+  csched_group group = CSCHED_GROUP_INIT;
+  csched_group_leave(&group);
+}
+
+TEST_STOPS("a group that is entered too often stops the process", "csched_group_enter:", "cannot take 1 more",
+           "Leave once for each enter") {
+  csched_group group = CSCHED_GROUP_INIT;
+  csched_group_enter(&group, CSCHED_GROUP_MOST);
+  csched_group_enter(&group, 1);
+}
+
+TEST_STOPS("a group that is destroyed in use stops the process", "csched_group_destroy:", "has 1 inside",
+           "Destroy it when all have left") {
+  csched_group group = CSCHED_GROUP_INIT;
+  csched_group_enter(&group, 1);
+  csched_group_destroy(&group);
+}
+
+typedef struct told {
+  csched_group group;
+  csched_group_notice notice;
+  probe probe;
+  csched_loop *loop;
+} told;
+
+static void leave_in_child(void *context) {
+  told *told = context;
+  CHECK_EQUAL(csched_group_count(&told->group), 1);
+  CHECK(!csched_group_wait_until(&told->group, csched_now() + MS));
+  csched_group_leave(&told->group); // one of the parent sleeps, and is not here
+  CHECK(csched_group_wait_until(&told->group, 0));
+  csched_loop_run_once(told->loop, csched_now() + 5000 * MS);
+  CHECK_PROBE(&told->probe, 1, 0);
+}
+
+static void sleep_for_it(int index, void *context) { (void)index, csched_group_wait(&((told *)context)->group); }
+
+static void group_fork(void) {
+  told told = {.group = CSCHED_GROUP_INIT};
+  CHECK_EQUAL(csched_loop_create(&told.loop), 0);
+  probe_init(&told.probe, NULL, NULL);
+  csched_group_enter(&told.group, 1);
+  csched_group_notify(&told.group, &told.notice, csched_loop_target(told.loop), job_of(&told.probe));
+  crew crew;
+  crew_start(&crew, 1, sleep_for_it, &told);
+  nap(5 * MS);
+  CHECK_CHILD(leave_in_child, &told);
+  csched_group_leave(&told.group);
+  crew_join(&crew);
+  csched_loop_run_once(told.loop, csched_now() + 5000 * MS);
+  CHECK_PROBE(&told.probe, 1, 0);
+  csched_loop_destroy(told.loop);
+}
+
+TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
+            "after fork a group has its count and its notices") {
+  group_fork();
+}

@@ -1,0 +1,253 @@
+#include "testing.h"
+
+// MARK: exactly once
+
+enum { BATCH = 256 };
+
+typedef struct racing {
+  probe *probes;
+  int jobs;
+  uint64_t seed;
+  atomic_int won, submitted;
+} racing;
+
+static void cancel_all(int index, void *context) {
+  racing *test = context;
+  uint64_t seed = test->seed + (uint64_t)index;
+  bool follows = index % 4 != 3; // close behind the submitter, so that it meets the run; else anywhere
+  for (int i = 0; i < test->jobs; i++) {
+    int at = follows ? i : (int)chance_below(&seed, (uint64_t)test->jobs);
+    for (int looks = 0; follows && atomic_load_explicit(&test->submitted, memory_order_acquire) <= at; looks++)
+      if (looks < 1000) CSCHED_CPU_RELAX();
+      else nap(50 * US); // where threads take turns, it does not come while this one looks
+    csched_job *job = job_of(&test->probes[at]);
+    csched_cancel_result result = index % 3 == 2 ? csched_job_cancel_and_wait(job) : csched_job_cancel(job);
+    if (result == CSCHED_CANCEL_DROPPED) atomic_fetch_add(&test->won, 1);
+  }
+}
+
+static void job_exactly_once(int cancellers, int jobs, int rounds, uint64_t seed) {
+  csched_thread *thread = start_thread("jobs");
+  probe probes[BATCH];
+  CHECK(jobs <= BATCH);
+  for (int round = 0; round < rounds; round++) {
+    racing test = {.probes = probes, .jobs = jobs, .seed = seed + (uint64_t)round * 64};
+    for (int i = 0; i < jobs; i++) probe_init(&probes[i], NULL, NULL);
+    crew crew;
+    crew_start(&crew, cancellers, cancel_all, &test); // some come before the submission, and find nothing
+    for (int i = 0; i < jobs; i++) {
+      CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probes[i])), 0);
+      atomic_store_explicit(&test.submitted, i + 1, memory_order_release);
+    }
+    crew_join(&crew);
+    wait_until_run(thread);
+    int drops = 0;
+    for (int i = 0; i < jobs; i++) {
+      drops += atomic_load(&probes[i].drops);
+      CHECK_PROBE(&probes[i], 1 - atomic_load(&probes[i].drops), atomic_load(&probes[i].drops));
+    }
+    CHECK_EQUAL(atomic_load(&test.won), drops);
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+TEST("a job is run or dropped exactly once") {
+  job_exactly_once(1, few(BATCH), times(400), seed());
+  job_exactly_once(4, few(BATCH), times(400), seed());
+  job_exactly_once(8, few(BATCH), times(400), seed());
+  job_exactly_once(16, few(BATCH), times(400), seed());
+}
+
+// MARK: cancel
+
+static void job_cancel_drops_first(void) {
+  csched_thread *thread = start_thread("jobs");
+  gate gate;
+  gate_close(&gate, thread);
+  probe probe;
+  probe_init(&probe, NULL, NULL);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
+  CHECK(!csched_job_is_idle(job_of(&probe)));
+  CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_DROPPED);
+  CHECK_EQUAL(atomic_load(&probe.drops), 1);
+  CHECK_EQUAL(atomic_load(&probe.releases), 0); // the cancelled entry is in the queue still
+  CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_FINISHED);
+  CHECK_EQUAL(csched_job_cancel_and_wait(job_of(&probe)), CSCHED_CANCEL_FINISHED);
+  gate_open(&gate);
+  wait_until_run(thread);
+  CHECK_PROBE(&probe, 0, 1);
+  CHECK(csched_job_is_idle(job_of(&probe)));
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+TEST("cancel drops before it returns") { job_cancel_drops_first(); }
+
+static void drop_slowly(probe *probe) {
+  atomic_store((atomic_int *)probe->context, 1);
+  nap(MS);
+}
+
+static void open_when_dropping(int index, void *context) {
+  gate *gate = ((void **)context)[0];
+  atomic_int *is_dropping = ((void **)context)[1];
+  (void)index;
+  WAIT_WHILE(!atomic_load(is_dropping));
+  gate_open(gate); // the queue takes the entry out while its drop goes on
+}
+
+static void job_release_follows_drop(int rounds) {
+  csched_thread *thread = start_thread("jobs");
+  for (int i = 0; i < rounds; i++) {
+    gate gate;
+    atomic_int is_dropping = 0;
+    gate_close(&gate, thread);
+    probe probe;
+    probe_init(&probe, NULL, &is_dropping);
+    probe.on_drop = drop_slowly;
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
+    crew crew;
+    crew_start(&crew, 1, open_when_dropping, (void *[]){&gate, &is_dropping});
+    CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_DROPPED);
+    crew_join(&crew);
+    wait_until_run(thread);
+    CHECK_PROBE(&probe, 0, 1); // and the probe's own check: release finds no drop in progress
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+TEST("release waits for the end of drop") { job_release_follows_drop(times(20)); }
+
+// MARK: cancel and wait
+
+typedef struct slow {
+  probe probe;
+  atomic_int has_begun;
+  int done; // not atomic: the wait makes it visible
+  csched_cancel_result from_inside;
+} slow;
+
+static void run_slowly(probe *probe) {
+  slow *slow = probe->context;
+  slow->from_inside = csched_job_cancel_and_wait(job_of(probe)); // does not wait for itself
+  atomic_store(&slow->has_begun, 1);
+  burn(100 * US);
+  slow->done = 1;
+}
+
+static void job_cancel_and_wait(int rounds) {
+  csched_thread *thread = start_thread("jobs");
+  for (int i = 0; i < rounds; i++) {
+    slow slow = {0};
+    probe_init(&slow.probe, run_slowly, &slow);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&slow.probe)), 0);
+    WAIT_WHILE(!atomic_load(&slow.has_begun));
+    csched_cancel_result result = csched_job_cancel_and_wait(job_of(&slow.probe));
+    if (result == CSCHED_CANCEL_RUNNING) CHECK_EQUAL(slow.done, 1);
+    CHECK(result != CSCHED_CANCEL_DROPPED);
+    wait_until_run(thread);
+    CHECK_EQUAL(slow.from_inside, CSCHED_CANCEL_RUNNING);
+    CHECK_PROBE(&slow.probe, 1, 0);
+  }
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+TEST("cancel and wait returns after the run") { job_cancel_and_wait(times(1000)); }
+
+typedef struct periodic {
+  probe probe;
+  csched_thread *thread;
+  int looks;
+  atomic_int is_over, waits;
+} periodic;
+
+static void run_again(probe *probe) {
+  periodic *periodic = probe->context;
+  burn(20 * US);
+  if (!atomic_load(&periodic->is_over)) csched_target_submit(csched_thread_target(periodic->thread), job_of(probe));
+}
+
+static void wait_repeatedly(int index, void *context) {
+  periodic *periodic = context;
+  (void)index;
+  for (int i = 0; i < periodic->looks; i++) {
+    // Only waits: a job that is found queued would be dropped, and the test be over.
+    if ((csched_load_relaxed(&job_of(&periodic->probe)->word) & 7) != 2) {
+      sched_yield();
+      continue;
+    }
+    csched_job_cancel_and_wait(job_of(&periodic->probe));
+    atomic_fetch_add(&periodic->waits, 1);
+  }
+}
+
+static void job_cancel_and_wait_of_resubmitted(int rounds, int looks) {
+  for (int i = 0; i < rounds; i++) {
+    csched_thread *thread = start_thread("jobs");
+    periodic periodic = {.thread = thread, .looks = looks};
+    probe_init(&periodic.probe, run_again, &periodic);
+    CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&periodic.probe)), 0);
+    crew_run(2, wait_repeatedly, &periodic); // hangs if the wake is lost
+    atomic_store(&periodic.is_over, 1);
+    CHECK_SOON(atomic_load(&periodic.probe.releases) == 1);
+    stop_and_join(thread, CSCHED_STOP_RUN);
+  }
+}
+
+TEST("cancel and wait returns when the job submits itself again") {
+  job_cancel_and_wait_of_resubmitted(times(50), few(200));
+}
+
+// MARK: again
+
+typedef struct repeating {
+  probe probe;
+  csched_thread *thread;
+  int left;
+} repeating;
+
+static void repeat(probe *probe) {
+  repeating *test = probe->context;
+  if (test->left-- > 0) CHECK_EQUAL(csched_target_submit(csched_thread_target(test->thread), job_of(probe)), 0);
+}
+
+static void job_resubmits_itself(int times) {
+  csched_thread *thread = start_thread("jobs");
+  repeating test = {.thread = thread, .left = times};
+  probe_init(&test.probe, repeat, &test);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&test.probe)), 0);
+  CHECK_SOON(atomic_load(&test.probe.releases) > 0);
+  wait_until_run(thread);
+  CHECK_PROBE(&test.probe, times + 1, 0);
+  test.left = 0; // and once more, from outside, when it is idle
+  CHECK(csched_job_is_idle(job_of(&test.probe)));
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&test.probe)), 0);
+  wait_until_run(thread);
+  CHECK_EQUAL(atomic_load(&test.probe.runs), times + 2);
+  CHECK_EQUAL(atomic_load(&test.probe.releases), 2);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+TEST("a job may submit itself again") { job_resubmits_itself(times(10000)); }
+
+static void job_cancel_of_idle(void) {
+  probe probe;
+  probe_init(&probe, NULL, NULL);
+  CHECK(csched_job_is_idle(job_of(&probe)));
+  CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_FINISHED);
+  CHECK_EQUAL(csched_job_cancel_and_wait(job_of(&probe)), CSCHED_CANCEL_FINISHED);
+  csched_trampoline_run(job_of(&probe)); // a cancel before the submission does nothing to it
+  CHECK_PROBE(&probe, 1, 0);
+  CHECK_EQUAL(csched_job_cancel(job_of(&probe)), CSCHED_CANCEL_FINISHED);
+}
+
+TEST("a cancel of an idle job does nothing") { job_cancel_of_idle(); }
+
+TEST_STOPS("submitting a queued job stops the process", "csched_target_submit:", "is pending already") {
+  csched_thread *thread = start_thread("jobs");
+  gate gate;
+  gate_close(&gate, thread);
+  probe probe;
+  probe_init(&probe, NULL, NULL);
+  csched_target_submit(csched_thread_target(thread), job_of(&probe));
+  csched_target_submit(csched_thread_target(thread), job_of(&probe));
+}

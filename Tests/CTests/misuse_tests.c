@@ -1,0 +1,138 @@
+#include "fork_testing.h"
+
+// What cannot be meant stops the process.
+
+static void destroy_loop(probe *probe) { csched_loop_destroy(probe->context); }
+
+TEST_STOPS("a loop that is destroyed inside of a run stops the process", "csched_loop_destroy: called inside of a run",
+           "destroy it when its runs have returned") {
+  csched_loop *loop = NULL;
+  probe probe;
+  if (csched_loop_create(&loop) != 0) return;
+  probe_init(&probe, destroy_loop, loop);
+  csched_target_submit(csched_loop_target(loop), job_of(&probe));
+  csched_loop_run_once(loop, 0);
+}
+
+TEST_STOPS("a thread's loop that is destroyed stops the process",
+           "csched_loop_destroy:", "is that of a thread. Stop and destroy the thread, not its loop") {
+  csched_loop_destroy(csched_thread_loop(start_thread("mine")));
+}
+
+TEST_STOPS("the main loop that is destroyed stops the process",
+           "csched_loop_destroy:", "is the main loop, which lives as long as the process") {
+  csched_loop_destroy(csched_main_loop());
+}
+
+static void destroy_elsewhere(int index, void *loop) {
+  (void)index;
+  csched_loop_destroy(loop);
+}
+
+TEST_STOPS("a loop that is destroyed on another thread than its own stops the process",
+           "csched_loop_destroy:", "belongs to another thread. Destroy it there") {
+  csched_loop *loop = NULL;
+  if (csched_loop_create(&loop) != 0) return;
+  crew_run(1, destroy_elsewhere, loop);
+}
+
+TEST_STOPS("what is no priority stops the process", "csched_pool_target: 4 is no priority",
+           "Name one of csched_priority") {
+  csched_pool *pool = NULL;
+  if (csched_pool_create(&pool, NULL) == 0) csched_pool_target(pool, (csched_priority)4);
+}
+
+TEST_STOPS("what is no priority of a batch stops the process", "csched_pool_submit_batch: -1 is no priority",
+           "Name one of csched_priority") {
+  csched_pool *pool = NULL;
+  probe probe;
+  probe_init(&probe, NULL, NULL);
+  csched_job *jobs[] = {job_of(&probe)};
+  if (csched_pool_create(&pool, NULL) == 0) csched_pool_submit_batch(pool, (csched_priority)-1, jobs, 1);
+}
+
+TEST_STOPS("a loop that is closed by what is no policy stops the process", "csched_loop_close: 2 is no policy",
+           "Name one of csched_stop_policy") {
+  csched_loop *loop = NULL;
+  if (csched_loop_create(&loop) == 0) csched_loop_close(loop, (csched_stop_policy)2);
+}
+
+TEST_STOPS("a thread that is stopped by what is no policy stops the process", "csched_thread_stop: -1 is no policy",
+           "Name one of csched_stop_policy") {
+  csched_thread_stop(start_thread("stopped"), (csched_stop_policy)-1);
+}
+
+TEST_STOPS("a pool that is stopped by what is no policy stops the process", "csched_pool_stop: 2 is no policy",
+           "Name one of csched_stop_policy") {
+  csched_pool *pool = NULL;
+  if (csched_pool_create(&pool, NULL) == 0) csched_pool_stop(pool, (csched_stop_policy)2);
+}
+
+TEST_STOPS("a shutdown by what is no policy stops the process", "csched_shutdown: -1 is no policy",
+           "Name one of csched_stop_policy") {
+  csched_shutdown((csched_stop_policy)-1);
+}
+
+// MARK: what is meant
+
+static void make_and_leave(int index, void *context) {
+  (void)index;
+  csched_loop **loops = context;
+  for (int i = 0; i < 2; i++) CHECK_EQUAL(csched_loop_create(&loops[i]), 0);
+  csched_loop_detach(loops[0]); // the other one's thread ends
+}
+
+static void loop_destroyed_elsewhere(void) {
+  csched_loop *loops[2] = {NULL, NULL};
+  crew_run(1, make_and_leave, loops);
+  for (int i = 0; i < 2; i++) {
+    probe probe;
+    probe_init(&probe, NULL, NULL);
+    CHECK_EQUAL(csched_target_submit(csched_loop_target(loops[i]), job_of(&probe)), 0);
+    csched_loop_destroy(loops[i]);
+    CHECK_PROBE(&probe, 0, 1);
+  }
+}
+
+TEST("a loop is destroyed on its own thread, or when it has none") { loop_destroyed_elsewhere(); }
+
+// MARK: a loop destroyed by what is its own
+
+static csched_loop *own;
+static void destroy_own(csched_job *job) { (void)job, csched_loop_destroy(own); }
+static void do_nothing(csched_job *job) { (void)job; }
+static void destroy_in_sync(void *context) { (void)context, csched_loop_destroy(own); }
+
+static void begin_own(const csched_job_type *type) {
+  static csched_job job;
+  if (csched_loop_create(&own) != 0) abort();
+  csched_job_init(&job, type, NULL);
+  csched_target_submit(csched_loop_target(own), &job);
+}
+
+static void destroy_in_drop(void *type) {
+  begin_own(type);
+  csched_loop_destroy(own);
+}
+
+static void destroy_when_closed(void *type) {
+  begin_own(type);
+  csched_loop_close(own, CSCHED_STOP_DROP);
+  csched_loop_run(own);
+}
+
+static void destroy_in_sync_on_it(void *context) {
+  csched_serial *queue = NULL;
+  if (csched_loop_create(&own) != 0 || csched_serial_create(&queue, csched_loop_target(own)) != 0) abort();
+  csched_serial_sync(queue, destroy_in_sync, context);
+}
+
+static void loop_destroyed_by_its_own(void) {
+  static csched_job_type drops = {do_nothing, destroy_own, NULL}, releases = {do_nothing, do_nothing, destroy_own};
+  CHECK_CHILD_STOPS(destroy_in_drop, &drops, "is being destroyed");
+  CHECK_CHILD_STOPS(destroy_in_drop, &releases, "is being destroyed");
+  CHECK_CHILD_STOPS(destroy_when_closed, &drops, "called inside of a run");
+  CHECK_CHILD_STOPS(destroy_in_sync_on_it, NULL, "called inside of a sync");
+}
+
+TEST("a loop that is destroyed by what is its own stops the process") { loop_destroyed_by_its_own(); }

@@ -1,0 +1,577 @@
+// 300 lines and more: statistics, the watchdog, traces and the recorder look at the same work, and are tested by the same means.
+#include "fork_testing.h"
+#include "trace_testing.h"
+
+#include <CScheduler/dump.h>
+#include <CScheduler/statistics.h>
+#include <CScheduler/trace.h>
+#include <CScheduler/watch.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const no_peek = "qemu's process does not read its own memory by a system call";
+
+static void nothing(void *unused) { (void)unused; }
+static void note_thread(void *number) { *(uint32_t *)number = ctest_thread_id(); }
+static void rest(void *span) { nap(*(csched_time *)span); }
+
+static csched_serial *make_queue(csched_target *base) {
+  csched_serial *queue = NULL;
+  CHECK_EQUAL(csched_serial_create(&queue, base), 0);
+  return queue;
+}
+
+static csched_statistics statistics_of(csched_target *target) {
+  csched_statistics found;
+  csched_target_statistics(target, &found);
+  return found;
+}
+
+static uint64_t ended(csched_statistics of) { return of.run + of.cancelled + of.dropped; }
+
+// MARK: statistics
+
+static void statistics(void) {
+  csched_time span = 20 * MS;
+  csched_statistics none;
+  uint32_t sleeper = 0;
+  csched_thread *thread = start_thread("counted");
+  csched_target *loop = csched_thread_target(thread);
+  csched_serial *queue = make_queue(loop);
+  CHECK(!csched_target_statistics(loop, &none));
+  CHECK_EQUAL(none.submitted, 0);
+  csched_target_async(loop, note_thread, &sleeper); // not seen: nobody counts yet
+  wait_until_run(thread);
+  CHECK_EQUAL(csched_statistics_begin(), 0);
+
+  CHECK_RESTS(sleeper);
+  gate gate;
+  gate_close(&gate, thread);
+  csched_statistics at_gate = statistics_of(loop);
+  CHECK_EQUAL(at_gate.submitted, 1);
+  CHECK_EQUAL(at_gate.wakes, 1);
+  CHECK_EQUAL(at_gate.waiting, 0);
+  for (int i = 0; i < 10; i++) csched_target_async(loop, nothing, NULL);
+  csched_target_async(loop, rest, &span);
+  csched_task_cancel(csched_target_async(loop, nothing, NULL));
+  csched_task_cancel(csched_target_async_after(loop, 3600 * 1000 * MS, nothing, NULL));
+  for (int i = 0; i < 5; i++) csched_target_async(csched_serial_target(queue), nothing, NULL);
+  CHECK_EQUAL(statistics_of(loop).waiting, 11);
+  nap(span);
+  gate_open(&gate);
+  csched_target_async_after(loop, MS, nothing, NULL);
+  CHECK_SOON(statistics_of(loop).run == 13);
+  CHECK_SOON(statistics_of(csched_serial_target(queue)).run == 5);
+
+  csched_statistics found = statistics_of(loop);
+  CHECK_EQUAL(found.submitted, 15);
+  CHECK_EQUAL(found.cancelled, 2);
+  CHECK_EQUAL(found.waiting, 0);
+  CHECK(found.run_time.max >= span && found.latency.max >= span);
+  CHECK(found.run_time.p50 <= found.run_time.p99 && found.run_time.p99 <= found.run_time.max);
+  CHECK(found.latency.p50 >= span && found.latency.p50 <= found.latency.p99); // most waited for the gate
+  CHECK_EQUAL(statistics_of(csched_serial_target(queue)).submitted, 5);
+
+  csched_serial_suspend(queue);
+  for (int i = 0; i < 3; i++) csched_target_async(csched_serial_target(queue), nothing, NULL);
+  CHECK_EQUAL(statistics_of(csched_serial_target(queue)).waiting, 3);
+  csched_serial_resume(queue);
+  CHECK_EQUAL(csched_serial_sync(queue, nothing, NULL), 0);
+  CHECK_EQUAL(statistics_of(csched_serial_target(queue)).waiting, 0);
+  stop_and_join(thread, CSCHED_STOP_DROP);
+  csched_serial_destroy(queue);
+  csched_statistics_end();
+}
+
+static void statistics_drops(void) {
+  CHECK_EQUAL(csched_statistics_begin(), 0);
+  csched_loop *loop = NULL;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_target *target = csched_loop_target(loop);
+  for (int i = 0; i < 4; i++) csched_target_async(target, nothing, NULL);
+  csched_loop_close(loop, CSCHED_STOP_DROP);
+  csched_target_async(target, nothing, NULL); // refused
+  csched_loop_run_ready(loop, SIZE_MAX);
+  csched_statistics found = statistics_of(target);
+  CHECK_EQUAL(found.submitted, 5);
+  CHECK_EQUAL(found.dropped, 5);
+  CHECK_EQUAL(found.waiting, 0);
+  csched_loop_destroy(loop);
+  CHECK(!csched_target_statistics(target, &found)); // an address is not enough
+
+  csched_virtual *timeline = NULL;
+  CHECK_EQUAL(csched_virtual_create(&timeline, 0, 0), 0);
+  csched_target_async_after(csched_virtual_target(timeline), 1000, nothing, NULL);
+  csched_virtual_run(timeline);
+  found = statistics_of(csched_virtual_target(timeline));
+  CHECK_EQUAL(found.run, 1);
+  CHECK_EQUAL(found.latency.max, 0);
+  csched_virtual_destroy(timeline);
+  csched_statistics_end();
+}
+
+TEST("statistics count what was submitted, ran, was cancelled and dropped") {
+  statistics();
+  statistics_drops();
+}
+
+static void call_after(void *target) { csched_target_async(target, nothing, NULL); }
+
+// Pools, limits, barriers, virtual time, and queues on them.
+static void statistics_kinds(void) {
+  csched_pool *pool = NULL;
+  csched_limit *limit = NULL;
+  csched_virtual *timeline = NULL;
+  CHECK_EQUAL(csched_pool_create(&pool, &(csched_pool_options){.workers = 2}), 0);
+  csched_target *base = csched_pool_target(pool, CSCHED_PRIORITY_LOW);
+  CHECK_EQUAL(csched_limit_create(&limit, base, 2), 0);
+  CHECK_EQUAL(csched_virtual_create(&timeline, 0, 0), 0);
+  csched_serial *queue = make_queue(base), *on_limit = make_queue(csched_limit_target(limit));
+  csched_serial *in_virtual = make_queue(csched_virtual_target(timeline));
+  csched_target *all[] = {base,
+                          csched_limit_target(limit),
+                          csched_limit_barrier_target(limit),
+                          csched_serial_target(queue),
+                          csched_serial_target(on_limit),
+                          csched_virtual_target(timeline),
+                          csched_serial_target(in_virtual)};
+  CHECK_EQUAL(csched_statistics_begin(), 0);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (int j = 0; j < 9; j++) csched_target_async(all[i], nothing, NULL);
+    csched_task_cancel(csched_target_async_after(all[i], 3600 * 1000 * MS, nothing, NULL));
+    csched_target_async_after(all[i], MS, call_after, all[i]); // and one from inside
+    csched_virtual_run(timeline);
+    CHECK_SOON(statistics_of(all[i]).run == 11);
+    csched_statistics found = statistics_of(all[i]);
+    CHECK_EQUAL(found.submitted, 12);
+    CHECK_EQUAL(found.cancelled, 1);
+    CHECK_EQUAL(found.dropped, 0);
+    CHECK_EQUAL(found.waiting, 0);
+    CHECK(found.run_time.max > 0 && found.run_time.p50 <= found.run_time.max);
+    CHECK((found.latency.max > 0) == (i < 5));
+  }
+  csched_statistics_end();
+  csched_serial_destroy(in_virtual);
+  csched_serial_destroy(on_limit);
+  csched_serial_destroy(queue);
+  csched_virtual_destroy(timeline);
+  csched_limit_destroy(limit);
+  csched_pool_destroy(pool);
+}
+
+TEST("statistics of each kind of target") { statistics_kinds(); }
+
+typedef struct busy {
+  csched_pool *pool;
+  atomic_int left;
+} busy;
+
+static void be_busy(int index, void *context) {
+  busy *busy = context;
+  csched_statistics found;
+  while (atomic_fetch_sub(&busy->left, 1) > 0) {
+    if (index == 0) csched_statistics_end();
+    if (index == 0) CHECK_EQUAL(csched_statistics_begin(), 0);
+    csched_serial *queue = make_queue(csched_pool_target(busy->pool, CSCHED_PRIORITY_DEFAULT));
+    csched_task last = {NULL, 0};
+    for (int i = 0; i < 20; i++) {
+      last = csched_target_async(csched_serial_target(queue), nothing, NULL);
+      if (i % 3 == 0) csched_task_cancel(last);
+    }
+    csched_target_statistics(csched_serial_target(queue), &found);
+    CHECK(ended(found) <= found.submitted + 20);
+    CHECK_EQUAL(csched_serial_sync(queue, nothing, NULL), 0);
+    csched_serial_destroy(queue);
+  }
+}
+
+static void statistics_beside_changes(int rounds) {
+  busy busy = {.left = rounds};
+  CHECK_EQUAL(csched_pool_create(&busy.pool, &(csched_pool_options){.workers = 2}), 0);
+  CHECK_EQUAL(csched_statistics_begin(), 0);
+  crew_run(4, be_busy, &busy);
+  csched_serial *queue = make_queue(csched_pool_target(busy.pool, CSCHED_PRIORITY_DEFAULT));
+  for (int i = 0; i < 1000; i++) csched_target_async(csched_serial_target(queue), nothing, NULL);
+  CHECK_SOON(statistics_of(csched_serial_target(queue)).run == 1000);
+  CHECK_EQUAL(statistics_of(csched_serial_target(queue)).waiting, 0);
+  csched_serial_destroy(queue);
+  csched_pool_destroy(busy.pool);
+  csched_statistics_end();
+}
+
+TEST("statistics beside changes") { statistics_beside_changes(few(times(1000))); }
+
+// MARK: the watchdog
+
+typedef struct reports {
+  pthread_mutex_t mutex;
+  const csched_target *target;
+  int runs, heads, waits, others;
+  uint32_t thread;
+  char code[64], function[64];
+} reports;
+
+static void note_report(void *context, const csched_watch_report *report) {
+  reports *reports = context;
+  pthread_mutex_lock(&reports->mutex);
+  CHECK(report->span >= 20 * MS);
+  if (report->kind == CSCHED_WATCHED_WAIT) {
+    reports->waits++;
+    snprintf(reports->function, sizeof reports->function, "%s", report->function);
+  } else if (report->target != reports->target) {
+    reports->others++;
+  } else if (report->kind == CSCHED_WATCHED_RUN) {
+    reports->runs++;
+    reports->thread = report->thread;
+    snprintf(reports->code, sizeof reports->code, "%s", report->code_name);
+  } else {
+    reports->heads++;
+    CHECK(report->waiting >= 2);
+  }
+  pthread_mutex_unlock(&reports->mutex);
+}
+
+static int seen(reports *reports, const int *count) {
+  pthread_mutex_lock(&reports->mutex);
+  int now = *count;
+  pthread_mutex_unlock(&reports->mutex);
+  return now;
+}
+
+static void wait_for_latch(int index, void *latch) {
+  (void)index;
+  csched_latch_wait(latch);
+}
+
+static void watch(void) {
+  reports reports = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+  csched_thread *thread = start_thread("watched");
+  reports.target = csched_thread_target(thread);
+  CHECK_EQUAL(csched_watch_begin(0, note_report, &reports), EINVAL);
+  CHECK_EQUAL(csched_watch_begin(20 * MS, note_report, &reports), 0);
+  gate gate;
+  gate_close(&gate, thread);
+  for (int i = 0; i < 2; i++) csched_target_async(csched_thread_target(thread), nothing, NULL);
+  csched_target_async_after(csched_thread_target(thread), 3600 * 1000 * MS, nothing, NULL); // its time has not come
+  csched_latch latch;
+  csched_latch_init(&latch, 1);
+  crew crew;
+  crew_start(&crew, 1, wait_for_latch, &latch);
+  CHECK_SOON(seen(&reports, &reports.runs) == 1);
+  CHECK_SOON(seen(&reports, &reports.heads) == 1);
+  CHECK_SOON(seen(&reports, &reports.waits) >= 1);
+  nap(100 * MS); // it tells once
+  CHECK_EQUAL(seen(&reports, &reports.runs), 1);
+  CHECK_EQUAL(seen(&reports, &reports.heads), 1);
+  CHECK(reports.thread != 0 && reports.code[0] != 0 && strstr(reports.function, "latch") != NULL);
+  csched_latch_count_down(&latch, 1);
+  crew_join(&crew);
+  gate_open(&gate);
+  csched_watch_end();
+  csched_watch_end();
+  gate_close(&gate, thread);
+  nap(60 * MS);
+  CHECK_EQUAL(reports.runs, 1);
+  gate_open(&gate);
+  stop_and_join(thread, CSCHED_STOP_DROP);
+}
+
+TEST_UNLESS(QEMU, no_peek, "the watchdog tells of a long run, a long wait in a queue, and a wait that blocks") {
+  watch();
+}
+
+static void end_watch(void *context, const csched_watch_report *report) {
+  (void)report;
+  atomic_fetch_add((atomic_int *)context, 1);
+  csched_watch_end();
+}
+
+static void watch_ends_itself(int rounds) {
+  csched_thread *thread = start_thread("watched");
+  for (int i = 0; i < rounds; i++) {
+    atomic_int told = 0;
+    CHECK_EQUAL(csched_watch_begin(2 * MS, end_watch, &told), 0);
+    gate gate;
+    gate_close(&gate, thread);
+    CHECK_SOON(atomic_load(&told) == 1);
+    gate_open(&gate);
+    wait_until_run(thread);
+  }
+  csched_watch_end();
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+TEST("a watchdog can be ended by its report") { watch_ends_itself(times(10)); }
+
+// MARK: traces
+
+static void trace(int jobs) {
+  trace_path path = make_path();
+  csched_thread *thread = start_thread("tra\"ced");
+  csched_serial *queue = make_queue(csched_thread_target(thread));
+  csched_serial_set_name(queue, "a \\ and a \"");
+  CHECK_EQUAL(csched_trace_begin(path.file), 0);
+  CHECK_EQUAL(csched_trace_begin(path.file), EBUSY);
+  for (int i = 0; i < jobs; i++) {
+    csched_task task =
+        csched_target_async(i % 2 != 0 ? csched_serial_target(queue) : csched_thread_target(thread), nothing, NULL);
+    if (i % 10 == 0) csched_task_cancel(task);
+  }
+  uint32_t sleeper = 0;
+  csched_target_async(csched_thread_target(thread), note_thread, &sleeper);
+  wait_until_run(thread);
+  CHECK_EQUAL(csched_serial_sync(queue, nothing, NULL), 0);
+  CHECK_RESTS(sleeper); // a run is written down behind its end
+  CHECK_EQUAL(csched_trace_end(), 0);
+  CHECK_EQUAL(csched_trace_end(), 0);
+
+  char *text = read_trace(path.file);
+  traced *traced = look_at_trace(text);
+  int runs = traced->runs, lost = lost_in(text);
+  CHECK_TRACE(traced, lost == 0);
+  CHECK(lost >= 0 && lost < jobs / 2 + 10 && runs + lost >= jobs - jobs / 10 - 1);
+  if (lost == 0) CHECK_EQUAL(output_count(text, "\"name\":\"cancel\"") + runs, output_count(text, "{\"ph\":\"s\""));
+  CHECK(strstr(text, "tra\\\"ced") != NULL && strstr(text, "\\\"a \\\\ and a ?\\\" on 0x") != NULL);
+  CHECK(strcmp(text + strlen(text) - 5, "}}\n]\n") == 0);
+  CHECK(is_json(text));
+  free(traced), free(text);
+  csched_serial_destroy(queue);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  remove_path(&path);
+}
+
+TEST("each run in a trace has one submission") { trace(few(times(2000))); }
+
+typedef struct submitting {
+  csched_target *target;
+  int jobs;
+} submitting;
+
+static void submit_many(int index, void *context) {
+  (void)index;
+  for (int i = 0; i < ((submitting *)context)->jobs; i++)
+    csched_target_async(((submitting *)context)->target, nothing, NULL);
+}
+
+static void trace_overload(int jobs) {
+  trace_path path = make_path();
+  csched_thread *thread = start_thread("loaded");
+  CHECK_EQUAL(csched_trace_begin(path.file), 0);
+  submitting submitting = {csched_thread_target(thread), jobs};
+  crew_run(3, submit_many, &submitting);
+  uint32_t sleeper = 0;
+  csched_target_async(csched_thread_target(thread), note_thread, &sleeper);
+  wait_until_run(thread);
+  CHECK_RESTS(sleeper); // as above
+  CHECK_EQUAL(csched_trace_end(), 0);
+  char *text = read_trace(path.file);
+  const char *lost = strstr(text, "\"lost events\",\"args\":{\"count\":");
+  CHECK(lost != NULL);
+  int written = output_count(text, "{\"ph\":\"s\"") + output_count(text, "\"cat\":\"run\"");
+  if (lost != NULL) CHECK(written + atoi(lost + 30) >= 2 * 3 * jobs);
+  traced *traced = look_at_trace(text);
+  CHECK_TRACE(traced, false); // also where something was lost
+  free(traced), free(text);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  remove_path(&path);
+}
+
+TEST("a trace beside changes loses nothing that it does not count") {
+  trace_overload(few(times(is_under(SANITIZERS | VALGRIND | QEMU) ? 2000 : 20000)));
+}
+
+static void trace_refused(void) {
+  trace_path path = make_path();
+  char other[128];
+  struct stat found;
+  snprintf(other, sizeof other, "%s.other", path.file);
+  CHECK_EQUAL(symlink(path.file, other), 0);
+  CHECK_EQUAL(csched_trace_begin(other), ELOOP);
+  CHECK(stat(path.file, &found) != 0); // it was not made through the link
+  unlink(other);
+  CHECK_EQUAL(mkfifo(other, 0600), 0);
+  CHECK_EQUAL(csched_trace_begin(other), EPERM);
+  unlink(other);
+  CHECK_EQUAL(csched_trace_begin("/dev/null"), EPERM);
+  CHECK_EQUAL(csched_trace_begin(path.folder), EISDIR);
+  CHECK_EQUAL(csched_trace_begin("/tmp/there is no such folder/trace"), ENOENT);
+  int fd = open(path.file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  CHECK_EQUAL(write(fd, "before", 6), 6);
+  close(fd);
+  CHECK_EQUAL(link(path.file, other), 0);
+  CHECK_EQUAL(csched_trace_begin(path.file), EPERM); // somebody may read it by the other name
+  CHECK_EQUAL(stat(other, &found), 0);
+  CHECK_EQUAL(found.st_size, 6);
+  unlink(other);
+  CHECK_EQUAL(csched_trace_begin(path.file), 0);
+  CHECK_EQUAL(csched_trace_end(), 0);
+  CHECK_EQUAL(stat(path.file, &found), 0);
+  CHECK_EQUAL(found.st_mode & 0777, 0600);
+  char *text = read_trace(path.file);
+  CHECK(text[0] == '[' && strstr(text, "before") == NULL);
+  free(text);
+  remove_path(&path);
+}
+
+TEST("a trace refuses links and others' files") { trace_refused(); }
+
+// MARK: forks
+
+static void observe_in_child(void *context) {
+  trace_path path = make_path();
+  (void)context;
+  CHECK_EQUAL(csched_trace_end(), 0); // it is the parent's
+  csched_watch_end();
+  CHECK_EQUAL(csched_trace_begin(path.file), 0);
+  csched_thread *thread = start_thread("child's");
+  for (int i = 0; i < 10; i++) csched_target_async(csched_thread_target(thread), nothing, NULL);
+  wait_until_run(thread);
+  CHECK_SOON(statistics_of(csched_thread_target(thread)).run >= 11); // and the trace has all but the last
+  CHECK_EQUAL(csched_trace_end(), 0);
+  char *text = read_trace(path.file);
+  CHECK(output_count(text, "\"cat\":\"run\"") >= 10);
+  CHECK(strstr(text, "\n]\n") != NULL);
+  free(text);
+  output output = output_open();
+  CHECK_EQUAL(csched_recorder_write(output.fd), 0);
+  CHECK(strstr(output_read(&output), "\"child's\" has run last") != NULL);
+  output_close(&output);
+  remove_path(&path);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  csched_statistics_end();
+}
+
+static void observe_fork(int forks) {
+  reports reports = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+  trace_path path = make_path();
+  busy busy = {.left = 1000000000};
+  CHECK_EQUAL(csched_pool_create(&busy.pool, &(csched_pool_options){.workers = 2}), 0);
+  CHECK_EQUAL(csched_trace_begin(path.file), 0);
+  CHECK_EQUAL(csched_statistics_begin(), 0);
+  CHECK_EQUAL(csched_watch_begin(3600 * 1000 * MS, note_report, &reports), 0);
+  crew crew;
+  crew_start(&crew, 2, be_busy, &busy);
+  for (int i = 0; i < forks; i++) CHECK_CHILD(observe_in_child, NULL);
+  atomic_store(&busy.left, 0);
+  crew_join(&crew);
+  csched_watch_end();
+  csched_statistics_end();
+  CHECK_EQUAL(csched_trace_end(), 0);
+  char *text = read_trace(path.file);
+  CHECK_EQUAL(output_count(text, "\n]\n"), 1);
+  CHECK_EQUAL(output_count(text, "child's"), 0);
+  free(text);
+  csched_pool_destroy(busy.pool);
+  remove_path(&path);
+}
+
+TEST_UNLESS(SANITIZERS | VALGRIND | QEMU, "tools do not follow a process with threads into its child",
+            "a trace goes on in the parent of a fork alone") {
+  observe_fork(times(5));
+}
+
+// MARK: the recorder
+
+static const char *recorded(output *output) {
+  output_empty(output);
+  CHECK_EQUAL(csched_recorder_write(output->fd), 0);
+  return output_read(output);
+}
+
+static void run_nothing(csched_job *job) { (void)job; }
+static const csched_job_type nothing_type = {run_nothing, run_nothing, NULL};
+
+static void run_jobs(csched_thread *thread, void *context, int count) {
+  csched_job job;
+  for (int i = 0; i < count; i++) {
+    csched_job_init(&job, &nothing_type, context);
+    csched_target_submit(csched_thread_target(thread), &job);
+    WAIT_WHILE(!csched_job_is_idle(&job));
+  }
+}
+
+static void recorder(void) {
+  output output = output_open();
+  csched_thread *thread = start_thread("recorded");
+  char words[96];
+  run_jobs(thread, (void *)0xabc, 20);
+  run_jobs(thread, (void *)0xdee, 3);
+  const char *text = recorded(&output);
+  snprintf(words, sizeof words, "of 0x%lx, context 0xabc, times 20\n",
+           (unsigned long)(uintptr_t)csched_thread_target(thread));
+  CHECK(strstr(text, "\"recorded\" has run last") != NULL);
+  bool is_together = strstr(text, words) != NULL; // else the clock was read between
+  CHECK(is_together || output_count(text, "context 0xabc") >= 1);
+  CHECK(output_count(text, "context 0xdee") >= 1);
+  CHECK(strstr(text, " ago\n") != NULL);
+  CHECK_EQUAL(csched_recorder_write(-1), EBADF);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  output_close(&output);
+}
+
+TEST_UNLESS(QEMU, no_peek, "the recorder has what a thread ran last") { recorder(); }
+
+// How many runs of that context there are: lines tell of one, or of as many as they say.
+static long runs_of(const char *text, const char *context) {
+  long runs = 0;
+  for (const char *line = text; (line = strstr(line, context)) != NULL; line++) {
+    const char *end = strchr(line, '\n'), *times = strstr(line, ", times ");
+    runs += times != NULL && times < end ? atol(times + 8) : 1;
+  }
+  return runs;
+}
+
+// Each thread in the list has its share.
+static void recorder_keeps(int jobs) {
+  output output = output_open();
+  csched_loop *loop = NULL;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_job *many = calloc((size_t)jobs, sizeof *many);
+  for (int i = 0; i < jobs; i++) {
+    csched_job_init(&many[i], &nothing_type, (void *)(i % 2 == 0 ? 0xabcL : 0xdeeL));
+    csched_target_submit(csched_loop_target(loop), &many[i]);
+  }
+  while (!csched_job_is_idle(&many[jobs - 1])) csched_loop_run_ready(loop, SIZE_MAX);
+  const char *text = recorded(&output);
+  long share = 9000 / output_count(text, "has run last"), wanted = jobs < share ? jobs : share;
+  long kept = runs_of(text, "context 0xabc") + runs_of(text, "context 0xdee");
+  CHECK(kept >= wanted && kept <= 10240);
+  free(many);
+  csched_loop_destroy(loop);
+  output_close(&output);
+}
+
+TEST_UNLESS(QEMU, no_peek, "the recorder has what a thread ran last, ten thousand runs of it") {
+  recorder_keeps(500);
+  recorder_keeps(20000);
+}
+
+static void submit_twice(void *said) {
+  dup2(((output *)said)->fd, STDERR_FILENO);
+  csched_loop *loop = NULL;
+  csched_loop_create(&loop);
+  csched_job job;
+  for (int i = 0; i < 3; i++) {
+    csched_job_init(&job, &nothing_type, (void *)0xabc);
+    csched_target_submit(csched_loop_target(loop), &job);
+    csched_loop_run_ready(loop, SIZE_MAX);
+  }
+  csched_loop_end_run(loop);
+  csched_job_init(&job, &nothing_type, NULL);
+  csched_target_submit(csched_loop_target(loop), &job);
+  csched_target_submit(csched_loop_target(loop), &job);
+}
+
+TEST_UNLESS(QEMU, no_peek, "misuse is told with what was recorded, and the message stands first and last") {
+  static const char *const message = "Scheduler: csched_target_submit: job 0x";
+  output said = output_open();
+  CHECK_CHILD_STOPS(submit_twice, &said, "");
+  const char *text = output_read(&said);
+  CHECK_EQUAL(output_count(text, message), 2);
+  CHECK(output_says(text, message, "pending already"));
+  const char *first = strstr(text, message), *recorded = strstr(text, "context 0xabc");
+  CHECK(first != NULL && recorded != NULL && first < recorded && strstr(recorded, message) != NULL);
+  output_close(&said);
+}

@@ -1,0 +1,350 @@
+#include "output_testing.h"
+#include "pool_testing.h"
+
+#include <unistd.h>
+
+/// What a job does after it has submitted another one.
+typedef enum submitter {
+  SUBMITTER_RETURNS,
+  SUBMITTER_COMPUTES,
+  SUBMITTER_COMPUTES_BESIDE_THE_BUSY,
+  SUBMITTER_BLOCKS,
+  SUBMITTER_SAYS_IT_BLOCKS,
+  SUBMITTER_ENDS_ITS_THREAD,
+} submitter;
+
+// MARK: blocking
+
+typedef struct standing {
+  csched_pool *pool;
+  atomic_int reached, open, inside, most_inside;
+  bool says_so;
+} standing;
+
+static void block(probe *probe) {
+  standing *test = probe->context;
+  if (test->says_so) csched_pool_blocking_begin();
+  if (test->says_so) csched_pool_blocking_begin(); // nested
+  if (test->says_so) csched_pool_blocking_end();
+  atomic_fetch_add(&test->reached, 1);
+  while (!atomic_load(&test->open)) nap(30 * MS); // no processor time meanwhile
+  if (test->says_so) csched_pool_blocking_end();
+}
+
+static void enter(probe *probe) {
+  standing *test = probe->context;
+  int inside = atomic_fetch_add(&test->inside, 1) + 1, most = atomic_load(&test->most_inside);
+  while (inside > most && !atomic_compare_exchange_weak(&test->most_inside, &most, inside)) {}
+  burn(300 * US);
+  atomic_fetch_sub(&test->inside, 1);
+}
+
+// All workers block; what is submitted then runs all the same. Returns how long the first took, in ns.
+static csched_time run_beside_blocked(csched_pool *pool, standing *test, int workers) {
+  probe blockers[8], next, many[64];
+  for (int i = 0; i < workers; i++) {
+    probe_init(&blockers[i], block, test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &blockers[i]);
+  }
+  CHECK_SOON(atomic_load(&test->reached) == workers);
+  probe_init(&next, NULL, NULL);
+  csched_time start = csched_now();
+  post(pool, CSCHED_PRIORITY_DEFAULT, &next);
+  CHECK_SOON(atomic_load(&next.releases) == 1);
+  csched_time took = next.ran_at - start;
+  atomic_store(&test->open, 1);
+  for (int i = 0; i < workers; i++) CHECK_SOON(atomic_load(&blockers[i].releases) == 1);
+  nap(2 * MS);
+  for (int i = 0; i < 64; i++) { // those that were blocked are back: no more run at a time than before
+    probe_init(&many[i], enter, test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &many[i]);
+  }
+  for (int i = 0; i < 64; i++) CHECK_SOON(atomic_load(&many[i].releases) == 1);
+  return took;
+}
+
+static void pool_says_it_blocks(int rounds) {
+  csched_pool_blocking_begin(); // no worker: nothing happens
+  csched_pool_blocking_end();
+  csched_pool_blocking_end();
+  int least = 4; // of several rounds: in the others a worker may have had no processor, and have been replaced
+  for (int i = 0; i < rounds; i++) {
+    csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .most_threads = 4});
+    standing test = {.pool = pool, .says_so = true};
+    run_beside_blocked(pool, &test, 2);
+    CHECK(csched_pool_thread_count(pool) <= 4);
+    if (atomic_load(&test.most_inside) < least) least = atomic_load(&test.most_inside);
+    end_pool(pool, CSCHED_STOP_RUN);
+  }
+  CHECK(least <= 2);
+}
+
+TEST("a worker that says that it blocks is replaced") { pool_says_it_blocks(times(20)); }
+
+// A worker that does not say so. The best of several rounds is within the limit: the others may have had no processor.
+static void pool_stall(int workers, int rounds, int limit_ms) {
+  csched_time best = CSCHED_FOREVER;
+  for (int i = 0; i < rounds; i++) {
+    csched_pool *pool = make_pool(&(csched_pool_options){.workers = (size_t)workers});
+    standing test = {.pool = pool};
+    csched_time took = run_beside_blocked(pool, &test, workers);
+    if (took < best) best = took;
+    end_pool(pool, CSCHED_STOP_RUN);
+  }
+  if (best > (csched_time)limit_ms * MS) CHECK_EQUAL(best / US, limit_ms * 1000);
+}
+
+TEST("blocked workers are found out without a word") {
+  int limit = is_under(SANITIZERS | VALGRIND | QEMU) ? 100 : 15;
+  for (int workers = 1; workers <= 4; workers *= 2) pool_stall(workers, 5, limit);
+}
+
+// MARK: keeping
+
+typedef struct keeping {
+  csched_pool *pool;
+  submitter kind;
+  probe kept;
+  atomic_int is_over;
+} keeping;
+
+static void keep_and_go_on(probe *probe) {
+  keeping *test = probe->context;
+  post(test->pool, CSCHED_PRIORITY_DEFAULT, &test->kept);
+  if (test->kind == SUBMITTER_RETURNS) return;
+  if (test->kind == SUBMITTER_ENDS_ITS_THREAD) pthread_exit(NULL);
+  if (test->kind == SUBMITTER_SAYS_IT_BLOCKS) csched_pool_blocking_begin();
+  while (atomic_load(&test->kept.releases) == 0) {
+    if (test->kind == SUBMITTER_COMPUTES || test->kind == SUBMITTER_COMPUTES_BESIDE_THE_BUSY) burn(50 * US);
+    else nap(5 * MS);
+  }
+  if (test->kind == SUBMITTER_SAYS_IT_BLOCKS) csched_pool_blocking_end();
+}
+
+static void be_busy(csched_job *job) {
+  keeping *test = job->context;
+  if (atomic_load(&test->kept.releases) == 0)
+    csched_target_submit(csched_pool_target(test->pool, CSCHED_PRIORITY_DEFAULT), job);
+  else atomic_store(&test->is_over, 1);
+}
+static void drop_busy(csched_job *job) { (void)job; }
+
+// What a job submits, its worker keeps. It runs though that job waits for it.
+static void pool_keeps(submitter kind, int rounds) {
+  static const csched_job_type busy_type = {be_busy, drop_busy, NULL};
+  bool is_beside = kind == SUBMITTER_COMPUTES_BESIDE_THE_BUSY;
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .most_threads = 4});
+  for (int i = 0; i < rounds; i++) {
+    keeping test = {.pool = pool, .kind = kind};
+    probe submitter;
+    csched_job busy;
+    probe_init(&test.kept, NULL, NULL);
+    probe_init(&submitter, keep_and_go_on, &test);
+    csched_job_init(&busy, &busy_type, &test);
+    if (is_beside) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), &busy);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &submitter);
+    CHECK_SOON(atomic_load(&test.kept.releases) == 1 && atomic_load(&submitter.releases) == 1);
+    if (is_beside) CHECK_SOON(atomic_load(&test.is_over) == 1 && csched_job_is_idle(&busy));
+    CHECK_PROBE(&test.kept, 1, 0);
+  }
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("what a worker keeps for its next job runs though the one that it has goes on") {
+  pool_keeps(SUBMITTER_RETURNS, times(200));
+  for (int kind = SUBMITTER_COMPUTES; kind <= SUBMITTER_ENDS_ITS_THREAD; kind++) pool_keeps((submitter)kind, times(20));
+}
+
+static void pool_cap(void) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "capped", .workers = 2, .most_threads = 3});
+  standing test = {.pool = pool};
+  probe blockers[8];
+  for (int i = 0; i < 8; i++) {
+    probe_init(&blockers[i], block, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &blockers[i]);
+  }
+  CHECK_SOON(atomic_load(&test.reached) == 3);
+  nap(40 * MS);
+  CHECK_EQUAL(atomic_load(&test.reached), 3);
+  CHECK_EQUAL(csched_pool_thread_count(pool), 3);
+  atomic_store(&test.open, 1);
+  end_pool(pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < 8; i++) CHECK_PROBE(&blockers[i], 1, 0);
+}
+
+TEST("there are never more threads than the cap") { pool_cap(); }
+
+// Returns: how often a pool says that its most threads are too few, whether or not its jobs say that they block.
+static int count_told_of_cap(int most, bool says_so) {
+  output said = output_open();
+  int standard_error = dup(STDERR_FILENO);
+  dup2(said.fd, STDERR_FILENO);
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "capped", .workers = 2, .most_threads = (size_t)most});
+  standing test = {.pool = pool, .says_so = says_so};
+  probe blockers[8];
+  for (int i = 0; i < 8; i++) {
+    probe_init(&blockers[i], block, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &blockers[i]);
+  }
+  CHECK_SOON(atomic_load(&test.reached) == most);
+  nap(200 * MS);
+  atomic_store(&test.open, 1);
+  end_pool(pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < 8; i++) CHECK_PROBE(&blockers[i], 1, 0);
+  dup2(standard_error, STDERR_FILENO);
+  close(standard_error);
+  const char *text = output_read(&said);
+  int count = output_count(text, "has its");
+  CHECK_EQUAL(output_count(text, "capped"), count);
+  if (count > 0) CHECK(output_says(text, "csched_pool:", "(capped) has its 3 threads") && strstr(text, "most_threads"));
+  output_close(&said);
+  return count;
+}
+
+TEST("a pool whose most threads are too few says so once") {
+  CHECK_EQUAL(count_told_of_cap(3, false), 1);
+  CHECK_EQUAL(count_told_of_cap(3, true), 1);
+}
+
+TEST("a pool with as many threads as workers was made to be so, and says nothing") {
+  CHECK_EQUAL(count_told_of_cap(2, true), 0);
+}
+
+// MARK: idle
+
+static void remember_thread(probe *probe) {
+  pool_gate *gate = probe->context;
+  atomic_fetch_add(&gate->reached, 1);
+  while (!atomic_load(&gate->open)) nap(20 * US);
+}
+
+static int64_t switches_of(const uint32_t *threads, int count) {
+  int64_t sum = 0;
+  for (int i = 0; i < count; i++) sum += ctest_thread_voluntary_switches(threads[i]);
+  return sum;
+}
+
+// Nobody wakes up: neither the workers nor the monitor, which a timer and a stall have made busy.
+static void pool_idle(int milliseconds) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .idle_exit = CSCHED_FOREVER});
+  standing test = {.pool = pool};
+  run_beside_blocked(pool, &test, 2);
+  pool_gate gate = {.count = 2};
+  uint32_t threads[2];
+  for (int i = 0; i < 2; i++) {
+    probe_init(&gate.probes[i], remember_thread, &gate);
+    post(pool, CSCHED_PRIORITY_HIGH, &gate.probes[i]);
+  }
+  CHECK_SOON(atomic_load(&gate.reached) == 2);
+  pool_gate_open(&gate);
+  for (int i = 0; i < 2; i++) threads[i] = gate.probes[i].thread;
+  nap(50 * MS);
+  for (int i = 0; i < 2; i++) CHECK_RESTS(threads[i]);
+  int64_t before = switches_of(threads, 2);
+  int64_t used = ctest_thread_processor_time(threads[0]) + ctest_thread_processor_time(threads[1]);
+  nap((csched_time)milliseconds * MS);
+  CHECK_EQUAL(switches_of(threads, 2) - before, 0);
+  CHECK_EQUAL(ctest_thread_processor_time(threads[0]) + ctest_thread_processor_time(threads[1]) - used, 0);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("an idle pool does not wake up") { pool_idle(300); }
+
+static void pool_idle_exit(void) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "leaving", .workers = 4, .idle_exit = 20 * MS});
+  for (int round = 0; round < 3; round++) {
+    pool_gate gate;
+    pool_gate_close(&gate, pool, 4);
+    CHECK_EQUAL(csched_pool_thread_count(pool), 4);
+    pool_gate_open(&gate);
+    CHECK_SOON(csched_pool_thread_count(pool) == 1);
+    CHECK_SOON(ctest_threads_named("leaving-1") + ctest_threads_named("leaving-2") + ctest_threads_named("leaving-3") +
+                   ctest_threads_named("leaving-4") ==
+               1);
+    nap(40 * MS);
+    CHECK_EQUAL(csched_pool_thread_count(pool), 1); // it stays
+  }
+  probe last;
+  probe_init(&last, NULL, NULL);
+  post(pool, CSCHED_PRIORITY_LOW, &last);
+  end_pool(pool, CSCHED_STOP_RUN);
+  CHECK_PROBE(&last, 1, 0);
+  CHECK_EQUAL(ctest_threads_named("leaving-1"), 0);
+}
+
+// Submissions at about the time at which workers leave.
+static void pool_idle_exit_races(int rounds, uint64_t seed) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 3, .idle_exit = 200 * US});
+  for (int i = 0; i < rounds; i++) {
+    probe probes[3];
+    for (int j = 0; j < 3; j++) {
+      probe_init(&probes[j], NULL, NULL);
+      post(pool, CSCHED_PRIORITY_DEFAULT, &probes[j]);
+    }
+    for (int j = 0; j < 3; j++) CHECK_SOON(atomic_load(&probes[j].releases) == 1);
+    nap(chance_below(&seed, 400) * US);
+  }
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("idle workers leave, all but one") {
+  pool_idle_exit();
+  pool_idle_exit_races(times(1000), seed());
+}
+
+// MARK: a job is queued while another forks
+
+typedef struct crossing {
+  probe forker, queued;
+  csched_job forked;
+  atomic_int is_ready, delay, begun;
+  bool was_late; // the forker's
+} crossing;
+
+static void begin_forked(csched_job *job) { atomic_store(&((crossing *)job->context)->begun, 1); }
+static void drop_nothing(csched_job *job) { (void)job; }
+static const csched_job_type forked_type = {begin_forked, drop_nothing, NULL};
+
+static bool has_begun_soon(crossing *test) {
+  for (csched_time end = csched_now() + 10000 * MS; !atomic_load(&test->begun) && csched_now() < end;) nap(20 * US);
+  return atomic_load(&test->begun);
+}
+
+static void fork_and_go_on(probe *probe) {
+  crossing *test = probe->context;
+  csched_fork fork;
+  csched_job_init(&test->forked, &forked_type, test);
+  atomic_store(&test->is_ready, 1);
+  int delay;
+  while ((delay = atomic_load(&test->delay)) == 0) CSCHED_CPU_RELAX();
+  burn((csched_time)delay * US / 2);
+  csched_pool_fork(&fork, &test->forked);
+  test->was_late = !has_begun_soon(test); // without a wait: it is for another worker
+  csched_pool_wait(&fork);
+}
+
+static void hold_worker(probe *probe) { has_begun_soon(probe->context); }
+
+static void pool_fork_beside_queued(int rounds) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 4});
+  pool_gate gate;
+  pool_gate_close(&gate, pool, 4); // so that there are four threads
+  pool_gate_open(&gate);
+  bool was_late = false;
+  for (int i = 0; i < rounds && !was_late; i++) {
+    crossing test = {0};
+    probe_init(&test.forker, fork_and_go_on, &test);
+    probe_init(&test.queued, hold_worker, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &test.forker);
+    WAIT_WHILE(!atomic_load(&test.is_ready));
+    nap(MS); // the others go to sleep
+    atomic_store(&test.delay, 1 + i % 40);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &test.queued);
+    while (atomic_load(&test.forker.releases) == 0 || atomic_load(&test.queued.releases) == 0) nap(20 * US);
+    was_late = test.was_late;
+  }
+  CHECK(!was_late); // two workers slept beside it
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("a forked job finds a worker though another takes a queued one") { pool_fork_beside_queued(times(400)); }

@@ -1,0 +1,548 @@
+#include "fork_testing.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NO_CHILD_WHY "tools do not follow a process with threads into its child"
+
+static csched_loop *make_loop(void) {
+  csched_loop *loop = NULL;
+  if (csched_loop_create(&loop) != 0) abort();
+  return loop;
+}
+
+// Runs the loop until `*word` is at least `wanted`.
+static void run_until(csched_loop *loop, const int *word, int wanted) {
+  csched_time end = csched_now() + 60000 * MS;
+  while (*word < wanted && csched_now() < end) csched_loop_run_once(loop, csched_now() + 10 * MS);
+  CHECK(*word >= wanted);
+}
+
+// MARK: signals
+
+// Who starts the tests may block signals; what is raised here would wait for ever.
+static void permit_signals(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigaddset(&set, SIGUSR2);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+typedef struct ear {
+  csched_signal_source source; // first: an ear is its source
+  csched_loop *loop;
+  int told, drops;
+  bool removes;
+} ear;
+
+static void hear(csched_signal_source *source, uint32_t count) {
+  ear *ear = source->context;
+  ear->told += (int)count;
+  if (ear->removes) CHECK_EQUAL(csched_loop_remove_signal(ear->loop, source), 0);
+}
+
+static void hear_drop(csched_signal_source *source, int error) {
+  CHECK_EQUAL(error, ECANCELED);
+  ((ear *)source->context)->drops++;
+}
+
+static void ear_init(ear *ear, csched_loop *loop, int signal) {
+  memset(ear, 0, sizeof *ear);
+  ear->loop = loop;
+  csched_signal_source_init(&ear->source, signal, hear, ear);
+  ear->source.dropped = hear_drop;
+}
+
+static bool has_default(int signal) {
+  struct sigaction now;
+  sigaction(signal, NULL, &now);
+  return now.sa_handler == SIG_DFL;
+}
+
+static void source_signal(void) {
+  permit_signals();
+  csched_loop *loop = make_loop();
+  ear ear;
+  ear_init(&ear, loop, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EEXIST);
+  kill(getpid(), SIGUSR1);
+  run_until(loop, &ear.told, 1);
+  raise(SIGUSR1);
+  raise(SIGUSR1);
+  run_until(loop, &ear.told, 3);
+  CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0);
+  ear.removes = true;
+  raise(SIGUSR1);
+  run_until(loop, &ear.told, 4);
+  CHECK(has_default(SIGUSR1));
+  CHECK_EQUAL(csched_loop_remove_signal(loop, &ear.source), ENOENT);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0); // again, and left to the loop's close
+  csched_loop_destroy(loop);
+  CHECK_EQUAL(ear.drops, 1);
+  CHECK(has_default(SIGUSR1));
+}
+
+TEST("a signal is told to its loop, and its action put back") { source_signal(); }
+
+static void handle(int signal) { (void)signal; }
+
+static void source_signal_refused(void) {
+  permit_signals();
+  csched_loop *loop = make_loop();
+  ear ear, other;
+  int wrong[] = {-1, 0, SIGKILL, SIGSTOP, SIGSEGV, 65, 1000000};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    ear_init(&ear, loop, wrong[i]);
+    CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EINVAL);
+  }
+  ear_init(&ear, loop, SIGUSR2);
+  signal(SIGUSR2, handle);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EBUSY);
+  signal(SIGUSR2, SIG_DFL);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
+  ear_init(&other, loop, SIGUSR2);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &other.source), EBUSY);
+  signal(SIGUSR2, handle); // by somebody else, meanwhile: it stays
+  CHECK_EQUAL(csched_loop_remove_signal(loop, &ear.source), 0);
+  CHECK(!has_default(SIGUSR2));
+  signal(SIGUSR2, SIG_DFL);
+  csched_loop_close(loop, CSCHED_STOP_DROP);
+  csched_loop_run(loop);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), ECANCELED);
+  CHECK(has_default(SIGUSR2));
+  csched_loop_destroy(loop);
+}
+
+TEST("a signal that has a handler already is refused") { source_signal_refused(); }
+
+enum { SENDERS = 3 };
+static void send_signals(int index, void *context) {
+  (void)index;
+  for (int i = 0; i < *(int *)context; i++) raise(SIGUSR1); // to the thread itself, one by one
+}
+
+static void source_signals_beside(int rounds) {
+  permit_signals();
+  csched_loop *loop = make_loop();
+  ear ear;
+  crew crew;
+  ear_init(&ear, loop, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
+  crew_start(&crew, SENDERS, send_signals, &rounds);
+  run_until(loop, &ear.told, SENDERS * rounds);
+  crew_join(&crew);
+  csched_loop_run_ready(loop, SIZE_MAX); // a handler may ring when what it counted has been told
+  CHECK_EQUAL(ear.told, SENDERS * rounds);
+  csched_loop_destroy(loop);
+}
+
+TEST("signals that come beside the loop's look are all told") { source_signals_beside(times(10000)); }
+
+static void in_child_of_signal(void *context) {
+  ear *ear = context;
+  int before = ear->told;
+  kill(getpid(), SIGUSR1);
+  run_until(ear->loop, &ear->told, before + 1);
+  csched_loop_destroy(ear->loop);
+  CHECK(has_default(SIGUSR1));
+}
+
+static void in_child_of_other(void *context) {
+  (void)context;
+  CHECK(has_default(SIGUSR1));
+}
+
+static void add_ear(csched_job *job) {
+  ear *ear = job->context;
+  CHECK_EQUAL(csched_loop_add_signal(ear->loop, &ear->source), 0);
+}
+static void drop_nothing(csched_job *job) { (void)job; }
+
+static void source_signal_forks(void) {
+  permit_signals();
+  csched_loop *loop = make_loop();
+  ear ear;
+  ear_init(&ear, loop, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
+  CHECK_CHILD(in_child_of_signal, &ear);
+  CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0); // the child's was the child's
+  CHECK_EQUAL(ear.told, 0);
+  raise(SIGUSR1);
+  run_until(loop, &ear.told, 1);
+  csched_loop_destroy(loop);
+
+  csched_thread *thread = start_thread("other"); // whose loop is not in the child
+  ear_init(&ear, csched_thread_loop(thread), SIGUSR1);
+  static const csched_job_type type = {add_ear, drop_nothing, NULL};
+  csched_job job;
+  csched_job_init(&job, &type, &ear);
+  csched_target_submit(csched_thread_target(thread), &job);
+  wait_until_run(thread);
+  CHECK(!has_default(SIGUSR1));
+  CHECK_CHILD(in_child_of_other, NULL);
+  CHECK(!has_default(SIGUSR1));
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  CHECK(has_default(SIGUSR1));
+}
+
+TEST_UNLESS(VALGRIND | QEMU, NO_CHILD_WHY, "a signal in a child of fork is the child's") { source_signal_forks(); }
+
+// MARK: children
+
+typedef struct nurse {
+  csched_child_source source;
+  int ends, status, drops;
+  csched_child_end end;
+} nurse;
+
+static void child_ends(csched_child_source *source, csched_child_end end, int status) {
+  nurse *nurse = source->context;
+  nurse->ends++;
+  nurse->end = end;
+  nurse->status = status;
+}
+static void child_drops(csched_child_source *source, int error) {
+  CHECK_EQUAL(error, ECANCELED);
+  ((nurse *)source->context)->drops++;
+}
+
+static pid_t nurse_child(nurse *nurse, csched_loop *loop, int status) {
+  memset(nurse, 0, sizeof *nurse);
+  pid_t pid = fork();
+  if (pid == 0) {
+    if (status < 0) pause();
+    _exit(status);
+  }
+  csched_child_source_init(&nurse->source, pid, child_ends, nurse);
+  nurse->source.dropped = child_drops;
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse->source), 0);
+  return pid;
+}
+
+static void source_child(void) {
+  csched_loop *loop = make_loop();
+  nurse nurse;
+  pid_t pid = nurse_child(&nurse, loop, 7);
+  run_until(loop, &nurse.ends, 1);
+  CHECK_EQUAL(nurse.end, CSCHED_CHILD_EXITED);
+  CHECK_EQUAL(nurse.status, 7);
+  CHECK_EQUAL(waitpid(pid, NULL, 0), -1); // it is reaped
+  CHECK_EQUAL(csched_loop_remove_child(loop, &nurse.source), ENOENT);
+
+  pid = nurse_child(&nurse, loop, -1);
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), EEXIST);
+  kill(pid, SIGKILL);
+  run_until(loop, &nurse.ends, 1);
+  CHECK_EQUAL(nurse.end, CSCHED_CHILD_SIGNALED);
+  CHECK_EQUAL(nurse.status, SIGKILL);
+
+  pid = nurse_child(&nurse, loop, -1);
+  kill(pid, SIGKILL);
+  CHECK_EQUAL(waitpid(pid, NULL, 0), pid); // before the loop looks
+  run_until(loop, &nurse.ends, 1);
+  CHECK_EQUAL(nurse.end, CSCHED_CHILD_REAPED_ELSEWHERE);
+
+  csched_child_source_init(&nurse.source, pid, child_ends, &nurse);
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), ESRCH);
+  csched_child_source_init(&nurse.source, 0, child_ends, &nurse);
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), EINVAL);
+
+  pid = nurse_child(&nurse, loop, -1);
+  CHECK_EQUAL(csched_loop_remove_child(loop, &nurse.source), 0);
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), 0);
+  csched_loop_destroy(loop);
+  CHECK_EQUAL(nurse.drops, 1);
+  CHECK_EQUAL(nurse.ends, 0);
+  kill(pid, SIGKILL);
+  CHECK_EQUAL(waitpid(pid, NULL, 0), pid); // it was left to us
+}
+
+TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
+            "the end of a child is told, also when somebody else has reaped it") {
+  source_child();
+}
+
+// MARK: files
+
+typedef struct eye {
+  csched_file_source source;
+  csched_loop *loop;
+  int calls, drops;
+  unsigned seen;
+  char name[64];
+  bool removes;
+} eye;
+
+static void see(csched_file_source *source, unsigned changes, const char *name) {
+  eye *eye = source->context;
+  eye->calls++;
+  eye->seen |= changes;
+  snprintf(eye->name, sizeof eye->name, "%s", name != NULL ? name : "");
+  if (eye->removes) CHECK_EQUAL(csched_loop_remove_file(eye->loop, source), 0);
+}
+static void see_drop(csched_file_source *source, int error) {
+  CHECK_EQUAL(error, ECANCELED);
+  ((eye *)source->context)->drops++;
+}
+
+static void eye_init(eye *eye, csched_loop *loop, const char *path, unsigned changes) {
+  memset(eye, 0, sizeof *eye);
+  eye->loop = loop;
+  csched_file_source_init(&eye->source, path, changes, see, eye);
+  eye->source.dropped = see_drop;
+}
+
+static void touch(const char *folder, const char *name) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  CHECK_EQUAL(write(fd, "x", 1), 1);
+  close(fd);
+}
+
+static void delete (const char *folder, const char *name) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  CHECK_EQUAL(unlink(path), 0);
+}
+
+static char folder[64];
+static void make_folder(void) {
+  snprintf(folder, sizeof folder, "/tmp/csched-source-XXXXXX");
+  if (mkdtemp(folder) == NULL) abort();
+}
+
+static void in_child_of_file(void *context) {
+  eye *eye = context;
+  int before = eye->calls;
+  touch(folder, "b");
+  run_until(eye->loop, &eye->calls, before + 1);
+  CHECK(strcmp(eye->name, "b") == 0);
+  csched_loop_destroy(eye->loop);
+}
+
+static void source_file(bool forks) {
+  csched_loop *loop = make_loop();
+  eye eye;
+  make_folder();
+  eye_init(&eye, loop, folder, CSCHED_FILE_CREATED | CSCHED_FILE_DELETED);
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), 0);
+  touch(folder, "a name that is longer than sixteen bytes");
+  touch(folder, "a");
+  run_until(loop, &eye.calls, 2); // one after the other
+  CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0);
+  CHECK_EQUAL(eye.calls, 2);
+  CHECK_EQUAL(eye.seen, CSCHED_FILE_CREATED);
+  CHECK(strcmp(eye.name, "a") == 0);
+  if (forks) CHECK_CHILD(in_child_of_file, &eye);
+  else touch(folder, "b");
+  run_until(loop, &eye.calls, 3);
+  CHECK(strcmp(eye.name, "b") == 0);
+  eye.removes = true;
+  delete (folder, "a");
+  delete (folder, "b");
+  run_until(loop, &eye.calls, 4);
+  CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0);
+  CHECK_EQUAL(eye.calls, 4); // removed in the handler of the first
+  delete (folder, "a name that is longer than sixteen bytes");
+  eye.removes = false;
+  eye.seen = 0;
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), 0);
+  CHECK_EQUAL(rmdir(folder), 0);
+  while (!(eye.seen & CSCHED_FILE_GONE)) csched_loop_run_once(loop, csched_now() + 10 * MS);
+  CHECK_EQUAL(csched_loop_remove_file(loop, &eye.source), 0);
+
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), ENOENT);
+  eye_init(&eye, loop, "/tmp", 0);
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), EINVAL);
+  eye_init(&eye, loop, "/tmp", CSCHED_FILE_LOST);
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), EINVAL);
+  eye_init(&eye, loop, "/tmp", CSCHED_FILE_ATTRIBUTES);
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), 0);
+  csched_loop_destroy(loop);
+  CHECK_EQUAL(eye.drops, 1);
+}
+
+TEST("changes of files are told one by one, and not after the removal") {
+  source_file(false);
+  if (!is_under(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND)) source_file(true);
+}
+
+// MARK: what the system refuses
+
+static void without_descriptors(void *context) {
+  (void)context;
+  csched_loop *loop = make_loop();
+  ear ear;
+  nurse nurse;
+  eye eye;
+  struct rlimit none = {0, 0};
+  CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+  ear_init(&ear, loop, SIGHUP);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EMFILE);
+  CHECK(has_default(SIGHUP));
+  csched_child_source_init(&nurse.source, getppid(), child_ends, &nurse);
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), EMFILE);
+  eye_init(&eye, loop, "/tmp", CSCHED_FILE_CREATED);
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), EMFILE);
+  csched_loop_destroy(loop);
+}
+
+static void source_without_descriptors(void) { CHECK_CHILD(without_descriptors, NULL); }
+
+TEST_UNLESS(VALGRIND | QEMU, "it keeps descriptors of its own", "without descriptors each source is an error") {
+  source_without_descriptors();
+}
+
+static void drop_stranger(csched_fd_source *source, int error) { *(int *)source->context = error; }
+static void be_quiet(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
+
+static void descriptor_closed_by_stranger(void *says) {
+  csched_loop *loop = make_loop();
+  int ends[2], told = 0;
+  csched_fd_source first, second;
+  CHECK_EQUAL(pipe(ends), 0);
+  csched_fd_source_init(&first, ends[0], CSCHED_FD_READ, be_quiet, &told);
+  if (says == NULL) first.dropped = drop_stranger;
+  CHECK_EQUAL(csched_loop_add_fd(loop, &first), 0);
+  close(ends[0]);
+  CHECK_EQUAL(csched_loop_modify_fd(loop, &first, CSCHED_FD_READ | CSCHED_FD_EDGE), EBADF);
+  CHECK_EQUAL(dup2(ends[1], ends[0]), ends[0]);
+  csched_fd_source_init(&second, ends[0], CSCHED_FD_WRITE, be_quiet, NULL);
+  CHECK_EQUAL(csched_loop_add_fd(loop, &second), 0);
+  CHECK_EQUAL(told, says == NULL ? EBADF : 0);
+  CHECK_EQUAL(csched_loop_remove_fd(loop, &first), ENOENT);
+  close(ends[0]);
+  CHECK_EQUAL(csched_loop_remove_fd(loop, &second), EBADF);
+  csched_fd_source_init(&second, ends[1], CSCHED_FD_WRITE, be_quiet, NULL);
+  CHECK_EQUAL(csched_loop_add_fd(loop, &second), 0);
+  int folder = open("/", O_RDONLY | O_CLOEXEC);
+  CHECK_EQUAL(dup2(folder, ends[1]), ends[1]); // what no poller takes has the number now
+  CHECK_EQUAL(csched_loop_remove_fd(loop, &second), EBADF);
+  close(folder);
+  close(ends[1]);
+  csched_loop_destroy(loop);
+  if (says != NULL) abort(); // so that what it has said is looked at
+}
+
+static void source_closed_by_stranger(void) {
+  descriptor_closed_by_stranger(NULL);
+  CHECK_CHILD_STOPS(descriptor_closed_by_stranger, "says", "was closed while source");
+}
+
+TEST_UNLESS(HELGRIND, NO_CHILD_WHY, "a descriptor that a stranger closes is told") { source_closed_by_stranger(); }
+
+// MARK: events
+
+typedef struct meter {
+  csched_event event;
+  uint64_t sum;
+  atomic_int calls, inside;
+  uint64_t next; // merged by the handler itself
+} meter;
+
+static void measure(csched_event *event, uint64_t value) {
+  meter *meter = event->context;
+  CHECK_EQUAL(atomic_fetch_add(&meter->inside, 1), 0);
+  meter->sum = event->merge == CSCHED_MERGE_ADD ? meter->sum + value : meter->sum | value;
+  uint64_t next = meter->next;
+  meter->next = 0;
+  if (next != 0) CHECK_EQUAL(csched_event_merge(event, next), 0);
+  atomic_fetch_sub(&meter->inside, 1);
+  atomic_fetch_add(&meter->calls, 1);
+}
+
+static void meter_init(meter *meter, csched_target *target, csched_merge merge) {
+  memset(meter, 0, sizeof *meter);
+  csched_event_init(&meter->event, target, merge, measure, meter);
+}
+
+typedef struct feed {
+  meter *meter;
+  int rounds;
+} feed;
+static void merge_ones(int index, void *context) {
+  (void)index;
+  const feed *feed = context;
+  for (int i = 0; i < feed->rounds; i++) CHECK_EQUAL(csched_event_merge(&feed->meter->event, 1), 0);
+}
+
+static void event_merges(int threads, int rounds) {
+  csched_thread *thread = start_thread("meter");
+  meter meter;
+  meter_init(&meter, csched_thread_target(thread), CSCHED_MERGE_ADD);
+  gate gate;
+  gate_close(&gate, thread);
+  for (int i = 0; i < 10; i++) CHECK_EQUAL(csched_event_merge(&meter.event, 2), 0);
+  CHECK_EQUAL(csched_event_merge(&meter.event, 0), 0);
+  meter.next = 5;
+  gate_open(&gate);
+  CHECK_SOON(csched_event_is_idle(&meter.event));
+  CHECK_EQUAL(meter.calls, 2); // ten are one, and what the handler merged is another
+  CHECK_EQUAL(meter.sum, 25);
+  feed feed = {&meter, rounds};
+  crew_run(threads, merge_ones, &feed);
+  CHECK_SOON(csched_event_is_idle(&meter.event));
+  CHECK_EQUAL(meter.sum, 25 + (uint64_t)threads * (uint64_t)rounds);
+
+  gate_close(&gate, thread);
+  meter.sum = 0;
+  csched_event_merge(&meter.event, CSCHED_EVENT_MOST);
+  csched_event_merge(&meter.event, UINT64_MAX);
+  gate_open(&gate);
+  CHECK_SOON(csched_event_is_idle(&meter.event));
+  CHECK(meter.sum == CSCHED_EVENT_MOST); // no more than that
+  meter_init(&meter, csched_thread_target(thread), CSCHED_MERGE_OR);
+  csched_event_merge(&meter.event, 5);
+  csched_event_merge(&meter.event, 6);
+  CHECK_SOON(csched_event_is_idle(&meter.event));
+  CHECK_EQUAL(meter.sum, 7);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_event_merge(&meter.event, 1), ECANCELED); // its target is closed
+  CHECK(csched_event_is_idle(&meter.event));
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+TEST("what is merged is told once, and in sum") { event_merges(3, times(100000)); }
+
+static void merge_until_cancelled(int index, void *context) {
+  meter *meter = context;
+  if (index == 0) {
+    nap(100 * US);
+    csched_event_cancel_and_wait(&meter->event);
+    meter->next = (uint64_t)meter->calls; // nobody else writes it: the handler has ended, and none begins
+    nap(100 * US);
+    CHECK_EQUAL(meter->calls, meter->next);
+  } else {
+    while (csched_event_merge(&meter->event, 1) == 0) {}
+  }
+}
+
+static void event_cancelled(int rounds) {
+  csched_thread *thread = start_thread("meter");
+  for (int i = 0; i < rounds; i++) {
+    meter meter;
+    meter_init(&meter, csched_thread_target(thread), CSCHED_MERGE_ADD);
+    crew_run(3, merge_until_cancelled, &meter);
+    CHECK_EQUAL(csched_event_merge(&meter.event, 1), ECANCELED);
+    CHECK_SOON(csched_event_is_idle(&meter.event));
+  }
+  gate gate;
+  meter meter;
+  meter_init(&meter, csched_thread_target(thread), CSCHED_MERGE_ADD);
+  gate_close(&gate, thread);
+  csched_event_merge(&meter.event, 1);
+  CHECK_EQUAL(csched_event_cancel(&meter.event), CSCHED_CANCEL_DROPPED);
+  gate_open(&gate);
+  CHECK_SOON(csched_event_is_idle(&meter.event));
+  CHECK_EQUAL(meter.calls, 0);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+TEST("an event that is cancelled tells nothing more") { event_cancelled(few(times(1000))); }

@@ -1,0 +1,10 @@
+// What the tests of conditions, semaphores and latches share.
+// Depends on: testing.h.
+#pragma once
+
+#include "testing.h"
+
+#include "../../Sources/CScheduler/core/waiting_internal.h"
+
+/// Returns: how many threads sleep for what is at `address`.
+int waiters_of(const void *address);
