@@ -1,9 +1,9 @@
 """The part of the model that checks the C core."""
 
 import concurrent.futures
+import functools
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 
@@ -47,32 +47,43 @@ class Build:
         return program
 
 
+# How many schedules of a check a mutant gets, by lot and exhaustively: first FEW, which kill the most; then MANY, or its part of SHARED
+# where few checks are to kill it.
+FEW = (200, 500)
+MANY, SHARED = 20_000, 100_000
+
+
 class ModelPart:
     """What is run by the checker."""
 
-    def names_of_checks(self, program):
-        listed = subprocess.run([program, "--seconds", "0"], capture_output=True, text=True)
-        checks = re.findall(r"^  (.*?) +\d+ schedules", listed.stdout, re.M)
-        if not checks:
-            raise SystemExit("Tools/model: the checks do not run:\n" + listed.stdout + listed.stderr)
-        return checks
+    has_schedules = True
 
-    def attempts(self, matching, budget):
-        """Yields (check, arguments, seconds of its processor's time, and of all time, after which it counts as killed). A mutant that never ends is killed, too."""
-        for share, how in ((0.02, "--seconds"), (0.05, "--exhaustive"), (0.43, "--seconds"), (0.5, "--exhaustive")):
+    def names_of_checks(self, program):
+        return subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
+
+    def arguments(self, check, schedules, exhaustive, seed):
+        return "--check", check, "--schedules", schedules, "--exhaustive", exhaustive, "--first", seed
+
+    def attempts(self, matching, effort):
+        """Yields (check, arguments, how many schedules these are) to kill a mutant; without an effort, the first few alone."""
+        many = effort * max(MANY, SHARED // len(matching))
+        rounds = [("--schedules", FEW[0], 1), ("--exhaustive", FEW[1], 1), ("--schedules", many, 1 + FEW[0]), ("--exhaustive", many, 1)]
+        for how, count, first in rounds if effort else rounds[:2]:
             for check in matching:
-                span = budget * share / len(matching)
-                yield check, ("--check", check, how, span), span + 20, 5 * (span + 20)
+                yield check, ("--check", check, how, count, "--first", first), count
 
 
 class CorePart(ModelPart):
-    name = "core"
+    name, sources = "core", "Sources/CScheduler"
 
     def __init__(self, root, scratch):
         self.root = root
         self.own = Build(root, scratch / "objects", root)
-        self.objects = self.own.all()
         self.equivalent = mutants.EQUIVALENT
+
+    @functools.cached_property
+    def objects(self):
+        return self.own.all()
 
     def build(self):
         return self.own.link(self.objects)

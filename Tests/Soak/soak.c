@@ -7,7 +7,7 @@
 //   no more descriptors and threads than after the first round, which warms up
 //   no more than MOST_BYTES in use by malloc, and MOST_RESIDENT resident, beyond that
 // No figure of time is judged. Only standing still is: no job released in two minutes (common.c) while some are outstanding.
-// soak MINUTES SEED KIND loses one of a kind in each round, which must be found: Tools/soak --self-test.
+// soak MINUTES SEED KIND loses one of a kind in each round, which must be found: Tests/Soak/run --self-test.
 
 #include "soak.h"
 

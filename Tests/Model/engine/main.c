@@ -115,7 +115,6 @@ int main(int argc, char **argv) {
   CPU_ZERO(&set);
   CPU_SET(sched_getcpu(), &set);
   sched_setaffinity(0, sizeof set, &set);
-  sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
   int checks = 0;
   for (const model_check *const *suite = model_suites; *suite != NULL; suite++) {
     for (model_current = *suite; model_current->name != NULL; model_current++) {

@@ -55,10 +55,12 @@ def tool(name):
 
 
 class SwiftPart(ModelPart):
-    def __init__(self, group, root, scratch, c_objects):
+    sources = "Sources/Scheduler"
+
+    def __init__(self, group, root, scratch, core):
         self.name, self.root, self.folder = group, root, scratch / group
-        self.sources = root / "Sources/Scheduler"
-        self.c_objects = [each for each in c_objects if not each.name.startswith("checks-")]
+        self.module = root / self.sources
+        self.core = core
         self.clang = tool("clang")
         self.equivalent = swift_mutants.EQUIVALENT
         self._copy_headers()
@@ -70,7 +72,7 @@ class SwiftPart(ModelPart):
         shutil.copytree(self.root / "Tests/Model/shadow", self.folder / "include", dirs_exist_ok=True)
 
     def _files(self):
-        found = {path for pattern in GROUPS[self.name] for path in self.sources.glob(pattern) if path.name not in WITHOUT}
+        found = {path for pattern in GROUPS[self.name] for path in self.module.glob(pattern) if path.name not in WITHOUT}
         checks = [*(self.root / "Tests/Model/swift").glob("*.swift"), *(self.root / "Tests/Model/swift" / self.name).glob("*.swift")]
         if MAIN[-1] in GROUPS[self.name] and self.name != "executors":
             checks += (self.root / "Tests/Model/swift/tasks").glob("*.swift")
@@ -83,7 +85,7 @@ class SwiftPart(ModelPart):
         _, file, text = mutant
         mutated = folder / pathlib.Path(file).name
         mutated.write_text(text)
-        return self._program(folder, {self.sources / file: mutated})
+        return self._program(folder, {self.module / file: mutated})
 
     def _program(self, folder, replaced):
         module, instrumented, final, program = (folder / name for name in ("module.ll", "module.o", "swift.o", "model"))
@@ -99,8 +101,9 @@ class SwiftPart(ModelPart):
         subprocess.run([self.clang, "-c", "-O0", "-mllvm", "-fast-isel=0", "-fsanitize=thread", "-Wno-override-module", module,
                         "-o", instrumented], check=True)
         subprocess.run(["objcopy", *announce.renames(), instrumented, final], check=True)
+        c_objects = [each for each in self.core.objects if not each.name.startswith("checks-")]
         wraps = [argument for name in WRAPPED for argument in ("-Xlinker", f"--wrap={name}")]
-        subprocess.run(["swiftc", "-static-stdlib", "-o", program, *self.c_objects, final, *wraps, "-Xclang-linker", "-no-pie",
+        subprocess.run(["swiftc", "-static-stdlib", "-o", program, *c_objects, final, *wraps, "-Xclang-linker", "-no-pie",
                         "-lswiftSynchronization"], check=True)
         return program
 
@@ -111,8 +114,8 @@ class SwiftPart(ModelPart):
     def mutants(self):
         """Yields (name, file below Sources/Scheduler, mutated text) for each that this group's checks are to kill."""
         for stem in swift_mutants.GROUP_OF[self.name]:
-            path = next(self.sources.rglob(f"{stem}.swift"))
-            text, file = path.read_text(), str(path.relative_to(self.sources))
+            path = next(self.module.rglob(f"{stem}.swift"))
+            text, file = path.read_text(), str(path.relative_to(self.module))
             for name, own, old, new in swift_mutants.MUTANTS:
                 if own == stem:
                     yield name, file, replace(text, old, new, name, file)

@@ -1,0 +1,77 @@
+"""The part that the C tests check, on the real system: mutants of what the checker does not have, such as descriptors."""
+
+import concurrent.futures
+import functools
+import os
+import pathlib
+import re
+import subprocess
+
+import mutants
+import source
+
+FLAGS = ["-std=c11", "-O1", "-g", "-pthread", "-w"]
+TESTS = ["Tests/CTests/*.c", "Tests/Support/CTestSupport/*.c", "Tests/Support/CTestAllocations/*.c"]
+HEADERS = ["Sources/CScheduler/include", "Tests/Support/CTestSupport/include", "Tests/Support/CTestAllocations/include"]
+CORE = ["Sources/CScheduler/core", "Sources/CScheduler/platform/linux"]  # which a mutant's own headers stand beside
+TIMEOUT = 60  # seconds, after which a test counts as failed: it waits for what never comes
+
+
+class SystemPart:
+    name, sources = "system", "Sources/CScheduler"
+    has_schedules = False
+    equivalent = {}
+
+    def __init__(self, root, scratch):
+        self.root, self.folder = root, scratch / "system"
+        self.folder.mkdir()
+
+    def _compile(self, path, folder, flags=()):
+        name = folder / f"{path.parent.name}-{path.stem}.o"
+        subprocess.run(["gcc", *FLAGS, *flags, *(f"-I{self.root / each}" for each in HEADERS), "-c", path, "-o", name], check=True)
+        return name
+
+    def _link(self, objects, folder):
+        program = folder / "tests"
+        subprocess.run(["gcc", "-pthread", *objects, "-o", program], check=True)
+        return program
+
+    @functools.cached_property
+    def objects(self):
+        core = self.root / "Sources/CScheduler"
+        paths = [path for pattern in TESTS for path in sorted(self.root.glob(pattern))]
+        paths += [*sorted(core.glob("core/*.c")), *sorted(core.glob("platform/**/*.c"))]
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            return list(pool.map(lambda path: self._compile(path, self.folder), paths))
+
+    def build(self):
+        return self._link(self.objects, self.folder)
+
+    def build_mutant(self, folder, mutant):
+        _, file, text = mutant
+        path = folder / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        own = self._compile(path, folder, [f"-I{self.root / each}" for each in CORE])
+        return self._link([own if each.name == own.name else each for each in self.objects], folder)
+
+    def names_of_checks(self, program):
+        """Only those that are to kill a mutant: the others are run elsewhere."""
+        listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
+        return [name for name in listed if any(re.match(pattern, name) for pattern in mutants.SYSTEM.values())]
+
+    def arguments(self, check, schedules, exhaustive, seed):
+        return "--only", check, "--jobs", 1, "--seed", seed, "--timeout", TIMEOUT
+
+    def attempts(self, matching, effort):
+        """As ModelPart's, though none of it is counted in schedules."""
+        for check in matching:
+            yield check, self.arguments(check, 0, 0, 1), 0
+
+    def wanted(self, mutant):
+        return mutants.SYSTEM[mutant[0]]
+
+    def mutants(self):
+        for name, file, where, code, new in mutants.BY_SYSTEM:
+            text = (self.root / "Sources/CScheduler" / file).read_text()
+            yield name, file, source.replace(text, code, new, name, file, where)
