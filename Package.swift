@@ -50,7 +50,9 @@ let package = Package(
       name: "CSchedulerTests", dependencies: ["CScheduler", "CTestSupport", "Scheduler", "TestSupport"]),
     .testTarget(
       name: "SchedulerTests",
-      dependencies: ["Scheduler", "SchedulerFoundation", "TestSupport", "CTestAllocations", "CTestSupport"]),
+      dependencies: ["Scheduler", "SchedulerFoundation", "TestSupport", "CTestAllocations", "CTestSupport"],
+      // In release the library is optimised. To optimise its tests as well would take four minutes more.
+      swiftSettings: [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
     .testTarget(name: "SchedulerExecutorsTests", dependencies: ["SchedulerExecutors", "TestSupport"]),
     // Examples that the tests run.
     .target(name: "Streams", dependencies: ["SchedulerCombine", openCombine], path: "examples/Streams"),
