@@ -46,7 +46,7 @@
 //   "a waiter that has slept for 2 ms is passed by a thread 128 times at the most", "a waiter that gives up passes its wake on",
 //   "after fork a lock keeps its owner", "after fork a lock of an orphaned thread stops the process",
 //   "a fork beside threads that sleep for locks leaves locks that can be let go", "a lock whose owner has ended stops who waits for it".
-// Models: checks/lock.c; promela/lock.pml. Not modelled: L9.
+// Models: checks/lock.c. Not modelled: L9.
 
 #include <CScheduler/lock.h>
 

@@ -50,7 +50,7 @@
 //   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
 //   "a run until done ends when nothing but background work is left", "a loop counts what it runs, its sleeps and its idle time",
 //   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
-// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c; promela/loop.pml, promela/loop_fd.pml. Not modelled: P8; P12, whose figures order nothing.
+// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c. Not modelled: P8; P12, whose figures order nothing.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>

@@ -26,7 +26,7 @@
 //   handler is not called again", "a descriptor's number used again brings no stale event", "a thousand sources",
 //   "jobs, timers and sources do not starve each other", "a loop with sources does not wake up while idle",
 //   "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources are never early".
-// Models: checks/loop_fd.c; promela/loop_fd.pml, also for E3 and E4. Not modelled: E3, E4, E5, which concern one thread and the system's descriptors.
+// Models: checks/loop_fd.c. Not modelled: E3, E4, E5, which concern one thread and the system's descriptors.
 
 #include "loop_fd_internal.h"
 

@@ -26,7 +26,7 @@
 //   rejected: see Documentation/Jobs.md, "Run queue".
 // Checked by: "every job once, each producer in order", "exactly one wake for a park", "a notify is seen after a park",
 //   "a push after close is refused", "each state answers as it should, and parked is empty".
-// Models: checks/queue.c; promela/queue.pml.
+// Models: checks/queue.c.
 
 #include <CScheduler/atomic.h>
 #include <CScheduler/mpsc.h>

@@ -28,7 +28,7 @@
 // Checked by: "every job runs once, whoever submits", "an idle pool does not wake up", "idle workers leave, all but one",
 //   "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
 //   "a forked job finds a worker though another takes a queued one".
-// Models: checks/pool.c; promela/pool.pml.
+// Models: checks/pool.c.
 
 #include "pool_internal.h"
 

@@ -46,7 +46,7 @@
 //   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled",
 //   "a timer cancelled before it waits is released at once", "equal deadlines keep their order, those that come late, too", "the wheel keeps to a clock that is set back",
 //   "a timer outlives its loop and is cancelled on another", "a timer is freed after cancel and wait".
-// Models: checks/timer.c, checks/loop.c; promela/timer.pml. Not modelled: W2, W3, which a sorted list checks over millions of operations.
+// Models: checks/timer.c, checks/loop.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
 
