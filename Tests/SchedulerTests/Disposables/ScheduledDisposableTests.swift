@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite("ScheduledDisposable", .timeLimit(.minutes(1)), .nothingIsLeft)
+@Suite("ScheduledDisposable", .nothingIsLeft)
 struct ScheduledDisposableTests {
   @Test("the inner one is disposed on the scheduler, once", arguments: SchedulerUnderTest.all)
   func there(scheduler: SchedulerUnderTest) throws {

@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite("Disposables and tasks", .timeLimit(.minutes(1)), .nothingIsLeft)
+@Suite("Disposables and tasks", .nothingIsLeft)
 struct TaskDisposableTests {
   @Test("disposing cancels the task")
   func cancels() async {

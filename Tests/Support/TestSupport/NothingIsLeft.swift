@@ -17,7 +17,7 @@ public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    await groups.enter(test.displayName ?? test.name, isUrgent: test.timeLimit != nil)
+    await groups.enter(test.displayName ?? test.name)
     let outcome: Result<Void, any Error>
     do {
       outcome = .success(try await withTaskExecutorPreference(threads, operation: function))

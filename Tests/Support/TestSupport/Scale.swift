@@ -29,6 +29,9 @@ public enum Scale {
     return max(asked, 0) * usual
   }()
 
+  /// How many tests run at a time.
+  public static let width = getenv("SCHEDULER_TEST_WIDTH").flatMap { Int(String(cString: $0)) } ?? 8
+
   /// `count`, scaled; at least `least`.
   public static func count<Count: BinaryInteger>(_ count: Count, least: Count = 1) -> Count {
     max(least, Count(Double(count) * factor))

@@ -6,7 +6,7 @@ import Scheduler
 /// With `--no-parallel` that is one test.
 public final class TestGroups: Sendable {
   /// The one for all tests of the process.
-  public static let shared = TestGroups(width: 12)
+  public static let shared = TestGroups(width: Scale.width)
 
   /// What was left, and by whom: one of those that ran since the look before.
   public struct Finding: Error, Equatable, CustomStringConvertible {
@@ -38,11 +38,11 @@ public final class TestGroups: Sendable {
     self.patience = patience
   }
 
-  /// Returns when the test may run. One that is `urgent`, because its time is limited, does not wait.
-  public func enter(_ name: String, isUrgent: Bool = false) async {
+  /// Returns when the test may run.
+  public func enter(_ name: String) async {
     await withCheckedContinuation { go in
       let mayGo = state.withLock { state in
-        guard state.running < width || isUrgent else {
+        guard state.running < width else {
           state.waiting.append((name, go))
           return false
         }
@@ -59,7 +59,7 @@ public final class TestGroups: Sendable {
     let finding = isLast ? await look() : nil
     let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.running -= 1
-      guard !state.waiting.isEmpty, state.running < width else { return nil }
+      guard !state.waiting.isEmpty else { return nil }
       let next = state.waiting.removeFirst()
       state.begin(next.name)
       return next.go
