@@ -434,6 +434,7 @@ void csched_observe_submit_(csched_observed_submission *submission, csched_targe
   csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
   event.waiting = waiting;
   if (!put(tables, &seen, observer, &event)) {
+    csched_fetch_add_relaxed(&missed, 1u); // a count: its end will not be traced either
     change_waiting(&seen, -1);
     return;
   }
