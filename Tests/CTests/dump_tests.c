@@ -380,7 +380,7 @@ static void dump_fork(void) {
   output_close(&output);
 }
 
-TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork a signal writes the table") {
+TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU,
+            "tools do not follow a process with threads into its child", "after fork a signal writes the table") {
   dump_fork();
 }
