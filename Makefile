@@ -1,6 +1,6 @@
 # make test and make check install what they miss, and say so.
 .DEFAULT_GOAL := help
-.PHONY: help test check campaign bench bench-peers docs format trace-example clean
+.PHONY: help test check campaign bench bench-peers bench-test docs format trace-example clean
 
 BENCH_ARGS ?=
 MINUTES ?= 60
@@ -26,6 +26,14 @@ bench: ## runs the benchmark against Dispatch and other peers, and writes bench/
 
 bench-peers: # installs the libraries and languages that the benchmark compares with
 	@Tools/setup bench-peers
+
+bench-test: # runs the benchmark's own tests
+	@bench/page --self-test
+	@Tools/setup bench
+	@swift build -c release --build-tests --package-path bench --scratch-path .build-bench
+	@swift test -c release --skip-build --disable-xctest --package-path bench --scratch-path .build-bench
+	@bench/run --list > /dev/null
+	@bench/Tests/program
 
 docs: ## writes a static site of all documentation; OUT=.build/docs, BASE=/path at which it will be served
 	@Tools/setup docs

@@ -1,6 +1,6 @@
 """Draws the README's chart: how long others take for the same work, with ours as 1. For bench/page.
 
-By hand, and not by a library: the same table gives the same bytes everywhere, so `make lint` draws the chart anew and compares, and needs nothing
+By hand, and not by a library: the same table gives the same bytes everywhere, so `make test` draws the chart anew and compares, and needs nothing
 installed for it. matplotlib would bring 51 packages and 477 MB (Debian 12), other bytes with another version, and no colours for dark mode.
 """
 
