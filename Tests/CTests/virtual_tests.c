@@ -438,8 +438,10 @@ static void virtual_sync_beside_another(void) {
   }
 }
 
+static _Atomic uint32_t waiter;
 static void sync_suspended(int index, void *queue) {
   (void)index;
+  atomic_store(&waiter, ctest_thread_id());
   CHECK_EQUAL(csched_serial_sync(queue, run_sync, &load_inside), 0);
 }
 static void go_on_and_exit(probe *probe) { // leaves to another what it submits
@@ -465,6 +467,7 @@ static void virtual_sync_drives(void) {
   CHECK_SOON(csched_virtual_pending(timeline) == 3);
   csched_virtual_skip_to(timeline, 7);
   CHECK_SOON(csched_virtual_pending(timeline) == 2);
+  CHECK_RESTS(atomic_load(&waiter)); // or the waiter, still at its drive, would run what ends its thread
   if (pthread_create(&thread, NULL, run_here, NULL) != 0) abort();
   pthread_join(thread, NULL);
   CHECK_SOON(csched_virtual_pending(timeline) == 1); // the clock stays where the drive was left
