@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
   name: "CountedPaths",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(path: "../Scheduler")],
+  dependencies: [.package(name: "Scheduler", path: "../../Scheduler")],
   targets: [
     .executableTarget(
       name: "CountedPaths", dependencies: [.product(name: "Scheduler", package: "Scheduler")],

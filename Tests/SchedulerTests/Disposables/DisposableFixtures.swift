@@ -63,7 +63,7 @@ private func run(_ body: consuming (@Sendable (Int) -> Void)?, _ index: Int) {
 
 #if DEBUG
   /// How deep the deep chains are: what a recursion would not survive.
-  let deepChain = 100_000
+  let deepChain = Scale.sanitizer == .thread ? 20_000 : 50_000
 #else
   /// How deep the deep chains are: what a recursion would not survive.
   let deepChain = 10_000_000
