@@ -92,6 +92,41 @@ static void group_tells(int rounds) {
 
 TEST("a group tells all once, in order, when it is empty") { group_tells(times(200)); }
 
+static void take_notices_back(int count) {
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_target *target = csched_loop_target(loop);
+  csched_group group = CSCHED_GROUP_INIT;
+  csched_group_notice notices[5] = {0};
+  probe probes[5];
+  journal journal = {0};
+  CHECK(!csched_group_take_back(&group, &notices[0])); // it was never given
+  csched_group_enter(&group, 1);
+  for (int i = 0; i < 5; i++) {
+    probe_init(&probes[i], note, &journal);
+    probes[i].id = i;
+    csched_group_notify(&group, &notices[i], target, job_of(&probes[i]));
+  }
+  for (int i = 0; i < 5; i += 2)
+    CHECK(csched_group_take_back(&group, &notices[i])); // the newest, one between, the oldest
+  CHECK(!csched_group_take_back(&group, &notices[0]));
+  csched_time begun = csched_now();
+  csched_group_notice *many = calloc((size_t)count, sizeof *many);
+  for (int i = 0; i < count; i++) csched_group_notify(&group, &many[i], target, job_of(&probes[0]));
+  for (int i = 0; i < count; i++) CHECK(csched_group_take_back(&group, &many[i]));
+  CHECK(csched_now() - begun < 10000 * MS); // each looks at its own neighbours
+  free(many);
+  csched_group_leave(&group);
+  CHECK(!csched_group_take_back(&group, &notices[1])); // its job has been submitted
+  csched_group_notify(&group, &notices[2], target, job_of(&probes[2]));
+  while (atomic_load(&probes[2].releases) == 0) csched_loop_run_once(loop, csched_now() + 5000 * MS);
+  CHECK_JOURNAL(&journal, "1,3,2");
+  csched_group_destroy(&group);
+  csched_loop_destroy(loop);
+}
+
+TEST("a notice that is taken back is not told") { take_notices_back(times(50000)); }
+
 static void leave_it(int index, void *group) { (void)index, csched_group_leave(group); }
 
 static void group_freed(int rounds) {

@@ -251,3 +251,145 @@ TEST_STOPS("submitting a queued job stops the process", "csched_target_submit:",
   csched_target_submit(csched_thread_target(thread), job_of(&probe));
   csched_target_submit(csched_thread_target(thread), job_of(&probe));
 }
+
+// MARK: drops that cause drops
+
+typedef struct again {
+  csched_target *target;
+  long left, dropped, released;
+  bool by_release;
+  uintptr_t deepest;
+} again;
+
+static void submit_again(again *test);
+static void never_run(csched_job *job) { (void)job, CHECK(!"it runs"); }
+static void drop_again(csched_job *job) {
+  again *test = job->context;
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  if (here < test->deepest) test->deepest = here;
+  test->dropped++;
+  if (!test->by_release) submit_again(test);
+}
+static void release_again(csched_job *job) {
+  again *test = job->context;
+  test->released++;
+  free(job);
+  if (test->by_release) submit_again(test);
+}
+static void submit_again(again *test) {
+  static const csched_job_type type = {never_run, drop_again, release_again};
+  if (test->left-- <= 0) return;
+  csched_job *job = malloc(sizeof *job);
+  csched_job_init(job, &type, test);
+  csched_target_submit(test->target, job);
+}
+
+static void drop_in_small_stack(int index, void *context) {
+  again *test = context;
+  (void)index;
+  long count = test->left;
+  test->deepest = UINTPTR_MAX;
+  submit_again(test);
+  CHECK_EQUAL(test->dropped, count);
+  CHECK_EQUAL(test->released, count);
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  CHECK(here - test->deepest < 64 * 1024);
+}
+
+static void drop_flat(csched_target *target, int count) {
+  for (int by_release = 0; by_release <= 1; by_release++) {
+    again test = {.target = target, .left = count, .by_release = by_release};
+    crew_run(1, drop_in_small_stack, &test);
+  }
+}
+
+static void drops_flat(int count) {
+  csched_thread *thread = start_thread("stopped");
+  csched_serial *serial, *upper;
+  csched_limit *limit;
+  csched_target *target = csched_thread_target(thread);
+  CHECK_EQUAL(csched_serial_create(&serial, target), 0);
+  CHECK_EQUAL(csched_serial_create(&upper, csched_serial_target(serial)), 0);
+  CHECK_EQUAL(csched_limit_create(&limit, target, 2), 0);
+  csched_thread_stop(thread, CSCHED_STOP_DROP);
+  csched_thread_join(thread);
+  csched_target *targets[] = {target, csched_serial_target(serial), csched_serial_target(upper),
+                              csched_limit_target(limit)};
+  for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) drop_flat(targets[i], count);
+  csched_limit_destroy(limit);
+  csched_serial_destroy(upper);
+  csched_serial_destroy(serial);
+  csched_thread_destroy(thread);
+}
+
+TEST("drops that cause drops have a constant stack") { drops_flat(times_least(250000, 10000)); }
+
+// What has been put off can be cancelled, by the drop that it waits for, and keeps its order.
+typedef struct behind {
+  csched_target *target;
+  csched_job first, cancelled, last;
+  journal journal;
+} behind;
+static void drop_behind(csched_job *job);
+static const csched_job_type behind_type = {never_run, drop_behind, NULL};
+static void drop_behind(csched_job *job) {
+  behind *test = job->context;
+  if (job != &test->first) {
+    journal_add(&test->journal, job == &test->last ? 3 : 2);
+    return;
+  }
+  CHECK_EQUAL(csched_target_submit(test->target, &test->cancelled), ECANCELED);
+  CHECK_EQUAL(csched_target_submit(test->target, &test->last), ECANCELED);
+  journal_add(&test->journal, 1);
+  CHECK(!csched_job_is_idle(&test->cancelled));
+  CHECK_EQUAL(csched_job_cancel_and_wait(&test->cancelled), CSCHED_CANCEL_DROPPED);
+}
+
+TEST("a drop that waits for another one can be cancelled") {
+  csched_thread *thread = start_thread("stopped");
+  behind test = {.target = csched_thread_target(thread)};
+  csched_job *jobs[] = {&test.first, &test.cancelled, &test.last};
+  for (int i = 0; i < 3; i++) csched_job_init(jobs[i], &behind_type, &test);
+  csched_thread_stop(thread, CSCHED_STOP_DROP);
+  csched_thread_join(thread);
+  CHECK_EQUAL(csched_target_submit(test.target, &test.first), ECANCELED);
+  CHECK_JOURNAL(&test.journal, "1,2,3");
+  for (int i = 0; i < 3; i++) CHECK(csched_job_is_idle(jobs[i]));
+  csched_thread_destroy(thread);
+}
+
+// A thread that ends in a drop ends what it has put off, too.
+static void end_in_drop(int index, void *context) {
+  again *test = context;
+  (void)index;
+  submit_again(test);
+}
+static again ending;
+static void drop_and_end(csched_job *job) {
+  (void)job;
+  submit_again(&ending);
+  submit_again(&ending);
+  pthread_exit(NULL);
+}
+static void drop_ending(int index, void *context) {
+  static csched_job job;
+  static const csched_job_type type = {never_run, drop_and_end, NULL};
+  (void)index;
+  csched_job_init(&job, &type, context);
+  csched_target_submit(ending.target, &job);
+}
+
+TEST_UNLESS(ADDRESS_SANITIZER, "the tool follows no thread that ends in the middle",
+            "a thread that ends in a drop discards what that has discarded") {
+  csched_thread *thread = start_thread("stopped");
+  ending = (again){.target = csched_thread_target(thread), .left = 2, .deepest = UINTPTR_MAX};
+  csched_thread_stop(thread, CSCHED_STOP_DROP);
+  csched_thread_join(thread);
+  crew_run(1, drop_ending, NULL);
+  CHECK_EQUAL(ending.dropped, 2);
+  CHECK_EQUAL(ending.released, 2);
+  ending.left = 2;
+  crew_run(1, end_in_drop, &ending);
+  CHECK_EQUAL(ending.dropped, 4);
+  csched_thread_destroy(thread);
+}

@@ -229,6 +229,84 @@ static void fd_copy_is_nobodys(void) {
 
 TEST("what the copy of an old descriptor reports is nobody's") { fd_copy_is_nobodys(); }
 
+// MARK: silence
+
+typedef struct silencing {
+  csched_loop *loop;
+  csched_fd_source *source;
+} silencing;
+
+static void silence(int index, void *context) {
+  silencing *test = context;
+  (void)index;
+  csched_loop_silence_fd_(test->loop, test->source);
+}
+
+static void fd_silenced(void) {
+  csched_loop *loop = make_loop();
+  ear first, second;
+  ear_open(&first, loop, CSCHED_FD_READ);
+  ear_open(&second, loop, CSCHED_FD_READ);
+  say(first.other);
+  say(second.other);
+  silencing test = {loop, &first.source};
+  crew_run(1, silence, &test);
+  CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
+  CHECK_EQUAL(first.calls, 0);
+  CHECK_EQUAL(second.calls, 1);
+  listen_to(&second);
+  csched_fd_source other; // the loop can wait for the descriptor again, before it has removed the silent one
+  csched_fd_source_init(&other, first.source.fd, CSCHED_FD_READ, hear, &first);
+  CHECK_EQUAL(csched_loop_add_fd(loop, &other), 0);
+  CHECK_EQUAL(csched_loop_remove_fd(loop, &first.source), ENOENT); // it made way
+  CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
+  CHECK_EQUAL(first.calls, 1);
+  CHECK_EQUAL(csched_loop_remove_fd(loop, &other), 0);
+  csched_fd_source_init(&first.source, first.source.fd, CSCHED_FD_READ, hear, &first);
+  crew_run(1, silence, &test);
+  CHECK_EQUAL(csched_loop_add_fd(loop, &first.source), ECANCELED); // it was silenced before
+  ear_close(&first);
+  ear_close(&second);
+  csched_loop_destroy(loop);
+}
+
+TEST("a source that another thread silences leaves the poller at once") { fd_silenced(); }
+
+static csched_time used_here(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return (csched_time)used.tv_sec * 1000000000 + (csched_time)used.tv_nsec;
+}
+
+static void fd_closed_with_copy(bool is_silent) {
+  csched_loop *loop = make_loop();
+  ear ear, other;
+  ear_open(&other, loop, CSCHED_FD_READ);
+  ear_open(&ear, loop, CSCHED_FD_READ);
+  int copy = dup(ear.source.fd);
+  silencing test = {loop, &ear.source};
+  if (is_silent) crew_run(1, silence, &test);
+  close(ear.source.fd);
+  csched_loop_remove_fd(loop, &ear.source); // too late, unless it was silent
+  say(ear.other);
+  csched_time before = used_here();
+  CHECK_EQUAL(csched_loop_run_until(loop, csched_now() + 200 * MS), CSCHED_RUN_TIMED_OUT);
+  CHECK(used_here() - before < 100 * MS);
+  CHECK_EQUAL(ear.calls, 0);
+  say(other.other); // what the loop has besides goes on
+  CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
+  CHECK_EQUAL(other.calls, 1);
+  close(copy);
+  close(ear.other);
+  ear_close(&other);
+  csched_loop_destroy(loop);
+}
+
+TEST("a descriptor closed before its source, with a copy, does not keep the loop busy") {
+  fd_closed_with_copy(false);
+  fd_closed_with_copy(true);
+}
+
 static void fd_errors(void) {
   csched_loop *loop = make_loop(), *other = make_loop();
   ear ear;

@@ -90,6 +90,41 @@ static void source_signal(void) {
 
 TEST("a signal is told to its loop, and its action put back") { source_signal(); }
 
+typedef struct passing {
+  csched_loop *from, *to;
+  ear first, second;
+} passing;
+
+static void take_signal_over(int index, void *context) {
+  passing *test = context;
+  (void)index;
+  csched_loop_silence_signal_(test->from, &test->first.source);
+  CHECK(has_default(SIGUSR1));
+  CHECK_EQUAL(csched_loop_create(&test->to), 0);
+  ear_init(&test->second, test->to, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(test->to, &test->second.source), 0);
+  kill(getpid(), SIGUSR1);
+  run_until(test->to, &test->second.told, 1);
+  CHECK_EQUAL(csched_loop_remove_signal(test->to, &test->second.source), 0);
+  csched_loop_destroy(test->to);
+}
+
+static void source_signal_passes(void) {
+  permit_signals();
+  passing test;
+  test.from = make_loop();
+  ear_init(&test.first, test.from, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(test.from, &test.first.source), 0);
+  crew_run(1, take_signal_over, &test);
+  CHECK_EQUAL(csched_loop_run_ready(test.from, SIZE_MAX), 0);
+  CHECK_EQUAL(test.first.told, 0);
+  CHECK_EQUAL(csched_loop_remove_signal(test.from, &test.first.source), 0);
+  CHECK_EQUAL(csched_loop_add_signal(test.from, &test.first.source), ECANCELED); // until it is initialised anew
+  csched_loop_destroy(test.from);
+}
+
+TEST("a signal that another thread gives up can be taken by another loop at once") { source_signal_passes(); }
+
 static void handle(int signal) { (void)signal; }
 
 static void source_signal_refused(void) {

@@ -674,6 +674,8 @@ MUTANTS = [
      "empties = csched_cas_acq_rel(&group->word, &last, 0u);", "csched_store_release(&group->word, 0u);"),
     ("notices that were put back are lost", "core/group.c", "leave_last", "if (!empties) group->notices = notices;", ""),
     ("notices stay after they were called", "core/group.c", "leave_last", "group->notices = NULL;", ""),
+    ("a notice that is called can be taken back", "core/group.c", "leave_last", "each->back = NULL;", ""),
+    ("a notice that was taken back is called", "core/group.c", "csched_group_take_back", "*notice->back = notice->next;", ""),
     ("a notice is read after its call", "core/group.c", "call_all", "next = each->next; each->call(each);", "each->call(each); next = each->next;"),
     ("a wait for a group ends at the first enter of all", "core/group.c", "", "< ONE; }", "< ONE + ONE; }"),
     ("an empty group may be left", "core/group.c", "csched_group_leave", "if (seen < ONE)", "if (false)"),

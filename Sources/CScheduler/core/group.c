@@ -5,7 +5,7 @@
 //
 // Obligations
 //   GR1  Whoever sleeps or is to be told has set AWAITED while the group was not empty. The last to leave then empties it under the lock, and takes
-//        out all of them: nobody sleeps on, each notice is called once.
+//        out all of them: nobody sleeps on, each notice is called once, or taken back.
 //   GR2  Nobody passes who has not seen the group empty since he came, or was told so by the last to leave.
 //   GR3  What was before any of the leaves is seen by who passes, and by what is called.
 //   GR4  A waiter that gives up at its deadline leaves nothing in the bucket; one that is told at that instant passes.
@@ -20,7 +20,8 @@
 // Assumes: B1, B3 of parking.c.
 // Source: a countdown latch (latch.c) that may be raised again; Dispatch's groups, whose generation is here that the sleepers are taken out.
 // Checked by: "a group is waited for until all have left", "a timed wait for a group gives up",
-//   "a group tells all once, in order, when it is empty", "a group may be freed by who has waited for it",
+//   "a group tells all once, in order, when it is empty",
+//   "a notice that is taken back is not told", "a group may be freed by who has waited for it",
 //   "a group that is left too often stops the process", "a group that is destroyed in use stops the process",
 //   "after fork a group has its count and its notices".
 // Models: checks/group.c. Not modelled: GR7.
@@ -81,6 +82,7 @@ static bool leave_last(csched_group *group, uint32_t last) {
     empties = csched_cas_acq_rel(&group->word, &last, 0u); // GR2, GR3: acquires the other leaves for those that wait
     if (!empties) group->notices = notices;
   }
+  for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next) each->back = NULL; // GR1
   while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
     csched_waiter_take_locked_(bucket, waiter, &taken); // GR1, GR5
   csched_bucket_unlock_(bucket);
@@ -131,12 +133,27 @@ void csched_group_call_(csched_group *group, csched_group_notice *notice, void (
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool waits = announce_locked(group);
   notice->call = call;
+  notice->back = NULL;
   if (waits) {
     notice->next = group->notices; // GR1
+    notice->back = &group->notices;
+    if (notice->next != NULL) notice->next->back = &notice->next;
     group->notices = notice;
   }
   csched_bucket_unlock_(bucket);
   if (!waits) call(notice); // GR2
+}
+
+bool csched_group_take_back(csched_group *group, csched_group_notice *notice) {
+  csched_bucket *bucket = csched_waiters_lock_(group);
+  bool waits = notice->back != NULL;
+  if (waits) { // GR1
+    *notice->back = notice->next;
+    if (notice->next != NULL) notice->next->back = notice->back;
+    notice->back = NULL;
+  }
+  csched_bucket_unlock_(bucket);
+  return waits;
 }
 
 static void submit(csched_group_notice *notice) { csched_target_submit(notice->target, notice->job); }

@@ -31,6 +31,8 @@
 //   J9  Nothing of the job is read or written once it is IDLE. So whoever has seen that (csched_job_is_idle, the end of a wait) has the
 //       memory, unless there is a `release`, which is read before. What is done afterwards uses the address as a name only.
 //   J10  A node has no state. Nothing of it is read or written once `run` or `drop` has begun.
+//   J11  Discards are flat: what a drop, or the release behind it, has discarded on the same thread waits until both have returned, in its order, and
+//        can be cancelled until then. How many follow from each other does not matter.
 // Orderings
 //   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
 //   has acquired it from the queue · DROPPING→CANCELLED and →PASSED release, pair with the acquire of the other of the two,
@@ -46,8 +48,9 @@
 //   "a job that ends its thread on a loop has ended", "a job that is left by longjmp has ended",
 //   "after fork a wait for a job of the parent stops the process",
 //   "a job is freed after cancel and wait", "a job is freed when it is idle", "a waiter is not kept by a job that runs again and again",
-//   "a job that is initialised while it is in use stops the process", "a node runs or is dropped, once".
-// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8, J10.
+//   "a job that is initialised while it is in use stops the process", "a node runs or is dropped, once",
+//   "drops that cause drops have a constant stack".
+// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8, J10, J11, which is one thread's.
 
 #include "job_internal.h"
 
@@ -363,27 +366,114 @@ static void drop(csched_job *job, csched_drop_reason reason) {
   drop_here = here.outer;
 }
 
-void csched_job_discard_(csched_job *job) {
+static void discard_now(csched_job *job, csched_drop_reason reason) {
   uint64_t found;
-  if (CSCHED_UNLIKELY(bin_here != NULL)) {
-    bin_here->take(bin_here, job);
-    return;
-  }
   if (is_node(job)) {
     csched_node *node = (csched_node *)job;
-    bool was_refused = job == csched_job_may_be_refused_.job;
-    csched_drop_reason reason = was_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
     if (csched_is_observed_()) csched_observe_drop_(job, reason);
     node->type->drop(node, reason); // J10
-    return;
-  }
-  if (!leave_queue(job, DROPPING, &found)) {
+  } else if (!leave_queue(job, DROPPING, &found)) {
     pass_cancelled(job, found);
-    return;
+  } else {
+    drop(job, reason);
+    end(job, csched_load_relaxed(&job->word)); // J3: nobody else changes it
   }
-  bool is_refused = job == csched_job_may_be_refused_.job && found / CSCHED_JOB_LIFE == csched_job_may_be_refused_.life;
-  drop(job, is_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED);
-  end(job, csched_load_relaxed(&job->word)); // J3: nobody else changes it
+}
+
+// MARK: discards inside of discards
+
+// What this thread discards, besides the job at hand: each link has REFUSED in its lowest bit, or 0.
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
+  csched_job *first, *last;
+  csched_job level; // stands for the discards
+  bool is_inside;
+} discards;
+static const uintptr_t REFUSED = 1;
+
+static CSCHED_NOINLINE void discard_flat(csched_job *job, csched_drop_reason reason);
+
+static void put_off(csched_job *job, csched_drop_reason reason) { // J11
+  csched_job **end = discards.first != NULL ? &discards.last->next : &discards.first;
+  job->next = NULL;
+  *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
+  discards.last = job;
+}
+
+static csched_job *take_first(csched_drop_reason *reason) { // J11
+  uintptr_t first = (uintptr_t)discards.first;
+  csched_job *job = (csched_job *)(first & ~REFUSED);
+  if (job == NULL) return NULL;
+  *reason = (first & REFUSED) != 0 ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
+  discards.first = job->next;
+  return job;
+}
+
+csched_discards csched_discards_begin_(void) {
+  csched_discards outer = {discards.first, discards.last, discards.is_inside};
+  discards.first = NULL;
+  discards.is_inside = true;
+  return outer;
+}
+
+void csched_discards_end_(csched_discards outer) {
+  csched_drop_reason reason;
+  for (csched_job *job; (job = take_first(&reason)) != NULL;) discard_now(job, reason);
+  discards.first = outer.first;
+  discards.last = outer.last;
+  discards.is_inside = outer.is_inside;
+}
+
+bool csched_discards_enter_(void) {
+  bool is_outermost = !discards.is_inside;
+  discards.is_inside = true;
+  return is_outermost;
+}
+
+bool csched_discards_reason_(csched_drop_reason *reason) {
+  if (drop_here != NULL) *reason = drop_here->reason;
+  return drop_here != NULL;
+}
+
+static void discards_left(csched_job *level) { // J7, J11: what has been put off is discarded all the same
+  csched_drop_reason reason;
+  (void)level;
+  discards.is_inside = false;
+  drop_here = NULL;
+  csched_job *job = take_first(&reason);
+  if (job != NULL) discard_flat(job, reason);
+}
+
+static const csched_job_type discards_type = {.release = discards_left};
+
+static CSCHED_NOINLINE void discard_flat(csched_job *job, csched_drop_reason reason) { // J11
+  csched_level spare;
+  csched_job_init(&discards.level, &discards_type, NULL);
+  discards.is_inside = true;
+  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &discards.level, csched_level_here_()->target);
+  do discard_now(job, reason);
+  while ((job = take_first(&reason)) != NULL);
+  csched_level_end_(level);
+  discards.is_inside = false;
+}
+
+static bool is_own(const csched_job *job) { // which calls nothing of the user's, and is waited for
+  return job->type == &csched_serial_drain_type_ || job->type == &csched_serial_sync_type_ ||
+         job->type == &csched_limit_lane_type_;
+}
+
+static csched_drop_reason reason_of(const csched_job *job) {
+  bool is_refused = job == csched_job_may_be_refused_.job;
+  if (is_refused && !is_node(job))
+    is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE ==
+                 csched_job_may_be_refused_.life; // J1: a life lasts until its end, which is to come
+  return is_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
+}
+
+void csched_job_discard_(csched_job *job) {
+  if (CSCHED_UNLIKELY(bin_here != NULL)) bin_here->take(bin_here, job);
+  else if (!is_node(job) && is_own(job)) discard_now(job, reason_of(job));
+  else if (!discards.is_inside) discard_flat(job, reason_of(job));
+  else put_off(job, reason_of(job));
 }
 
 // MARK: unwinding

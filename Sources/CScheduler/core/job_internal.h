@@ -41,8 +41,12 @@ static inline bool csched_job_mark_(csched_job *job) {
 /// Does: runs `job` unless it was cancelled, then releases it. Requires: it has been unlinked.
 void csched_job_perform_(csched_job *job);
 
-/// Does: drops `job` unless it was cancelled, then releases it. Requires: it has been unlinked.
+/// Does: drops `job` unless it was cancelled, then releases it. Inside of another drop on this thread that is put off to its end.
+/// Requires: it has been unlinked.
 void csched_job_discard_(csched_job *job);
+
+/// Jobs of the library's own, which are never put off: their drops call nothing of the user's but csched_job_discard_.
+extern const csched_job_type csched_serial_drain_type_, csched_serial_sync_type_, csched_limit_lane_type_;
 
 /// Who discards jobs in place of a thread that may not call what is the user's; from there it calls csched_job_discard_.
 typedef struct csched_bin {
@@ -51,6 +55,18 @@ typedef struct csched_bin {
 
 /// Does: has `bin` discard what this thread would from now on; NULL: nobody does. Returns: who did before.
 csched_bin *csched_job_discard_into_(csched_bin *bin);
+
+/// What this thread has put off to the end of the drop that it is inside of.
+typedef struct csched_discards {
+  csched_job *first, *last;
+  bool is_inside;
+} csched_discards;
+
+/// See swift.h.
+csched_discards csched_discards_begin_(void);
+void csched_discards_end_(csched_discards outer);
+bool csched_discards_enter_(void);
+bool csched_discards_reason_(csched_drop_reason *reason);
 
 /// Does: the first half of csched_job_cancel. If it returns DROPPED, the job does not end before the second half.
 csched_cancel_result csched_job_begin_cancel_(csched_job *job);

@@ -72,8 +72,6 @@ struct csched_limit {
 _Static_assert(offsetof(csched_limit, target) == 0, "csched_limit_target is a cast");
 _Static_assert(offsetof(lane, job) == 0, "a lane is its job");
 
-static const csched_job_type lane_type;
-
 static void end(csched_limit *limit) {
   csched_os_atfork_end_(&limit->atfork);
   csched_observe_gone_(&limit->target);
@@ -109,7 +107,7 @@ static csched_job *take_lane_locked(csched_limit *limit, bool alone) {
   } else {
     if (limit->used == limit->most) return NULL; // LM1
     job = &limit->lanes[limit->used++].job;
-    csched_job_init(job, &lane_type, limit);
+    csched_job_init(job, &csched_limit_lane_type_, limit);
   }
   ((lane *)job)->is_out = true;
   ((lane *)job)->is_alone = limit->is_alone = alone;
@@ -192,7 +190,7 @@ static void come_back(csched_job *job) { // LM6
   if (release != NULL) release(owner);
 }
 
-static const csched_job_type lane_type = {run, drop, come_back};
+const csched_job_type csched_limit_lane_type_ = {run, drop, come_back};
 
 // MARK: submitting
 
@@ -294,7 +292,7 @@ static bool has_barrier(const csched_target *barriers, const csched_job *job) { 
 static void bring_back(csched_limit *limit, lane *lane) { // LM8
   limit->is_let_go = false;
   if (limit->retain != NULL) limit->retain(limit->owner);
-  csched_job_init(&lane->job, &lane_type, limit);
+  csched_job_init(&lane->job, &csched_limit_lane_type_, limit);
   if (lane->carries != NULL) submit(limit, &lane->job);
   else come_back(&lane->job);
 }

@@ -664,6 +664,8 @@ bool csched_loop_is_free_(csched_loop *loop) { // P11
   return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
 }
 
+csched_fds *csched_loop_fds_of_(csched_loop *loop) { return &loop->fds; }
+
 csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
   require_thread(loop, function);
   return &loop->fds;

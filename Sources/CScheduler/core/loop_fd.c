@@ -4,6 +4,7 @@
 //   is_open    0 the loop sleeps on its futex; 1 on the poller, from its next park on. It stays 1, but for a child of fork, where it is LOST
 //              while there are no descriptors to open the poller anew: it is the parent's until the loop's thread has done so
 //   by_fd      which source stands for a descriptor's number. What the system reports bears that number, and a serial number
+//   is_silent  of a source: 1 once another thread has taken it out of the poller. It is in the table until the loop's thread removes it
 //   ready      the sources whose handlers are to be called; `ready` of such a source is not 0
 //
 // Obligations
@@ -16,17 +17,23 @@
 //   E4  What has been collected is told once, however the runs nest: it waits in `ready`, not in the run that collected it.
 //   E5  No starving: a batch begins with a look at the poller when eight have begun since the last one, or the first of them half a
 //       millisecond ago; what that brings is bounded, and what is ready waits its turn (loop.c, P3).
+//   E6  Once a source is silent, or was removed, the poller does not have its descriptor: what it has, and who is silent, changes under `lock`.
+//   E7  The poller does not tell for ever of what is not in the table (the copy of a descriptor that was closed before its source was removed): a second
+//       look in a row that finds such a thing puts a new poller in the place of the old one, under its number. (With a host, which knows the old one,
+//       it says so once.)
 // Orderings
-//   is_open: release, pairs with the waker's acquire, carries the poller
+//   is_silent: relaxed; the loop's thread reads it before a handler, where it may come late: whoever silences a source has its own way to keep the handler
+//   from beginning · is_open: release, pairs with the waker's acquire, carries the poller
 // Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (One that is
-//   not leaves with its descriptor, or when the number is added again; but a copy of the descriptor keeps it in the poller.)
+//   not leaves with its descriptor, or when the number is added again; but a copy of the descriptor keeps it in the poller: E7.)
 // Source: one descriptor for a whole loop is libuv's backend_fd; an eventfd that is edge-triggered, and so never read, is mio's;
 //   that what epoll reports may be stale, and goes by a table, is epoll(7)'s advice.
 // Checked by: "a source is told that it can be read, and written", "a level is told again, an edge once", "a source removed in a
 //   handler is not called again", "a descriptor's number used again brings no stale event", "a thousand sources",
+//   "a source that another thread silences leaves the poller at once", "a descriptor closed before its source, with a copy, does not keep the loop busy",
 //   "jobs, timers and sources do not starve each other", "a loop with sources does not wake up while idle",
 //   "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources are never early".
-// Models: checks/loop_fd.c. Not modelled: E3, E4, E5, which concern one thread and the system's descriptors.
+// Models: checks/loop_fd.c. Not modelled: E3, E4, E5, E6, E7, which concern one thread and the system's descriptors.
 
 #include "loop_fd_internal.h"
 
@@ -48,13 +55,17 @@ _Static_assert((int)CSCHED_FD_EDGE == CSCHED_POLLER_EDGE, "the port's events are
 
 // MARK: the poller
 
+static bool is_silent(const csched_fd_source *source) {
+  return csched_load_relaxed(&source->is_silent) != 0; // E6: under the lock; or a racy read, before a handler
+}
+
 static void call_next(csched_job *job) {
   csched_fds *fds = job->context;
   csched_fd_source *source = TAILQ_FIRST(&fds->ready);
   unsigned ready = source->ready;
   TAILQ_REMOVE(&fds->ready, source, node); // E4
   source->ready = 0;
-  source->handler(source, ready); // which may free it
+  if (!is_silent(source)) source->handler(source, ready); // which may free it
 }
 
 static void drop_nothing(csched_job *job) { (void)job; }
@@ -68,6 +79,14 @@ void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
 
 static uint64_t tag_of(const csched_fd_source *source) { // E3
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
+}
+
+// The poller of a loop that is open, as the sources change it.
+static int set_in_poller(csched_fds *fds, int fd, unsigned before, unsigned events, uint64_t tag) {
+  csched_lock_lock(&fds->lock); // E6
+  int error = csched_poller_set_(&fds->poller, fd, before, events, tag);
+  csched_lock_unlock(&fds->lock);
+  return error;
 }
 
 static bool is_open(const csched_fds *fds) {      // on the loop's thread
@@ -87,7 +106,7 @@ static int open_anew(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source == NULL) continue;                              // one whose descriptor is gone is told nothing
+    if (source == NULL || is_silent(source)) continue;         // one whose descriptor is gone is told nothing
     if (source->renew != NULL && source->renew(source) != 0) { // its handler finds out
       if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
       source->ready |= CSCHED_FD_READ;
@@ -135,6 +154,26 @@ bool csched_fds_wake_(csched_fds *fds) {
   return true;
 }
 
+// Puts a new poller in the place of one that tells of what has no source any more.
+static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7
+  csched_poller next;
+  static const char *const advice =
+      "a descriptor was closed while a source waited for it, and a copy of it is open: the system goes on to "
+      "tell of it. Remove a source before its descriptor is closed.";
+  if (fds->has_host || csched_poller_open_again_(&fds->poller, &next) != 0) {
+    if (!fds->is_told) csched_say_("csched_loop_add_fd", "%s", advice);
+    fds->is_told = true;
+    return;
+  }
+  csched_lock_lock(&fds->lock); // E6
+  for (size_t fd = 0; fd < fds->size; fd++) {
+    csched_fd_source *source = fds->by_fd[fd];
+    if (source != NULL && !is_silent(source)) csched_poller_set_(&next, source->fd, 0, source->events, tag_of(source));
+  }
+  csched_poller_replace_(&fds->poller, &next);
+  csched_lock_unlock(&fds->lock);
+}
+
 // Looks at the poller, and queues the sources that it names.
 static void collect(csched_fds *fds, bool blocks) {
   csched_poller_event events[EVENTS]; // E5
@@ -149,11 +188,16 @@ static void collect(csched_fds *fds, bool blocks) {
       strange++;
       continue;
     }
+    if (is_silent(source)) continue;                           // E6
     unsigned ready = events[i].events & source->events & BOTH; // E3
     if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
     source->ready |= ready;
   }
-  if (CSCHED_UNLIKELY(strange > 0)) csched_poller_check_(&fds->poller); // or it is not ours that tells this
+  if (CSCHED_UNLIKELY(strange > 0)) {
+    csched_poller_check_(&fds->poller); // or it is not ours that tells this
+    if (fds->is_strange) rebuild(fds);
+  }
+  fds->is_strange = strange > 0;
 }
 
 void csched_fds_batch_(csched_fds *fds, csched_time now) { // E5
@@ -240,15 +284,18 @@ static void forget(csched_fds *fds, csched_fd_source *source) { // E3
 
 // Returns: 0, or EBADF or ENOENT when the system has forgotten it already.
 static int take_out(csched_fds *fds, csched_fd_source *source) { // E3
+  csched_lock_lock(&fds->lock);
   // A poller that is lost is the parent's.
-  int error = is_lost(fds) ? 0 : csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
+  bool is_in = !is_lost(fds) && !is_silent(source);
+  int error = is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // E6
   forget(fds, source);
+  csched_lock_unlock(&fds->lock);
   return error;
 }
 
 static void tell_of_drop(csched_fd_source *source, int error) { // which may free it
   if (source->dropped != NULL) source->dropped(source, error);
-  else if (error == EBADF)
+  else if (error == EBADF && !is_silent(source))
     csched_say_("csched_loop_add_fd",
                 "descriptor %d was closed while source %p waited for it, which is told nothing more. Remove a source "
                 "before its descriptor is closed.",
@@ -264,15 +311,21 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   int error = csched_fds_open_(fds);
   if (error != 0) return error;
   if (!reserve(fds, (size_t)source->fd)) return ENOMEM;
+  csched_fd_source *before = NULL;
+  csched_lock_lock(&fds->lock); // E6
   source->serial = ++fds->last_serial;
-  error = csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
+  error =
+      is_silent(source) ? ECANCELED : csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
+  if (error == 0) {
+    before = fds->by_fd[source->fd];
+    if (before != NULL) forget(fds, before); // E3: it was closed, or silenced, and the number is used again
+    fds->by_fd[source->fd] = source;
+    source->owner = fds;
+    source->ready = 0;
+    fds->count++;
+  }
+  csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  csched_fd_source *before = fds->by_fd[source->fd];
-  if (before != NULL) forget(fds, before); // E3: it was closed, and the number is used again
-  fds->by_fd[source->fd] = source;
-  source->owner = fds;
-  source->ready = 0;
-  fds->count++;
   if (before != NULL) tell_of_drop(before, EBADF);
   return 0;
 }
@@ -281,13 +334,23 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_modify_fd");
   if (source->owner != fds) return ENOENT;
   if ((events & BOTH) == 0) return EINVAL;
-  int error = csched_poller_set_(poller_of(fds), source->fd, source->events, events, tag_of(source));
+  poller_of(fds);
+  int error = is_silent(source) ? 0 : set_in_poller(fds, source->fd, source->events, events, tag_of(source));
   if (error != 0) return error;
   unsigned ready = source->ready & events; // E3
   if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = ready;
   source->events = events;
   return 0;
+}
+
+void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // E6
+  csched_fds *fds = csched_loop_fds_of_(loop);
+  csched_lock_lock(&fds->lock);
+  bool is_in = source->owner == fds && !is_silent(source) && !is_lost(fds);
+  csched_store_relaxed(&source->is_silent, 1u); // E6
+  if (is_in) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
+  csched_lock_unlock(&fds->lock);
 }
 
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
@@ -312,13 +375,15 @@ void csched_fds_destroy_(csched_fds *fds) {
   fds->by_fd = NULL;
   fds->size = 0;
   if (!is_open(fds)) return;
-  csched_store_relaxed(&fds->is_open, 0u); // E1: before the close, for who wakes it late
+  csched_store_relaxed(&fds->is_open,
+                       0u); // E1: before the close, for who wakes it late; no source is left to be silenced
   csched_poller_close_(&fds->poller);
 }
 
 // MARK: forks
 
 void csched_fds_renew_(csched_fds *fds) {
+  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // E6: a thread of the parent may have had it
   // The wake is for a host, whose own may have been on its way. A child that is to exec needs no poller, and there may be none for it.
   if (!is_open(fds)) return;
   if (open_anew(fds) == 0) wake(fds);

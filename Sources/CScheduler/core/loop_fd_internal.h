@@ -1,7 +1,8 @@
 // What a loop does with its sources, and with the poller that it sleeps on because of them: the other half of loop_fd.h.
-// Depends on: loop_fd.h, platform.h, bsd.h.
+// Depends on: lock.h, loop_fd.h, platform.h, bsd.h.
 #pragma once
 
+#include <CScheduler/lock.h>
 #include <CScheduler/loop_fd.h>
 
 #include "../platform/platform.h"
@@ -12,12 +13,15 @@ TAILQ_HEAD(csched_fd_queue, csched_fd_source);
 /// The sources of one loop. All is the loop's own, but `is_open` and, where that is 1, what wakes the poller.
 typedef struct csched_fds {
   const csched_loop *loop;
+  csched_lock lock; ///< what the poller has, and which sources are silent
   uint32_t is_open; ///< 1 from the first use on; 2 in a child of fork that could not open the poller anew yet
   csched_poller poller;
   bool is_closed;
   bool has_host;            ///< a foreign loop sleeps for this one, between its runs;
   bool is_in_host;          ///< it does so now, and the run queue is parked;
   bool knows_close;         ///< and it has been told of the close
+  bool is_told;             ///< somebody was told that it cannot be helped
+  bool is_strange;          ///< the last look found events of what is not in `by_fd`
   bool is_stale;            ///< a wake or alarm may have come for what has been done since
   csched_fd_source **by_fd; ///< the one for each descriptor, or NULL
   size_t size, count;

@@ -40,6 +40,8 @@ void csched_loop_finish_(csched_loop *loop);
 
 /// Returns: the loop's sources. Requires: the calling thread is the loop's; if not, it stops the process.
 struct csched_fds *csched_loop_fds_(csched_loop *loop, const char *function);
+/// Returns: the same. Thread: any; what it may do with them is loop_fd.h's to say.
+struct csched_fds *csched_loop_fds_of_(csched_loop *loop);
 
 /// Returns: the loop's hooks. Requires: as csched_loop_fds_.
 struct csched_hooks *csched_loop_hooks_(csched_loop *loop, const char *function);

@@ -14,7 +14,8 @@
 //   RW6  Neither the last reader touches the lock after its unlock, except while a writer that it is to wake sleeps; nor a writer but as L8 says.
 //   RW7  Misuse is found: locking again by the writer; waiting for one's own reading, if that was taken last; an unlock of what nobody
 //        has, or another writes; an end while somebody has it; more readers than can be counted. Each stops the process.
-//   RW8  In a child of fork a writer that waits for readers for long says that they may be orphaned; all else is L9's.
+//   RW8  In a child of fork a writer of the parent that only waited is gone, and so is a reader of the parent that had `writer` for a moment:
+//        they hold nothing. A writer that waits for readers for long says that they may be orphaned. All else is L9's.
 //
 // Orderings
 //   word: acquire, pairs with the unlocks' release, carries what is guarded; the unlocks of readers are one release sequence · to a
@@ -24,7 +25,8 @@
 //   mutex as here. That readers which must wait do so in the same mutex is ours: so its owner is known to them, and its queue is theirs.
 // Checked by: "writers exclude all, readers writers only", "readers read side by side", "a writer is not starved by readers",
 //   "a timed wait for a read-write lock gives up and leaves nothing behind", "a read-write lock may be freed by the last writer",
-//   "a read-write lock locked twice for writing stops the process", "after fork a read-write lock is as it was".
+//   "a read-write lock locked twice for writing stops the process", "after fork a read-write lock is as it was",
+//   "after fork what its thread holds can be let go and taken, whoever slept for it".
 // Models: checks/rwlock.c. Not modelled: RW8.
 
 #include <CScheduler/rwlock.h>
@@ -68,6 +70,23 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_too_many(const csched_rwlock *
                 (const void *)rwlock);
 }
 
+// MARK: forks
+
+// Takes `writer` from a thread of the parent that has not begun to write, and gives it back.
+// Requires: each reader that leaves calls this before, so that WRITER without a reader is one that writes.
+static CSCHED_NOINLINE void forget_waiting_writer(csched_rwlock *rwlock) { // RW8
+  uint32_t owner = csched_lock_owner_seen_(&rwlock->writer);
+  if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
+  if (csched_load_relaxed(&rwlock->word) == WRITER) return;                            // RW8: it writes
+  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: L1 of lock.c
+  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: as RW5
+  csched_lock_unlock(&rwlock->writer);
+}
+
+static void look_for_orphans(csched_rwlock *rwlock) {
+  if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) forget_waiting_writer(rwlock);
+}
+
 // MARK: reading
 
 static bool begin_to_read(csched_rwlock *rwlock) {
@@ -86,6 +105,7 @@ static bool begin_to_read(csched_rwlock *rwlock) {
 static bool wait_to_read(csched_rwlock *rwlock, csched_time deadline, const char *function) {
   require_not_writer(rwlock, function);
   require_not_reading(rwlock, function);
+  look_for_orphans(rwlock);
   if (!csched_lock_lock_until(&rwlock->writer, deadline)) return false; // RW5
   begin_to_read(rwlock);
   csched_lock_unlock(&rwlock->writer);
@@ -117,6 +137,7 @@ static bool end_as_last(csched_rwlock *rwlock, uint32_t seen) {
 void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
   if (reading == rwlock) reading = NULL;
+  if (CSCHED_UNLIKELY((seen & WRITER) != 0)) look_for_orphans(rwlock);
   for (;;) {
     if (CSCHED_UNLIKELY(seen < READER)) panic_not_read(rwlock, seen); // RW7
     if (CSCHED_UNLIKELY(seen == (READER | WRITER))) {
@@ -184,6 +205,7 @@ void csched_rwlock_lock_write(csched_rwlock *rwlock) {
   require_not_reading(rwlock, "csched_rwlock_lock_write");
   if (!csched_lock_trylock(&rwlock->writer)) {
     require_not_writer(rwlock, "csched_rwlock_lock_write");
+    look_for_orphans(rwlock);
     csched_lock_lock(&rwlock->writer);
   }
   wait_to_write(rwlock, CSCHED_FOREVER);
@@ -202,6 +224,7 @@ bool csched_rwlock_lock_write_until(csched_rwlock *rwlock, csched_time deadline)
   require_not_writer(rwlock, "csched_rwlock_lock_write_until");
   require_not_reading(rwlock, "csched_rwlock_lock_write_until");
   if (deadline != CSCHED_FOREVER && csched_now() >= deadline) return false;
+  look_for_orphans(rwlock);
   return csched_lock_lock_until(&rwlock->writer, deadline) && wait_to_write(rwlock, deadline);
 }
 

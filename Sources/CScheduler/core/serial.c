@@ -21,7 +21,8 @@
 //       ECANCELED.
 //   S8  A thread that leaves a job, or a sync, in another way than by its return (it ends, or there is an exception, or a longjmp) lets go
 //       of the queue: it goes on with the next job.
-//   S9  In a child of fork, a queue whose base is orphaned stops whoever uses it; another one goes on.
+//   S9  In a child of fork, a queue whose base is orphaned stops whoever uses it; another one goes on. Syncs that wait for it on threads of the
+//       parent are gone, with these threads' stacks.
 // Orderings
 //   hold: acquire and release, so that a resume sees what the holder did · owners: the same, the last one sees all
 // Assumes: the drain job lets go in its `release`, because only then may it be submitted again (job.h).
@@ -32,7 +33,8 @@
 //   "a batch takes few of each kind",
 //   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has",
 //   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
-//   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake".
+//   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake",
+//   "after fork what its thread holds can be let go and taken, whoever slept for it".
 // Models: checks/serial.c, checks/waits.c, checks/levels.c, checks/loop.c. Not modelled: S9.
 
 #include <CScheduler/serial.h>
@@ -42,6 +44,7 @@
 #include "../platform/platform.h"
 #include "job_internal.h"
 #include "levels_internal.h"
+#include "lock_internal.h"
 #include "dump_internal.h"
 #include "loop_internal.h"
 #include "observe_internal.h"
@@ -184,7 +187,7 @@ static void drain_ended(csched_job *drain) {
   give_reference_up(serial); // S6: nobody has to go on with it
 }
 
-static const csched_job_type drain_type = {run_drain, drop_all, drain_ended};
+const csched_job_type csched_serial_drain_type_ = {run_drain, drop_all, drain_ended};
 
 // MARK: submitting
 
@@ -294,6 +297,7 @@ typedef struct sync_job {
   void (*body)(void *);
   void *context;
   uint32_t ended; // futex
+  uint32_t thread;
   int result;
 } sync_job;
 
@@ -307,11 +311,11 @@ static void end_sync(sync_job *sync, int result) {
 static void run_sync(csched_job *job) { ((sync_job *)job)->body(((sync_job *)job)->context); }
 static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; }
 static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
-static const csched_job_type sync_type = {run_sync, drop_sync, sync_ended};
+const csched_job_type csched_serial_sync_type_ = {run_sync, drop_sync, sync_ended};
 
 static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
-  sync_job sync = {.body = body, .context = context};
-  csched_job_init(&sync.job, &sync_type, NULL);
+  sync_job sync = {.body = body, .context = context, .thread = csched_lock_self_()};
+  csched_job_init(&sync.job, &csched_serial_sync_type_, NULL);
   if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
   if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
   csched_wait_is_seen_("csched_serial_sync", &serial->target);
@@ -387,17 +391,31 @@ static bool is_forsaken(const csched_serial *serial) {
          !csched_target_is_inside(&serial->target);
 }
 
+// What is taken out is in the stack of a thread that is not here: another thread will use that memory.
+static void forget_syncs_of_others(csched_serial *serial) { // S9
+  csched_job *first = NULL, **end = &first;
+  while (!csched_mpsc_is_empty(&serial->inbox)) {
+    csched_job *job = csched_mpsc_pop(&serial->inbox);
+    if (job->type == &csched_serial_sync_type_ && ((sync_job *)job)->thread != csched_lock_self_()) continue;
+    *end = job;
+    end = &job->next;
+  }
+  *end = NULL;
+  serial->inbox.first = first;
+}
+
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // S9
   csched_serial *serial = (csched_serial *)((char *)atfork - offsetof(csched_serial, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL;
+  forget_syncs_of_others(serial);
   if (csched_target_is_orphaned_(serial->base)) {
     csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
     csched_mpsc_close(&serial->inbox);
     serial->target.type = &csched_target_orphaned_;
   } else if (is_forsaken(serial)) {
     take_reference(serial); // once more, perhaps: it is then never freed
-    csched_job_init(&serial->drain, &drain_type, serial);
+    csched_job_init(&serial->drain, &csched_serial_drain_type_, serial);
     submit_drain(serial);
   }
 }
@@ -417,7 +435,7 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   serial->turn = serial->root->type->turn_;
   csched_mpsc_init(&serial->inbox);
   csched_mpsc_park(&serial->inbox);
-  csched_job_init(&serial->drain, &drain_type, serial);
+  csched_job_init(&serial->drain, &csched_serial_drain_type_, serial);
   csched_job_init(&serial->held, &held_type, serial);
   csched_os_atfork_(&serial->atfork, told_of_fork);
   *result = serial;

@@ -7,8 +7,8 @@
 //   SG1  A signal that has come is told: the handler counts before it rings, the loop silences before it takes the count.
 //   SG2  The handler touches nothing but the two words and the bell: it may run on any thread, in the middle of anything. The bell is never closed, so a
 //        handler that is late rings for nobody.
-//   SG3  A signal has one source. Its action is put back when the source goes: by removal, by the loop's close, or in a child of fork whose thread is
-//        not the loop's.
+//   SG3  A signal has one source. Its action is put back when the source goes: by removal, by another thread that silences it, by the loop's close, or
+//        in a child of fork whose thread is not the loop's. Once it has gone it takes nothing from the next one's count or bell.
 //   SG4  In a child of fork the bell is the child's own: neither process wakes the other. What came before that was counted here, and is told.
 // Orderings
 //   count, bell: relaxed, their values are all. What the thread did before is carried by the bell, which the handler writes and the loop reads;
@@ -16,7 +16,8 @@
 // Assumes: eventfd and write(2) may be used in a signal's handler (signal-safety(7)).
 // Source: the self-pipe of Bernstein's, with a count; as libuv and Tokio have it. A signalfd was rejected: see source.h.
 // Checked by: "a signal is told to its loop, and its action put back", "a signal that has a handler already is refused",
-//   "signals that come beside the loop's look are all told", "a signal in a child of fork is the child's".
+//   "signals that come beside the loop's look are all told",
+//   "a signal that another thread gives up can be taken by another loop at once", "a signal in a child of fork is the child's".
 // Models: none: handlers interrupt. Not modelled: SG1, SG2, SG3, SG4.
 
 #include <CScheduler/source.h>
@@ -67,9 +68,14 @@ static void told_of_fork(csched_atfork *unused, csched_atfork_phase phase) {
 static void came(csched_fd_source *fd, unsigned events) {
   (void)events;
   csched_signal_source *source = (csched_signal_source *)fd;
-  csched_os_bell_quiet_(fd->fd);                                              // SG1
-  uint32_t count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1
-  if (count > 0) source->handler(source, count);                              // which may free it
+  uint32_t count = 0;
+  csched_lock_lock(&lock);
+  if (table[source->signal].source == source) {                        // SG3
+    csched_os_bell_quiet_(fd->fd);                                     // SG1
+    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1
+  }
+  csched_lock_unlock(&lock);
+  if (count > 0) source->handler(source, count); // which may free it
 }
 
 static void give_up(csched_signal_source *source) {
@@ -87,7 +93,8 @@ static void signal_dropped(csched_fd_source *fd, int error) {
 void csched_signal_source_init(csched_signal_source *source, int signal,
                                void (*handler)(csched_signal_source *source, uint32_t count), void *context) {
   *source = (csched_signal_source){.handler = handler, .context = context, .signal = signal};
-  source->fd.fd = -1;
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, came, NULL);
+  source->fd.dropped = signal_dropped;
 }
 
 // Returns: 0, and the signal's bell; under the lock.
@@ -110,8 +117,7 @@ static int take(csched_loop *loop, csched_signal_source *source) {
   int error = open_bell(signal, &fd);
   if (error != 0) return error;
   csched_store_relaxed(&table[signal].count, 0u); // SG1: what came for the source before is not this one's
-  csched_fd_source_init(&source->fd, fd, CSCHED_FD_READ, came, NULL);
-  source->fd.dropped = signal_dropped;
+  source->fd.fd = fd;
   error = csched_os_signal_take_(signal, caught);
   if (error != 0) return error;
   table[signal].source = source;
@@ -131,6 +137,11 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
   error = csched_loop_add_fd(loop, &source->fd);
   if (error != 0) give_up(source);
   return error;
+}
+
+void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source) {
+  csched_loop_silence_fd_(loop, &source->fd); // and not added later: ECANCELED
+  give_up(source);
 }
 
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source) {

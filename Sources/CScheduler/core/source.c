@@ -33,15 +33,16 @@ void csched_child_source_init(csched_child_source *source, int pid,
                               void (*handler)(csched_child_source *source, csched_child_end end, int status),
                               void *context) {
   *source = (csched_child_source){.handler = handler, .context = context, .pid = pid};
-  source->fd.fd = -1;
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, child_ended, NULL);
+  source->fd.dropped = child_dropped;
 }
 
 int csched_loop_add_child(csched_loop *loop, csched_child_source *source) {
   if (source->fd.owner != NULL) return EEXIST;
   int fd, error = csched_os_child_open_(source->pid, &fd);
   if (error != 0) return error;
-  csched_fd_source_init(&source->fd, fd, CSCHED_FD_READ, child_ended, loop);
-  source->fd.dropped = child_dropped;
+  source->fd.fd = fd;
+  source->fd.context = loop;
   error = csched_loop_add_fd(loop, &source->fd);
   if (error != 0) let_go_of_child(source);
   return error;
@@ -91,16 +92,17 @@ void csched_file_source_init(csched_file_source *source, const char *path, unsig
                              void (*handler)(csched_file_source *source, unsigned changes, const char *name),
                              void *context) {
   *source = (csched_file_source){.handler = handler, .context = context, .path = path, .changes = changes};
-  source->fd.fd = -1;
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, file_changed, NULL);
+  source->fd.dropped = file_dropped;
+  source->fd.renew = renew_file;
 }
 
 int csched_loop_add_file(csched_loop *loop, csched_file_source *source) {
   if (source->fd.owner != NULL) return EEXIST;
   int fd, error = csched_os_file_open_(source->path, source->changes, &fd);
   if (error != 0) return error;
-  csched_fd_source_init(&source->fd, fd, CSCHED_FD_READ, file_changed, loop);
-  source->fd.dropped = file_dropped;
-  source->fd.renew = renew_file;
+  source->fd.fd = fd;
+  source->fd.context = loop;
   source->lost = 0;
   error = csched_loop_add_fd(loop, &source->fd);
   if (error != 0) let_go_of_file(source);

@@ -2,8 +2,10 @@
 
 #include "../platform/platform.h"
 #include "../platform/platform_sources.h"
+#include "job_internal.h"
 #include "levels_internal.h"
 #include "observe_internal.h"
+#include "target_internal.h"
 
 #include <errno.h>
 
@@ -14,6 +16,35 @@ void **csched_swift_drain_slot_(void) { return &slot; }
 uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
 
 CSCHED_NOINLINE csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
+
+CSCHED_NOINLINE bool csched_swift_holds_(csched_target **target) {
+  csched_target *pool = NULL;
+  bool holds = false;
+  for (csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME()); each->outer != NULL; each = each->outer) {
+    csched_target *root = each->target != NULL ? csched_target_root_(each->target) : NULL;
+    if (root == NULL || root->type->deliver == NULL) continue; // it is only a name for the current one
+    if (csched_target_has_time_(root)) return false;
+    holds |= each->target != root || csched_target_is_exclusive_(root);
+    if (!csched_target_is_exclusive_(root)) pool = root;
+  }
+  *target = pool;
+  return holds;
+}
+
+csched_swift_discards csched_swift_discards_begin_(void) {
+  csched_discards outer = csched_discards_begin_();
+  return (csched_swift_discards){outer.first, outer.last, outer.is_inside};
+}
+
+void csched_swift_discards_end_(csched_swift_discards outer) {
+  csched_discards_end_((csched_discards){outer.first, outer.last, outer.is_inside});
+}
+
+bool csched_swift_discards_enter_(void) { return csched_discards_enter_(); }
+
+void csched_swift_discards_leave_(void) { csched_discards_end_((csched_discards){0}); }
+
+bool csched_swift_discards_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
 
 void csched_swift_sleep_until_(csched_time deadline) {
   static const csched_time LONGEST = UINT64_C(1) << 62; // ns, which no clock overflows

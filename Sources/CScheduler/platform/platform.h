@@ -57,6 +57,11 @@ void csched_poller_close_(const csched_poller *poller);
 /// failed can be tried again, and until then the number is not given to anything else.
 int csched_poller_renew_(csched_poller *poller);
 
+/// Does: makes `next` a poller with the wake and the alarm of `poller`, and no descriptors. Returns: as open.
+int csched_poller_open_again_(const csched_poller *poller, csched_poller *next);
+/// Does: puts `next`, made so, in the place of `poller`, under its number, and wakes it: a wake of the old one may have come to nothing.
+void csched_poller_replace_(csched_poller *poller, csched_poller *next);
+
 /// Does: stops the process if the poller's descriptor has come to stand for something else. For when it tells of what is not its own.
 void csched_poller_check_(const csched_poller *poller);
 

@@ -1,3 +1,5 @@
+internal import CScheduler
+
 /// What becomes of an action that was handed on: known to the action and to its disposable.
 final class ActionFate: Sendable {
   /// What is noted besides the drop.
@@ -54,9 +56,11 @@ final class ActionFate: Sendable {
 
   /// Its run has ended, or it was dropped, which is then told.
   func end() {
+    var why = CSCHED_DROP_STOPPED
+    let isRefused = csched_swift_discards_reason_(&why) && why == CSCHED_DROP_REFUSED  // a refusal that was put off
     let (onDrop, reason) = state.withLock { state in
       if state.phase != .disposed { state.phase = .over }
-      return (state.onDrop.take(), state.isSubmitted ? DropReason.stopped : .refused)
+      return (state.onDrop.take(), state.isSubmitted && !isRefused ? DropReason.stopped : .refused)
     }
     onDrop?(reason)
   }

@@ -68,12 +68,16 @@ public final class ActionGroup: Sendable {
   /// - Throws: `CancellationError` as soon as the task is cancelled. What is in the group goes on.
   public func waitForAll(isolation: isolated (any Actor)? = #isolation) async throws {
     let resumption = Resumption<Void>()
+    let notice = GroupNotice { resumption.finish(.success(())) }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-        if resumption.attach(continuation) { whenEmpty { resumption.finish(.success(())) } }
+        guard resumption.attach(continuation) else { return }
+        notice.give(to: group)
+        if resumption.isOver { notice.takeBack(from: group) }  // the handler came before it
       }
     } onCancel: {
       resumption.finish(.failure(CancellationError()))
+      notice.takeBack(from: group)
     }
   }
 
@@ -84,22 +88,42 @@ public final class ActionGroup: Sendable {
   ///   - scheduler: where `action` runs.
   ///   - action: what to run, once.
   public func notify(on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void) {
-    whenEmpty { scheduler.schedule(action) }
+    GroupNotice { scheduler.schedule(action) }.give(to: group)
+  }
+}
+
+/// A call that a group makes when it is empty, once, unless it is taken back before.
+private final class GroupNotice: @unchecked Sendable {
+  // Unchecked, because the group has the memory, and who is in it, under a lock of the core's.
+  private struct Memory {
+    var core = csched_group_notice()  // first: its address is the notice's
+    var owner: Unmanaged<GroupNotice>?
   }
 
-  private struct Notice {
-    var core: csched_group_notice  // first: its address is the notice's
-    let call: @Sendable () -> Void
+  private let memory = UnsafeMutablePointer<Memory>.allocate(capacity: 1)
+  private let call: @Sendable () -> Void
+
+  init(_ call: @escaping @Sendable () -> Void) {
+    self.call = call
+    memory.initialize(to: Memory())
   }
 
-  private func whenEmpty(_ call: @escaping @Sendable () -> Void) {
-    let notice = UnsafeMutablePointer<Notice>.allocate(capacity: 1)
-    notice.initialize(to: Notice(core: csched_group_notice(), call: call))
-    csched_group_call_(group, UnsafeMutableRawPointer(notice).assumingMemoryBound(to: csched_group_notice.self)) {
-      let notice = UnsafeMutableRawPointer($0!).assumingMemoryBound(to: Notice.self)
-      let call = notice.move().call
-      notice.deallocate()
-      call()
+  deinit { memory.deallocate() }
+
+  private var core: UnsafeMutablePointer<csched_group_notice> {
+    UnsafeMutableRawPointer(memory).assumingMemoryBound(to: csched_group_notice.self)
+  }
+
+  /// Once. The group keeps it until it is called or taken back.
+  func give(to group: UnsafeMutablePointer<csched_group>) {
+    memory.pointee.owner = .passRetained(self)
+    csched_group_call_(group, core) {
+      let memory = UnsafeMutableRawPointer($0!).assumingMemoryBound(to: Memory.self)
+      memory.pointee.owner!.takeRetainedValue().call()
     }
+  }
+
+  func takeBack(from group: UnsafeMutablePointer<csched_group>) {
+    if csched_group_take_back(group, core) { memory.pointee.owner!.release() }
   }
 }

@@ -71,7 +71,9 @@ private final class DropObserver: Cancelable {
       return handler
     }
     guard let handler else { return }
+    let outer = csched_swift_discards_begin_()
     handler(scheduler, reason)
+    csched_swift_discards_end_(outer)  // inside: what the handler has dropped it is not told
     state.withLock { $0.inside.removeAll { $0 == thread } }
   }
 

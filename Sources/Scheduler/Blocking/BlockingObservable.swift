@@ -36,20 +36,24 @@ public struct BlockingObservable<Element: Sendable> {
 
   /// Returns all elements when the source has completed. Throws its error, or ``BlockingError/timeout``.
   @inlinable
+  @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func toArray() throws -> [Element] { try elements(.all) }
 
   /// Returns the first element, and disposes the source as soon as it has come; `nil` if the source completes without one. Throws its
   /// error, or ``BlockingError/timeout``.
   @inlinable
+  @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func first() throws -> Element? { try elements(.first(1)).first }
 
   /// Returns the last element when the source has completed, `nil` if there was none. Throws its error, or ``BlockingError/timeout``.
   @inlinable
+  @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func last() throws -> Element? { try elements(.last).last }
 
   /// Returns the only element when the source has completed. Throws ``BlockingError/noElements``; ``BlockingError/moreThanOneElement`` as
   /// soon as a second one comes; its error; ``BlockingError/timeout``.
   @inlinable
+  @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single() throws -> Element { try only(elements(.first(2))) }
 
   /// Returns the only element for which `predicate` is true; otherwise as ``single()``.
@@ -59,12 +63,14 @@ public struct BlockingObservable<Element: Sendable> {
   ///
   /// - Parameter predicate: called for each element, on the thread that it comes on. What it throws ends the wait, and is thrown.
   @inlinable
+  @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single(where predicate: @escaping @Sendable (Element) throws -> Bool) throws -> Element {
     try only(elements(.first(2), where: predicate))
   }
 
   /// Returns what has come and how it ended, ``BlockingError/timeout`` included.
   @inlinable
+  @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func materialize() -> MaterializedSequenceResult<Element> { gather(.all) }
 
   @inlinable

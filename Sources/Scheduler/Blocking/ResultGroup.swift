@@ -17,14 +17,12 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// What became of an action.
   public typealias Element = Result<Value, any Error>
 
-  private typealias Waiter = Resumption<Element?>
-
-  private struct State {
+  private struct State: Sendable {
     /// How many actions have not ended.
     var pending = 0
     var results: ArraySlice<Element> = []
     /// Tasks that wait, first come first; only while there are no results.
-    var waiters: [Waiter] = []
+    var waiters = FairList<Waiter>()
   }
 
   private let state = Protected(State())
@@ -66,19 +64,30 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     let (told, others, isLast) = state.withLock { state in
       state.pending -= 1
       var told: Waiter?
-      while told == nil, !state.waiters.isEmpty {
-        let first = state.waiters.removeFirst()
+      while told == nil, let first = state.waiters.popFirst() {
         if first.claim() { told = first }  // else its task was cancelled
       }
       if told == nil { state.results.append(result) }
       let isLast = state.pending == 0
-      let others = isLast ? state.waiters.filter { $0.claim() } : []  // there is nothing for them
-      if isLast { state.waiters = [] }
+      var others: [Waiter] = []  // there is nothing for them
+      while isLast, let other = state.waiters.popFirst() { if other.claim() { others.append(other) } }
       return (told, others, isLast)
     }
     told?.finish(.success(result))
     for other in others { other.finish(.success(nil)) }
     if isLast { changed.broadcast() } else if told == nil { changed.signal() }
+  }
+
+  /// A task that waits.
+  private final class Waiter: @unchecked Sendable {
+    // Unchecked, because of `entry`, which is guarded by the group's state.
+    private let resumption = Resumption<Element?>()
+    @exclusivity(unchecked) var entry: Int?
+
+    var isOver: Bool { resumption.isOver }
+    func claim() -> Bool { resumption.claim() }
+    func attach(_ continuation: CheckedContinuation<Element?, any Error>) -> Bool { resumption.attach(continuation) }
+    func finish(_ outcome: Result<Element?, any Error>) { resumption.finish(outcome) }
   }
 
   // MARK: taking results
@@ -128,7 +137,9 @@ public final class ResultGroup<Value: Sendable>: Sendable {
       }
     } onCancel: {
       if waiter.claim() { waiter.finish(.success(nil)) }
-      state.withLock { $0.waiters.removeAll { $0 === waiter } }
+      state.withLock { state in
+        if let entry = waiter.entry.take() { state.waiters.remove(entry) }
+      }
     }
   }
 
@@ -136,7 +147,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   private func wait(_ waiter: Waiter) {
     let found: Element?? = state.withLock { state in
       guard Self.isDecided(state) else {
-        state.waiters.append(waiter)
+        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // else the handler came before it
         return nil
       }
       return waiter.claim() ? .some(state.results.popFirst()) : nil

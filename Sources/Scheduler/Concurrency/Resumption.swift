@@ -1,8 +1,15 @@
-/// Resumes a task once, with the first outcome that there is, which may come before the task waits.
-final class Resumption<Success: Sendable>: Sendable {
+internal import CScheduler
+
+/// The one outcome of something that a task waits for. It may come before the wait, and any number of times: the first one counts.
+///
+/// While a cancellation handler runs, the runtime has whoever resumes its task wait. So a task is not resumed inside of a job that others may wait
+/// for, the handler perhaps: a job of the pool does it, which the worker of a queue comes to when it has left that.
+final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendable {
+  // Unchecked, as its superclass is not final; all that it holds is.
   private enum State {
     case early
     case waiting(CheckedContinuation<Success, any Error>)
+    case due(CheckedContinuation<Success, any Error>, Result<Success, any Error>)
     case over(Result<Success, any Error>)
   }
 
@@ -11,6 +18,16 @@ final class Resumption<Success: Sendable>: Sendable {
 
   /// Returns whether the caller is the first to ask: for those who must know who finishes it before they have the outcome.
   func claim() -> Bool { !isClaimed.exchange(true) }
+
+  /// Whether there is an outcome.
+  var isOver: Bool {
+    state.read {
+      switch $0 {
+      case .early, .waiting: false
+      case .due, .over: true
+      }
+    }
+  }
 
   /// Takes charge of `continuation`. If the outcome is there already it resumes it, and returns false.
   func attach(_ continuation: CheckedContinuation<Success, any Error>) -> Bool {
@@ -25,19 +42,56 @@ final class Resumption<Success: Sendable>: Sendable {
   }
 
   /// Resumes the task with `outcome`, at once or when it begins to wait. Does nothing the second time.
-  func finish(_ outcome: Result<Success, any Error>) {
-    let continuation: CheckedContinuation<Success, any Error>? = state.withLock {
+  ///
+  /// - Parameters:
+  ///   - outcome: what the wait returns or throws.
+  ///   - isAlwaysElsewhere: whether it must be another thread that resumes, whatever this one is in the middle of.
+  func finish(_ outcome: Result<Success, any Error>, elsewhere isAlwaysElsewhere: Bool = false) {
+    let isDue = state.withLock {
       switch $0 {
       case .early:
         $0 = .over(outcome)
-        return nil
+        return false
       case .waiting(let continuation):
-        $0 = .over(outcome)
-        return continuation
-      case .over:
-        return nil
+        $0 = .due(continuation, outcome)
+        return true
+      case .due, .over:
+        return false
       }
     }
-    continuation?.resume(with: outcome)
+    if isDue { resumeOutside(isAlwaysElsewhere) }
+  }
+
+  override func resume() {
+    let due: (CheckedContinuation<Success, any Error>, Result<Success, any Error>)? = state.withLock {
+      guard case .due(let continuation, let outcome) = $0 else { return nil }
+      $0 = .over(outcome)
+      return (continuation, outcome)
+    }
+    if let (continuation, outcome) = due { continuation.resume(with: outcome) }
   }
 }
+
+/// A resumption, whatever its outcome is.
+class PendingResumption: @unchecked Sendable {
+  // Unchecked, because it has a subclass, which says why it is.
+  func resume() {}
+
+  /// Resumes the task where nobody waits for what this thread holds: here, or in a job of the pool. That is dropped in no other way than by being run.
+  final func resumeOutside(_ isAlwaysElsewhere: Bool) {
+    var target: UnsafeMutablePointer<csched_target>?
+    guard csched_swift_holds_(&target) || isAlwaysElsewhere else { return resume() }
+    let task = csched_task_make_(resumingType.pointer, CSCHED_TASK_PLAIN)
+    guard let job = task.job else { return resume() }
+    job.pointee.context = Unmanaged.passRetained(self).toOpaque()
+    csched_task_submit_(target ?? PoolCore.shared(.default).target, task)
+  }
+}
+
+private func resume(_ job: UnsafeMutablePointer<csched_job>?) {
+  Unmanaged<PendingResumption>.fromOpaque(job!.pointee.context).takeRetainedValue().resume()
+}
+
+private let resumingType = JobType(
+  csched_job_type(
+    run: { resume($0) }, drop: { resume($0) }, release: { csched_task_free_($0, CSCHED_TASK_PLAIN) }))

@@ -7,7 +7,7 @@ final class ThreadEnd: Sendable {
     var last = 0
     /// What lets go of each value, in the order of their making.
     var values: [Int: @Sendable () -> Void] = [:]
-    var waiting: [CheckedContinuation<Void, Never>] = []
+    var waiting: [Resumption<Void>] = []
   }
 
   private let state = Protected(State())
@@ -45,17 +45,20 @@ final class ThreadEnd: Sendable {
       state.isOver = true
       return state.waiting
     }
-    for each in waiting { each.resume() }
+    for each in waiting { each.finish(.success(()), elsewhere: true) }  // others may join this thread
   }
 
   /// Suspends the task until the thread has done all that.
   func wait(isolation: isolated (any Actor)?) async {
-    await withCheckedContinuation(isolation: isolation) { continuation in
+    let resumption = Resumption<Void>()
+    // It is never finished with an error.
+    try? await withCheckedThrowingContinuation(isolation: isolation) { continuation in
       let isOver = state.withLock { state in
-        if !state.isOver { state.waiting.append(continuation) }
+        if !state.isOver { state.waiting.append(resumption) }
         return state.isOver
       }
-      if isOver { continuation.resume() }
+      if isOver { resumption.finish(.success(())) }
+      _ = resumption.attach(continuation)
     }
   }
 }

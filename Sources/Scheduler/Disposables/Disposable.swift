@@ -42,11 +42,21 @@ public protocol Disposable: Sendable {
   /// 5. The thread sleeps, and does none of its other work; on a thread of the pool another one takes its place. A wait for an action that
   ///    waits, in its turn, for the caller or the caller's queue has no end, and is not found out.
   /// 6. Every other disposable disposes, and has nothing to wait for.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await disposeAndWait()")
   func disposeAndWait()
 }
 
 extension Disposable {
   public func disposeAndWait() {
     if let node = self as? any DisposalNode { DisposalWalk.disposeAndWait(node) } else { dispose() }
+  }
+
+  /// The same for a task, which is suspended meanwhile: a cancelled one, too. A thread of the shared pool disposes.
+  ///
+  /// In a job of a task that runs on a scheduler this waits also for an action of that scheduler, which goes on meanwhile.
+  ///
+  /// - Parameter isolation: the caller's, which it keeps.
+  public func disposeAndWait(isolation: isolated (any Actor)? = #isolation) async {
+    await awaitBlockingCall(isolation: isolation) { disposeAndWait() }
   }
 }

@@ -3,6 +3,7 @@
 //   LS1  A handler begins only if it has found the source not over, under the lock; a disposal makes it over under the same lock. So once that has
 //        returned no handler begins, on whichever thread it was.
 //   LS2  The loop's structure is touched on the loop's thread only. A disposal elsewhere leaves that to an action; a closed loop has removed it itself.
+//        The system has forgotten it by then, and another loop can take what it had: `silence`.
 //   LS3  The loop keeps the object, from when it is added until it is removed.
 //   LS4  Who waits after a disposal, elsewhere, comes after what runs and after what the loop's thread lets go of, captures included, and sees that.
 //   LS5  It is over once: one end or disposal lets go of what it held, and of its use of the scheduler; `onDrop` is told of an end at most once, and
@@ -43,6 +44,9 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
 
   /// Adds it to the loop. Returns the core's error.
   func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
+
+  /// Has the system forget it at once, on any thread. It is then still to be removed.
+  func silence(in loop: OpaquePointer) {}
 
   /// Removes it, if the loop still has it.
   func remove(from loop: OpaquePointer) { misuse("LoopSource.remove", "each kind has its own: override it") }
@@ -139,9 +143,9 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
       onDrop(error)
       return true
     }
-    #if DEBUG
-      debugLine("\(type(of: self))", of: core.name, "it ends, and nobody asked to be told (onDrop): \(error)")
-    #endif
+    if !(error is StoppedError) {
+      reportLine("\(type(of: self))", of: core.name, "it ends, and nobody asked to be told (onDrop): \(error)")
+    }
     return true
   }
 
@@ -149,7 +153,12 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
 
   final func dispose() {
     guard close() != nil else { return }
-    if csched_loop_is_on_thread(loop) { removeHere() } else { core.submitOwn { self.removeHere() } }  // LS2
+    if csched_loop_is_on_thread(loop) {
+      removeHere()
+    } else if !core.isOrphaned {
+      silence(in: loop)
+      core.submitOwn { self.removeHere() }  // LS2
+    }
     core.letGo()
   }
 

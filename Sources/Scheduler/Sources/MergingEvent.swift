@@ -29,6 +29,8 @@ public final class MergingEvent: Cancelable, @unchecked Sendable {
     var handler: (@Sendable (UInt64) -> Void)?
     var value: UInt64 = 0
     var isQueued = false
+    /// What has told is submitting again; `isAgain`: that has run meanwhile, and left its work to it.
+    var isSubmitting = false, isAgain = false
   }
 
   private let counted = CountedDisposable()
@@ -66,17 +68,32 @@ public final class MergingEvent: Cancelable, @unchecked Sendable {
       { self.tell() }, onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
   }
 
+  /// Where the scheduler runs it inside of its own submission, the outer one goes on: the stack stays flat.
   private func tell() {
-    let (handler, value) = state.withLock { state in
-      defer { state.value = 0 }
-      return (state.handler, state.value)
+    let isInside = state.withLock { state in
+      if state.isSubmitting { state.isAgain = true }
+      return state.isSubmitting
     }
-    if value != 0 { handler?(value) }
-    let hasMore = state.withLock { state in
-      state.isQueued = state.value != 0
-      return state.isQueued
+    while !isInside {
+      let (handler, value) = state.withLock { state in
+        defer { state.value = 0 }
+        return (state.handler, state.value)
+      }
+      if value != 0 { handler?(value) }
+      let hasMore = state.withLock { state in
+        state.isQueued = state.value != 0
+        state.isSubmitting = state.isQueued
+        state.isAgain = false
+        return state.isQueued
+      }
+      guard hasMore else { return }
+      submit()
+      let isAgain = state.withLock { state in
+        state.isSubmitting = false
+        return state.isAgain
+      }
+      guard isAgain else { return }
     }
-    if hasMore { submit() }
   }
 
   public var isDisposed: Bool { state.withLock { $0.handler == nil } }

@@ -13,15 +13,6 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
     self.descriptor = descriptor
     self.events = events
     super.init(on: scheduler, onDrop: onDrop, handler)
-  }
-
-  deinit { source.deallocate() }
-
-  private static func of(_ source: UnsafeMutablePointer<csched_fd_source>?) -> DescriptorSource {
-    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
-  }
-
-  override func add(to loop: OpaquePointer) -> Int32 {
     csched_fd_source_init(
       source, descriptor, events.rawValue, { source, _ in DescriptorSource.of(source).tell(()) },
       Unmanaged.passUnretained(self).toOpaque())
@@ -30,8 +21,17 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
       csched_swift_end_fd_(source, ended.descriptor)
       ended.removedByCore(error)
     }
-    return csched_swift_add_fd_(loop, source)
   }
+
+  deinit { source.deallocate() }
+
+  private static func of(_ source: UnsafeMutablePointer<csched_fd_source>?) -> DescriptorSource {
+    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
+  }
+
+  override func add(to loop: OpaquePointer) -> Int32 { csched_swift_add_fd_(loop, source) }
+
+  override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, source) }
 
   override func remove(from loop: OpaquePointer) { csched_swift_remove_fd_(loop, source, descriptor) }
 }
@@ -45,6 +45,10 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
   init(_ signal: Int32, on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
     self.signal = signal
     super.init(on: scheduler, onDrop: onDrop, handler)
+    csched_signal_source_init(
+      source, signal, { source, count in SignalSource.of(source).tell(Int(count)) },
+      Unmanaged.passUnretained(self).toOpaque())
+    source.pointee.dropped = { source, error in SignalSource.of(source).removedByCore(error) }
   }
 
   deinit { source.deallocate() }
@@ -53,13 +57,9 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
     Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
   }
 
-  override func add(to loop: OpaquePointer) -> Int32 {
-    csched_signal_source_init(
-      source, signal, { source, count in SignalSource.of(source).tell(Int(count)) },
-      Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in SignalSource.of(source).removedByCore(error) }
-    return csched_loop_add_signal(loop, source)
-  }
+  override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_signal(loop, source) }
+
+  override func silence(in loop: OpaquePointer) { csched_loop_silence_signal_(loop, source) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_signal(loop, source) }
 }
@@ -73,15 +73,6 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
   init(_ process: Int32, on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
     self.process = process
     super.init(on: scheduler, onDrop: onDrop, handler)
-  }
-
-  deinit { source.deallocate() }
-
-  private static func of(_ source: UnsafeMutablePointer<csched_child_source>?) -> ChildSource {
-    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
-  }
-
-  override func add(to loop: OpaquePointer) -> Int32 {
     csched_child_source_init(
       source, process,
       { source, end, status in
@@ -94,8 +85,17 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
         ended.removedByCore(nil)
       }, Unmanaged.passUnretained(self).toOpaque())
     source.pointee.dropped = { source, error in ChildSource.of(source).removedByCore(error) }
-    return csched_loop_add_child(loop, source)
   }
+
+  deinit { source.deallocate() }
+
+  private static func of(_ source: UnsafeMutablePointer<csched_child_source>?) -> ChildSource {
+    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
+  }
+
+  override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_child(loop, source) }
+
+  override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, &source.pointee.fd) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_child(loop, source) }
 }
@@ -114,6 +114,13 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
     _ = self.path.initialize(from: path.utf8CString)
     self.changes = changes
     super.init(on: scheduler, onDrop: onDrop, handler)
+    csched_file_source_init(
+      source, self.path.baseAddress, changes.rawValue,
+      { source, changes, name in
+        FileSource.of(source).tell(
+          FileChange(kinds: FileChange.Kinds(rawValue: changes), name: name.map { String(cString: $0) }))
+      }, Unmanaged.passUnretained(self).toOpaque())
+    source.pointee.dropped = { source, error in FileSource.of(source).removedByCore(error) }
   }
 
   deinit {
@@ -125,16 +132,9 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
     Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
   }
 
-  override func add(to loop: OpaquePointer) -> Int32 {
-    csched_file_source_init(
-      source, path.baseAddress, changes.rawValue,
-      { source, changes, name in
-        FileSource.of(source).tell(
-          FileChange(kinds: FileChange.Kinds(rawValue: changes), name: name.map { String(cString: $0) }))
-      }, Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in FileSource.of(source).removedByCore(error) }
-    return csched_loop_add_file(loop, source)
-  }
+  override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_file(loop, source) }
+
+  override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, &source.pointee.fd) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_file(loop, source) }
 }

@@ -27,7 +27,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
       let probe = ClosureTask {}
       if !probe.submit(to: target) { return }
       probe.dispose()
-      debugLine(
+      reportLine(
         "MainScheduler",
         "the process ends, and actions wait that have never run. Call MainScheduler.run(), or hand it to a main loop.")
     }

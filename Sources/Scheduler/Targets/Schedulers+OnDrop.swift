@@ -1,3 +1,5 @@
+internal import CScheduler
+
 extension Schedulers {
   /// Has `handler` called for each action that is dropped from now on, on any scheduler of this module, until what is returned is disposed.
   ///
@@ -46,8 +48,16 @@ extension ImmediateSchedulerType {
     _ onDrop: @escaping @Sendable (DropReason) -> Void, _ submit: (FatedAction) -> any Disposable
   ) -> any Cancelable {
     let fate = ActionFate(onDrop: onDrop)
-    let token = submit(FatedAction(fate))
-    fate.endSubmission()
+    var action: FatedAction? = FatedAction(fate)
+    let token = submit(action!)
+    if isKnownUniquelyReferenced(&action) {  // it was refused, unless it has run
+      let isOutermost = csched_swift_discards_enter_()
+      action = nil
+      if isOutermost { csched_swift_discards_leave_() }
+    } else {
+      fate.endSubmission()
+      action = nil
+    }
     return FatedDisposable(token, fate)
   }
 }

@@ -175,7 +175,7 @@ class TargetCore: @unchecked Sendable {
         defer { hasRefused = true }
         return !hasRefused
       }
-      if isFirst { debugLine("\(livingScheduler.map { "\(type(of: $0))" } ?? "a scheduler")", of: name, refusal) }
+      if isFirst { reportLine("\(livingScheduler.map { "\(type(of: $0))" } ?? "a scheduler")", of: name, refusal) }
     #endif
   }
 

@@ -77,13 +77,11 @@ public final class WorkerPool: Sendable {
     }
   }
 
-  /// Stops it, and suspends the task until its threads are gone.
+  /// Stops it, and suspends the task until its threads are gone. A cancelled task waits as any other.
   ///
   /// - Parameter policy: what becomes of the actions that have not begun.
   public func stopAndJoin(_ policy: StopPolicy = .runOutstanding) async {
     stop(policy)
-    try? await ConcurrentScheduler(priority: .background).perform { [self] in
-      ConcurrentScheduler.withReplacementThread { _ = pool.join() }
-    }
+    await awaitBlockingCall(isolation: nil) { [pool] in _ = pool.join() }
   }
 }

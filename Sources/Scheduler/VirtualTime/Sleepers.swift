@@ -45,7 +45,7 @@ final class Sleepers: Sendable {
   /// Finishes `watcher` as soon as `count` tasks are asleep.
   func watch(_ watcher: Resumption<Bool>, until count: Int) {
     let satisfied = state.withLock {
-      $0.watchers.append((count, watcher))
+      if !watcher.isOver { $0.watchers.append((count, watcher)) }  // else its handler came before it
       return $0.takeSatisfied()
     }
     for watcher in satisfied { watcher.finish(.success(true)) }

@@ -141,6 +141,25 @@ static void told_once(void) {
   free(group);
 }
 
+// One notice is taken back while the last one leaves: it was called, or never is.
+static int taken_back;
+static void take_back(void *unused) {
+  (void)unused;
+  if (csched_group_take_back(group, &notices[1])) taken_back++;
+}
+static void took_back(void) {
+  start(1, 1);
+  taken_back = 0;
+  for (int i = 0; i < 2; i++) csched_group_call_(group, &notices[i], call_one);
+  csched_group_call_(group, &later, call_later);
+  model_spawn(do_and_leave, (void *)0);
+  model_spawn(take_back, NULL);
+}
+static void told_or_taken_back(void) {
+  model_assert(told + taken_back == 2 && order[0] == 0 && (taken_back || order[1] == 1) && told_later == 1);
+  free(group);
+}
+
 static void leave_only(void *unused) {
   (void)unused;
   csched_group_leave(group);
@@ -162,6 +181,7 @@ const model_check group_checks[] = {
     {"group: one enters while another leaves", reentered, one_passed},       // GR1, GR2
     {"group: all are told, once, in order, outside", notified, told_once},   // GR1, GR3, GR5
     {"group: one enters from outside while the last one leaves", entered_from_outside, each_told_once}, // GR1
+    {"group: a notice is taken back while the last one leaves", took_back, told_or_taken_back},         // GR1, GR5
     {"group: a leave without an enter stops the process", left_too_often, stopped},                     // GR6
     {NULL, NULL, NULL},
 };

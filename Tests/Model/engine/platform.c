@@ -324,6 +324,12 @@ int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler
 }
 void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before) { (void)signal, (void)before; }
 
+int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) {
+  *next = *poller;
+  return 0;
+}
+void csched_poller_replace_(csched_poller *poller, csched_poller *next) { (void)poller, (void)next; }
+
 int csched_poller_renew_(csched_poller *poller) {
   (void)poller;
   return 0;

@@ -1,18 +1,69 @@
 // What an async function must not call, each with what to use. The compiler's own verifier reads the comments (-verify).
 import Scheduler
 
-func blocks(_ thread: ThreadScheduler, _ queue: SerialScheduler, _ lock: UnfairLock, _ loop: RunLoopLock) async throws {
+func blocks(
+  _ thread: ThreadScheduler, _ threads: ThreadSchedulerGroup, _ pool: WorkerPool, _ queue: SerialScheduler,
+  _ group: ActionGroup, _ results: ResultGroup<Int>, _ drained: GroupScheduler, _ token: any Disposable
+) async throws {
   thread.join()  // expected-error {{use await stopAndJoin()}}
+  threads.stopAndJoin()  // expected-error {{'async' but is not marked with 'await'}} expected-note {{call is 'async'}}
+  pool.join()  // expected-error {{use await stopAndJoin}}
   queue.sync {}  // expected-error {{use await perform}}
   try queue.trySync {}  // expected-error {{use await perform}}
-  lock.lock()  // expected-error {{use withLock}}
+  group.wait()  // expected-error {{use await waitForAll}}
+  _ = group.wait(for: .zero)  // expected-error {{use await waitForAll}}
+  _ = group.wait(until: thread.now)  // expected-error {{use await waitForAll}}
+  _ = results.next()  // expected-error {{'async' but is not marked with 'await'}} expected-note {{call is 'async'}}
+  _ = try results.next(for: .zero)  // expected-error {{use await next()}}
+  _ = try results.next(until: thread.now)  // expected-error {{use await next()}}
+  _ = drained.drain(timeout: .zero)  // expected-error {{use await group.waitForAll()}}
+  token.disposeAndWait()  // expected-error {{'async' but is not marked with 'await'}} expected-note {{call is 'async'}}
+}
+
+func sleeps(_ loop: RunLoopLock, _ numbers: [Int], _ task: Task<Int, any Error>) async throws {
   try loop.run()  // expected-error {{await a continuation, or scheduler.perform}}
   try runAndWait {}  // expected-error {{await the function itself}}
+  _ = try task.toBlocking().toArray()  // expected-error {{await the sequence itself}}
+  _ = try task.toBlocking().first()  // expected-error {{await the sequence itself}}
+  _ = try task.toBlocking().last()  // expected-error {{await the sequence itself}}
+  _ = try task.toBlocking().single()  // expected-error {{await the sequence itself}}
+  _ = try task.toBlocking().single { $0 > 0 }  // expected-error {{await the sequence itself}}
+  _ = task.toBlocking().materialize()  // expected-error {{await the sequence itself}}
+}
+
+func locks(
+  _ lock: UnfairLock, _ recursive: RecursiveLock, _ shared: ReadWriteLock, _ condition: Condition, _ latch: Latch,
+  _ semaphore: Semaphore, _ number: Protected<Int>, _ end: MonotonicTime
+) async throws {
+  lock.lock()  // expected-error {{use withLock}}
+  recursive.lock()  // expected-error {{use withLock}}
+  shared.lockForReading()  // expected-error {{use withReadLock}}
+  shared.lockForWriting()  // expected-error {{use withWriteLock}}
+  condition.wait(with: lock)  // expected-error {{await a continuation}}
+  _ = condition.wait(with: lock, for: .zero)  // expected-error {{await a continuation}}
+  _ = condition.wait(with: lock, until: end)  // expected-error {{await a continuation}}
+  latch.wait()  // expected-error {{await a continuation}}
+  _ = latch.wait(for: .zero)  // expected-error {{await a continuation}}
+  _ = latch.wait(until: end)  // expected-error {{await a continuation}}
+  semaphore.wait()  // expected-error {{await a continuation}}
+  _ = semaphore.wait(for: .zero)  // expected-error {{await a continuation}}
+  _ = semaphore.wait(until: end)  // expected-error {{await a continuation}}
+  number.withLock(on: condition, when: { $0 > 0 }) { _ in }  // expected-error {{await a continuation}}
+  let isReady: (Int) -> Bool = { $0 > 0 }
+  number.withLock(on: condition, for: .zero, when: isReady) { _ in }  // expected-error {{await a continuation}}
+  number.withLock(on: condition, until: end, when: isReady) { _ in }  // expected-error {{await a continuation}}
 }
 
 // What takes their place.
-func doesNot(_ thread: ThreadScheduler, _ queue: SerialScheduler, _ lock: UnfairLock) async throws {
+func doesNot(
+  _ thread: ThreadScheduler, _ threads: ThreadSchedulerGroup, _ pool: WorkerPool, _ queue: SerialScheduler,
+  _ lock: UnfairLock, _ results: ResultGroup<Int>, _ token: any Disposable
+) async throws {
   await thread.stopAndJoin()
+  await threads.stopAndJoin()
+  await pool.stopAndJoin()
+  await token.disposeAndWait()
+  _ = await results.next()
   try await queue.perform {}
   lock.withLock {}
   ConcurrentScheduler.withReplacementThread {}

@@ -30,7 +30,7 @@ import Testing
       for token in tokens {
         precondition(token.isDisposed)
         token.dispose()
-        token.disposeAndWait()
+        synchronously { token.disposeAndWait() }
       }
       precondition(!later.contains { $0.isDisposed }, "one was disposed in the place of another")
       second.open()

@@ -252,6 +252,54 @@ import Testing
     #expect(calls.value == 2 && reports.reasons.count == 3 && first.isDisposed)
   }
 
+  /// Stopped ones, each of which refuses all that comes.
+  private static let stopped: [(name: String, make: @Sendable () throws -> any SchedulerType)] = [
+    ("thread", { try thread() }), ("queue", { SerialScheduler(target: try thread()) }),
+    ("queue on a queue", { SerialScheduler(target: SerialScheduler(target: try thread())) }),
+    (
+      "pool",
+      {
+        let pool = try WorkerPool(name: "drops", workers: 1), scheduler = pool.scheduler()
+        pool.stop(.dropOutstanding)
+        synchronously { pool.join() }
+        return scheduler
+      }
+    ), ("AnyScheduler", { AnyScheduler(try thread()) }),
+    ("GroupScheduler", { ActionGroup().scheduler(on: try thread()) }),
+    ("RecordingScheduler", { RecordingScheduler(try thread()) }),
+  ]
+
+  private static func thread() throws -> ThreadScheduler {
+    let thread = try ThreadScheduler(name: "drops")
+    thread.stop(.dropOutstanding)
+    thread.join()
+    return thread
+  }
+
+  /// What a drop may cause: another one.
+  enum Cause: CaseIterable { case handler, capture, delayed }
+
+  @Test("what a drop has dropped has a constant stack", arguments: stopped.indices, Cause.allCases)
+  func flat(_ index: Int, _ cause: Cause) throws {
+    let scheduler = try Self.stopped[index].make(), count = Scale.count(250_000), drops = Counter()
+    let again = Protected<(@Sendable () -> Void)?>(nil)
+    let next: @Sendable () -> Void = { if drops.increment() < count { again.read()?() } }
+    again.write {
+      switch cause {
+      case .handler: scheduler.schedule({}, onDrop: { _ in next() })
+      case .capture: scheduler.schedule { [notice = DeathNotice { next() }] in withExtendedLifetime(notice) {} }
+      case .delayed:
+        scheduler.schedule(after: .seconds(1)) { [notice = DeathNotice { next() }] in withExtendedLifetime(notice) {} }
+      }
+    }
+    let thread = Thread { scheduler.schedule({}, onDrop: { _ in again.read()?() }) }
+    thread.stackSize = 512 << 10
+    thread.start()
+    #expect(eventually { thread.isFinished })
+    #expect(drops.value == count)
+    again.write(nil)
+  }
+
   @Test("a handler is called outside of locks, may dispose itself and add others, and its captures go with it")
   func outside()
     throws

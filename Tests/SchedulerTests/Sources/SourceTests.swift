@@ -188,3 +188,82 @@ import Testing
     #expect(other.isDisposed)
   }
 }
+
+// MARK: - what a source has had
+
+extension SourceTests {
+  @Test("a signal can be taken by another loop as soon as it was disposed, however busy the first one is")
+  func signalPasses() throws {
+    let first = try ThreadScheduler(name: "first"), second = try ThreadScheduler(name: "second")
+    let came = Counter(), dropped = Counter()
+    for round in 1...20 {
+      let early = first.onSignal(SIGUSR2) { _ in }
+      first.drain()
+      let door = Latch(count: 1)
+      first.schedule { door.wait() }
+      early.dispose()
+      let late = second.onSignal(SIGUSR2, { _ in came.increment() }, onDrop: { _ in dropped.increment() })
+      second.drain()
+      kill(getpid(), SIGUSR2)
+      #expect(eventually { came.value == round })
+      door.countDown()
+      first.drain()
+      late.dispose()
+      second.drain()
+    }
+    #expect(came.value == 20 && dropped.value == 0)
+    first.end()
+    second.end()
+  }
+
+  @Test("a descriptor is the system's no more once its source was disposed, though a copy of it is open")
+  func descriptorWithCopy() throws {
+    let thread = try ThreadScheduler(name: "copies"), told = Counter()
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    let copy = dup(ends[0])
+    let source = thread.onReadable(ends[0]) { told.increment() }
+    thread.drain()
+    let door = Latch(count: 1)
+    thread.schedule { door.wait() }
+    source.dispose()
+    close(ends[0])
+    door.countDown()
+    _ = write(ends[1], "x", 1)
+    thread.drain()
+    let usedBefore = thread.processorTime
+    usleep(200_000)
+    #expect(told.value == 0 && thread.processorTime - usedBefore < .milliseconds(50), "the loop spins")
+    close(copy)
+    close(ends[1])
+    thread.end()
+  }
+
+  @Test("an event that is merged from inside of its handler has a constant stack", arguments: [false, true])
+  func mergedInside(_ isQueued: Bool) throws {
+    let scheduler: any ImmediateSchedulerType = isQueued ? SerialScheduler(name: "merged") : ImmediateScheduler.instance
+    let count = 300_000, told = Counter(), event = Protected<MergingEvent?>(nil)
+    event.write(
+      MergingEvent(on: scheduler, .sum) { _ in if told.increment() < count { event.read()?.merge(1) } })
+    let thread = Thread { event.read()?.merge(1) }
+    thread.stackSize = 512 << 10
+    thread.start()
+    #expect(eventually { told.value == count && thread.isFinished })
+    event.read()?.dispose()
+    event.write(nil)
+  }
+}
+
+extension ThreadScheduler {
+  fileprivate var processorTime: Duration {
+    let time = Protected(Duration.zero), latch = Latch(count: 1)
+    schedule {
+      var used = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used)
+      time.write(.seconds(used.tv_sec) + .nanoseconds(used.tv_nsec))
+      latch.countDown()
+    }
+    latch.wait()
+    return time.read()
+  }
+}

@@ -2,6 +2,9 @@
 #include "CTestAllocations.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -69,6 +72,7 @@ void free(void *block) {
 bool ctest_counts_allocations(void) { return true; }
 uint64_t ctest_allocations(void) { return count; }
 int64_t ctest_allocations_left(void) { return balance; }
+uint64_t ctest_bytes_in_use(void) { return mallinfo2().uordblks; }
 bool ctest_fail_allocation(int64_t number) {
   bool is_pending = until_failure != 0;
   until_failure = number;
@@ -80,6 +84,7 @@ bool ctest_fail_allocation(int64_t number) {
 bool ctest_counts_allocations(void) { return false; }
 uint64_t ctest_allocations(void) { return 0; }
 int64_t ctest_allocations_left(void) { return 0; }
+uint64_t ctest_bytes_in_use(void) { return 0; }
 bool ctest_fail_allocation(int64_t number) {
   (void)number;
   return true;

@@ -14,7 +14,7 @@ CSCHED_BEGIN_DECLS
 /// Something to do when a group is empty. It is the caller's memory, and the group's from csched_group_notify to its submission. Its fields are
 /// private.
 typedef struct csched_group_notice {
-  struct csched_group_notice *next;
+  struct csched_group_notice *next, **back;
   void (*call)(struct csched_group_notice *notice);
   csched_target *target;
   csched_job *job;
@@ -52,7 +52,11 @@ bool csched_group_wait_until(csched_group *group, csched_time deadline);
 /// Requires: `notice` and `job` are not in use; `target` stays until then. Thread: any; it does not wait.
 void csched_group_notify(csched_group *group, csched_group_notice *notice, csched_target *target, csched_job *job);
 
-/// Does: the same with a call of `call(notice)`, on that thread; the notice is then the callee's. Thread: any. Private.
+/// Does: takes a notice back, in a time that depends on nothing. Requires: it was given to `group`, or is all zero. Returns: whether it waited: it is
+/// then the caller's again, with its job, which was not submitted; else its job has been submitted, or is about to be. Thread: any.
+bool csched_group_take_back(csched_group *group, csched_group_notice *notice);
+
+/// Does: as csched_group_notify, with a call of `call(notice)`, on that thread; the notice is then the callee's. Thread: any. Private.
 void csched_group_call_(csched_group *group, csched_group_notice *notice, void (*call)(csched_group_notice *notice));
 
 /// Returns: how many have entered and not left; 0: it is empty, and what was done before that is seen. Thread: any.

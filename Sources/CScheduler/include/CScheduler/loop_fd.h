@@ -31,7 +31,7 @@ struct csched_fd_source {
   void *context;
   int fd;
   unsigned events, ready;
-  uint32_t serial;
+  uint32_t serial, is_silent;
   struct csched_fds *owner;
   struct { // libbsd's TAILQ_ENTRY
     csched_fd_source *tqe_next, **tqe_prev;
@@ -51,6 +51,7 @@ CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsig
   source->events = events;
   source->ready = 0;
   source->serial = 0;
+  source->is_silent = 0;
   source->owner = NULL;
   source->dropped = NULL;
   source->renew = NULL;
@@ -73,6 +74,11 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 /// Returns: 0; ENOENT when it is not added to this loop; EBADF when its descriptor was closed before: it is removed all the same.
 /// Thread: the loop's.
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
+
+/// Does: has the system forget the source's descriptor at once, and no handler begin that has not begun; the descriptor can be closed, or given to
+/// another loop. On the loop's thread csched_loop_remove_fd is still to follow. Before csched_loop_add_fd, that will refuse it: ECANCELED.
+/// Requires: `loop` and `source` stay until that has been done. Thread: any; once the loop has been closed it does nothing. Private.
+void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source);
 
 /// Does: makes the loop one that a host can drive, at the first call. The descriptor is readable when there is something to do: a
 /// job, a timer that is due, a source that is ready, an end of a run that has not been taken, a close that is new. Then call

@@ -51,6 +51,9 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source);
 /// Returns: 0; ENOENT when it is not added to this loop.
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source);
 
+/// Does: as csched_loop_silence_fd_, and gives the signal back at once, which another loop may then take. Requires, thread: as there. Private.
+void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source);
+
 // MARK: children
 
 /// How a child has ended.

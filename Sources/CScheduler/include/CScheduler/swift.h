@@ -14,6 +14,29 @@ void **csched_swift_drain_slot_(void);
 /// Returns: the innermost level of what the thread is in the middle of, and by `outer` those around it. Thread: any.
 csched_level *csched_swift_innermost_(void);
 
+/// Returns: whether others may have to wait for what this thread is in the middle of: a job of a queue, a loop or a limit. `*target` is then where a job
+/// runs outside of that: the pool that the thread belongs to, or NULL, which stands for the shared one. Inside of virtual time it is false: its tasks
+/// go on on the thread that drives it. Thread: any.
+bool csched_swift_holds_(csched_target **target);
+
+/// What a thread has put off to the end of the drop that it is inside of.
+typedef struct csched_swift_discards {
+  csched_job *first, *last;
+  bool is_inside;
+} csched_swift_discards;
+
+/// Does: has what is dropped on this thread from now on wait for csched_swift_discards_end_, which drops it, and gives the thread back what had been put off
+/// before. Between the two the thread is inside of one who is told of drops, and is not to be told of these.
+csched_swift_discards csched_swift_discards_begin_(void);
+void csched_swift_discards_end_(csched_swift_discards outer);
+
+/// Does: begins what is no drop of a job, but as flat as one. Returns: whether the thread was inside of none: then csched_swift_discards_leave_ is to follow.
+bool csched_swift_discards_enter_(void);
+void csched_swift_discards_leave_(void);
+
+/// Returns: whether the thread is inside of the drop of a job; `*reason` is then why. Thread: any.
+bool csched_swift_discards_reason_(csched_drop_reason *reason);
+
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);
 

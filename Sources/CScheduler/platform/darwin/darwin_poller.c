@@ -48,6 +48,13 @@ int csched_poller_renew_(csched_poller *poller) { // a child has no queue of its
   return error;
 }
 
+// A queue forgets a descriptor when that is closed, whatever copies there are.
+int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) {
+  (void)poller, (void)next;
+  return ENOTSUP;
+}
+void csched_poller_replace_(csched_poller *poller, csched_poller *next) { (void)poller, (void)next; }
+
 void csched_poller_check_(const csched_poller *poller) { (void)poller; }
 
 int csched_poller_wake_(const csched_poller *poller) {

@@ -84,6 +84,27 @@ int csched_poller_renew_(csched_poller *poller) {
   return error;
 }
 
+int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) {
+  int saved = errno, error = 0;
+  *next = *poller;
+  next->fd = epoll_create1(EPOLL_CLOEXEC);
+  if (next->fd < 0 || !set_own(next, EPOLL_CTL_ADD, next->wake, EPOLLONESHOT, WAKE) ||
+      !set_own(next, EPOLL_CTL_ADD, next->alarm, EPOLLIN | EPOLLET, ALARM))
+    error = errno;
+  if (error != 0) close_own(&next->fd);
+  errno = saved;
+  return error;
+}
+
+void csched_poller_replace_(csched_poller *poller, csched_poller *next) {
+  int saved = errno;
+  if (dup3(next->fd, poller->fd, O_CLOEXEC) < 0) refuse(poller, "dup3", errno);
+  close_own(&next->fd);
+  errno = saved;
+  int error = csched_poller_wake_(poller);
+  if (error != 0) refuse(poller, "epoll_ctl", error);
+}
+
 int csched_poller_wake_(const csched_poller *poller) {
   int saved = errno;
   int error = set_own(poller, EPOLL_CTL_MOD, poller->wake, EPOLLIN | EPOLLONESHOT, WAKE) ? 0 : errno;

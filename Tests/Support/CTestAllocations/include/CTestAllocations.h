@@ -12,6 +12,8 @@ bool ctest_counts_allocations(void);
 uint64_t ctest_allocations(void);
 /// How many blocks the calling thread has allocated and not freed; those that others free for it count as left.
 int64_t ctest_allocations_left(void);
+/// How many bytes are allocated now, by all threads; 0 where that is not known.
+uint64_t ctest_bytes_in_use(void);
 /// Lets the calling thread's allocation of that number, counted from the next one on, fail; 0: none. Returns whether one that was
 /// asked for before is still to fail.
 bool ctest_fail_allocation(int64_t number);

@@ -1,0 +1,18 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+/// Prints a line on the standard error, in the form of ``misuse(_:of:_:)``, and goes on.
+func reportLine(_ subject: String, of name: String = "", _ text: String) {
+  var line = Array("Scheduler: \(subject): \(name.isEmpty ? "" : "\"\(name)\": ")\(text)\n".utf8)[...]
+  while !line.isEmpty, case let count = line.withUnsafeBytes({ write(2, $0.baseAddress, $0.count) }), count > 0 {
+    line = line.dropFirst(count)
+  }
+}
+
+/// Has `body` called at the end of the process.
+func atEndOfProcess(_ body: @escaping @convention(c) () -> Void) { atexit(body) }

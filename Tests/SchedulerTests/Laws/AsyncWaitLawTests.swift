@@ -1,0 +1,242 @@
+import CTestAllocations
+import Foundation
+import Scheduler
+import TestSupport
+import Testing
+
+/// Law 13 of what a task waits for, and law 5 of how it goes on.
+@Suite(.serialized, .nothingIsLeft) struct AsyncWaitLawTests {
+  enum Cancelled: CaseIterable { case never, before, during, after }
+
+  /// A wait that has no way to say that it was cancelled.
+  struct Join: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// Has `work` run where the wait is to wait for it. Returns the wait.
+    let make: @Sendable (@escaping @Sendable () -> Void) throws -> @Sendable () async -> Void
+    var testDescription: String { name }
+
+    static let all: [Join] = [
+      Join(name: "ThreadScheduler.stopAndJoin") { work in
+        let thread = try ThreadScheduler(name: "join")
+        thread.schedule(work)
+        return { await thread.stopAndJoin() }
+      },
+      Join(name: "WorkerPool.stopAndJoin") { work in
+        let pool = try WorkerPool(name: "join", workers: 1)
+        pool.scheduler().schedule(work)
+        return { await pool.stopAndJoin() }
+      },
+      Join(name: "ThreadSchedulerGroup.stopAndJoin") { work in
+        let threads = try ThreadSchedulerGroup(count: 2, name: "join")
+        threads.next().schedule(work)
+        return { await threads.stopAndJoin() }
+      },
+      Join(name: "Disposable.disposeAndWait") { work in
+        let token = ConcurrentScheduler().schedule(work)
+        return { await token.disposeAndWait() }
+      },
+      Join(name: "Disposable.disposeAndWait of a container") { work in
+        let token = CompositeDisposable(Disposables.create(), SerialScheduler(name: "join").schedule(work))
+        return { await token.disposeAndWait() }
+      },
+    ]
+  }
+
+  @Test(
+    "a wait that cannot say that it was cancelled returns after what it waits for", arguments: Join.all,
+    Cancelled.allCases)
+  func join(_ join: Join, _ cancelled: Cancelled) async throws {
+    let begun = Latch(count: 1), door = Latch(count: 1), ended = Counter(), returned = Counter()
+    let wait = try join.make {
+      begun.countDown()
+      door.wait()
+      ended.increment()
+    }
+    synchronously { begun.wait() }
+    let task = Task {
+      while cancelled == .before, !Task.isCancelled { await Task.yield() }
+      await wait()
+      returned.increment()
+      return ended.value
+    }
+    if cancelled == .before { task.cancel() }
+    try await Task.sleep(for: .milliseconds(20))
+    if cancelled == .during { task.cancel() }
+    try await Task.sleep(for: .milliseconds(20))
+    #expect(returned.value == 0)
+    door.countDown()
+    #expect(await task.value == 1)
+    if cancelled == .after { task.cancel() }
+  }
+
+  /// A wait that says whether it was cancelled.
+  struct Wait: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// Returns what makes the condition hold, and the wait, which returns whether it does.
+    let make: @Sendable () throws -> (hold: @Sendable () -> Void, wait: @Sendable () async -> Bool)
+    var testDescription: String { name }
+
+    static let all: [Wait] = [
+      Wait(name: "perform") {
+        let thread = try ThreadScheduler(name: "wait"), door = Latch(count: 1)
+        thread.schedule { door.wait() }
+        return ({ door.countDown() }, { (try? await thread.perform {}) != nil })
+      },
+      Wait(name: "ActionGroup.waitForAll") {
+        let group = ActionGroup()
+        group.enter()
+        return ({ group.leave() }, { (try? await group.waitForAll()) != nil })
+      },
+      Wait(name: "ResultGroup.next") {
+        let group = ResultGroup<Int>(), door = Latch(count: 1), queue = SerialScheduler(name: "wait")
+        group.schedule(on: queue) {
+          door.wait()
+          return 1
+        }
+        return ({ door.countDown() }, { await group.next() != nil })
+      },
+      Wait(name: "sleep") {
+        let clock = TestScheduler()
+        return ({ clock.advance(by: .seconds(1)) }, { (try? await clock.sleep(for: .seconds(1))) != nil })
+      },
+      Wait(name: "awaitSleepers") {
+        let clock = TestScheduler()
+        return (
+          {
+            let sleeper = Task { try? await clock.sleep(for: .seconds(1)) }
+            Task {
+              try? await Task.sleep(for: .milliseconds(50))
+              sleeper.cancel()
+            }
+          }, { await clock.awaitSleepers() }
+        )
+      },
+      Wait(name: "ticks") {
+        let clock = TestScheduler()
+        return (
+          { clock.advance(by: .seconds(1)) },
+          {
+            var ticks = clock.ticks(every: .seconds(1)).makeAsyncIterator()
+            return (try? await ticks.next()) != nil
+          }
+        )
+      },
+      Wait(name: "MergedValues") {
+        let (event, values) = MergingEvent.sequence(.sum)
+        return (
+          { event.merge(1) },
+          {
+            var iterator = values.makeAsyncIterator()
+            return await iterator.next() != nil
+          }
+        )
+      },
+      Wait(name: "DescriptorReadiness") {
+        let ends = Ends(), thread = try ThreadScheduler(name: "wait")
+        return ({ ends.say() }, { (try? await thread.readable(ends.reading).next()) != nil })
+      },
+    ]
+  }
+
+  @Test("a wait that is cancelled says so, at once, and only then", arguments: Wait.all, Cancelled.allCases)
+  func wait(_ wait: Wait, _ cancelled: Cancelled) async throws {
+    let (hold, body) = try wait.make(), begun = Counter()
+    let task = Task {
+      while cancelled == .before, !Task.isCancelled { await Task.yield() }
+      begun.increment()
+      return await body()
+    }
+    if cancelled == .before { task.cancel() }
+    #expect(eventually { begun.value == 1 })
+    try await Task.sleep(for: .milliseconds(20))
+    if cancelled == .during { task.cancel() }
+    if cancelled == .before || cancelled == .during {
+      #expect(await !task.value)
+      hold()
+    } else {
+      hold()
+      #expect(await task.value)
+      task.cancel()
+    }
+  }
+
+  // MARK: how a task goes on
+
+  @Test("a cancellation handler may use the scheduler whose action its task waits for", arguments: [0, 1, 2, 3])
+  func handlers(_ kind: Int) async throws {
+    let thread = try ThreadScheduler(name: "handlers")
+    let queue = kind == 1 ? SerialScheduler(target: thread) : SerialScheduler(name: "handlers")
+    for round in 0..<Scale.count(2_000) {
+      let task = Task {
+        try? await withTaskCancellationHandler {
+          let body: @Sendable () -> Void = { for _ in 0..<1_000 { _ = Task.isCancelled } }
+          switch kind {
+          case 2: try await thread.perform(body)
+          case 3: try await ConcurrentScheduler(limit: 1).perform(body)
+          default: try await queue.perform(body)
+          }
+        } onCancel: {
+          // Each of them waits for an action.
+          if kind == 2 { thread.schedule {}.disposeAndWait() } else { queue.sync {} }
+        }
+      }
+      if round % 3 == 0 { await Task.yield() }
+      task.cancel()
+      await task.value
+    }
+  }
+
+  @Test("a cancellation handler may wait for the queue in whose action the last one leaves a group") func leaving()
+    async
+  {
+    let queue = SerialScheduler(name: "leaving")
+    for _ in 0..<Scale.count(1_000) {
+      let group = ActionGroup()
+      group.enter()
+      let task = Task {
+        try? await withTaskCancellationHandler {
+          try await group.waitForAll()
+        } onCancel: {
+          queue.sync {}
+        }
+      }
+      await Task.yield()
+      queue.schedule { group.leave() }
+      task.cancel()
+      await task.value
+      synchronously { queue.sync {} }
+    }
+  }
+
+  // MARK: what a cancelled wait leaves
+
+  @Test("waits that are cancelled leave nothing") func leftovers() async {
+    await #expect(processExitsWith: .success) {
+      let group = ActionGroup(), results = ResultGroup<Int>(), door = Latch(count: 1), clock = TestScheduler()
+      results.schedule(on: ConcurrentScheduler()) {
+        door.wait()
+        return 1
+      }
+      group.enter()
+      let waits: [@Sendable () async -> Void] = [
+        { try? await group.waitForAll() }, { _ = await results.next() }, { try? await clock.sleep(for: .seconds(1)) },
+        { await clock.awaitSleepers(count: 2) },
+      ]
+      for wait in waits {
+        func cancelled() async {
+          let task = Task { await wait() }
+          await Task.yield()
+          task.cancel()
+          await task.value
+        }
+        for _ in 0..<2_000 { await cancelled() }
+        let before = ctest_bytes_in_use()
+        for _ in 0..<40_000 { await cancelled() }
+        precondition(ctest_bytes_in_use() < before + 2_000_000, "cancelled waits have left something")
+        precondition(clock.pendingCount == 0)
+      }
+      door.countDown()
+      group.leave()
+    }
+  }
+}
