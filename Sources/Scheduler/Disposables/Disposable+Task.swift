@@ -35,3 +35,14 @@ public func withTaskCancellationHandler<Value>(
   try await withTaskCancellationHandler(
     operation: operation, onCancel: { disposable.dispose() }, isolation: isolation)
 }
+
+extension Disposable {
+  /// Disposes it as ``disposeAndWait()`` does, for a task, which is suspended meanwhile: a cancelled one, too. A thread of the shared pool disposes.
+  ///
+  /// In a job of a task that runs on a scheduler this waits also for an action of that scheduler, which goes on meanwhile.
+  ///
+  /// - Parameter isolation: the caller's, which it keeps.
+  public func disposeAndWait(isolation: isolated (any Actor)? = #isolation) async {
+    await awaitBlockingCall(isolation: isolation) { disposeAndWait() }
+  }
+}

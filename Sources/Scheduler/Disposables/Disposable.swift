@@ -50,13 +50,4 @@ extension Disposable {
   public func disposeAndWait() {
     if let node = self as? any DisposalNode { DisposalWalk.disposeAndWait(node) } else { dispose() }
   }
-
-  /// The same for a task, which is suspended meanwhile: a cancelled one, too. A thread of the shared pool disposes.
-  ///
-  /// In a job of a task that runs on a scheduler this waits also for an action of that scheduler, which goes on meanwhile.
-  ///
-  /// - Parameter isolation: the caller's, which it keeps.
-  public func disposeAndWait(isolation: isolated (any Actor)? = #isolation) async {
-    await awaitBlockingCall(isolation: isolation) { disposeAndWait() }
-  }
 }

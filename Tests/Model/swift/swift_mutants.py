@@ -232,7 +232,7 @@ MUTANTS = [
     ("source: who waits is not told", "LoopSource", "if isAwaited { changed.broadcast() }", "_ = isAwaited"),
     ("source: nobody waits", "LoopSource", "state.withLock(on: changed, when: { $0.runs == 0 }) { _ in }", ""),
     ("source: over twice", "LoopSource", "guard !state.isOver else { return nil }", ""),
-    ("source: removed on any thread", "LoopSource", "if csched_loop_is_on_thread(loop) { removeHere() } else { core.submitOwn { self.removeHere() } }", "removeHere()"),
+    ("source: removed on any thread", "LoopSource", "core.submitOwn { self.removeHere() }", "removeHere()"),
     ("source: its loop does not keep it", "LoopSource", "_ = Unmanaged.passRetained(self)", ""),
     ("source: its loop keeps it for ever", "LoopSource", "remove(from: loop) Unmanaged.passUnretained(self).release()", "remove(from: loop)"),
     ("source: its loop keeps what has ended", "LoopSource", "end(error.map(reason)) Unmanaged.passUnretained(self).release()", "end(error.map(reason))"),

@@ -20,15 +20,15 @@ func blocks(
   token.disposeAndWait()  // expected-error {{'async' but is not marked with 'await'}} expected-note {{call is 'async'}}
 }
 
-func sleeps(_ loop: RunLoopLock, _ numbers: [Int], _ task: Task<Int, any Error>) async throws {
+func sleeps(_ loop: RunLoopLock, _ blocking: BlockingObservable<Int>) async throws {
   try loop.run()  // expected-error {{await a continuation, or scheduler.perform}}
   try runAndWait {}  // expected-error {{await the function itself}}
-  _ = try task.toBlocking().toArray()  // expected-error {{await the sequence itself}}
-  _ = try task.toBlocking().first()  // expected-error {{await the sequence itself}}
-  _ = try task.toBlocking().last()  // expected-error {{await the sequence itself}}
-  _ = try task.toBlocking().single()  // expected-error {{await the sequence itself}}
-  _ = try task.toBlocking().single { $0 > 0 }  // expected-error {{await the sequence itself}}
-  _ = task.toBlocking().materialize()  // expected-error {{await the sequence itself}}
+  _ = try blocking.toArray()  // expected-error {{await the sequence itself}}
+  _ = try blocking.first()  // expected-error {{await the sequence itself}}
+  _ = try blocking.last()  // expected-error {{await the sequence itself}}
+  _ = try blocking.single()  // expected-error {{await the sequence itself}}
+  _ = try blocking.single { $0 > 0 }  // expected-error {{await the sequence itself}}
+  _ = blocking.materialize()  // expected-error {{await the sequence itself}}
 }
 
 func locks(
