@@ -3,7 +3,8 @@
 
 #include <CScheduler/rlock.h>
 
-// What a thread holds when it forks, while threads of the parent sleep for it: in the child it is let go, taken again, and shared with new threads.
+// A thread forks while it holds something, and other threads sleep until they get it. In the child, the thread gives it back, takes it again, and
+// shares it with new threads.
 
 static struct {
   csched_lock lock;

@@ -62,6 +62,8 @@
 #include "recorder_internal.h"
 #include "panic.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 enum {
@@ -386,8 +388,35 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
   csched_job *first, *last;
   csched_job level; // stands for the discards
+  dropping *outer;  // the drop that they are inside of
   bool is_inside;
 } discards;
+csched_discards_owners csched_discards_owners_;
+
+// What jobs that were put off refer to is kept until all of them have been dropped.
+typedef struct kept_owner {
+  const void *owner;
+  struct kept_owner *next;
+} kept_owner;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL kept_owner *owners_kept;
+
+static CSCHED_NOINLINE void keep_owner(const csched_job *job) {
+  const void *owner = csched_discards_owners_.of(job);
+  if (owner == NULL || (owners_kept != NULL && owners_kept->owner == owner)) return;
+  kept_owner *kept = malloc(sizeof *kept);
+  csched_discards_owners_.retain(owner);
+  if (kept == NULL) return; // for ever, then
+  *kept = (kept_owner){owner, owners_kept};
+  owners_kept = kept;
+}
+
+static CSCHED_NOINLINE void let_owners_go(void) {
+  for (kept_owner *kept; (kept = owners_kept) != NULL;) {
+    owners_kept = kept->next;
+    csched_discards_owners_.release(kept->owner);
+    free(kept);
+  }
+}
 static const uintptr_t REFUSED = 1;
 
 static CSCHED_NOINLINE void discard_flat(csched_job *job, csched_drop_reason reason);
@@ -397,6 +426,7 @@ static void put_off(csched_job *job, csched_drop_reason reason) { // J11
   job->next = NULL;
   *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
   discards.last = job;
+  if (csched_discards_owners_.of != NULL && !is_node(job)) keep_owner(job);
 }
 
 static csched_job *take_first(csched_drop_reason *reason) { // J11
@@ -415,12 +445,15 @@ csched_discards csched_discards_begin_(void) {
   return outer;
 }
 
+bool csched_discards_are_here_(void) { return discards.is_inside; }
+
 void csched_discards_end_(csched_discards outer) {
   csched_drop_reason reason;
   for (csched_job *job; (job = take_first(&reason)) != NULL;) discard_now(job, reason);
   discards.first = outer.first;
   discards.last = outer.last;
   discards.is_inside = outer.is_inside;
+  if (!outer.is_inside && owners_kept != NULL) let_owners_go();
 }
 
 bool csched_discards_enter_(void) {
@@ -438,7 +471,7 @@ static void discards_left(csched_job *level) { // J7, J11: what has been put off
   csched_drop_reason reason;
   (void)level;
   discards.is_inside = false;
-  drop_here = NULL;
+  drop_here = discards.outer;
   csched_job *job = take_first(&reason);
   if (job != NULL) discard_flat(job, reason);
 }
@@ -448,17 +481,19 @@ static const csched_job_type discards_type = {.release = discards_left};
 static CSCHED_NOINLINE void discard_flat(csched_job *job, csched_drop_reason reason) { // J11
   csched_level spare;
   csched_job_init(&discards.level, &discards_type, NULL);
+  discards.outer = drop_here;
   discards.is_inside = true;
   csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &discards.level, csched_level_here_()->target);
   do discard_now(job, reason);
   while ((job = take_first(&reason)) != NULL);
   csched_level_end_(level);
   discards.is_inside = false;
+  if (CSCHED_UNLIKELY(owners_kept != NULL)) let_owners_go();
 }
 
 static bool is_own(const csched_job *job) { // which calls nothing of the user's, and is waited for
   return job->type == &csched_serial_drain_type_ || job->type == &csched_serial_sync_type_ ||
-         job->type == &csched_limit_lane_type_;
+         job->type == &csched_limit_lane_type_ || job->type == &csched_pool_tick_type_;
 }
 
 static csched_drop_reason reason_of(const csched_job *job) {

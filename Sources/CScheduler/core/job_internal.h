@@ -46,7 +46,8 @@ void csched_job_perform_(csched_job *job);
 void csched_job_discard_(csched_job *job);
 
 /// Jobs of the library's own, which are never put off: their drops call nothing of the user's but csched_job_discard_.
-extern const csched_job_type csched_serial_drain_type_, csched_serial_sync_type_, csched_limit_lane_type_;
+extern const csched_job_type csched_serial_drain_type_, csched_serial_sync_type_, csched_limit_lane_type_,
+    csched_pool_tick_type_;
 
 /// Who discards jobs in place of a thread that may not call what is the user's; from there it calls csched_job_discard_.
 typedef struct csched_bin {
@@ -62,10 +63,17 @@ typedef struct csched_discards {
   bool is_inside;
 } csched_discards;
 
-/// See swift.h.
+/// See swift.h, also for the owners: what a job that is put off refers to, and may end before its drop.
 csched_discards csched_discards_begin_(void);
 void csched_discards_end_(csched_discards outer);
 bool csched_discards_enter_(void);
+bool csched_discards_are_here_(void);
+typedef struct csched_discards_owners {
+  const void *(*of)(const csched_job *job);
+  void (*retain)(const void *owner);
+  void (*release)(const void *owner);
+} csched_discards_owners;
+extern CSCHED_HIDDEN csched_discards_owners csched_discards_owners_;
 bool csched_discards_reason_(csched_drop_reason *reason);
 
 /// Does: the first half of csched_job_cancel. If it returns DROPPED, the job does not end before the second half.

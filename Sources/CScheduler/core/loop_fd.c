@@ -22,8 +22,8 @@
 //       look in a row that finds such a thing puts a new poller in the place of the old one, under its number. (With a host, which knows the old one,
 //       it says so once.)
 // Orderings
-//   is_silent: relaxed; the loop's thread reads it before a handler, where it may come late: whoever silences a source has its own way to keep the handler
-//   from beginning · is_open: release, pairs with the waker's acquire, carries the poller
+//   is_silent: relaxed. The loop's thread reads it before a handler, and may read it too early: the caller that silences a source keeps the handler from
+//   beginning in a way of its own (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
 // Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (One that is
 //   not leaves with its descriptor, or when the number is added again; but a copy of the descriptor keeps it in the poller: E7.)
 // Source: one descriptor for a whole loop is libuv's backend_fd; an eventfd that is edge-triggered, and so never read, is mio's;
@@ -81,14 +81,6 @@ static uint64_t tag_of(const csched_fd_source *source) { // E3
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
 
-// The poller of a loop that is open, as the sources change it.
-static int set_in_poller(csched_fds *fds, int fd, unsigned before, unsigned events, uint64_t tag) {
-  csched_lock_lock(&fds->lock); // E6
-  int error = csched_poller_set_(&fds->poller, fd, before, events, tag);
-  csched_lock_unlock(&fds->lock);
-  return error;
-}
-
 static bool is_open(const csched_fds *fds) {      // on the loop's thread
   return csched_load_relaxed(&fds->is_open) != 0; // E1: nobody else changes it
 }
@@ -102,7 +94,7 @@ static bool is_lost(const csched_fds *fds) {         // on the loop's thread
 }
 
 // Opens it anew in a child of fork. Returns: 0 or an errno value. Thread: the loop's.
-static int open_anew(csched_fds *fds) {
+static int open_anew_locked(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
@@ -115,6 +107,13 @@ static int open_anew(csched_fds *fds) {
     csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
   }
   if (error == 0) be_open(fds);
+  return error;
+}
+
+static int open_anew(csched_fds *fds) {
+  csched_lock_lock(&fds->lock); // E6
+  int error = open_anew_locked(fds);
+  csched_lock_unlock(&fds->lock);
   return error;
 }
 
@@ -334,13 +333,15 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_modify_fd");
   if (source->owner != fds) return ENOENT;
   if ((events & BOTH) == 0) return EINVAL;
-  poller_of(fds);
-  int error = is_silent(source) ? 0 : set_in_poller(fds, source->fd, source->events, events, tag_of(source));
+  csched_poller *poller = poller_of(fds);
+  csched_lock_lock(&fds->lock); // E6
+  int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, tag_of(source));
+  if (error == 0) source->events = events;
+  csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
   unsigned ready = source->ready & events; // E3
   if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = ready;
-  source->events = events;
   return 0;
 }
 
@@ -386,7 +387,7 @@ void csched_fds_renew_(csched_fds *fds) {
   fds->lock = (csched_lock)CSCHED_LOCK_INIT; // E6: a thread of the parent may have had it
   // The wake is for a host, whose own may have been on its way. A child that is to exec needs no poller, and there may be none for it.
   if (!is_open(fds)) return;
-  if (open_anew(fds) == 0) wake(fds);
+  if (open_anew_locked(fds) == 0) wake(fds);                // E6: no other thread is left
   else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // E1: no other thread is left
 }
 

@@ -20,7 +20,7 @@ typedef struct csched_fds {
   bool has_host;            ///< a foreign loop sleeps for this one, between its runs;
   bool is_in_host;          ///< it does so now, and the run queue is parked;
   bool knows_close;         ///< and it has been told of the close
-  bool is_told;             ///< somebody was told that it cannot be helped
+  bool is_told;             ///< E7's message has been printed
   bool is_strange;          ///< the last look found events of what is not in `by_fd`
   bool is_stale;            ///< a wake or alarm may have come for what has been done since
   csched_fd_source **by_fd; ///< the one for each descriptor, or NULL

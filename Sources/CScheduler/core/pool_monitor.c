@@ -211,13 +211,13 @@ static void release_tick(csched_job *job) {
   if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_watch_(pool);
 }
 
-static const csched_job_type tick_type = {tick, drop_tick, release_tick};
+const csched_job_type csched_pool_tick_type_ = {tick, drop_tick, release_tick};
 
 void csched_pool_watch_(csched_pool *pool) {
   uint32_t watching = csched_load_relaxed(&pool->watching); // K1: after the fence of who skips a wake
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
   if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // K1: pairs with release_tick's release
-  csched_timer_init(&pool->tick, &tick_type, pool);
+  csched_timer_init(&pool->tick, &csched_pool_tick_type_, pool);
   csched_target_submit(csched_thread_target(pool->monitor), &pool->tick.job);
 }
 

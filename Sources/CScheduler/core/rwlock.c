@@ -83,8 +83,11 @@ static CSCHED_NOINLINE void forget_waiting_writer(csched_rwlock *rwlock) { // RW
   csched_lock_unlock(&rwlock->writer);
 }
 
-static void look_for_orphans(csched_rwlock *rwlock) {
-  if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) forget_waiting_writer(rwlock);
+// Returns: whether there may have been some.
+static bool look_for_orphans(csched_rwlock *rwlock) {
+  bool is_child = CSCHED_UNLIKELY(csched_lock_is_in_child_());
+  if (is_child) forget_waiting_writer(rwlock);
+  return is_child;
 }
 
 // MARK: reading
@@ -116,7 +119,10 @@ void csched_rwlock_lock_read(csched_rwlock *rwlock) {
   if (!begin_to_read(rwlock)) wait_to_read(rwlock, CSCHED_FOREVER, "csched_rwlock_lock_read");
 }
 
-bool csched_rwlock_trylock_read(csched_rwlock *rwlock) { return begin_to_read(rwlock); }
+bool csched_rwlock_trylock_read(csched_rwlock *rwlock) {
+  if (begin_to_read(rwlock)) return true;
+  return look_for_orphans(rwlock) && begin_to_read(rwlock);
+}
 
 bool csched_rwlock_lock_read_until(csched_rwlock *rwlock, csched_time deadline) {
   return begin_to_read(rwlock) || wait_to_read(rwlock, deadline, "csched_rwlock_lock_read_until");
@@ -213,6 +219,7 @@ void csched_rwlock_lock_write(csched_rwlock *rwlock) {
 
 bool csched_rwlock_trylock_write(csched_rwlock *rwlock) {
   uint32_t free = 0;
+  look_for_orphans(rwlock);
   if (!csched_lock_trylock(&rwlock->writer)) return false;
   if (csched_cas_acquire(&rwlock->word, &free, (uint32_t)WRITER)) return true; // RW1, RW4: as wait_to_write's
   csched_lock_unlock(&rwlock->writer);

@@ -408,12 +408,14 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   csched_serial *serial = (csched_serial *)((char *)atfork - offsetof(csched_serial, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL;
-  forget_syncs_of_others(serial);
   if (csched_target_is_orphaned_(serial->base)) {
     csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
     csched_mpsc_close(&serial->inbox);
     serial->target.type = &csched_target_orphaned_;
-  } else if (is_forsaken(serial)) {
+    return;
+  }
+  forget_syncs_of_others(serial);
+  if (is_forsaken(serial)) {
     take_reference(serial); // once more, perhaps: it is then never freed
     csched_job_init(&serial->drain, &csched_serial_drain_type_, serial);
     submit_drain(serial);

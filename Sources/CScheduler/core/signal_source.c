@@ -113,7 +113,8 @@ static int open_bell(int signal, int *fd) {
 // Under the lock.
 static int take(csched_loop *loop, csched_signal_source *source) {
   int signal = source->signal, fd;
-  if (table[signal].source != NULL) return EBUSY; // SG3
+  if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: set before this lock was taken
+  if (table[signal].source != NULL) return EBUSY;                        // SG3
   int error = open_bell(signal, &fd);
   if (error != 0) return error;
   csched_store_relaxed(&table[signal].count, 0u); // SG1: what came for the source before is not this one's
@@ -141,6 +142,7 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
 
 void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source) {
   csched_loop_silence_fd_(loop, &source->fd); // and not added later: ECANCELED
+  if (source->signal <= 0 || source->signal >= SIGNALS) return;
   give_up(source);
 }
 

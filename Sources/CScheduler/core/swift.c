@@ -24,8 +24,9 @@ CSCHED_NOINLINE bool csched_swift_holds_(csched_target **target) {
     csched_target *root = each->target != NULL ? csched_target_root_(each->target) : NULL;
     if (root == NULL || root->type->deliver == NULL) continue; // it is only a name for the current one
     if (csched_target_has_time_(root)) return false;
-    holds |= each->target != root || csched_target_is_exclusive_(root);
-    if (!csched_target_is_exclusive_(root)) pool = root;
+    bool is_pool = root->type->lend_ != NULL; // nothing else lends
+    holds |= each->target != root || !is_pool;
+    if (is_pool) pool = root;
   }
   *target = pool;
   return holds;
@@ -43,6 +44,13 @@ void csched_swift_discards_end_(csched_swift_discards outer) {
 bool csched_swift_discards_enter_(void) { return csched_discards_enter_(); }
 
 void csched_swift_discards_leave_(void) { csched_discards_end_((csched_discards){0}); }
+
+bool csched_swift_discards_are_here_(void) { return csched_discards_are_here_(); }
+
+void csched_swift_on_put_off_(const void *(*of)(const csched_job *), void (*retain)(const void *),
+                              void (*release)(const void *)) {
+  csched_discards_owners_ = (csched_discards_owners){of, retain, release};
+}
 
 bool csched_swift_discards_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
 

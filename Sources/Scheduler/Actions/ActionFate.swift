@@ -16,6 +16,8 @@ final class ActionFate: Sendable {
   private struct State {
     var phase = Phase.open
     var isSubmitted = false
+    /// A refusal may have been put off.
+    var isSubmittedInDrop = false
     /// Is told of a drop; goes when there can be none any more.
     var onDrop: (@Sendable (DropReason) -> Void)?
   }
@@ -32,7 +34,10 @@ final class ActionFate: Sendable {
   var isOver: Bool { state.read { $0.phase == .disposed || $0.phase == .over } }
 
   /// Follows the submission.
-  func endSubmission() { state.withLock { $0.isSubmitted = true } }
+  func endSubmission() {
+    let isInDrop = csched_swift_discards_are_here_()
+    state.withLock { ($0.isSubmitted, $0.isSubmittedInDrop) = (true, isInDrop) }
+  }
 
   /// Decides whether the action begins, which is then noted.
   func claimRun() -> Bool {
@@ -57,10 +62,13 @@ final class ActionFate: Sendable {
   /// Its run has ended, or it was dropped, which is then told.
   func end() {
     var why = CSCHED_DROP_STOPPED
-    let isRefused = csched_swift_discards_reason_(&why) && why == CSCHED_DROP_REFUSED  // a refusal that was put off
+    let isRefused = csched_swift_discards_reason_(&why) && why == CSCHED_DROP_REFUSED
     let (onDrop, reason) = state.withLock { state in
       if state.phase != .disposed { state.phase = .over }
-      return (state.onDrop.take(), state.isSubmitted && !isRefused ? DropReason.stopped : .refused)
+      return (
+        state.onDrop.take(),
+        state.isSubmitted && !(state.isSubmittedInDrop && isRefused) ? DropReason.stopped : .refused
+      )
     }
     onDrop?(reason)
   }

@@ -1,7 +1,7 @@
 /// To what an action is submitted, and inside of which tag it runs: one word.
 ///
-/// A tag is owned. The core is not: what waits in it is dropped before it ends, and nobody asks for it but a drop. To own it would cost
-/// each action a count that all threads contend for.
+/// A tag is owned. The core is not: what waits in it is dropped before it ends, and only a drop asks for it. To own it would cost
+/// each action a count that all threads contend for. While a drop is put off, the C core keeps it: `unowned`.
 struct ActionOrigin: ~Copyable {
   /// The address, and 1 for a tag, 2 for one whose refusal is not told.
   private let bits: UInt
@@ -16,6 +16,9 @@ struct ActionOrigin: ~Copyable {
   }
 
   deinit { if isTagged { reference!.release() } }
+
+  /// The core, where it is not owned. A drop that is put off must keep it.
+  var unowned: UnsafeMutableRawPointer? { isTagged ? nil : reference?.toOpaque() }
 
   private var reference: Unmanaged<TargetCore>? {
     UnsafeRawPointer(bitPattern: bits & ~3).map { Unmanaged.fromOpaque($0) }

@@ -14,6 +14,9 @@ struct ClosureTask: Cancelable, @unchecked Sendable {
     private let work: HeldClosure
     private let origin: ActionOrigin
 
+    /// What a drop that is put off must keep.
+    var unowned: UnsafeMutableRawPointer? { origin.unowned }
+
     init(_ work: @escaping @Sendable () -> Void, _ origin: consuming ActionOrigin) {
       self.work = HeldClosure(work)
       self.origin = origin
@@ -130,14 +133,22 @@ extension ClosureTask.Held {
   }
 }
 
-private let plainType = JobType(
-  csched_job_type(
-    run: { ClosureTask.Held.plain($0).move().call() },
-    drop: { ClosureTask.Held.drop(ClosureTask.Held.plain($0), of: $0) },
-    release: {
-      Counted.jobs(-1)
-      csched_task_free_($0, CSCHED_TASK_PLAIN)
-    }), closureAt: MemoryLayout<csched_job>.size)
+private let plainType: JobType = {
+  // A plain task's core may end before a drop that is put off. (A timed task keeps its core.)
+  csched_swift_on_put_off_(
+    { job in
+      guard job!.pointee.type == plainType.pointer else { return nil }
+      return UnsafeRawPointer(ClosureTask.Held.plain(UnsafeMutablePointer(mutating: job)).pointee.unowned)
+    }, { _ = Unmanaged<TargetCore>.fromOpaque($0!).retain() }, { Unmanaged<TargetCore>.fromOpaque($0!).release() })
+  return JobType(
+    csched_job_type(
+      run: { ClosureTask.Held.plain($0).move().call() },
+      drop: { ClosureTask.Held.drop(ClosureTask.Held.plain($0), of: $0) },
+      release: {
+        Counted.jobs(-1)
+        csched_task_free_($0, CSCHED_TASK_PLAIN)
+      }), closureAt: MemoryLayout<csched_job>.size)
+}()
 
 private let timedType = JobType(
   csched_job_type(

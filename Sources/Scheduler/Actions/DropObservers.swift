@@ -73,7 +73,7 @@ private final class DropObserver: Cancelable {
     guard let handler else { return }
     let outer = csched_swift_discards_begin_()
     handler(scheduler, reason)
-    csched_swift_discards_end_(outer)  // inside: what the handler has dropped it is not told
+    csched_swift_discards_end_(outer)  // before the handler counts as left: it does not observe its own drops
     state.withLock { $0.inside.removeAll { $0 == thread } }
   }
 

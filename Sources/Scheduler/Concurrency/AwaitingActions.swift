@@ -14,6 +14,18 @@ extension ImmediateSchedulerType {
   public func schedule(_ action: @escaping @Sendable () async throws -> Void) -> any Cancelable {
     Disposables.create()
   }
+
+  /// What is performed does not await: see what the message names.
+  @available(
+    *, unavailable,
+    message: """
+      an action does not await. On a scheduler with threads: Task(executorPreference: scheduler) { await … }.value, or an actor on it.
+      """
+  )
+  @_disfavoredOverload
+  public func perform<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    try await body()
+  }
 }
 
 extension SchedulerType {

@@ -1,4 +1,4 @@
-/// A call that blocks, and that a task waits for. It is made exactly once: by the action that holds it, or by whoever drops that action.
+/// A call that blocks, and that a task waits for. It is made exactly once: by the action that holds it, or by the thread that drops that action.
 private final class BlockingCall: Sendable {
   private let body: Protected<(@Sendable () -> Void)?>
 

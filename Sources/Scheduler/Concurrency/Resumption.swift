@@ -2,8 +2,8 @@ internal import CScheduler
 
 /// The one outcome of something that a task waits for. It may come before the wait, and any number of times: the first one counts.
 ///
-/// While a cancellation handler runs, the runtime has whoever resumes its task wait. So a task is not resumed inside of a job that others may wait
-/// for, the handler perhaps: a job of the pool does it, which the worker of a queue comes to when it has left that.
+/// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. So a thread does not resume a task inside of a job
+/// that the handler may wait for. A job of the pool does: a queue's worker comes to it after it has left the queue.
 final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendable {
   // Unchecked, as its superclass is not final; all that it holds is.
   private enum State {
@@ -77,7 +77,7 @@ class PendingResumption: @unchecked Sendable {
   // Unchecked, because it has a subclass, which says why it is.
   func resume() {}
 
-  /// Resumes the task where nobody waits for what this thread holds: here, or in a job of the pool. That is dropped in no other way than by being run.
+  /// Resumes the task on this thread if it holds nothing, or else in a job of the pool. A drop of that job resumes the task, too.
   final func resumeOutside(_ isAlwaysElsewhere: Bool) {
     var target: UnsafeMutablePointer<csched_target>?
     guard csched_swift_holds_(&target) || isAlwaysElsewhere else { return resume() }

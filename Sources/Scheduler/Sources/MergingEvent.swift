@@ -29,7 +29,7 @@ public final class MergingEvent: Cancelable, @unchecked Sendable {
     var handler: (@Sendable (UInt64) -> Void)?
     var value: UInt64 = 0
     var isQueued = false
-    /// What has told is submitting again; `isAgain`: that has run meanwhile, and left its work to it.
+    /// `tell` is submitting itself again. `isAgain`: the submission has run meanwhile, and the outer `tell` goes on in its place.
     var isSubmitting = false, isAgain = false
   }
 

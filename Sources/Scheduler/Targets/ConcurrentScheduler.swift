@@ -40,6 +40,8 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// for page in pages { downloads.schedule { page.fetch() } }   // four threads at the most, though all of them block
   /// ```
   ///
+  /// The limit counts actions, and jobs of tasks from one suspension to the next. It does not count async functions: one that is suspended takes no place.
+  ///
   /// An action that is blocked counts. Delayed and periodic actions, jobs of tasks, and queues on it count, too: to wait inside of an
   /// action for others of its own takes one place while it waits, and at a limit of 1 never ends.
   ///

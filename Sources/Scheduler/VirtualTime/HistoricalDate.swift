@@ -35,3 +35,11 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   /// Returns `span`, held so far inside of what `Duration` can hold that the sum of any two is there, too.
   private static func held(_ span: Duration) -> Duration { min(max(span, .seconds(Int64.min)), .seconds(Int64.max)) }
 }
+
+extension HistoricalDate {
+  public static func + (date: Self, duration: Duration) -> Self { date.advanced(by: duration) }
+  public static func - (date: Self, duration: Duration) -> Self { date.advanced(by: .zero - duration) }
+  public static func - (later: Self, earlier: Self) -> Duration { earlier.duration(to: later) }
+  public static func += (date: inout Self, duration: Duration) { date = date + duration }
+  public static func -= (date: inout Self, duration: Duration) { date = date - duration }
+}

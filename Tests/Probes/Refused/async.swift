@@ -97,6 +97,14 @@ func awaits(
   thread.schedule(after: .zero, repeating: .seconds(1)) { await work() }  // expected-error {{scheduler.ticks(}}
 }
 
+func performs(_ any: any SchedulerType, _ thread: ThreadScheduler, _ queue: SerialScheduler) async throws {
+  try await any.perform { await work() }  // expected-error {{an action does not await}}
+  try await thread.perform { await work() }  // expected-error {{an action does not await}}
+  try await queue.perform { try await fail() }  // expected-error {{an action does not await}}
+  try await queue.perform {}
+  try await queue.perform { try failAtOnce() }
+}
+
 // What awaits nothing is as before.
 func doesNotAwait(_ thread: ThreadScheduler) {
   thread.schedule {}

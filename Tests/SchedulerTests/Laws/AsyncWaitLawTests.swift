@@ -1,4 +1,3 @@
-import CTestAllocations
 import Foundation
 import Scheduler
 import TestSupport
@@ -205,38 +204,6 @@ import Testing
       task.cancel()
       await task.value
       synchronously { queue.sync {} }
-    }
-  }
-
-  // MARK: what a cancelled wait leaves
-
-  @Test("waits that are cancelled leave nothing") func leftovers() async {
-    await #expect(processExitsWith: .success) {
-      let group = ActionGroup(), results = ResultGroup<Int>(), door = Latch(count: 1), clock = TestScheduler()
-      results.schedule(on: ConcurrentScheduler()) {
-        door.wait()
-        return 1
-      }
-      group.enter()
-      let waits: [@Sendable () async -> Void] = [
-        { try? await group.waitForAll() }, { _ = await results.next() }, { try? await clock.sleep(for: .seconds(1)) },
-        { await clock.awaitSleepers(count: 2) },
-      ]
-      for wait in waits {
-        func cancelled() async {
-          let task = Task { await wait() }
-          await Task.yield()
-          task.cancel()
-          await task.value
-        }
-        for _ in 0..<2_000 { await cancelled() }
-        let before = ctest_bytes_in_use()
-        for _ in 0..<40_000 { await cancelled() }
-        precondition(ctest_bytes_in_use() < before + 2_000_000, "cancelled waits have left something")
-        precondition(clock.pendingCount == 0)
-      }
-      door.countDown()
-      group.leave()
     }
   }
 }

@@ -20,6 +20,27 @@ import Testing
     }
   }
 
+  @Test("instants and durations are added and subtracted, and held at the ends") func arithmetic() {
+    func look<Instant: InstantProtocol>(
+      _ now: Instant, _ plus: (Instant, Duration) -> Instant, _ minus: (Instant, Duration) -> Instant,
+      _ span: (Instant, Instant) -> Duration
+    ) where Instant.Duration == Duration {
+      #expect(plus(now, .seconds(2)) == now.advanced(by: .seconds(2)))
+      #expect(minus(now, .seconds(2)) == now.advanced(by: .seconds(-2)))
+      #expect(span(plus(now, .seconds(3)), now) == .seconds(3) && span(now, plus(now, .seconds(3))) == .seconds(-3))
+    }
+    look(MonotonicTime.now, +, -, -)
+    look(BootTime.now, +, -, -)
+    look(WallTime.now, +, -, -)
+    look(HistoricalDate(sinceEpoch: .seconds(9)), +, -, -)
+    var time = MonotonicTime(nanoseconds: 10)
+    time += .nanoseconds(5)
+    time -= .nanoseconds(7)
+    #expect(time.nanoseconds == 8)
+    #expect(
+      (time - .seconds(1)).nanoseconds == 0 && (MonotonicTime(nanoseconds: .max) + .seconds(1)).nanoseconds == .max)
+  }
+
   @Test("a look at one clock lies between two looks at the other") func bounds() {
     for _ in 0..<100 {
       let (before, boot, after) = (ContinuousClock.now, BootTime.now, ContinuousClock.now)

@@ -14,7 +14,7 @@ typedef struct csched_job csched_job;
 /// Each submission ends in exactly one of `run` and `drop`, and then in exactly one `release`:
 ///  - `run` does the work, on the thread of whatever it was submitted to.
 ///  - `drop` gives up what the job holds, because the work will not be done. It is called by csched_job_cancel on the
-///    cancelling thread, or by a scheduler that has been stopped.
+///    cancelling thread, or by a scheduler that has been stopped. It may not be NULL.
 ///  - `release` (may be NULL) gives back the memory. After a cancel it comes later than `drop`, when the queue has come to the
 ///    cancelled entry. The thread may be any.
 /// A `run` that submits its own job again keeps the memory in use: `release` then follows the last submission only.
@@ -27,7 +27,7 @@ typedef struct csched_job csched_job;
 ///    csched_job_is_idle, call csched_job_cancel_and_wait, or post in `release`.
 ///  - after a cancel: when the queue has come to the cancelled entry, which is linked until then. A timer that still waited for its
 ///    deadline is taken out: for it, before csched_timer_cancel returns.
-///  - after a submission that was refused: before that returns.
+///  - after a submission that was refused: before that returns; inside of another job's `drop` or its `release`: after these.
 ///  - after a run that has submitted its job again: not yet, but after what becomes of that submission.
 /// A `run` may be left by an exception of C++, or by longjmp, if whoever called the run of the loop, the sync or the trampoline around it
 /// catches that; on a thread of ours nobody does, and the process ends (std::terminate). The job has ended then, and `release` follows;

@@ -26,13 +26,21 @@ typedef struct csched_swift_discards {
 } csched_swift_discards;
 
 /// Does: has what is dropped on this thread from now on wait for csched_swift_discards_end_, which drops it, and gives the thread back what had been put off
-/// before. Between the two the thread is inside of one who is told of drops, and is not to be told of these.
+/// before. Between the two the thread is inside of a drop observer, which does not observe these drops.
 csched_swift_discards csched_swift_discards_begin_(void);
 void csched_swift_discards_end_(csched_swift_discards outer);
 
 /// Does: begins what is no drop of a job, but as flat as one. Returns: whether the thread was inside of none: then csched_swift_discards_leave_ is to follow.
 bool csched_swift_discards_enter_(void);
 void csched_swift_discards_leave_(void);
+
+/// Returns: whether the thread is inside of the drop of a job; `*reason` is then why. Thread: any.
+/// Returns: whether the thread is between the two, or inside of the drop of a job. Thread: any.
+bool csched_swift_discards_are_here_(void);
+
+/// Does: has what `of` returns for a job whose drop is put off kept until that drop. Once, before anything is submitted.
+void csched_swift_on_put_off_(const void *(*of)(const csched_job *job), void (*retain)(const void *owner),
+                              void (*release)(const void *owner));
 
 /// Returns: whether the thread is inside of the drop of a job; `*reason` is then why. Thread: any.
 bool csched_swift_discards_reason_(csched_drop_reason *reason);
