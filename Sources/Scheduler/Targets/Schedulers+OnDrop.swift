@@ -33,6 +33,8 @@ extension ImmediateSchedulerType {
   /// `onDrop` at most one is called: none after a disposal that came before. On every scheduler, of your own too, where it is told by the end of the
   /// closure.
   ///
+  /// What a handler makes the scheduler drop on the same thread is told after the handler has returned. Do not wait for it inside of the handler.
+  ///
   /// - Parameters:
   ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   ///   - onDrop: called in its place, with the reason, when it never runs.
