@@ -384,82 +384,82 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
 
 // MARK: discards inside of discards
 
-// What this thread discards, besides the job at hand: each link has REFUSED in its lowest bit, or 0.
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
-  csched_job *first, *last;
-  csched_job level; // stands for the discards
-  dropping *outer;  // the drop that they are inside of
-  bool is_inside;
-} discards;
+// In the links of what is put off the lowest bit tells that the job was refused.
+static const uintptr_t REFUSED = 1;
+
 csched_discards_owners csched_discards_owners_;
 
-// What jobs that were put off refer to is kept until all of them have been dropped.
 typedef struct kept_owner {
   const void *owner;
   struct kept_owner *next;
 } kept_owner;
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL kept_owner *owners_kept;
 
-static CSCHED_NOINLINE void keep_owner(const csched_job *job) {
+static CSCHED_NOINLINE void keep_owner(csched_discards_here *here, const csched_job *job) {
   const void *owner = csched_discards_owners_.of(job);
-  if (owner == NULL || (owners_kept != NULL && owners_kept->owner == owner)) return;
+  if (owner == NULL || (here->owners != NULL && here->owners->owner == owner)) return;
   kept_owner *kept = malloc(sizeof *kept);
   csched_discards_owners_.retain(owner);
   if (kept == NULL) return; // for ever, then
-  *kept = (kept_owner){owner, owners_kept};
-  owners_kept = kept;
+  *kept = (kept_owner){owner, here->owners};
+  here->owners = kept;
 }
 
-static CSCHED_NOINLINE void let_owners_go(void) {
-  for (kept_owner *kept; (kept = owners_kept) != NULL;) {
-    owners_kept = kept->next;
+static CSCHED_NOINLINE void let_owners_go(csched_discards_here *here) {
+  for (kept_owner *kept; (kept = here->owners) != NULL;) {
+    here->owners = kept->next;
     csched_discards_owners_.release(kept->owner);
     free(kept);
   }
 }
-static const uintptr_t REFUSED = 1;
 
-static CSCHED_NOINLINE void discard_flat(csched_job *job, csched_drop_reason reason);
+static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job, csched_drop_reason reason);
 
-static void put_off(csched_job *job, csched_drop_reason reason) { // J11
-  csched_job **end = discards.first != NULL ? &discards.last->next : &discards.first;
+static void put_off(csched_discards_here *here, csched_job *job, csched_drop_reason reason) { // J11
+  csched_job **end = here->first != NULL ? &here->last->next : &here->first;
   job->next = NULL;
   *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
-  discards.last = job;
-  if (csched_discards_owners_.of != NULL && !is_node(job)) keep_owner(job);
+  here->last = job;
+  if (csched_discards_owners_.of != NULL && !is_node(job)) keep_owner(here, job);
 }
 
-static csched_job *take_first(csched_drop_reason *reason) { // J11
-  uintptr_t first = (uintptr_t)discards.first;
+static csched_job *take_first(csched_discards_here *here, csched_drop_reason *reason) { // J11
+  uintptr_t first = (uintptr_t)here->first;
   csched_job *job = (csched_job *)(first & ~REFUSED);
   if (job == NULL) return NULL;
   *reason = (first & REFUSED) != 0 ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
-  discards.first = job->next;
+  here->first = job->next;
   return job;
 }
 
 csched_discards csched_discards_begin_(void) {
-  csched_discards outer = {discards.first, discards.last, discards.is_inside};
-  discards.first = NULL;
-  discards.is_inside = true;
+  csched_discards_here *here = csched_levels_discards_();
+  if (here == NULL) return (csched_discards){0};
+  csched_discards outer = {here->first, here->last, here->is_inside};
+  here->first = NULL;
+  here->is_inside = true;
   return outer;
 }
 
-bool csched_discards_are_here_(void) { return discards.is_inside; }
+bool csched_discards_are_here_(void) {
+  const csched_discards_here *here = csched_levels_discards_();
+  return here != NULL && here->is_inside;
+}
 
 void csched_discards_end_(csched_discards outer) {
+  csched_discards_here *here = csched_levels_discards_();
   csched_drop_reason reason;
-  for (csched_job *job; (job = take_first(&reason)) != NULL;) discard_now(job, reason);
-  discards.first = outer.first;
-  discards.last = outer.last;
-  discards.is_inside = outer.is_inside;
-  if (!outer.is_inside && owners_kept != NULL) let_owners_go();
+  if (here == NULL) return;
+  for (csched_job *job; (job = take_first(here, &reason)) != NULL;) discard_now(job, reason);
+  here->first = outer.first;
+  here->last = outer.last;
+  here->is_inside = outer.is_inside;
+  if (!outer.is_inside && here->owners != NULL) let_owners_go(here);
 }
 
 bool csched_discards_enter_(void) {
-  bool is_outermost = !discards.is_inside;
-  discards.is_inside = true;
-  return is_outermost;
+  csched_discards_here *here = csched_levels_discards_();
+  if (here == NULL || here->is_inside) return false;
+  return here->is_inside = true;
 }
 
 bool csched_discards_reason_(csched_drop_reason *reason) {
@@ -468,27 +468,28 @@ bool csched_discards_reason_(csched_drop_reason *reason) {
 }
 
 static void discards_left(csched_job *level) { // J7, J11: what has been put off is discarded all the same
+  csched_discards_here *here = level->context;
   csched_drop_reason reason;
-  (void)level;
-  discards.is_inside = false;
-  drop_here = discards.outer;
-  csched_job *job = take_first(&reason);
-  if (job != NULL) discard_flat(job, reason);
+  here->is_inside = false;
+  drop_here = here->outer;
+  csched_job *job = take_first(here, &reason);
+  if (job != NULL) discard_flat(here, job, reason);
 }
 
 static const csched_job_type discards_type = {.release = discards_left};
 
-static CSCHED_NOINLINE void discard_flat(csched_job *job, csched_drop_reason reason) { // J11
+static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job,
+                                         csched_drop_reason reason) { // J11
   csched_level spare;
-  csched_job_init(&discards.level, &discards_type, NULL);
-  discards.outer = drop_here;
-  discards.is_inside = true;
-  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &discards.level, csched_level_here_()->target);
+  csched_job_init(&here->level, &discards_type, here);
+  here->outer = drop_here;
+  here->is_inside = true;
+  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &here->level, csched_level_here_()->target);
   do discard_now(job, reason);
-  while ((job = take_first(&reason)) != NULL);
+  while ((job = take_first(here, &reason)) != NULL);
   csched_level_end_(level);
-  discards.is_inside = false;
-  if (CSCHED_UNLIKELY(owners_kept != NULL)) let_owners_go();
+  here->is_inside = false;
+  if (CSCHED_UNLIKELY(here->owners != NULL)) let_owners_go(here);
 }
 
 static bool is_own(const csched_job *job) { // which calls nothing of the user's, and is waited for
@@ -505,10 +506,12 @@ static csched_drop_reason reason_of(const csched_job *job) {
 }
 
 void csched_job_discard_(csched_job *job) {
+  csched_discards_here *here;
   if (CSCHED_UNLIKELY(bin_here != NULL)) bin_here->take(bin_here, job);
-  else if (!is_node(job) && is_own(job)) discard_now(job, reason_of(job));
-  else if (!discards.is_inside) discard_flat(job, reason_of(job));
-  else put_off(job, reason_of(job));
+  else if ((!is_node(job) && is_own(job)) || (here = csched_levels_discards_()) == NULL)
+    discard_now(job, reason_of(job));
+  else if (!here->is_inside) discard_flat(here, job, reason_of(job));
+  else put_off(here, job, reason_of(job));
 }
 
 // MARK: unwinding

@@ -33,7 +33,8 @@ typedef struct thread_levels {
   uint32_t thread;        // the system's number
   csched_dump_slot *slot; // NULL: there was none left
   csched_dump_wait wait;
-  csched_observer *observer;       // NULL until it is observed
+  csched_observer *observer; // NULL until it is observed
+  csched_discards_here discards;
   uintptr_t stack_low, stack_high; // both 0: not yet asked
   csched_atfork atfork;
 } thread_levels;
@@ -249,6 +250,11 @@ CSCHED_NOINLINE void csched_level_leave_(const csched_job *job) {
 CSCHED_NOINLINE void csched_levels_end_thread_(void) {
   if (on_stack != NULL) set_top(mine() != NULL ? mine()->last : &none);
   if (mine() != NULL) leave_all(&mine()->first.levels[0], CSCHED_CALLER_FRAME(), true);
+}
+
+csched_discards_here *csched_levels_discards_(void) {
+  if (mine() == NULL) csched_level_make_next_();
+  return mine() != NULL ? &mine()->discards : NULL;
 }
 
 csched_observer **csched_levels_observer_(void) { return mine() != NULL ? &mine()->observer : NULL; }

@@ -108,5 +108,17 @@ bool csched_levels_look_(const csched_atfork *atfork, csched_levels_seen *seen);
 /// Returns: where this thread notes its observer; NULL: it has no levels of its own yet.
 struct csched_observer **csched_levels_observer_(void);
 
+/// What this thread discards, besides the job at hand: see job.c, J11.
+typedef struct csched_discards_here {
+  csched_job *first, *last;
+  csched_job level;          ///< stands for the discards
+  struct dropping *outer;    ///< the drop that they are inside of
+  struct kept_owner *owners; ///< what jobs that were put off refer to, until all of them have been dropped
+  bool is_inside;
+} csched_discards_here;
+
+/// Returns: this thread's, all zero at first; NULL: there is no memory. It stays until the thread's end.
+csched_discards_here *csched_levels_discards_(void);
+
 /// Does: gives back this thread's memory for levels, unless it is inside one.
 void csched_levels_free_(void);
