@@ -190,7 +190,7 @@ static void fork_holds(void) {
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU,
             "tools do not follow a process with threads into its child",
-            "after fork what its thread holds can be let go and taken, whoever slept for it") {
+            "after fork what its thread holds can be let go and taken, with sleepers of the parent or without") {
   fork_holds();
 }
 

@@ -125,7 +125,7 @@ static void take_notices_back(int count) {
   csched_loop_destroy(loop);
 }
 
-TEST("a notice that is taken back is not told") { take_notices_back(times(50000)); }
+TEST("a notice that is taken back is not called") { take_notices_back(times(50000)); }
 
 static void leave_it(int index, void *group) { (void)index, csched_group_leave(group); }
 

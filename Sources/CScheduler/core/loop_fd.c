@@ -18,9 +18,9 @@
 //   E5  No starving: a batch begins with a look at the poller when eight have begun since the last one, or the first of them half a
 //       millisecond ago; what that brings is bounded, and what is ready waits its turn (loop.c, P3).
 //   E6  Once a source is silent, or was removed, the poller does not have its descriptor: what it has, and who is silent, changes under `lock`.
-//   E7  The poller does not tell for ever of what is not in the table (the copy of a descriptor that was closed before its source was removed): a second
-//       look in a row that finds such a thing puts a new poller in the place of the old one, under its number. (With a host, which knows the old one,
-//       it says so once.)
+//   E7  Events of descriptors that are not in the table end. They come without end where a descriptor was closed before its source was removed, while a
+//       copy of it is open. The second look in a row that finds such an event replaces the poller by a new one, under its number. A loop with a host
+//       prints one message instead, because the host knows the old poller.
 // Orderings
 //   is_silent: relaxed. The loop's thread reads it before a handler, and may read it too early: the caller that silences a source keeps the handler from
 //   beginning in a way of its own (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
@@ -153,7 +153,7 @@ bool csched_fds_wake_(csched_fds *fds) {
   return true;
 }
 
-// Puts a new poller in the place of one that tells of what has no source any more.
+// Replaces a poller that reports a descriptor without a source.
 static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7
   csched_poller next;
   static const char *const advice =

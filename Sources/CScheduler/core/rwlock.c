@@ -26,7 +26,7 @@
 // Checked by: "writers exclude all, readers writers only", "readers read side by side", "a writer is not starved by readers",
 //   "a timed wait for a read-write lock gives up and leaves nothing behind", "a read-write lock may be freed by the last writer",
 //   "a read-write lock locked twice for writing stops the process", "after fork a read-write lock is as it was",
-//   "after fork what its thread holds can be let go and taken, whoever slept for it".
+//   "after fork what its thread holds can be let go and taken, with sleepers of the parent or without".
 // Models: checks/rwlock.c. Not modelled: RW8.
 
 #include <CScheduler/rwlock.h>
@@ -219,8 +219,8 @@ void csched_rwlock_lock_write(csched_rwlock *rwlock) {
 
 bool csched_rwlock_trylock_write(csched_rwlock *rwlock) {
   uint32_t free = 0;
-  look_for_orphans(rwlock);
-  if (!csched_lock_trylock(&rwlock->writer)) return false;
+  if (!csched_lock_trylock(&rwlock->writer) && !(look_for_orphans(rwlock) && csched_lock_trylock(&rwlock->writer)))
+    return false;
   if (csched_cas_acquire(&rwlock->word, &free, (uint32_t)WRITER)) return true; // RW1, RW4: as wait_to_write's
   csched_lock_unlock(&rwlock->writer);
   return false;

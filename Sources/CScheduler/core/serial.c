@@ -34,7 +34,7 @@
 //   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has",
 //   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
 //   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake",
-//   "after fork what its thread holds can be let go and taken, whoever slept for it".
+//   "after fork what its thread holds can be let go and taken, with sleepers of the parent or without".
 // Models: checks/serial.c, checks/waits.c, checks/levels.c, checks/loop.c. Not modelled: S9.
 
 #include <CScheduler/serial.h>
