@@ -57,18 +57,27 @@ static uint32_t next_thread(DIR *tasks) {
   return 0;
 }
 
+// Writes the name of a thread that has not begun to exit. A thread that was joined stays listed for a moment, with the flag PF_EXITING.
+// Returns: whether there is such a thread.
+static bool name_of_live(uint32_t thread, char name[32]) {
+  enum { PF_EXITING = 4 };
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/self/task/%u/stat", thread);
+  if (!read_file(path, text, sizeof text)) return false;
+  const char *start = strchr(text, '('), *end = strrchr(text, ')');
+  unsigned flags;
+  if (start == NULL || end == NULL || sscanf(end, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1) return false;
+  snprintf(name, 32, "%.*s", (int)(end - start - 1), start + 1);
+  return (flags & PF_EXITING) == 0;
+}
+
 // How many threads there are, or bear `name`, and the number of the last of them.
 static size_t count_threads(const char *name, uint32_t *last) {
   DIR *tasks = opendir("/proc/self/task");
   size_t count = 0;
   for (uint32_t thread; (thread = next_thread(tasks)) != 0;) {
-    char path[64], comm[32];
-    if (name != NULL) {
-      snprintf(path, sizeof path, "/proc/self/task/%u/comm", thread);
-      if (!read_file(path, comm, sizeof comm)) continue;
-      comm[strcspn(comm, "\n")] = 0;
-      if (strcmp(comm, name) != 0) continue;
-    }
+    char its_name[32];
+    if (!name_of_live(thread, its_name) || (name != NULL && strcmp(its_name, name) != 0)) continue;
     if (last != NULL) *last = thread;
     count++;
   }

@@ -48,7 +48,7 @@ void ctest_take_main_loop(void);
 bool ctest_is_main_process(void);
 /// Writes the calling thread's name, as the system's tools show it, into `name`, which has room for 64 bytes.
 void ctest_thread_name(char *name);
-/// How many threads the process has, and how many of them bear exactly `name`.
+/// How many threads the process has, and how many of them bear exactly `name`; without threads that have begun to exit.
 size_t ctest_thread_count(void);
 size_t ctest_threads_named(const char *name);
 /// The signals that the thread of this name blocks, and its nice value. Returns, or writes, nothing when there is none.
