@@ -214,7 +214,8 @@ static void go_astray(void *context) {
   probe_init(&later, NULL, NULL);
   crew crew;
   if (stray->which == 2)
-    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &later.timer, csched_now() + MS, 0), 0);
+    CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &later.timer, csched_now() + 3600000 * MS, 0),
+                0); // else no alarm is set
   else crew_start(&crew, 1, submit_late, loop);
   csched_loop_run_until(loop, CSCHED_FOREVER);
 }
