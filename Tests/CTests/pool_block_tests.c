@@ -104,13 +104,16 @@ TEST("blocked workers are found out without a word") {
 typedef struct keeping {
   csched_pool *pool;
   submitter kind;
+  bool is_follow_up;
   probe kept;
   atomic_int is_over;
 } keeping;
 
 static void keep_and_go_on(probe *probe) {
   keeping *test = probe->context;
-  post(test->pool, CSCHED_PRIORITY_DEFAULT, &test->kept);
+  csched_target *target = csched_pool_target(test->pool, CSCHED_PRIORITY_DEFAULT);
+  CHECK_EQUAL((test->is_follow_up ? csched_swift_submit_follow_up_ : csched_target_submit)(target, job_of(&test->kept)),
+              0);
   if (test->kind == SUBMITTER_RETURNS) return;
   if (test->kind == SUBMITTER_ENDS_ITS_THREAD) pthread_exit(NULL);
   if (test->kind == SUBMITTER_SAYS_IT_BLOCKS) csched_pool_blocking_begin();
@@ -130,12 +133,12 @@ static void be_busy(csched_job *job) {
 static void drop_busy(csched_job *job) { (void)job; }
 
 // What a job submits, its worker keeps. It runs though that job waits for it.
-static void pool_keeps(submitter kind, int rounds) {
+static void pool_keeps(submitter kind, bool is_follow_up, int rounds) {
   static const csched_job_type busy_type = {be_busy, drop_busy, NULL};
   bool is_beside = kind == SUBMITTER_COMPUTES_BESIDE_THE_BUSY;
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .most_threads = 4});
   for (int i = 0; i < rounds; i++) {
-    keeping test = {.pool = pool, .kind = kind};
+    keeping test = {.pool = pool, .kind = kind, .is_follow_up = is_follow_up};
     probe submitter;
     csched_job busy;
     probe_init(&test.kept, NULL, NULL);
@@ -151,8 +154,104 @@ static void pool_keeps(submitter kind, int rounds) {
 }
 
 TEST("what a worker keeps for its next job runs though the one that it has goes on") {
-  pool_keeps(SUBMITTER_RETURNS, times(200));
-  for (int kind = SUBMITTER_COMPUTES; kind <= SUBMITTER_ENDS_ITS_THREAD; kind++) pool_keeps((submitter)kind, times(20));
+  pool_keeps(SUBMITTER_RETURNS, false, times(200));
+  for (int kind = SUBMITTER_COMPUTES; kind <= SUBMITTER_ENDS_ITS_THREAD; kind++)
+    pool_keeps((submitter)kind, false, times(20));
+}
+
+TEST("a follow-up runs though its job does not return") {
+  pool_keeps(SUBMITTER_RETURNS, true, times(200));
+  pool_keeps(SUBMITTER_SAYS_IT_BLOCKS, true, times(20));
+  pool_keeps(SUBMITTER_ENDS_ITS_THREAD, true, times(20));
+}
+
+typedef struct following {
+  csched_pool *pool;
+  csched_target *queue; // NULL: none
+  probe first, follow_up, second;
+  int count, at_first, at_follow_up, at_second;
+  uint32_t thread;
+  bool is_same_thread, is_outside;
+} following;
+
+static void begin_follow_up(probe *probe) {
+  following *test = probe->context;
+  csched_target *target = csched_pool_target(test->pool, CSCHED_PRIORITY_DEFAULT);
+  CHECK_EQUAL(csched_swift_submit_follow_up_(target, job_of(&test->follow_up)), 0);
+  test->thread = ctest_thread_id();
+  test->at_first = ++test->count;
+}
+
+static void follow_up(probe *probe) {
+  following *test = probe->context;
+  test->is_same_thread = test->thread == ctest_thread_id();
+  test->is_outside = test->queue == NULL || !csched_target_is_inside(test->queue);
+  test->at_follow_up = ++test->count;
+}
+
+static void note_second(probe *probe) {
+  ((following *)probe->context)->at_second = ++((following *)probe->context)->count;
+}
+
+// The queues' only worker comes to the follow-up before it goes on with a queue.
+static void pool_follows_up(csched_pool *pool, csched_target *queue) {
+  following test = {.pool = pool, .queue = queue};
+  pool_gate gate;
+  probe_init(&test.first, begin_follow_up, &test);
+  probe_init(&test.follow_up, follow_up, &test);
+  probe_init(&test.second, note_second, &test);
+  pool_gate_close(&gate, pool, 1);
+  csched_target *target = queue != NULL ? queue : csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  CHECK_EQUAL(csched_target_submit(target, job_of(&test.first)), 0);
+  CHECK_EQUAL(csched_target_submit(target, job_of(&test.second)), 0);
+  pool_gate_open(&gate);
+  CHECK_SOON(atomic_load(&test.second.releases) == 1 && atomic_load(&test.follow_up.releases) == 1);
+  CHECK_PROBE(&test.follow_up, 1, 0);
+  CHECK(test.is_outside);
+  if (queue == NULL) return; // other work waits, so that it is not kept
+  CHECK(test.is_same_thread);
+  CHECK_EQUAL(test.at_first, 1);
+  CHECK_EQUAL(test.at_follow_up, 2);
+  CHECK_EQUAL(test.at_second, 3);
+}
+
+TEST("a follow-up runs on its worker behind its job, outside of its queue") {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  csched_target *target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  csched_serial *queue, *inner, *limited;
+  csched_limit *limit;
+  CHECK_EQUAL(csched_serial_create(&queue, target), 0);
+  CHECK_EQUAL(csched_serial_create(&inner, csched_serial_target(queue)), 0);
+  CHECK_EQUAL(csched_limit_create(&limit, target, 1), 0);
+  CHECK_EQUAL(csched_serial_create(&limited, csched_limit_target(limit)), 0);
+  pool_follows_up(pool, NULL);
+  pool_follows_up(pool, csched_serial_target(queue));
+  pool_follows_up(pool, csched_serial_target(inner));
+  pool_follows_up(pool, csched_limit_target(limit));
+  pool_follows_up(pool, csched_serial_target(limited));
+  csched_serial_destroy(limited);
+  csched_limit_destroy(limit);
+  csched_serial_destroy(inner);
+  csched_serial_destroy(queue);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+static void stop_before_follow_up(probe *probe) {
+  following *test = probe->context;
+  begin_follow_up(probe);
+  csched_pool_stop(test->pool, CSCHED_STOP_DROP);
+}
+
+TEST("a follow-up is dropped by a stop that drops") {
+  for (int i = 0; i < times(50); i++) {
+    following test = {.pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1})};
+    probe_init(&test.first, stop_before_follow_up, &test);
+    probe_init(&test.follow_up, NULL, NULL);
+    post(test.pool, CSCHED_PRIORITY_DEFAULT, &test.first);
+    CHECK_EQUAL(csched_pool_join(test.pool), 0);
+    CHECK_PROBE(&test.follow_up, 0, 1);
+    csched_pool_destroy(test.pool);
+  }
 }
 
 static void pool_cap(void) {

@@ -321,12 +321,23 @@ const csched_target *csched_limit_told_(const csched_atfork *atfork) {
 
 // MARK: create and destroy
 
-static const csched_target_type exclusive_type = {
-    .deliver = deliver, .deliver_at = deliver_at, .base = base, .has = has, .describe_ = describe, .passes_on_ = true};
+static uint32_t *follow_up(const csched_target *target) {
+  const csched_target *below = target->type->base(target);
+  return below->type->follow_up_ != NULL ? below->type->follow_up_(below) : NULL;
+}
+
+static const csched_target_type exclusive_type = {.deliver = deliver,
+                                                  .deliver_at = deliver_at,
+                                                  .base = base,
+                                                  .has = has,
+                                                  .follow_up_ = follow_up,
+                                                  .describe_ = describe,
+                                                  .passes_on_ = true};
 static const csched_target_type concurrent_type = {.deliver = deliver,
                                                    .deliver_at = deliver_at,
                                                    .base = base,
                                                    .has = has,
+                                                   .follow_up_ = follow_up,
                                                    .describe_ = describe,
                                                    .passes_on_ = true,
                                                    .is_bound_here = is_in_barrier, // LM7
@@ -335,6 +346,7 @@ static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .deliver_at = deliver_barrier_at,
                                                 .base = limited,
                                                 .has = has_barrier,
+                                                .follow_up_ = follow_up,
                                                 .describe_ = describe_barriers,
                                                 .is_bound_here = is_in_any, // LM7
                                                 .passes_on_ = true};

@@ -75,8 +75,11 @@ static int deliver(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
-  if (!csched_pool_keep_(class, job) && CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED))
+  if (csched_pool_keep_(class, job)) {
+    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // C10
+  } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
     return refuse(&class->inbox, job); // X1
+  }
   csched_pool_announce_(pool, 1);
   return 0;
 }
@@ -137,6 +140,7 @@ static const csched_target_type pool_type = {.deliver = deliver,
                                              .enter = may_run_anywhere,
                                              .await_ = await,
                                              .lend_ = lend,
+                                             .follow_up_ = csched_pool_follow_up_,
                                              .is_closed = is_closed,
                                              .describe_ = describe,
                                              .passes_on_ = true};

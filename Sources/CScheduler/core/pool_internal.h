@@ -47,6 +47,7 @@ struct csched_pool_worker {
   uint32_t is_stuck; ///< whether that could not come back from a higher nice value
   // Its own.
   bool is_searching, is_surplus, has_left;
+  uint32_t follow_up; ///< see target_internal.h; its own
   unsigned blocking_depth, helping_depth;
   // See pool_monitor.c; under `pick`.
   const csched_target *carries_for;
@@ -143,9 +144,11 @@ csched_priority csched_pool_priority_here_(void); ///< of the worker's job; of a
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
 bool csched_pool_keep_(csched_pool_class *class,
-                       csched_job *job);                     ///< returns: whether this thread is a worker that keeps it
-bool csched_pool_is_kept_(csched_pool *pool);                ///< whether a worker keeps one; exact after a fence
-size_t csched_pool_kept_of_(const csched_pool_class *class); ///< how many are kept
+                       csched_job *job); ///< returns: whether this thread is a worker that keeps it
+uint32_t *csched_pool_follow_up_(const csched_target *target); ///< see target.h
+bool csched_pool_keeps_follow_up_(void);      ///< this thread has just kept a job; returns: whether it is a follow-up
+bool csched_pool_is_kept_(csched_pool *pool); ///< whether a worker keeps one; exact after a fence
+size_t csched_pool_kept_of_(const csched_pool_class *class);                ///< how many are kept
 bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now); ///< notes who keeps one; 0: whoever does
 
 // pool_monitor.c: what workers do for the monitor.

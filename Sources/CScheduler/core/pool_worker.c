@@ -27,6 +27,8 @@
 //       after a fence misses none (pool_idle.c, F1): it is kept before its submitter's fence. Once anything else waits it is queued behind that.
 //   C9  What is kept does not wait for a worker whose job goes on, while another is free: who searches takes it when the same one has been kept
 //       for AGE, or at once where nobody spins; and each worker looks at what the others keep once in LOOK jobs.
+//   C10  A follow-up is kept without a wake. Its worker runs it behind the job that has submitted it, before any other: a queue ends its batch for
+//        that (serial.c, S4). A worker that blocks meanwhile, or whose job ends the thread, leaves it to another, as whatever is kept.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with the acquire of whoever takes it, carries
 //   the job
@@ -34,6 +36,8 @@
 // Source: aging by counting is that of many schedulers of disks and processes.
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "who waits in another way lends by request",
 //   "every job runs once, whoever submits", "what a worker keeps for its next job runs though the one that it has goes on",
+//   "a follow-up runs on its worker behind its job, outside of its queue", "a follow-up runs though its job does not return",
+//   "a follow-up is dropped by a stop that drops",
 //   "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker",
 //   "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
 //   stops the process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
@@ -42,6 +46,7 @@
 #include "pool_internal.h"
 
 #include "levels_internal.h"
+#include "target_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -144,6 +149,12 @@ bool csched_pool_keep_(csched_pool_class *class, csched_job *job) {
   return true;
 }
 
+uint32_t *csched_pool_follow_up_(const csched_target *target) { // C10
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  bool is_in_job = worker != NULL && worker->class != NULL && &worker->class->target == target;
+  return is_in_job ? &worker->follow_up : NULL;
+}
+
 bool csched_pool_is_kept_(csched_pool *pool) {
   uint32_t used = csched_load_relaxed(&pool->slots_used); // C2
   for (uint32_t i = 0; i < used; i++)
@@ -239,11 +250,28 @@ static void set_nice(csched_pool_worker *worker, int nice) { // C6
   else csched_store_relaxed(&pool->has_nice, 0u); // racy write: the same value by all
 }
 
+bool csched_pool_keeps_follow_up_(void) { // C10
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  if (CSCHED_LIKELY(worker->follow_up != CSCHED_FOLLOW_UP_COMES)) return false;
+  worker->follow_up = CSCHED_FOLLOW_UP_KEPT;
+  return true;
+}
+
+// It is done before what else the worker may find, because it is a part of the job before.
+static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // C10
+  worker->follow_up = CSCHED_FOLLOW_UP_NONE;
+  uintptr_t kept = take(worker);
+  if (kept == 0) return; // C9
+  if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job_of(kept));
+  else csched_job_perform_on_(job_of(kept), &class_of(worker->pool, kept)->target);
+}
+
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
   set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // C7
   csched_job_perform_on_(job, &class->target);
+  if (CSCHED_UNLIKELY(worker->follow_up != CSCHED_FOLLOW_UP_NONE)) perform_follow_up(worker);
   worker->class = outer;
   if (outer != NULL) set_nice(worker, outer->nice); // helping in a wait
 }
@@ -325,6 +353,7 @@ static void replace(csched_pool_worker *worker) { // C4
   }
   csched_pool_settle_(worker);
   worker->class = NULL;
+  worker->follow_up = CSCHED_FOLLOW_UP_NONE; // C10
   if (worker->carries_for != NULL) csched_pool_end_carrying_(worker);
   csched_pool_end_help_(worker);
   csched_pool_forget_forks_(worker);

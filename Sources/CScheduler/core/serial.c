@@ -14,7 +14,7 @@
 //   S3  Suspension: after a suspend no job begins but one that the holder had passed the check for. The last resume and the
 //       holder's letting go meet in one word: exactly one of them goes on with the queue.
 //   S4  The drain job runs BATCH jobs at the most, on a loop those that are left of its batch (loop.c, P3), then lines up behind the
-//       base's other work: no queue starves another.
+//       base's other work: no queue starves another. So does one whose job has a follow-up, after that job (pool_worker.c, C10).
 //   S5  The structure is freed by the last of its owners.
 //   S6  A base that refuses the drain job drops everything in the queue, and all that comes later.
 //   S7  A wait that could never end is not begun: EDEADLK (waits.c). A queue whose base takes no more is not entered, idle or not:
@@ -156,9 +156,15 @@ static void run_counted(csched_serial *serial) {
   if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
 }
 
+static uint32_t *follow_up_of(const csched_serial *serial) {
+  const csched_target *base = serial->base;
+  return base->type->follow_up_ != NULL ? base->type->follow_up_(base) : NULL;
+}
+
 static void run_drain(csched_job *drain) {
   csched_serial *serial = drain->context;
   unsigned *left = csched_loop_jobs_left_();
+  const uint32_t *follow_up = follow_up_of(serial);
   csched_job *job;
   if (CSCHED_UNLIKELY(serial->turn != NULL)) {
     run_counted(serial);
@@ -167,6 +173,7 @@ static void run_drain(csched_job *drain) {
   for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // S4
     if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
     csched_job_perform_on_(job, &serial->target);
+    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // S4: this thread's own
   }
   if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
 }
@@ -282,6 +289,8 @@ static void describe(const csched_target *target, csched_text *text) {
   csched_text_pending_(text, ", ", inbox);
 }
 
+static uint32_t *follow_up(const csched_target *target) { return follow_up_of((const csched_serial *)target); }
+
 static const csched_target_type serial_type = {.deliver = deliver,
                                                .deliver_at = deliver_at,
                                                .base = base,
@@ -289,6 +298,7 @@ static const csched_target_type serial_type = {.deliver = deliver,
                                                .leave = leave,
                                                .is_closed = is_closed,
                                                .has = has,
+                                               .follow_up_ = follow_up,
                                                .describe_ = describe,
                                                .passes_on_ = true};
 

@@ -17,19 +17,36 @@ uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
 
 CSCHED_NOINLINE csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
 
-CSCHED_NOINLINE bool csched_swift_holds_(csched_target **target) {
-  csched_target *pool = NULL;
-  bool holds = false;
-  for (csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME()); each->outer != NULL; each = each->outer) {
-    csched_target *root = each->target != NULL ? csched_target_root_(each->target) : NULL;
+// What ends with the level is a job, and no sync that stands for one.
+static bool is_of_job(const csched_level *level) { return level->job == NULL || level->job->type->run != NULL; }
+
+// A queue, or a limit, on a pool, each of whose drains ends its batch for a follow-up.
+static bool is_drained(const csched_level *level) {
+  return level->target->type->base != NULL && level->target->type->follow_up_ != NULL && is_of_job(level);
+}
+
+CSCHED_NOINLINE csched_swift_holding csched_swift_holds_(const csched_target *last_of, csched_target **target) {
+  csched_level *level = csched_level_look_(CSCHED_CALLER_FRAME());
+  bool is_last = last_of != NULL && level->target == last_of, holds = false;
+  *target = NULL;
+  for (; level->outer != NULL; level = level->outer) {
+    csched_target *root = level->target != NULL ? csched_target_root_(level->target) : NULL;
     if (root == NULL || root->type->deliver == NULL) continue; // it is only a name for the current one
-    if (csched_target_has_time_(root)) return false;
+    if (csched_target_has_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING;
     bool is_pool = root->type->lend_ != NULL; // nothing else lends
-    holds |= each->target != root || !is_pool;
-    if (is_pool) pool = root;
+    if (level->target != root || !is_pool) {
+      holds = true;
+      is_last &= *target == NULL && is_drained(level);
+    } else if (*target == NULL) {
+      *target = root;
+    }
   }
-  *target = pool;
-  return holds;
+  if (!holds) return CSCHED_SWIFT_HOLDS_NOTHING;
+  return is_last && *target != NULL ? CSCHED_SWIFT_LEAVES_QUEUE : CSCHED_SWIFT_HOLDS;
+}
+
+int csched_swift_submit_follow_up_(csched_target *target, csched_job *job) {
+  return csched_target_submit_follow_up_(target, job);
 }
 
 csched_swift_discards csched_swift_discards_begin_(void) {

@@ -200,4 +200,13 @@ CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *j
   csched_job_perform_on_(job, target);
 }
 
+int csched_target_submit_follow_up_(csched_target *target, csched_job *job) {
+  uint32_t *follow_up = target->type->follow_up_ != NULL ? target->type->follow_up_(target) : NULL;
+  if (follow_up == NULL || *follow_up != CSCHED_FOLLOW_UP_NONE) return csched_target_submit(target, job);
+  *follow_up = CSCHED_FOLLOW_UP_COMES;
+  int error = csched_target_submit(target, job);
+  if (*follow_up == CSCHED_FOLLOW_UP_COMES) *follow_up = CSCHED_FOLLOW_UP_NONE;
+  return error;
+}
+
 void csched_target_discard(csched_job *job) { csched_job_discard_(job); }

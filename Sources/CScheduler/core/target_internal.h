@@ -30,6 +30,13 @@ extern const csched_target_type csched_target_orphaned_;
 /// Returns: whether `target`, or one of its bases, is orphaned.
 bool csched_target_is_orphaned_(const csched_target *target);
 
+// What a thread notes of a follow-up of its present job: there is none; it is being submitted; it is kept, and runs next.
+enum { CSCHED_FOLLOW_UP_NONE = 0, CSCHED_FOLLOW_UP_COMES = 1, CSCHED_FOLLOW_UP_KEPT = 2 };
+
+/// Does: submits `job` to the pool `target`, to run on this thread as soon as its present job has returned, before any other. No thread is woken for that:
+/// nothing of the user's may be called until then. On another thread than that pool's, and where one is kept already, it is submitted as any.
+int csched_target_submit_follow_up_(csched_target *target, csched_job *job);
+
 /// Returns: the first of `target` and its bases that is not the library's, and whose functions are the user's; NULL: there is none.
 csched_target *csched_target_foreign_(csched_target *target);
 

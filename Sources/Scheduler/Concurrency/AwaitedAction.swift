@@ -1,25 +1,51 @@
-/// An action that a task waits for. Only the scheduler's closure holds it, so that its end tells of a drop.
-final class AwaitedAction<Value: Sendable>: Sendable {
-  private let resumption: Resumption<Value>
+internal import CScheduler
 
-  init(_ resumption: Resumption<Value>) { self.resumption = resumption }
+/// An action that a task waits for. Only the scheduler's closure holds it, so that its end tells of a drop.
+final class AwaitedAction<Value: Sendable>: @unchecked Sendable {
+  // Unchecked, because `body` is taken by the one thread that has claimed the outcome.
+  private let resumption: Resumption<Value>
+  private var body: (@Sendable () throws -> Value)?
+  private let target: UnsafeMutablePointer<csched_target>?
+
+  /// - Parameters:
+  ///   - resumption: what the task waits for.
+  ///   - body: what ``run()`` calls.
+  ///   - scheduler: the scheduler that the action is submitted to, if its job does nothing but run the action.
+  init(
+    _ resumption: Resumption<Value>, _ body: (@Sendable () throws -> Value)? = nil, on scheduler: SchedulerTarget? = nil
+  ) {
+    self.resumption = resumption
+    self.body = body
+    target = scheduler?.core.target
+  }
 
   deinit { if resumption.claim() { resumption.finish(.failure(StoppedError())) } }
 
   /// Calls `body`, unless the task was cancelled before.
   func run(_ body: () throws -> Value) { if resumption.claim() { resumption.finish(Result(catching: body)) } }
+
+  /// The same with the body that it was made with. That and its captures are released before the task goes on.
+  func run() {
+    if resumption.claim() { resumption.finish(takeOutcome(), lastOf: target) }
+  }
+
+  private func takeOutcome() -> Result<Value, any Error> {
+    guard let body = body.take() else { return .failure(StoppedError()) }
+    return Result(catching: body)
+  }
 }
 
 extension ImmediateSchedulerType {
   /// Suspends the task until the action that `submit` schedules has run, or was dropped, or the task is cancelled before it begins.
   func awaiting<Value: Sendable>(
-    isolation: isolated (any Actor)?, _ submit: (AwaitedAction<Value>) -> any Disposable
+    isolation: isolated (any Actor)?, _ body: (@Sendable () throws -> Value)? = nil,
+    _ submit: (AwaitedAction<Value>) -> any Disposable
   ) async throws -> Value {
     let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
         guard resumption.attach(continuation) else { return }
-        token.setDisposable(submit(AwaitedAction(resumption)))
+        token.setDisposable(submit(AwaitedAction(resumption, body, on: self as? SchedulerTarget)))
       }
     } onCancel: {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
@@ -48,6 +74,6 @@ extension ImmediateSchedulerType {
   ) async throws -> Value {
     let lent = LentPriority(to: self)
     defer { lent?.takeBack() }
-    return try await awaiting(isolation: isolation) { action in schedule { action.run(body) } }
+    return try await awaiting(isolation: isolation, body) { action in schedule { action.run() } }
   }
 }

@@ -3,7 +3,7 @@ internal import CScheduler
 /// The one outcome of something that a task waits for. It may come before the wait, and any number of times: the first one counts.
 ///
 /// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. So a thread does not resume a task inside of a job
-/// that the handler may wait for. A job of the pool does: a queue's worker comes to it after it has left the queue.
+/// that the handler may wait for. A job of the pool does: the worker runs it when it has left the queue.
 final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendable {
   // Unchecked, as its superclass is not final; all that it holds is.
   private enum State {
@@ -45,8 +45,12 @@ final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendabl
   ///
   /// - Parameters:
   ///   - outcome: what the wait returns or throws.
+  ///   - target: the target whose job calls this as its last action, if there is one.
   ///   - isAlwaysElsewhere: whether it must be another thread that resumes, whatever this one is in the middle of.
-  func finish(_ outcome: Result<Success, any Error>, elsewhere isAlwaysElsewhere: Bool = false) {
+  func finish(
+    _ outcome: Result<Success, any Error>, lastOf target: UnsafeMutablePointer<csched_target>? = nil,
+    elsewhere isAlwaysElsewhere: Bool = false
+  ) {
     let isDue = state.withLock {
       switch $0 {
       case .early:
@@ -59,7 +63,7 @@ final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendabl
         return false
       }
     }
-    if isDue { resumeOutside(isAlwaysElsewhere) }
+    if isDue { resumeOutside(lastOf: target, isAlwaysElsewhere) }
   }
 
   override func resume() {
@@ -78,13 +82,18 @@ class PendingResumption: @unchecked Sendable {
   func resume() {}
 
   /// Resumes the task on this thread if it holds nothing, or else in a job of the pool. A drop of that job resumes the task, too.
-  final func resumeOutside(_ isAlwaysElsewhere: Bool) {
+  final func resumeOutside(lastOf current: UnsafeMutablePointer<csched_target>?, _ isAlwaysElsewhere: Bool) {
     var target: UnsafeMutablePointer<csched_target>?
-    guard csched_swift_holds_(&target) || isAlwaysElsewhere else { return resume() }
+    let holding = csched_swift_holds_(current, &target)
+    if holding == CSCHED_SWIFT_HOLDS_NOTHING, !isAlwaysElsewhere { return resume() }
     let task = csched_task_make_(resumingType.pointer, CSCHED_TASK_PLAIN)
     guard let job = task.job else { return resume() }
     job.pointee.context = Unmanaged.passRetained(self).toOpaque()
-    csched_task_submit_(target ?? PoolCore.shared(.default).target, task)
+    if holding == CSCHED_SWIFT_LEAVES_QUEUE {
+      csched_swift_submit_follow_up_(target, job)
+    } else {
+      csched_task_submit_(target ?? PoolCore.shared(.default).target, task)
+    }
   }
 }
 

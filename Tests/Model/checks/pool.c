@@ -3,7 +3,10 @@
 
 #include "../engine/model.h"
 
+#include <CScheduler/serial.h>
+
 #include "../../../Sources/CScheduler/core/pool_internal.h"
+#include "../../../Sources/CScheduler/core/target_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
@@ -1164,6 +1167,90 @@ static void queued_and_kept(void) {
   model_spawn(queue_beside_a_kept_one, NULL);
 }
 
+// MARK: follow-ups
+
+static bool follow_up(intptr_t i, const csched_job_type *kind) {
+  model_write(&given[i], 1);
+  jobs[i].type = kind;
+  return csched_target_submit_follow_up_(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &jobs[i]) == 0;
+}
+static void leave_follow_up(csched_job *job) {
+  note(job);
+  follow_up(1, &telling);
+  count_and_wake(&begun);
+}
+static const csched_job_type following_up = {leave_follow_up, note_drop, NULL};
+
+static void wait_for_follow_up(csched_job *job) {
+  note(job);
+  wait_for(&met, 1);
+}
+static const csched_job_type waiting_for_follow_up = {wait_for_follow_up, note_drop, NULL};
+// What is next in the queue waits for it, and the pool is not told of that.
+static void follow_up_in_queue(void *unused) {
+  (void)unused;
+  csched_serial *queue;
+  make(2, 2);
+  model_assert(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_HIGH)) == 0);
+  model_write(&given[0], 1);
+  model_write(&given[2], 1);
+  jobs[0].type = &following_up;
+  jobs[2].type = &waiting_for_follow_up;
+  csched_target_submit(csched_serial_target(queue), &jobs[0]);
+  csched_target_submit(csched_serial_target(queue), &jobs[2]);
+  wait_for(&met, 1);
+  end(CSCHED_STOP_RUN);
+  csched_serial_destroy(queue);
+}
+static void followed_up_in_queue(void) {
+  reset();
+  model_spawn(follow_up_in_queue, NULL);
+}
+
+static void follow_up_beside_another(void *unused) { // which may take it
+  (void)unused;
+  make(2, 2);
+  submit_beside(0, &following_up);
+  submit_beside(2, &telling);
+  wait_for(&met, 2);
+  end(CSCHED_STOP_RUN);
+}
+static void followed_up_beside_another(void) {
+  reset();
+  model_spawn(follow_up_beside_another, NULL);
+}
+
+static void follow_up_and_block(csched_job *job) {
+  note(job);
+  if (!follow_up(1, &telling)) return;
+  csched_pool_blocking_begin();
+  wait_for(&met, 1);
+  csched_pool_blocking_end();
+}
+static const csched_job_type following_up_and_blocking = {follow_up_and_block, note_drop, NULL};
+static void follow_up_while_blocked(void *unused) {
+  (void)unused;
+  make(2, 2);
+  submit_beside(0, &following_up_and_blocking);
+  wait_for(&met, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void followed_up_while_blocked(void) {
+  reset();
+  model_spawn(follow_up_while_blocked, NULL);
+}
+
+static void follow_up_beside_a_stop(void *policy) {
+  make(2, 2);
+  submit_beside(0, &following_up);
+  wait_for(&begun, 1);
+  end((csched_stop_policy)(intptr_t)policy);
+}
+static void followed_up_beside_a_stop(void) {
+  reset();
+  model_spawn(follow_up_beside_a_stop, (void *)(intptr_t)CSCHED_STOP_DROP);
+}
+
 static void keep_and_end_thread(csched_job *job) {
   note(job);
   submit_beside(1, &telling);
@@ -1259,7 +1346,12 @@ const model_check pool_checks[] = {
     {"pool keep: one, beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // C8, X1, X2
     {"pool keep: one, beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // C8, X1, X2
     {"pool keep: one that its submitter waits for while the pool ends", kept_while_stopped,
-     all_accepted_were_done},                                                                             // C9
+     all_accepted_were_done}, // C9
+    {"pool keep: a follow-up, before the queue's next, which waits for it", followed_up_in_queue,
+     all_three_ran},                                                                                      // C10, S4
+    {"pool keep: a follow-up, beside another worker", followed_up_beside_another, all_three_ran},         // C10, C9
+    {"pool keep: a follow-up, whose job says that it blocks", followed_up_while_blocked, both_kept_ran},  // C10, F1
+    {"pool keep: a follow-up, beside a stop to drop", followed_up_beside_a_stop, all_accepted_were_done}, // C10, X1
     {"pool keep: its submitter ends its thread, and goes on", kept_at_exit, both_kept_ran},               // C4, C8
     {"pool keep: its submitter ends its thread, and has a successor", kept_for_successor, both_kept_ran}, // C4, C8
     {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run},    // C1

@@ -14,10 +14,20 @@ void **csched_swift_drain_slot_(void);
 /// Returns: the innermost level of what the thread is in the middle of, and by `outer` those around it. Thread: any.
 csched_level *csched_swift_innermost_(void);
 
-/// Returns: whether others may have to wait for what this thread is in the middle of: a job of a queue, a loop or a limit. `*target` is then where a job
-/// runs outside of that: the pool that the thread belongs to, or NULL, which stands for the shared one. Inside of virtual time it is false: its tasks
-/// go on on the thread that drives it. Thread: any.
-bool csched_swift_holds_(csched_target **target);
+/// Whether others may have to wait for what a thread is in the middle of: a job of a queue, a loop or a limit.
+typedef enum csched_swift_holding {
+  CSCHED_SWIFT_HOLDS_NOTHING,
+  CSCHED_SWIFT_HOLDS,
+  CSCHED_SWIFT_LEAVES_QUEUE, ///< Queues on a pool, which this thread leaves when the present job returns.
+} csched_swift_holding;
+
+/// Returns: what this thread holds. `*target` is where a job runs outside of that: the pool that the thread belongs to, or NULL, which stands for the
+/// shared one. Inside of virtual time it holds nothing: its tasks go on on the thread that drives it. `last_of`, unless NULL: the caller is a job
+/// of that target, which calls nothing of the user's any more. Thread: any.
+csched_swift_holding csched_swift_holds_(const csched_target *last_of, csched_target **target);
+
+/// Does: submits `job` to the pool `target`, to run on this thread when it has left the queue. Nothing is woken for it. Requires: CSCHED_SWIFT_LEAVES_QUEUE.
+int csched_swift_submit_follow_up_(csched_target *target, csched_job *job);
 
 /// What a thread has put off to the end of the drop that it is inside of.
 typedef struct csched_swift_discards {

@@ -58,6 +58,8 @@ typedef struct csched_target_type {
   void (*await_)(csched_target *target, csched_target *waited, uint32_t *ended);
   /// Private. Does: lends `priority` to what the target runs with, or takes it back (-1). Returns: whether that is higher than its own. NULL: never.
   bool (*lend_)(csched_target *target, int priority, int change);
+  /// Private. Returns: where this thread notes a follow-up of the present job; NULL: it runs none. NULL: the same. See csched_target_submit_follow_up_.
+  uint32_t *(*follow_up_)(const csched_target *target);
   /// Private. Does: adds to `text` what the target is, and in which state. NULL: it does not tell. Thread: any, while others use it.
   void (*describe_)(const csched_target *target, struct csched_text *text);
   bool passes_on_;     ///< Private: `deliver` is the library's, and runs nothing.
