@@ -1,9 +1,17 @@
-// A function that is scheduled, once or again and again, as a value: with no memory of the caller's to keep or to free.
+// A function that is scheduled once, or periodically, as a value: with no memory of the caller's to keep or to free.
 // Depends on: clock.h.
 //
 //   csched_task task = csched_target_async(target, download, &request);
 //   …
 //   csched_task_cancel(task); // from any thread, at any time: it never began, has begun, or was over long ago
+//
+// A periodic timer is such a task, too, on any target:
+//
+//   csched_time second = 1000000000; // nanoseconds
+//   csched_timing timing = {.first = csched_time_after(csched_target_now(target), second), .period = second};
+//   csched_task polling = csched_target_async_every(target, &timing, poll, NULL, &server);
+//   …
+//   csched_task_cancel_and_wait(polling); // no call runs from here on
 //
 // A job (job.h) is the caller's memory, which he must keep until the job has ended. A task's memory is the library's: it is used again as soon
 // as the task is over, and the value tells one use from the next. So a value may be copied, kept, forgotten and cancelled too late.

@@ -1,7 +1,8 @@
 // A job with a deadline.
 // Depends on: job.h.
 //
-// What a timer is, whoever runs it: it is submitted to a target (target.h), and cancelled here.
+// What a timer is, whoever runs it: it is submitted to a target (target.h), and cancelled here. It is due once. A periodic one is a task:
+// csched_target_async_every (task.h); or the timer's run submits it again.
 #ifndef CSCHED_TIMER_H
 #define CSCHED_TIMER_H
 
