@@ -1,10 +1,12 @@
 /// Guards a value with a lock: every access is one lock, every mutation one critical section.
 ///
-/// As a property wrapper, `x += 1` is atomic, and `$x` gives the methods:
+/// As a property wrapper, `x += 1` is atomic, and `$x` gives the methods. The guard itself, `let hits = Protected(0)`, has the methods and no
+/// operators: `hits.withLock { $0 += 1 }`.
 ///
 /// ```swift
 /// @Protected var hits = 0
 /// hits += 1                               // one lock, nothing lost
+/// hits = hits + 1                         // two: another thread's change in between is lost
 /// let seen = $hits.withLock { hits in     // several steps, one lock
 ///   defer { hits = 0 }
 ///   return hits
