@@ -22,7 +22,31 @@ extension SchedulerType {
     }
   }
 
+  /// Runs `action` every `period`, at first a period from now, each time with what it returned before: as
+  /// ``schedulePeriodic(_:_:action:)-(_,PeriodicTiming,_)``.
+  ///
+  /// - Parameters:
+  ///   - state: what the first tick is given.
+  ///   - period: the time from tick to tick, and until the first one.
+  ///   - action: what each tick runs; the next one is given what it returns.
+  @discardableResult
+  public func schedulePeriodic<State: Sendable>(
+    _ state: State, _ period: Duration, action: @escaping @Sendable (State) -> State
+  ) -> any Cancelable { schedulePeriodic(state, PeriodicTiming(every: period), action: action) }
+
+  /// Runs `action` every `period`, at first a period from now: as ``schedulePeriodic(_:action:)-(PeriodicTiming,_)``.
+  ///
+  /// - Parameters:
+  ///   - period: the time from tick to tick, and until the first one.
+  ///   - action: what each tick runs. It is kept until the ticks are disposed or dropped.
+  @discardableResult
+  public func schedulePeriodic(_ period: Duration, action: @escaping @Sendable () -> Void) -> any Cancelable {
+    schedulePeriodic(PeriodicTiming(every: period), action: action)
+  }
+
   /// Runs `action` after `delay` and then every `period`, each time up to `tolerance` late.
+  ///
+  /// The rate is fixed, and ticks that are missed become one: ``PeriodicTiming`` has the other choices.
   ///
   /// - Parameters:
   ///   - delay: the time until the first tick; zero or less: as soon as its turn comes.
@@ -36,6 +60,21 @@ extension SchedulerType {
   ) -> any Cancelable {
     if let unimplemented { return unimplemented.refuse("schedule(after:repeating:tolerance:_:), every \(period),") }
     return schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, tolerance: tolerance), action: action)
+  }
+
+  /// Runs `action` every `period`, at first a period from now, each time up to `tolerance` late: as
+  /// ``schedule(after:repeating:tolerance:_:)``.
+  ///
+  /// - Parameters:
+  ///   - period: the time from tick to tick, and until the first one; zero or less: as soon as the last one has ended.
+  ///   - tolerance: up to how much later each tick may run.
+  ///   - action: what each tick runs. It is kept until the ticks are disposed or dropped.
+  @discardableResult
+  public func schedule(
+    repeating period: Duration, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void
+  ) -> any Cancelable {
+    if let unimplemented { return unimplemented.refuse("schedule(repeating:tolerance:_:), every \(period),") }
+    return schedulePeriodic(PeriodicTiming(every: period, tolerance: tolerance), action: action)
   }
 
   /// Made of delayed actions, for schedulers that have no timers of their own.
@@ -78,7 +117,10 @@ private final class Ticks: Cancelable {
 
   deinit { finish() }
 
-  func start() { submit(due: scheduler.now.advanced(by: timing.startAfter), after: timing.startAfter) }
+  func start() {
+    let delay = max(.zero, timing.startAfter)
+    submit(due: scheduler.now.advanced(by: delay), after: delay)
+  }
 
   private func submit(due: MonotonicTime, after time: Duration) {
     let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)

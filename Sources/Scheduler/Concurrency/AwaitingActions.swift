@@ -52,4 +52,17 @@ extension SchedulerType {
   public func schedule(
     after delay: Duration, repeating period: Duration, _ action: @escaping @Sendable () async throws -> Void
   ) -> any Cancelable { Disposables.create() }
+
+  /// A repeated action neither awaits nor throws: see what the message names.
+  @available(
+    *, unavailable,
+    message: """
+      an action neither awaits nor throws. Use Task { for try await _ in scheduler.ticks(every: period) { await … } }.
+      """
+  )
+  @discardableResult
+  @_disfavoredOverload
+  public func schedule(
+    repeating period: Duration, _ action: @escaping @Sendable () async throws -> Void
+  ) -> any Cancelable { Disposables.create() }
 }

@@ -58,7 +58,8 @@ public struct SchedulerTicks: AsyncSequence, Sendable {
       isOver = true  // unless it gets to the tick
       let now = scheduler.now
       let due =
-        last.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) } ?? now.advanced(by: timing.startAfter)
+        last.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) }
+        ?? now.advanced(by: Swift.max(.zero, timing.startAfter))
       guard let due else { return nil }
       do {
         try await scheduler.suspendTask(until: due, tolerance: timing.tolerance, isolation: isolation)

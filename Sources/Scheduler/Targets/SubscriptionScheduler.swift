@@ -5,8 +5,8 @@
 ///
 /// 1. The main thread counts as the main scheduler: there an action runs at once too, with ``MainScheduler/instance`` as the current
 ///    one.
-/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``; where there is none, to the private queue. So on the main thread
-///    they go to ``MainScheduler``, and never run in a program in which nobody runs that.
+/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``, whose time ``now`` is; where there is none, to the private queue. So on
+///    the main thread they go to ``MainScheduler``, and never run in a program in which nobody runs that.
 public final class SubscriptionScheduler: SchedulerType {
   /// The one that everybody shares.
   public static let instance = SubscriptionScheduler()
@@ -32,6 +32,9 @@ public final class SubscriptionScheduler: SchedulerType {
     if let enclosing = Schedulers.enclosing { return enclosing }
     return background
   }
+
+  /// The time of the scheduler that delayed actions go to.
+  public var now: MonotonicTime { Schedulers.enclosing?.now ?? .now }
 
   @discardableResult
   public func schedule<State: Sendable>(

@@ -19,6 +19,8 @@ internal import CScheduler
 /// 8. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
 ///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
 /// 9. *Ticks.* The clock counts ticks, nanoseconds unless the converter says otherwise: what has one tick runs in the order of insertion.
+///    Periodic actions tick as on every other scheduler: at a fixed rate unless their ``PeriodicTiming`` says otherwise. What the clock was
+///    moved past by `sleep(to:)` is late.
 /// 10. It is a target for a ``SerialScheduler`` as any other, with delayed and periodic actions in virtual time. `sync` on one that has
 ///     something to do waits, and until its end runs what is due as soon as it comes, unless somebody drives.
 ///
@@ -143,51 +145,6 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public override func schedule(
     at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable { super.schedule(at: instant, action) }
-
-  // MARK: again and again
-
-  /// Schedules `action` for `startAfter` from now and then once a `period`, until it is disposed. It is given `state` at first and
-  /// then what it has returned.
-  ///
-  /// The ticks do not drift. Where the clock was moved past several ticks, there is one, late, and the next a period after it: for the
-  /// other policies see ``PeriodicTiming``. A period that moves time on by nothing (zero, negative, or at the end of time) ends after one
-  /// tick, as that would have no end.
-  ///
-  /// - Parameters:
-  ///   - state: what the first tick is given.
-  ///   - startAfter: the time until the first tick.
-  ///   - period: the time from tick to tick.
-  ///   - action: what each tick runs; the next one is given what it returns.
-  @discardableResult
-  public func schedulePeriodic<State: Sendable>(
-    _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
-  ) -> any Cancelable {
-    let held = Protected(state)
-    return schedule(after: startAfter, repeating: period) { held.write(action(held.read())) }
-  }
-
-  /// Schedules `action` for `delay` from now and then once a `period`: see ``schedulePeriodic(_:startAfter:period:action:)``.
-  ///
-  /// - Parameters:
-  ///   - delay: the time until the first tick.
-  ///   - period: the time from tick to tick.
-  ///   - action: what each tick runs.
-  @discardableResult
-  public func schedule(
-    after delay: Duration, repeating period: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    schedulePeriodic(PeriodicTiming(startAfter: delay, every: period, pace: .fixedDelay), action: action)
-  }
-
-  /// Schedules `action` for once a `period`, at first a period from now.
-  ///
-  /// - Parameters:
-  ///   - period: the time from tick to tick, and until the first one.
-  ///   - action: what each tick runs.
-  @discardableResult
-  public func schedule(repeating period: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    schedule(after: period, repeating: period, action)
-  }
 
   /// Suspends the task until the clock has come to `instant`. Virtual time is exact: the tolerance is of no use.
   ///

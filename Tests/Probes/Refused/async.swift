@@ -95,6 +95,7 @@ func awaits(
   thread.schedule(after: .seconds(1)) { await work() }  // expected-error {{try await scheduler.sleep(for: delay)}}
   any.schedule(after: .seconds(1)) { try await fail() }  // expected-error {{try await scheduler.sleep(for: delay)}}
   thread.schedule(after: .zero, repeating: .seconds(1)) { await work() }  // expected-error {{scheduler.ticks(}}
+  thread.schedule(repeating: .seconds(1)) { await work() }  // expected-error {{scheduler.ticks(}}
 }
 
 func performs(_ any: any SchedulerType, _ thread: ThreadScheduler, _ queue: SerialScheduler) async throws {
@@ -112,4 +113,5 @@ func doesNotAwait(_ thread: ThreadScheduler) {
   thread.schedule { Task { await work() } }
   thread.schedule(after: .seconds(1)) {}
   thread.schedule(after: .zero, repeating: .seconds(1)) {}
+  thread.schedule(repeating: .seconds(1)) {}
 }

@@ -30,6 +30,7 @@ struct VirtualTimeModel {
   private final class Action {
     let plan: Plan
     let period: Int?
+    var due = 0  // of a repeating one: a point of its grid
     var isWaiting = true
     var isDisposed = false
     var hasReturned = false
@@ -72,7 +73,8 @@ struct VirtualTimeModel {
 
   private mutating func submit(_ action: Action, at time: Int) {
     tokens[action.plan.id] = action
-    insert(action, at: max(time, now))
+    action.due = max(time, now)
+    insert(action, at: action.due)
   }
 
   private mutating func insert(_ action: Action, at time: Int) {
@@ -113,7 +115,9 @@ struct VirtualTimeModel {
     for operation in action.plan.body { perform(operation) }
     if let period = action.period {
       action.hasTicked = true
-      if period > 0, !action.isDisposed { insert(action, at: now + period) }
+      guard period > 0, !action.isDisposed else { return }
+      action.due += ((now - action.due) / period + 1) * period  // one stands for those that were missed
+      insert(action, at: action.due)
     } else if action.plan.returns {
       action.hasReturned = true
       if action.isDisposed { events.append(.disposedReturned(action.plan.id)) }

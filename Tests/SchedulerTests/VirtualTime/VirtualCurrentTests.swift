@@ -108,6 +108,7 @@ import Testing
         return Disposables.create()
       }
       subscription.schedule(after: .seconds(3_600)) { note("delayed") }
+      subscription.schedule(at: subscription.now.advanced(by: .seconds(30))) { note("at an instant") }
       subscription.schedule(0, after: .seconds(3_600)) { _ in
         note("delayed with state")
         return Disposables.create()
@@ -123,6 +124,7 @@ import Testing
     #expect(
       log.entries == [
         "at once at 1 true", "with state at 1 true", "after", "tick at 11 true", "through at 21 true",
+        "at an instant at 31 true",
         "delayed at 3601 true", "delayed with state at 3601 true",
       ])
   }

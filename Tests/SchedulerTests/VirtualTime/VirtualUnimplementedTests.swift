@@ -49,12 +49,15 @@ import Testing
       { $0.scheduleRelative(1, dueTime: .seconds(1)) { _ in Disposables.create() } }
     ),
     ("schedulePeriodic(_:action:)", { $0.schedulePeriodic(PeriodicTiming(every: .seconds(1))) {} }),
+    ("schedulePeriodic(_:action:)", { $0.schedulePeriodic(.seconds(1)) {} }),
+    ("schedulePeriodic(_:_:action:)", { $0.schedulePeriodic(1, .seconds(1)) { $0 } }),
     ("schedulePeriodic(_:_:action:)", { $0.schedulePeriodic(1, PeriodicTiming(every: .seconds(1))) { $0 } }),
     (
       "schedulePeriodic(_:startAfter:period:action:)",
       { $0.schedulePeriodic(1, startAfter: .seconds(1), period: .seconds(1)) { $0 } }
     ),
     ("schedule(after:repeating:tolerance:_:)", { $0.schedule(after: .seconds(1), repeating: .seconds(1)) {} }),
+    ("schedule(repeating:tolerance:_:)", { $0.schedule(repeating: .seconds(1)) {} }),
     ("schedule(_:onDrop:)", { $0.schedule({}, onDrop: { _ in }) }),
     ("schedule(after:_:onDrop:)", { $0.schedule(after: .seconds(1), {}, onDrop: { _ in }) }),
     ("scheduleRecursive(_:action:)", { $0.scheduleRecursive(1) { _, _ in } }),
