@@ -13,7 +13,7 @@ struct RepeatingTask: ~Copyable {
     _ timing: PeriodicTiming, to core: TargetCore, inside tag: TargetCore?, _ work: @escaping @Sendable () -> Void
   ) -> (ClosureTask, isAccepted: Bool) {
     let task = csched_task.made(repeatingType, CSCHED_TASK_REPEATING, for: core)
-    let due = core.timeline?.instant(after: timing.startAfter).tick ?? timing.startAfter.deadline
+    let due = firstDue(timing, on: core.timeline)
     let tolerance = csched_time(max(0, timing.tolerance.saturatedNanoseconds))
     of(task.job).initialize(
       to: RepeatingTask(
@@ -23,6 +23,14 @@ struct RepeatingTask: ~Copyable {
     let token = ClosureTask(task)
     let first = core.timeline == nil ? timing.jittered(due, of: task.job) : due
     return (token, token.submit(to: core.target, at: first, on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance))
+  }
+
+  private static func firstDue(_ timing: PeriodicTiming, on timeline: Timeline?) -> csched_time {
+    let delay = timing.firstDelay
+    guard delay < .zero else { return timeline?.instant(after: delay).tick ?? delay.deadline }
+    guard let timeline else { return csched_now().nanoseconds(advancedBy: delay) }
+    let now = timeline.tick
+    return now - min(now, timeline.ticks(in: .zero - delay, from: now))
   }
 
   fileprivate static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<RepeatingTask> {

@@ -1,5 +1,3 @@
-internal import CScheduler
-
 extension SchedulerType {
   /// Runs `action` again and again, each time with what it returned before.
   ///
@@ -92,34 +90,21 @@ extension SchedulerType {
 
 /// A periodic action out of delayed ones.
 private final class Ticks: Cancelable {
-  private struct State {
-    /// When it is over, whoever is inside lets go of it.
-    var action: (@Sendable () -> Void)?
-    /// The thread that calls the action, or lets go of it; 0: none.
-    var inside: UInt = 0
-    var isAwaited = false
-    var isOver = false
-  }
-
   private let counted = CountedDisposable()
   private let timing: PeriodicTiming
   private let scheduler: any SchedulerType
   private let pending = SerialDisposable()
-  private let state: Protected<State>
-  private let ends = Occurrence()
+  private let action: RepeatedCall<@Sendable () -> Void, Void>
 
   init(_ timing: PeriodicTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable () -> Void) {
     self.timing = timing
     self.scheduler = scheduler
-    state = Protected(State(action: action))
-    Counted.closures(1)
+    self.action = RepeatedCall(action, ())
   }
 
-  deinit { finish() }
-
   func start() {
-    let delay = max(.zero, timing.startAfter)
-    submit(due: scheduler.now.advanced(by: delay), after: delay)
+    let delay = timing.firstDelay
+    submit(due: scheduler.now.advanced(by: delay), after: max(.zero, delay))
   }
 
   private func submit(due: MonotonicTime, after time: Duration) {
@@ -133,23 +118,19 @@ private final class Ticks: Cancelable {
 
   fileprivate func tick(_ due: MonotonicTime) {
     let begin = scheduler.now
-    guard enter() else { return }
+    guard run() else { return }
     let end = scheduler.now
     let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
     if next == nil { finish() }
-    leave()
+    action.leave { _ in }
     if let next { submit(due: next, after: max(.zero, end.duration(to: next))) }
   }
 
   /// Goes inside, and calls the action; not if it is over.
-  private func enter() -> Bool {
-    let action = state.withLock { state -> (@Sendable () -> Void)? in
-      guard state.inside == 0, !state.isOver, let action = state.action else { return nil }
-      state.inside = csched_swift_thread_()
-      return action
-    }
-    action?()
-    return action != nil
+  private func run() -> Bool {
+    guard let call = action.enter() else { return false }
+    call()
+    return true
   }
 
   /// Whether the next tick would come at the same instant again, and again: time does not go on by itself there.
@@ -160,7 +141,7 @@ private final class Ticks: Cancelable {
     return scheduler.now == begin
   }
 
-  var isDisposed: Bool { pending.isDisposed || state.withLock { $0.isOver } }
+  var isDisposed: Bool { pending.isDisposed || action.isOver }
 
   func dispose() {
     pending.dispose()
@@ -169,41 +150,10 @@ private final class Ticks: Cancelable {
 
   func disposeAndWait() {
     dispose()
-    while let mark = markOfAnother() { ends.wait(since: mark) }
+    action.awaitOthers()
   }
 
-  /// A mark to wait from, if another thread is inside.
-  private func markOfAnother() -> UInt32? {
-    state.withLock { state in
-      guard state.inside != 0, state.inside != csched_swift_thread_() else { return nil }
-      state.isAwaited = true
-      return ends.mark
-    }
-  }
-
-  /// Becomes over, and lets go of the action, unless somebody inside does.
-  fileprivate func finish() {
-    let isInside = state.withLock { state in
-      state.isOver = true
-      guard state.inside == 0 else { return false }
-      state.inside = csched_swift_thread_()
-      return true
-    }
-    if isInside { leave() }
-  }
-
-  /// Comes from inside, where nothing stays of one that is over.
-  private func leave() {
-    while true {
-      let (action, isAwaited) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
-        if state.isOver, let action = state.action.take() { return (action, false) }
-        defer { (state.inside, state.isAwaited) = (0, false) }
-        return (nil, state.isAwaited)
-      }
-      if action == nil { return isAwaited ? ends.happen() : () }
-      Counted.closures(-1)
-    }
-  }
+  fileprivate func finish() { action.finish() }
 }
 
 /// A tick that has been scheduled: the scheduler's closure alone holds it, so it ends uncalled if that is dropped.

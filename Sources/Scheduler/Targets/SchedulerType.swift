@@ -102,7 +102,8 @@ public protocol SchedulerType: ImmediateSchedulerType {
     until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
   ) async throws
 
-  /// Schedules `action` again and again, as `timing` says, until it is disposed. Ticks never overlap.
+  /// Schedules `action` again and again, as `timing` says, until it is disposed. Ticks never overlap. One that can be suspended is a
+  /// ``PeriodicAction``.
   ///
   /// - Parameters:
   ///   - timing: when the ticks are due, and what becomes of late ones.

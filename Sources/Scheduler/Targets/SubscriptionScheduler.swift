@@ -5,8 +5,9 @@
 ///
 /// 1. The main thread counts as the main scheduler: there an action runs at once too, with ``MainScheduler/instance`` as the current
 ///    one.
-/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``, whose time ``now`` is; where there is none, to the private queue. So on
-///    the main thread they go to ``MainScheduler``, and never run in a program in which nobody runs that.
+/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``, whose time ``now`` is; where there is none, to the private queue. What resumes
+///    a ``PeriodicAction`` schedules it anew, from where that is called. So on the main thread
+///    they go to ``MainScheduler``, and never run in a program in which nobody runs that.
 public final class SubscriptionScheduler: SchedulerType {
   /// The one that everybody shares.
   public static let instance = SubscriptionScheduler()

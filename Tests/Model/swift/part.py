@@ -26,7 +26,8 @@ GROUPS = {
     "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift", "Internal/Counted.swift", "Internal/Misuse.swift"],
     "actions": MAIN,
     "virtual": [
-        *MAIN, "Targets/EndsByItself.swift", "Actions/SchedulerType+Periodic.swift", "Disposables/SerialDisposable.swift",
+        *MAIN, "Targets/EndsByItself.swift", "Disposables/SerialDisposable.swift",
+        *(f"Actions/{name}.swift" for name in ("SchedulerType+Periodic", "RepeatedCall", "PeriodicAction")),
         *(f"VirtualTime/{name}.swift" for name in (
             "Virtual*", "ConvertedTimeline", "Sleepers", "MonotonicTimeConverter", "TestScheduler")), "Concurrency/Resumption.swift"],
     "blocking": [

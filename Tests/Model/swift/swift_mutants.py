@@ -12,7 +12,7 @@ GROUP_OF = {
     "disposables": ["CompositeDisposable", "AnonymousDisposable", "AnyDisposable", "BinaryDisposable", "NaryDisposable",
                     "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
     "actions": ["ClosureTask", "RepeatingTask", "ReturningAction", "TargetCore"],
-    "virtual": ["ConvertedTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "SchedulerType+Periodic"],
+    "virtual": ["ConvertedTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "RepeatedCall", "PeriodicAction"],
     "blocking": ["BlockingSink", "RunLoopLock"],
     "groups": ["ActionContext", "GroupMembers", "ResultGroup", "ResultToken"],
     "executors": ["TaskJob", "JobWords", "LateJobs", "ThreadCore", "SerialCore", "LoopSource"],
@@ -25,7 +25,7 @@ CHECKS = {
     "BinaryDisposable": "binary", "NaryDisposable": "n-ary", "ScopedDisposable": "scoped", "BooleanDisposable": "boolean",
     "LifetimeRegistration": "lifetime", "ClosureTask": "plain action|delayed action", "ReturningAction": "action",
     "RepeatingTask": "periodic action", "TargetCore": "delayed action|periodic action", "Occurrence": "virtual",
-    "ConvertedTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "SchedulerType+Periodic": "virtual", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
+    "ConvertedTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "RepeatedCall": "virtual", "PeriodicAction": "virtual: suspended", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
     "TaskJob": "late jobs", "JobWords": "jobs|late jobs", "LateJobs": "late jobs", "ThreadCore": "late jobs", "SerialCore": "late jobs", "LoopSource": "source",
     "ActionContext": "context", "GroupMembers": "group", "ResultGroup": "result", "ResultToken": "result",
 }
@@ -136,11 +136,18 @@ MUTANTS = [
     ("periodic action: what is dropped keeps its work", "RepeatingTask", "drop: { RepeatingTask.of($0).move().drop() }", "drop: { _ in }"),
     # Occurrence.swift
     ("virtual: what happens is not counted", "Occurrence", "count.add(1, ordering: .relaxed)", ""),
-    # SchedulerType+Periodic.swift
-    ("virtual: ticks: who waits does not wait", "SchedulerType+Periodic", "guard state.inside != 0, state.inside != csched_swift_thread_() else", "guard state.inside == .max else"),
-    ("virtual: ticks: who waits is not noted", "SchedulerType+Periodic", "state.isAwaited = true return ends.mark", "return ends.mark"),
-    ("virtual: ticks: the end of a tick wakes nobody", "SchedulerType+Periodic", "isAwaited ? ends.happen() : ()", "()"),
-    ("virtual: ticks: one that is over keeps its action", "SchedulerType+Periodic", "if state.isOver, let action = state.action.take() { return (action, false) }", ""),
+    # RepeatedCall.swift
+    ("virtual: ticks: who waits does not wait", "RepeatedCall", "guard state.inside != 0, state.inside != csched_swift_thread_() else", "guard state.inside == .max else"),
+    ("virtual: ticks: who waits is not noted", "RepeatedCall", "state.isAwaited = true return ends.mark", "return ends.mark"),
+    ("virtual: ticks: the end of a tick wakes nobody", "RepeatedCall", "if isAwaited { ends.happen() }", ""),
+    ("virtual: ticks: one that is over keeps its action", "RepeatedCall", "if state.isOver, let call = state.call.take() { return (call, nil, false) }", ""),
+    # PeriodicAction.swift
+    ("virtual: suspended: what it drops is taken for the end", "PeriodicAction", "schedule.number += 1 return schedule.ticking.take()", "return schedule.ticking.take()"),
+    ("virtual: suspended: one that suspends itself keeps its ticks", "PeriodicAction", "return schedule.suspensions == 0 ? nil : Self.takeTicks(&schedule)", "return nil"),
+    ("virtual: suspended: it is resumed beside its ticks", "PeriodicAction", "guard let timing = decide(&schedule), schedule.ticking == nil else", "guard let timing = decide(&schedule) else"),
+    ("virtual: suspended: a tick that is under way is cancelled in the middle", "PeriodicAction", "return isInside ? nil : Self.takeTicks(&schedule)", "return Self.takeTicks(&schedule)"),
+    ("virtual: suspended: a disposal leaves the ticks", "PeriodicAction", "finish { _ in true }?.dispose()", "_ = finish { _ in true }"),
+    ("virtual: suspended: its last tick is not its end", "PeriodicAction", "_ = finish { $0.number == number }", ""),
     # ConvertedTimeline.swift
     ("virtual: a time takes the place of a later one", "ConvertedTimeline", "guard present.version == seen.version else { return false }", ""),
     ("virtual: an advance does not say where it goes", "ConvertedTimeline", "replace(goal, by: time, tick) return tick", "return tick"),

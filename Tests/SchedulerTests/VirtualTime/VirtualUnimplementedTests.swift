@@ -50,6 +50,7 @@ import Testing
     ),
     ("schedulePeriodic(_:action:)", { $0.schedulePeriodic(PeriodicTiming(every: .seconds(1))) {} }),
     ("schedulePeriodic(_:action:)", { $0.schedulePeriodic(.seconds(1)) {} }),
+    ("schedulePeriodic(_:action:)", { $0.schedulePeriodic(.seconds(1)) { $0.suspend() } }),
     ("schedulePeriodic(_:_:action:)", { $0.schedulePeriodic(1, .seconds(1)) { $0 } }),
     ("schedulePeriodic(_:_:action:)", { $0.schedulePeriodic(1, PeriodicTiming(every: .seconds(1))) { $0 } }),
     (

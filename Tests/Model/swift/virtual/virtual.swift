@@ -1,5 +1,5 @@
 // Virtual time from Swift to the core (virtual.c, VT1 to VT5), with actions as every scheduler has them (Y1 to Y5, AE2, Z1, Z5), and
-// periodic actions that are made of delayed ones (OC1).
+// periodic actions that are made of delayed ones (OC1, RC1 to RC3), or that are suspended (PA1 to PA4).
 
 private final class State: @unchecked Sendable {
   var scheduler: TestScheduler! = TestScheduler()
@@ -322,6 +322,117 @@ private func foreignAgainstWait() {
   spawn { awaitEnd(of: state) }
 }
 
+// MARK: periodic actions that are suspended
+
+/// Its ticks are one at a time, or `runs` would be changed by two threads at once.
+private func suspendable(
+  every period: Duration = .nanoseconds(1), _ inTick: @escaping @Sendable (PeriodicAction) -> Void = { _ in }
+) -> PeriodicAction {
+  state = State()
+  let runs = state.runs, body = capturing(state.gone) { runs.value += 1 }
+  let action = state.scheduler.schedulePeriodic(period) { action in
+    body()
+    inTick(action)
+  }
+  state.token = action
+  return action
+}
+
+private func suspensionAgainstDrive() {
+  let action = suspendable()
+  spawn { state.scheduler.advance(to: instant(2)) }
+  spawn { action.suspend() }
+}
+
+// It is suspended now, once.
+private func goesOn() {
+  let scheduler = state.scheduler!, action = state.token as! PeriodicAction, before = state.runs.value
+  expect(before <= 2 && state.gone.value == 0 && !action.isDisposed, "it is kept")
+  expect(scheduler.pendingCount == 0, "its scheduler has nothing of it")
+  scheduler.advance(to: instant(9))
+  expect(state.runs.value == before, "no tick while it is suspended")
+  action.resume()
+  expect(scheduler.pendingCount == 1, "it is resumed")
+  scheduler.advance(to: instant(12))
+  expect(state.runs.value == before + 4, "late ticks are one, and then it is in time")
+  action.dispose()
+  expect(state.gone.value == 1 && scheduler.pendingCount == 0, "it and its captures are gone")
+  state = nil
+}
+
+private func suspensionInsideAgainstResumption() {
+  let action = suspendable { $0.suspend() }
+  spawn { state.scheduler.advance(to: instant(1)) }
+  spawn {
+    action.suspend()
+    action.resume()
+  }
+}
+
+private func suspendsItself() {
+  let scheduler = state.scheduler!, action = state.token as! PeriodicAction
+  scheduler.advance(to: instant(1))  // where it was suspended when that time came
+  expect(state.runs.value == 1 && state.gone.value == 0 && scheduler.pendingCount == 0, "it has suspended itself")
+  action.resume()
+  scheduler.advance(to: instant(9))
+  expect(state.runs.value == 2 && scheduler.pendingCount == 0, "it has done so again")
+  action.dispose()
+  expect(state.gone.value == 1, "it and its captures are gone")
+  state = nil
+}
+
+private func resumedInsideAgainstSuspension() {
+  let action = suspendable {
+    $0.suspend()
+    $0.resume()
+  }
+  spawn { state.scheduler.advance(to: instant(2)) }
+  spawn { action.suspend() }
+}
+
+private func suspensionsAgainstDrive() {
+  let action = suspendable()
+  spawn { state.scheduler.advance(to: instant(2)) }
+  spawn {
+    action.suspend()
+    action.resume()
+    action.suspend()
+  }
+}
+
+private func suspensionAgainstDisposal() {
+  let action = suspendable()
+  spawn { action.suspend() }
+  spawn { action.dispose() }
+}
+
+private func resumptionAgainstDisposal() {
+  let action = suspendable()
+  action.suspend()
+  spawn { action.resume() }
+  spawn { action.dispose() }
+}
+
+private func resumptionAgainstWait() {
+  let action = suspendable()
+  action.suspend()
+  spawn {
+    action.resume()
+    state.scheduler.advance(to: instant(1))
+  }
+  spawn { awaitEnd(of: state) }
+}
+
+private func lastTick() {
+  _ = suspendable(every: .zero)
+  spawn { state.scheduler.advance(to: instant(1)) }
+}
+
+private func isOverByItself() {
+  expect(state.runs.value == 1 && state.gone.value == 1 && state.token!.isDisposed, "it had one tick, and is over")
+  state = nil
+}
+
 // MARK: times that share a tick
 
 private struct Coarse: VirtualTimeConverter {
@@ -376,5 +487,13 @@ let checks = [
   Check("virtual: a later action that is disposed in its turn", laterAgainstTurn, isLeftAlone),  // Y3
   Check("virtual: a later action that is dropped", laterDropped, isLeftAlone),  // Y3
   Check("virtual: who waits for a periodic action of delayed ones", foreignAgainstWait, notLater),  // OC1
+  Check("virtual: suspended: against a drive", suspensionAgainstDrive, goesOn),  // PA1 PA3
+  Check("virtual: suspended: inside, against a resumption", suspensionInsideAgainstResumption, suspendsItself),  // PA2 PA3
+  Check("virtual: suspended: resumed inside", resumedInsideAgainstSuspension, goesOn),  // PA2
+  Check("virtual: suspended: again and again", suspensionsAgainstDrive, goesOn),  // PA2 PA3 RC1
+  Check("virtual: suspended: against a disposal", suspensionAgainstDisposal, noMoreTicks),  // PA3
+  Check("virtual: suspended: a resumption against a disposal", resumptionAgainstDisposal, noMoreTicks),  // PA2
+  Check("virtual: suspended: a resumption against who waits", resumptionAgainstWait, notLater),  // RC2 RC3
+  Check("virtual: suspended: the last tick", lastTick, isOverByItself),  // PA4
   Check("virtual: two times of a tick", twoTimesOfATick, isTheLater),  // VT3
 ]

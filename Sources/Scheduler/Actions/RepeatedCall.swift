@@ -1,0 +1,97 @@
+// States, under the lock
+//   inside    the thread that calls the closure, or releases it; 0: none
+//   isOver    final
+//   owned     what the owner decides under the same lock
+// Obligations
+//   RC1  One thread at a time is inside, and none goes inside once it is over, or while the owner does not admit it.
+//   RC2  The closure is released once it is over, outside of the lock: by the thread that is inside, else by the thread that ends it, before that returns.
+//   RC3  Whoever waits returns when no other thread is inside.
+// Orderings: the lock's; for the wait that of Occurrence.swift, OC1.
+// Checked by: "ticks thread their state, and never overlap", "disposing releases the closure, and no tick begins after it",
+//   "disposeAndWait returns after the running action has ended, whoever drives virtual time",
+//   "a periodic action is suspended, resumed and disposed by several threads".
+// Models: swift/virtual/virtual.swift.
+
+internal import CScheduler
+
+/// A closure that is called again and again, by one thread at a time, until it is over.
+final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
+  private struct State {
+    var call: Call?
+    var inside: UInt = 0
+    var isAwaited = false
+    var isOver = false
+    var owned: Owned
+  }
+
+  private let state: Protected<State>
+  private let ends = Occurrence()
+
+  init(_ call: Call, _ owned: Owned) {
+    state = Protected(State(call: call, owned: owned))
+    Counted.closures(1)
+  }
+
+  deinit { finish() }
+
+  var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Changes what the owner keeps here, unless it is over: then returns `nil`. `body` is also given whether a thread is inside.
+  func change<Result>(_ body: (inout Owned, _ isInside: Bool) -> Result?) -> Result? {
+    state.withLock { $0.isOver ? nil : body(&$0.owned, $0.inside != 0) }
+  }
+
+  /// Goes inside, if the owner admits it. Returns the closure to be called; the caller then leaves.
+  func enter(if isAdmitted: (inout Owned) -> Bool = { _ in true }) -> Call? {
+    state.withLock { state in
+      guard state.inside == 0, !state.isOver, let call = state.call, isAdmitted(&state.owned) else { return nil }  // RC1
+      state.inside = csched_swift_thread_()
+      return call
+    }
+  }
+
+  /// Comes from inside, and returns what `last` does under the lock. The caller holds the closure no longer.
+  @discardableResult
+  func leave<Result>(_ last: (inout Owned) -> Result) -> Result {
+    while true {
+      let (call, result, isAwaited) = state.withLock { state -> (Call?, Result?, Bool) in
+        if state.isOver, let call = state.call.take() { return (call, nil, false) }  // RC2
+        defer { (state.inside, state.isAwaited) = (0, false) }
+        return (nil, last(&state.owned), state.isAwaited)
+      }
+      _ = consume call
+      guard let result else {
+        Counted.closures(-1)
+        continue
+      }
+      if isAwaited { ends.happen() }
+      return result
+    }
+  }
+
+  /// Makes it over, if the owner agrees.
+  func finish(if isMeant: (inout Owned) -> Bool = { _ in true }) {
+    let isInside = state.withLock { state in
+      guard !state.isOver, isMeant(&state.owned) else { return false }
+      state.isOver = true
+      guard state.inside == 0 else { return false }
+      state.inside = csched_swift_thread_()
+      return true
+    }
+    if isInside { leave { _ in } }
+  }
+
+  /// Waits until no other thread is inside.
+  func awaitOthers() {
+    while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3
+  }
+
+  /// A mark to wait from, if another thread is inside.
+  private func markOfAnother() -> UInt32? {
+    state.withLock { state in
+      guard state.inside != 0, state.inside != csched_swift_thread_() else { return nil }
+      state.isAwaited = true
+      return ends.mark
+    }
+  }
+}
