@@ -44,8 +44,8 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   /// Goes inside, if the owner admits it. Returns the closure to be called; the caller then leaves.
   func enter(if isAdmitted: (inout Owned) -> Bool = { _ in true }) -> Call? {
     state.withLock { state in
-      guard state.inside == 0, !state.isOver, let call = state.call, isAdmitted(&state.owned) else { return nil }  // RC1
-      state.inside = csched_swift_thread_()
+      guard state.inside == 0, !state.isOver, let call = state.call, isAdmitted(&state.owned) else { return nil }
+      state.inside = csched_swift_thread_()  // RC1
       return call
     }
   }

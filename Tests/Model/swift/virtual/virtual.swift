@@ -488,7 +488,7 @@ let checks = [
   Check("virtual: a later action that is dropped", laterDropped, isLeftAlone),  // Y3
   Check("virtual: who waits for a periodic action of delayed ones", foreignAgainstWait, notLater),  // OC1
   Check("virtual: suspended: against a drive", suspensionAgainstDrive, goesOn),  // PA1 PA3
-  Check("virtual: suspended: inside, against a resumption", suspensionInsideAgainstResumption, suspendsItself),  // PA2 PA3
+  Check("virtual: suspended: inside, and resumed", suspensionInsideAgainstResumption, suspendsItself),  // PA2 PA3
   Check("virtual: suspended: resumed inside", resumedInsideAgainstSuspension, goesOn),  // PA2
   Check("virtual: suspended: again and again", suspensionsAgainstDrive, goesOn),  // PA2 PA3 RC1
   Check("virtual: suspended: against a disposal", suspensionAgainstDisposal, noMoreTicks),  // PA3
