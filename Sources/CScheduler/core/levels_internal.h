@@ -115,6 +115,7 @@ typedef struct csched_discards_here {
   struct dropping *outer;    ///< the drop that they are inside of
   struct kept_owner *owners; ///< what jobs that were put off refer to, until all of them have been dropped
   bool is_inside;
+  bool is_refusal_told; ///< see csched_swift_tell_refusals_
 } csched_discards_here;
 
 /// Returns: this thread's, all zero at first; NULL: there is no memory. It stays until the thread's end.

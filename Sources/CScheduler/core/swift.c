@@ -71,6 +71,18 @@ void csched_swift_on_put_off_(const void *(*of)(const csched_job *), void (*reta
 
 bool csched_swift_discards_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
 
+bool csched_swift_tell_refusals_(bool are_told) {
+  csched_discards_here *here = csched_levels_discards_();
+  bool before = here != NULL && here->is_refusal_told;
+  if (here != NULL) here->is_refusal_told = are_told;
+  return before;
+}
+
+bool csched_swift_are_refusals_told_(void) {
+  const csched_discards_here *here = csched_levels_discards_();
+  return here != NULL && here->is_refusal_told;
+}
+
 void csched_swift_sleep_until_(csched_time deadline) {
   static const csched_time LONGEST = UINT64_C(1) << 62; // ns, which no clock overflows
   for (csched_time now; (now = csched_now()) < deadline;)

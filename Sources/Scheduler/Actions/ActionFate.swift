@@ -87,7 +87,7 @@ final class FatedAction: Sendable {
   func run<Result>(_ body: () -> Result) -> Result? {
     guard fate.claimRun() else { return nil }
     defer { fate.end() }
-    return body()
+    return withRefusalLine(body)
   }
 }
 

@@ -48,11 +48,8 @@ struct RepeatingTask: ~Copyable {
     }
     let next = core.timeline == nil ? each.pointee.timing.jittered(due, of: job) : due
     let error = csched_task_submit_again_(job, next, each.pointee.tolerance)
-    if error == CSCHED_TASK_UNWANTED_ {
-      each.deinitialize(count: 1)
-    } else if error != 0 {  // it has been dropped
-      core.noteRefusal()
-    }
+    // Any other error has dropped it, as one that waits: its scheduler was stopped meanwhile.
+    if error == CSCHED_TASK_UNWANTED_ { each.deinitialize(count: 1) }
   }
 
   private mutating func next(on core: TargetCore, begunAt begun: csched_time) -> csched_time? {

@@ -123,7 +123,8 @@ private final class Ticks: Cancelable {
     let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
     if next == nil { finish() }
     action.leave { _ in }
-    if let next { submit(due: next, after: max(.zero, end.duration(to: next))) }
+    // One that is refused ends by the stop of its scheduler, as one that waits does.
+    if let next { withoutRefusalLine { submit(due: next, after: max(.zero, end.duration(to: next))) } }
   }
 
   /// Goes inside, and calls the action; not if it is over.

@@ -45,7 +45,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     state.withLock { $0.pending += 1 }
     return members.admit(ResultMember(of: self, action)) { member in
       let token = member.token
-      token.follow(scheduler.schedule { member.run() })
+      token.follow(withoutRefusalLine { scheduler.schedule { member.run() } })
       return token
     }
   }
@@ -205,6 +205,6 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
   @inline(never)
   private func callOnce() -> Result<Value, any Error> {
     let action = action.take()!
-    return Result { try action() }
+    return Result { try withRefusalLine(action) }
   }
 }

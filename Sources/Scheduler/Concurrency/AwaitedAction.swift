@@ -22,7 +22,9 @@ final class AwaitedAction<Value: Sendable>: @unchecked Sendable {
   deinit { if resumption.claim() { resumption.finish(.failure(StoppedError())) } }
 
   /// Calls `body`, unless the task was cancelled before.
-  func run(_ body: () throws -> Value) { if resumption.claim() { resumption.finish(Result(catching: body)) } }
+  func run(_ body: () throws -> Value) {
+    if resumption.claim() { resumption.finish(Result { try withRefusalLine(body) }) }
+  }
 
   /// The same with the body that it was made with. That and its captures are released before the task goes on.
   func run() {
@@ -31,7 +33,7 @@ final class AwaitedAction<Value: Sendable>: @unchecked Sendable {
 
   private func takeOutcome() -> Result<Value, any Error> {
     guard let body = body.take() else { return .failure(StoppedError()) }
-    return Result(catching: body)
+    return Result { try withRefusalLine(body) }
   }
 }
 
@@ -45,7 +47,8 @@ extension ImmediateSchedulerType {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
         guard resumption.attach(continuation) else { return }
-        token.setDisposable(submit(AwaitedAction(resumption, body, on: self as? SchedulerTarget)))
+        token.setDisposable(
+          withoutRefusalLine { submit(AwaitedAction(resumption, body, on: self as? SchedulerTarget)) })
       }
     } onCancel: {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }

@@ -14,7 +14,7 @@ internal import CScheduler
 ///    begins, and what it captured is gone; ``Disposable/disposeAndWait()`` waits for one that is running.
 /// 3. A source begins at once when it is made on the scheduler's thread, else when that comes to it. If it cannot begin, or ends by
 ///    itself, because the scheduler was stopped (``StoppedError``) or the system refuses (``SourceError``), `onDrop` is told, once, on the thread that
-///    finds out; without it a debug build prints a line.
+///    finds out. Without it a line on the standard error says what the system refuses; a debug build also says that the scheduler had been stopped before.
 /// 4. Like a delayed action, a source keeps the scheduler's thread until it is over. Letting go of what is returned does not end it.
 /// 5. The sequences end, when their task is cancelled, and throw what `onDrop` would be told.
 public protocol LoopScheduler: SchedulerTarget {}

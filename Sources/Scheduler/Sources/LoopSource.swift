@@ -56,19 +56,26 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
   /// Has the loop wait, at once on its thread, else by an action.
   final func begin() {
     core.use()
-    if csched_loop_is_on_thread(loop) { return addHere() }
-    _ = core.scheduler.schedule({ self.addHere() }, onDrop: { _ in self.end(StoppedError()) })
+    let isTold = state.withLock { $0.onDrop != nil }
+    guard csched_loop_is_on_thread(loop) else {
+      _ = core.scheduler.schedule({ _ = self.addHere() }, isTold: isTold, onDrop: { _ in self.end(StoppedError()) })
+      return
+    }
+    if addHere() is StoppedError, !isTold { core.noteRefusal() }
   }
 
-  private final func addHere() {
-    guard !isDisposed else { return }
+  /// Returns why it could not be added.
+  private final func addHere() -> (any Error)? {
+    guard !isDisposed else { return nil }
     let error = add(to: loop)
-    if error == 0 {
-      isAdded = true
-      _ = Unmanaged.passRetained(self)
-    } else {
-      end(reason(error))
+    guard error == 0 else {
+      let error = reason(error)
+      end(error)
+      return error
     }
+    isAdded = true
+    _ = Unmanaged.passRetained(self)
+    return nil
   }
 
   // MARK: on the loop's thread, by the core
@@ -143,8 +150,9 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
       onDrop(error)
       return true
     }
+    // A stop is no news to the one who stopped the scheduler.
     if !(error is StoppedError) {
-      reportLine("\(type(of: self))", of: core.name, "it ends, and nobody asked to be told (onDrop): \(error)")
+      reportLine("\(type(of: self))", of: core.name, "it ends: \(error). Give onDrop, which is told of it.")
     }
     return true
   }

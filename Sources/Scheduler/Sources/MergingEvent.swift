@@ -65,7 +65,7 @@ public final class MergingEvent: Cancelable, @unchecked Sendable {
 
   private func submit() {
     _ = scheduler.schedule(
-      { self.tell() }, onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
+      { self.tell() }, isTold: false, onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
   }
 
   /// Where the scheduler runs it inside of its own submission, the outer one goes on: the stack stays flat.

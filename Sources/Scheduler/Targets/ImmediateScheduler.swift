@@ -54,9 +54,11 @@ public final class ImmediateScheduler: SchedulerType {
   private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
     while csched_clock_now(clock) < nanoseconds {
       let sleep = ClockSleep()
-      let waking = PoolCore.shared(.high).submit(
-        { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
-        tolerance: tolerance, inside: nil)
+      let waking = withoutRefusalLine {
+        PoolCore.shared(.high).submit(
+          { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
+          tolerance: tolerance, inside: nil)
+      }
       if waking.isDisposed, csched_clock_now(clock) < nanoseconds {
         misuse(
           "ImmediateScheduler.schedule(at:)",

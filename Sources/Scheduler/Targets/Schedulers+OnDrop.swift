@@ -43,7 +43,16 @@ extension ImmediateSchedulerType {
     _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (DropReason) -> Void
   ) -> any Cancelable {
     if let unimplemented { return unimplemented.refuse("schedule(_:onDrop:)") }
-    return told(onDrop) { told in schedule { told.run(action) } }
+    return schedule(action, isTold: true, onDrop: onDrop)
+  }
+
+  /// The same. `isTold`: `onDrop` tells the one who schedules, so that a debug build does not print a refusal.
+  func schedule(
+    _ action: @escaping @Sendable () -> Void, isTold: Bool, onDrop: @escaping @Sendable (DropReason) -> Void
+  ) -> any Cancelable {
+    told(onDrop) { told in
+      isTold ? withoutRefusalLine { schedule { told.run(action) } } : schedule { told.run(action) }
+    }
   }
 
   fileprivate func told(
@@ -76,6 +85,6 @@ extension SchedulerType {
     after delay: Duration, _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (DropReason) -> Void
   ) -> any Cancelable {
     if let unimplemented { return unimplemented.refuse("schedule(after:_:onDrop:), after \(delay),") }
-    return told(onDrop) { told in schedule(after: delay) { told.run(action) } }
+    return told(onDrop) { told in withoutRefusalLine { schedule(after: delay) { told.run(action) } } }
   }
 }

@@ -168,9 +168,11 @@ class TargetCore: @unchecked Sendable {
     return task
   }
 
-  /// Follows each refusal: in a debug build the first one of each core is printed.
+  /// Follows each refusal: in a debug build the first one of each core is printed, if neither the caller nor a handler of ``Schedulers/onDrop(_:)``
+  /// learns of it.
   final func noteRefusal() {
     #if DEBUG
+      if DropObservers.areThere || csched_swift_are_refusals_told_() { return }
       let isFirst = lock.withLock {
         defer { hasRefused = true }
         return !hasRefused
@@ -198,6 +200,6 @@ class TargetCore: @unchecked Sendable {
 #if DEBUG
   private let refusal = """
     an action was refused, and dropped: it, or its target, has been stopped, or the system has no thread or descriptor for a clock. \
-    Schedulers.onDrop tells of each; this is printed once.
+    Schedulers.onDrop reports each drop. This line is printed once per scheduler.
     """
 #endif

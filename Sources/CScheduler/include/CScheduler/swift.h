@@ -55,6 +55,12 @@ void csched_swift_on_put_off_(const void *(*of)(const csched_job *job), void (*r
 /// Returns: whether the thread is inside of the drop of a job; `*reason` is then why. Thread: any.
 bool csched_swift_discards_reason_(csched_drop_reason *reason);
 
+/// Does: notes whether the caller of what this thread submits from now on learns of a refusal, so that no line says it. Returns: what was noted before,
+/// false at first. Thread: any.
+bool csched_swift_tell_refusals_(bool are_told);
+/// Returns: what is noted. Thread: any.
+bool csched_swift_are_refusals_told_(void);
+
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);
 
