@@ -563,6 +563,19 @@ bool csched_job_is_cancelled_(const csched_job *job) {
          csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: it stays so until it is discarded
 }
 
+bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except) {
+  struct {
+    const csched_job *next;
+    const csched_job_type *type;
+  } head; // which a node has, too, and no more
+  uintptr_t kind;
+  uint64_t word;
+  if (!csched_os_peek_(&head, job, sizeof head) || head.type == except) return false;
+  if (!csched_os_peek_(&kind, &head.type->release, sizeof kind)) return false;
+  if (kind == CSCHED_NODE) return true;
+  return csched_os_peek_(&word, &job->word, sizeof word) && csched_job_state_(word) < CANCELLED;
+}
+
 void csched_job_wait_(csched_job *job, const char *function) {
   if (csched_job_is_running_here_(job)) return;    // J5
   uint64_t word = csched_load_acquire(&job->word); // J5: acquire; pairs with the runner's release

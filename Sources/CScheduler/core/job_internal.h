@@ -1,4 +1,4 @@
-// What the schedulers do with jobs: the other half of job.h.
+// What the schedulers do with jobs: the other half of job.h. More than 120 lines: one page of declarations.
 // Depends on: job.h.
 #pragma once
 
@@ -109,6 +109,10 @@ bool csched_job_is_running_here_(const csched_job *job);
 
 /// Returns: whether `job` has been cancelled, or is being so. Requires: it is submitted, and the caller is to unlink it.
 bool csched_job_is_cancelled_(const csched_job *job);
+
+/// Returns: whether what is at that address, whose memory may be gone, is a job or a node that has not been cancelled, and not of type `except`.
+/// Thread: any.
+bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except);
 
 /// Does: as csched_job_perform_, with `target` as the current one. Returns: whether it ran.
 bool csched_job_perform_on_(csched_job *job, struct csched_target *target);

@@ -7,6 +7,7 @@
 //   ending     1 from csched_loop_end_run until a run has ended by it
 //   timers     see timer.c; `wake` of them says until when the loop may sleep
 //   refs       how many more than timers and sources the loop is to stay for, by csched_loop_ref; less, by csched_loop_unref
+//   served     how the outermost run goes: NEVER_RUN, IN_RUN, and after it STOPPED by csched_loop_end_run, or RUN_OVER otherwise
 //   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
 //
 // Obligations
@@ -33,6 +34,8 @@
 //       and what was due is in it.
 //   P12  Each figure of the statistics is one word, and only grows: `idle`, while the loop sleeps, is what it was less the instant at which the sleep
 //       began, with ASLEEP set, so that whoever looks meanwhile adds the clock.
+//   P13  At the end of the process a loop that no run serves says how many of its jobs have not been cancelled and have not run. It says nothing inside
+//       of a run, after a stop, and while a host serves it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and ends of runs: release, pair with the loop's acquire; ordered against
 //   parking by csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
@@ -49,8 +52,9 @@
 //   "a run goes as far as a job, and no further", "work runs at once beside a loop only when nothing waits or runs there",
 //   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
 //   "a run until done ends when nothing but background work is left", "a loop counts what it runs, its sleeps and its idle time",
+//   "a loop counts what no run has come to, unless it is run, was stopped or has a host",
 //   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
-// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c. Not modelled: P8; P12, whose figures order nothing.
+// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c. Not modelled: P8; P12 and P13, whose figures order nothing.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
@@ -74,6 +78,8 @@
 
 enum { MOST = 16 };       // three phases of these, at 200 us each, are within 10 ms
 enum { MOST_DUE = 1024 }; // jobs for one call of a host; it is called again for the rest
+enum { MOST_UNRUN = 1000 };
+static const uint32_t NEVER_RUN = 0, IN_RUN = 1, STOPPED = 2, RUN_OVER = 3; // `served`
 static const uint32_t ORPHANED = UINT32_MAX;
 static const csched_time ASLEEP = (csched_time)1 << 63;
 
@@ -87,6 +93,7 @@ struct csched_loop {
   uint32_t closing;
   uint32_t ending;
   uint32_t refs;
+  uint32_t served;
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
@@ -496,6 +503,11 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
   tell_hooks(loop, loop->depth, false);
 }
 
+// After a run that took a stop: what it leaves has been given up by the one who asked for that.
+static void note_stop(csched_loop *loop, bool is_stopped) {
+  if (is_stopped && loop->depth == 0) csched_store_relaxed(&loop->served, STOPPED); // P13: its value is all
+}
+
 // Leaves the sleeping to the host, or tells it to come again. A close is told once: the loop may be kept for long after it.
 static void park_in_host(csched_loop *loop) {
   csched_fds *fds = &loop->fds;
@@ -507,6 +519,7 @@ static void park_in_host(csched_loop *loop) {
 }
 
 static void end_run(csched_loop *loop) {
+  if (loop->depth == 1) csched_store_relaxed(&loop->served, RUN_OVER);                    // P13: its value is all
   if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // P1
 }
 
@@ -539,8 +552,8 @@ static void enter(csched_loop *loop, csched_scope *scope, uintptr_t frame, const
   if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);
   if (loop->fds.is_in_host) loop->fds.is_stale = true;
   loop->fds.is_in_host = false;
-  loop->depth++;
-  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was left
+  if (loop->depth++ == 0) csched_store_relaxed(&loop->served, IN_RUN); // P13: its value is all
+  if (loop->holds_at >= loop->depth) loop->holds_at = 0;               // of a run that was left
   scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
   tell_hooks(loop, loop->depth, false); // of a sleep in the host
 }
@@ -559,15 +572,18 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
   csched_level_look_(CSCHED_CALLER_FRAME()); // P7
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
+  bool is_stopped = false;
   for (;;) {
     if (is_closing(loop)) {
       csched_loop_finish_(loop);
       result = CSCHED_RUN_CLOSED;
       break;
     }
-    if (is_ended(loop, activation)) { // P5
-      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0)
-        csched_store_relaxed(&loop->ending, 0u); // P5
+    if (is_ended(loop, activation)) {                                           // P5
+      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // P5
+        csched_store_relaxed(&loop->ending, 0u);                                // P5
+        is_stopped = true;
+      }
       result = CSCHED_RUN_ENDED;
       break;
     }
@@ -584,6 +600,7 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
     else wait_for_work(loop, activation, deadline);
   }
   leave(loop, scope);
+  note_stop(loop, is_stopped);
   return result;
 }
 
@@ -603,15 +620,18 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
   csched_level_look_(CSCHED_CALLER_FRAME()); // P7
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
+  bool is_stopped = false;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
     if (is_ended(loop, NULL)) {                // P5: as any run
       csched_store_relaxed(&loop->ending, 0u); // P5
+      is_stopped = true;
       break;
     }
     wait_for_work(loop, NULL, deadline);
   }
   if (job != NULL) csched_job_perform_(job);
   leave(loop, scope);
+  note_stop(loop, is_stopped);
   return job != NULL;
 }
 
@@ -662,6 +682,25 @@ bool csched_loop_is_free_(csched_loop *loop) { // P11
   for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_cancelled_(job);)
     csched_job_discard_(csched_mpsc_pop(&loop->inbox));
   return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
+}
+
+static bool is_unrun(const csched_job *job, const void *except) {
+  return csched_job_seems_to_wait_(job, except);
+} // P13
+
+bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued,
+                              size_t *delayed) {        // P13
+  uint32_t served = csched_load_relaxed(&loop->served); // P13: its value is all
+  *queued = *delayed = 0;
+  if (is_closing(loop) || served == IN_RUN || served == STOPPED) return false;
+  if (served == NEVER_RUN) {
+    *delayed = csched_timers_count_(&loop->timers, false);
+  } else {
+    if (!csched_loop_is_on_thread(loop) || loop->fds.has_host || csched_target_current() != NULL) return false;
+    if (csched_loop_is_free_(loop)) return false; // which has queued what is due
+  }
+  *queued = csched_mpsc_count_(&loop->inbox, MOST_UNRUN, is_unrun, except);
+  return *queued + *delayed > 0;
 }
 
 csched_fds *csched_loop_fds_of_(csched_loop *loop) { return &loop->fds; }

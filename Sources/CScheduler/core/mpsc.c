@@ -133,11 +133,26 @@ bool csched_mpsc_is_closed(const csched_mpsc *queue) { return has_closed_bit(csc
 // MARK: looking from outside
 
 // The jobs may be gone, and their memory: so the system copies the links, and what looks like a list is not believed for long.
-static size_t count_copied(const csched_job *job, size_t most) {
+typedef struct filter {
+  bool (*counts)(const csched_job *job, const void *context); // NULL: each counts
+  const void *context;
+} filter;
+
+static size_t count_copied(const csched_job *job, size_t most, filter filter) {
   size_t count = 0;
-  for (csched_job *next; job != NULL && job != PARKED && count < most; job = next, count++)
+  for (csched_job *next; job != NULL && job != PARKED && count < most; job = next) {
     if (!csched_os_peek_(&next, &job->next, sizeof next)) break;
+    if (filter.counts == NULL || filter.counts(job, filter.context)) count++;
+  }
   return count;
+}
+
+size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most, bool (*counts)(const csched_job *, const void *),
+                          const void *context) {
+  csched_job *head = csched_load_relaxed(&queue->head), *first = NULL; // racy read: the count may be stale
+  if (head == PARKED || !csched_os_peek_(&first, &queue->first, sizeof first)) return 0;
+  size_t count = count_copied(first, most, (filter){counts, context});
+  return count + count_copied(without_closed_bit(head), most - count, (filter){counts, context});
 }
 
 csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
@@ -149,8 +164,8 @@ csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
     seen.is_exact = seen.is_parked;
     return seen;
   }
-  seen.pending = count_copied(first, most);
-  if (seen.pending < most) seen.pending += count_copied(without_closed_bit(head), most - seen.pending);
+  seen.pending = count_copied(first, most, (filter){0});
+  if (seen.pending < most) seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0});
   seen.is_exact = seen.pending < most && csched_os_peek_(&later, &queue->first, sizeof later) && later == first &&
                   csched_load_relaxed(&queue->head) == head; // racy read, rechecked by nobody: it may be stale
   return seen;

@@ -12,3 +12,8 @@ typedef struct csched_mpsc_seen {
 
 /// Does: looks at `queue`, and counts what is in it, up to `most`, while others push and pop. Thread: any, a signal handler, too.
 csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most);
+
+/// Does: counts those for which `counts` says so, up to `most`. It is given the address of each, whose memory may be gone: csched_os_peek_. Thread: as
+/// csched_mpsc_look_.
+size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most,
+                          bool (*counts)(const csched_job *job, const void *context), const void *context);

@@ -9,6 +9,6 @@ public enum DropReason: Hashable, Sendable {
   case refused
   /// It had been taken, and waited: the scheduler was stopped by a policy that drops it, or before its time had come; was shut down; or ended
   /// with its last reference, as in virtual time. Or the closure of a ``CustomScheduler`` let go of it; or a thread ended inside of an action of
-  /// ``CurrentThreadScheduler``.
+  /// ``CurrentThreadScheduler``. Or the process ended, and nothing had run the main loop since: see ``MainScheduler``.
   case stopped
 }

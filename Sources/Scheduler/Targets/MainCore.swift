@@ -15,23 +15,26 @@ final class MainCore: TargetCore, @unchecked Sendable {
     guard let loop = csched_main_loop() else { misuse("MainScheduler.instance", "no memory for its loop") }
     self.loop = loop
     super.init(csched_loop_target(loop), isOnMain: true)
-    #if DEBUG
-      atEndOfProcess { MainCore.shared.tellWhatWaits() }
-    #endif
+    atEndOfProcess { MainCore.shared.reportUnrun() }
   }
 
-  #if DEBUG
-    /// At the end of the process: says whether anything is queued or due that will never run, unless it ends inside of an action.
-    private func tellWhatWaits() {
-      guard csched_loop_is_on_thread(loop), csched_target_current() == nil, !csched_loop_is_free_(loop) else { return }
-      let probe = ClosureTask {}
-      if !probe.submit(to: target) { return }
-      probe.dispose()
-      reportLine(
-        "MainScheduler",
-        "the process ends, and actions wait that have never run. Call MainScheduler.run(), or hand it to a main loop.")
-    }
-  #endif
+  /// At the end of the process, on the thread that ends it: reports the actions that no run of the main loop has come to.
+  ///
+  /// They are counted, and stay: to release what they hold would run code of the program's at its end.
+  private func reportUnrun() {
+    var queued = 0, delayed = 0
+    guard csched_loop_count_unrun_(loop, markType.pointer, &queued, &delayed) else { return }
+    let count = "\(queued < 1_000 ? "" : "at least ")\(queued + delayed)"
+    reportLine(
+      "MainScheduler",
+      """
+      the process ends, and \(count) of its actions never ran\(delayed == 0 ? "" : " (\(delayed) delayed)"): nothing has run the main loop \
+      since. Call MainScheduler.run() on the main thread; or MainScheduler.useDispatchMain() (module SchedulerMainLoop) before dispatchMain() or \
+      RunLoop.main.run(); or, if main is async, link the product SchedulerExecutorsLinked.
+      """)
+    _ = MainScheduler.instance  // which a handler is given
+    for _ in 0..<(DropObservers.areThere ? queued + delayed : 0) { DropObservers.tell(self, .stopped) }
+  }
 
   override var isExclusive: Bool { true }
 

@@ -13,13 +13,22 @@ internal import CScheduler
 ///    ``asyncInstance`` queues always.
 /// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before. A queue on them waits in
 ///    it as one action, which takes several of the queue's when its turn comes.
-/// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``, by Dispatch's or Foundation's main loop
-///    (module `SchedulerMainLoop`), or in that of another library (``hostedDescriptor()``, ``runReady()``).
+/// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``; by Dispatch's or Foundation's main loop, after
+///    `useDispatchMain()` of the module `SchedulerMainLoop`; in that of another library (``hostedDescriptor()``, ``runReady()``); or, in a program
+///    whose main is `async`, by linking `SchedulerExecutorsLinked`.
+/// 4. If the process ends and nothing has run the main loop since they were scheduled, a line on the standard error says how many actions never ran:
+///    the queued ones, where a queue on the main scheduler counts as one; and, if the loop was never run, the delayed ones.
+///    ``Schedulers/onDrop(_:)`` reports each as ``DropReason/stopped``. Their closures are not released.
+/// 5. There is no such line if the process ends inside of a run, after a run that ``stop()`` has ended, after ``Schedulers/shutdown(_:)``, or while a
+///    host runs the loop; nor if it ends by `_exit`, `abort` or a signal.
 public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// The one that runs at once when it can.
+  /// The one that runs at once when it can; else when the main thread runs the main loop.
+  ///
+  /// Something must run that loop, or the queued actions never run: in a program without another main loop, a call of ``MainScheduler/run()`` on the
+  /// main thread. See <doc:MainThread> for programs that have one.
   public static let instance: MainScheduler = MainScheduler(tag: nil)
-  /// The one that never runs at once.
+  /// The one that never runs at once, but when the main thread runs the main loop: see ``instance``.
   public static let asyncInstance: MainScheduler = MainScheduler(
     tag: CurrentTag(madeBy: { _ in MainScheduler.asyncInstance }))
 

@@ -368,21 +368,4 @@ import Testing
     #expect(lines.first?.hasPrefix("Scheduler: ThreadScheduler: \"printed\": an action was refused") == true)
     #expect(lines.last?.hasPrefix("Scheduler: SerialScheduler: \"above\": an action was refused") == true)
   }
-
-  @Test(
-    "a process that ends with actions on the main scheduler that never ran says so, in a debug build",
-    arguments: [true, false])
-  func mainEnds(isRun: Bool) async {
-    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [isRun] in
-      onMainThread {
-        MainScheduler.asyncInstance.schedule {}
-        MainScheduler.asyncInstance.schedule(after: .seconds(60)) {}
-        if isRun { MainScheduler.runUntilIdle() }
-        exit(0)
-      }
-    }
-    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    let isSaid = text.contains("Scheduler: MainScheduler: the process ends, and actions wait")
-    #expect(isSaid == (Self.isDebug && !isRun), "\(text)")
-  }
 }

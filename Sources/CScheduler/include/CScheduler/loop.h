@@ -154,6 +154,11 @@ bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is
 /// is submitted next runs after what is due already. Thread: any. Private.
 bool csched_loop_is_free_(csched_loop *loop);
 
+/// Does: at the end of the process, counts the jobs that no run has come to: those submitted, up to 1000, without those of type `except`, and of a loop
+/// that has never run those delayed. Returns: whether there are any that the program has not given up: not inside of a run, nor after
+/// csched_loop_end_run, nor after a close, nor while a host runs the loop. One that has run is asked on its thread only, outside of jobs. Thread: any. Private.
+bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued, size_t *delayed);
+
 /// Does: closes the loop (target.h): what is outstanding gets what `policy` says in its runs, which then return. What is no policy stops
 /// the process. Thread: any.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy);

@@ -17,6 +17,13 @@ func check(_ condition: Bool, _ what: String, line: Int = #line) {
   guard condition else { fatalError("line \(line): \(what)") }
 }
 
+/// What a command writes.
+func output(of command: String) -> String {
+  let pipe = popen(command, "r")!
+  defer { pclose(pipe) }
+  return String(decoding: FileHandle(fileDescriptor: fileno(pipe)).readDataToEndOfFile(), as: UTF8.self)
+}
+
 let log = Log(), main = MainScheduler.instance, later = MainScheduler.asyncInstance
 
 // At once when nothing waits; nested actions wait for their turn.
@@ -87,4 +94,12 @@ check(log.take() == ["deep"], "recursion")
 checkOrder()
 checkCurrent()
 try checkBlocking()
+
+// Main returns while an action waits.
+if CommandLine.arguments.last == "leaves an action" {
+  later.schedule {}
+} else {
+  let said = output(of: "'\(CommandLine.arguments[0])' 'leaves an action' 2>&1")
+  check(said.contains("the process ends, and 1 of its actions never ran: nothing has run the main loop since."), said)
+}
 print("the main scheduler on its own: all as it should be")
