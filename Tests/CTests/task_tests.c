@@ -1,7 +1,10 @@
 #include "fork_testing.h"
 #include "task_testing.h"
 
+#include <CScheduler/task_job.h>
+
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 // Tools have memory of their own for each byte, and do not follow a process with threads into its child.
@@ -190,6 +193,55 @@ static void task_waits_for_drop(int rounds) {
 
 TEST("to cancel a task and wait returns after the drop of another thread") { task_waits_for_drop(times(20)); }
 
+// MARK: drops inside of drops
+
+// In its drop it cancels another task, whose drop is inside of this one. What it asks afterwards concerns itself again.
+typedef struct nested {
+  csched_task task, other;
+  record other_record;
+  csched_drop_reason given, asked;
+  csched_cancel_result found;
+  atomic_int drops;
+} nested;
+
+static void cancel_other_and_look(void *context, csched_drop_reason reason) {
+  nested *nested = context;
+  nested->given = reason;
+  CHECK_EQUAL(csched_task_cancel(nested->other), CSCHED_CANCEL_DROPPED);
+  nested->asked = csched_task_drop_reason_();
+  nested->found = csched_task_cancel_and_wait(nested->task);
+  atomic_fetch_add(&nested->drops, 1);
+}
+
+static void task_drop_nested(csched_drop_reason reason) {
+  csched_thread *thread = start_thread("tasks");
+  csched_loop *loop;
+  nested nested = {.found = CSCHED_CANCEL_DROPPED, .asked = CSCHED_DROP_NO_MEMORY};
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  nested.other = submit_to(csched_loop_target(loop), &nested.other_record);
+  gate gate;
+  gate_close(&gate, thread);
+  nested.task = csched_target_async_or_drop(csched_thread_target(thread), count_run, cancel_other_and_look, &nested);
+  if (reason == CSCHED_DROP_CANCELLED) CHECK_EQUAL(csched_task_cancel(nested.task), CSCHED_CANCEL_DROPPED);
+  csched_thread_stop(thread, CSCHED_STOP_DROP);
+  gate_open(&gate);
+  CHECK_SOON(csched_task_is_over(nested.task));
+  CHECK(atomic_load(&nested.drops) == 1 && atomic_load(&nested.other_record.drops) == 1);
+  CHECK_EQUAL(nested.given, reason);
+  CHECK_EQUAL(nested.asked, reason);
+  CHECK_EQUAL(nested.found, CSCHED_CANCEL_FINISHED);
+  CHECK_EQUAL(atomic_load(&nested.other_record.reason), CSCHED_DROP_CANCELLED);
+  csched_thread_join(thread);
+  csched_thread_destroy(thread);
+  csched_loop_run_ready(loop, 1);
+  csched_loop_destroy(loop);
+}
+
+TEST("a drop that has cancelled another task is still the drop of its own") {
+  task_drop_nested(CSCHED_DROP_CANCELLED);
+  task_drop_nested(CSCHED_DROP_STOPPED);
+}
+
 // MARK: reasons
 
 static void task_drop_reasons(void) {
@@ -211,6 +263,77 @@ static void task_drop_reasons(void) {
 }
 
 TEST("a drop of a task says why") { task_drop_reasons(); }
+
+// A target of one's own that takes no more, but submits another task on the way, to a loop that takes no more either.
+typedef struct refusing {
+  csched_target target;
+  csched_target *closed;
+  bool is_delayed; // the other one
+  record other;
+} refusing;
+
+static int refuse_two(csched_target *target, csched_job *job) {
+  refusing *refusing = (struct refusing *)target;
+  csched_task other = refusing->is_delayed ? submit_at(refusing->closed, CSCHED_FOREVER, &refusing->other)
+                                           : submit_to(refusing->closed, &refusing->other);
+  CHECK(other.job == NULL);
+  csched_target_discard(job);
+  return ECANCELED;
+}
+
+static int refuse_two_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  (void)deadline, (void)leeway;
+  return refuse_two(target, &timer->job);
+}
+
+static void task_refused_in_submission(void) {
+  static const csched_target_type type = {.deliver = refuse_two, .deliver_at = refuse_two_at};
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_loop_close(loop, CSCHED_STOP_DROP);
+  refusing refusing = {.target.type = &type, .closed = csched_loop_target(loop)};
+  record own[4] = {{.runs = 0}};
+  for (int i = 0; i < 4; i++) {
+    refusing.is_delayed = i >= 2;
+    if (i % 2 == 0) submit_to(&refusing.target, &own[i]);
+    else submit_at(&refusing.target, csched_now(), &own[i]);
+  }
+  CHECK(atomic_load(&refusing.other.drops) == 4 && atomic_load(&refusing.other.reason) == CSCHED_DROP_REFUSED);
+  for (int i = 0; i < 4; i++)
+    CHECK(atomic_load(&own[i].drops) == 1 && atomic_load(&own[i].reason) == CSCHED_DROP_REFUSED);
+  csched_loop_destroy(loop);
+}
+
+TEST("a task whose submission has another one refused is refused itself") { task_refused_in_submission(); }
+
+// One that runs its task at once, and makes another one meanwhile, which may have the memory of the first.
+typedef struct reusing {
+  csched_target target;
+  record later;
+} reusing;
+
+static int run_and_reuse(csched_target *target, csched_job *job) {
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_target_perform(target, job);
+  csched_task later = submit_to(csched_loop_target(loop), &((reusing *)target)->later);
+  CHECK(later.job == job); // what this thread has freed last
+  csched_loop_destroy(loop);
+  return 0;
+}
+
+static void task_dropped_in_submission(void) {
+  static const csched_target_type type = {.deliver = run_and_reuse};
+  reusing reusing = {.target.type = &type};
+  record own = {.runs = 0};
+  submit_to(&reusing.target, &own);
+  CHECK(atomic_load(&own.runs) == 1 && atomic_load(&own.drops) == 0);
+  CHECK(atomic_load(&reusing.later.drops) == 1 && atomic_load(&reusing.later.reason) == CSCHED_DROP_STOPPED);
+}
+
+TEST("a task that is dropped in another one's submission, in its memory, was not refused") {
+  task_dropped_in_submission();
+}
 
 static void note_no_memory(void *context, csched_drop_reason reason) {
   if (reason == CSCHED_DROP_NO_MEMORY) *(bool *)context = true;
@@ -333,7 +456,8 @@ static void cancel_in_thread(int index, void *context) {
 
 static void wait_in_child(void *context) { csched_task_cancel_and_wait(((inside *)context)->task); }
 
-static void task_fork_in_drop(void) {
+// `passes`: the queue comes to the task while it is dropped, and has done with it before the fork.
+static void task_fork_in_drop(bool passes) {
   csched_loop *loop;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   inside inside = {.may_end = 0};
@@ -341,6 +465,7 @@ static void task_fork_in_drop(void) {
   crew crew;
   crew_start(&crew, 1, cancel_in_thread, &inside);
   WAIT_WHILE(!atomic_load(&inside.began));
+  if (passes) csched_loop_run_ready(loop, 1);
   CHECK_CHILD_STOPS(wait_in_child, &inside, "orphaned by fork");
   atomic_store(&inside.may_end, 1);
   crew_join(&crew);
@@ -348,7 +473,32 @@ static void task_fork_in_drop(void) {
   csched_loop_destroy(loop);
 }
 
-TEST_UNLESS(NO_FORK, no_child, "after fork a wait for a drop of the parent stops the process") { task_fork_in_drop(); }
+TEST_UNLESS(NO_FORK, no_child, "after fork a wait for a drop of the parent stops the process") {
+  task_fork_in_drop(false);
+  task_fork_in_drop(true);
+}
+
+// A drop that forks ends in the child as in the parent.
+static void fork_here(void *context, csched_drop_reason reason) {
+  (void)reason;
+  *(pid_t *)context = fork();
+}
+
+static void task_drop_forks(void) {
+  csched_loop *loop;
+  pid_t child = -1;
+  int status = -1;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_task task = csched_target_async_or_drop(csched_loop_target(loop), count_run, fork_here, &child);
+  CHECK_EQUAL(csched_task_cancel(task), CSCHED_CANCEL_DROPPED);
+  CHECK_EQUAL(csched_task_cancel_and_wait(task), CSCHED_CANCEL_FINISHED);
+  csched_loop_run_ready(loop, 1); // the queue comes to it later
+  csched_loop_destroy(loop);
+  if (child == 0) _exit(csched_task_is_over(task) ? 0 : 3);
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+TEST_UNLESS(NO_FORK, no_child, "a drop that forks ends in the child, too") { task_drop_forks(); }
 
 static void use_until_told(int index, void *context) {
   record record = {.runs = 0};
