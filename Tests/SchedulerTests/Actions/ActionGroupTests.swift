@@ -88,6 +88,62 @@ import Testing
     #expect(runs.value == 1)
   }
 
+  @Test("what a cancelled action's captures schedule in the group is not cancelled with it") func cancelledAnew() {
+    let group = ActionGroup(), queue = SerialScheduler(), runs = Counter()
+    queue.suspend()
+    func submit() {
+      let notice = DeathNotice { group.schedule(on: queue) { runs.increment() } }
+      group.schedule(on: queue) { withExtendedLifetime(notice) {} }
+    }
+    for _ in 0..<3 { submit() }
+    group.cancelAll()
+    #expect(group.pendingCount == 3)
+    queue.resume()
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    #expect(runs.value == 3)
+  }
+
+  @Test("to cancel a group whose actions have all ended does nothing", arguments: SchedulerUnderTest.all)
+  func cancelledLate(_ kind: SchedulerUnderTest) throws {
+    let scheduler = try kind.make(), group = ActionGroup(), runs = Counter()
+    for _ in 0..<20 { group.schedule(on: AnyScheduler(scheduler)) { runs.increment() } }
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    group.cancelAll()
+    #expect(runs.value == 20 && group.isIdle)
+  }
+
+  @Test("what an action holds has gone before its end is told, also when it never begins", arguments: Ending.allCases)
+  func capturesAtTheNotice(_ ending: Ending) throws {
+    let group = ActionGroup(), thread = try ThreadScheduler(name: "never"), entered = Gate(), leave = Gate()
+    let ends = Counter(), found = Log<Int>()
+    thread.schedule {
+      entered.open()
+      leave.wait()
+    }
+    entered.wait()
+    func submit() -> any Cancelable {
+      let witness = Witness(ends)
+      return group.schedule(on: thread) { witness.touch() }
+    }
+    let token = submit()
+    group.notify(on: ImmediateScheduler.instance) { found.add(ends.value) }
+    switch ending {
+    case .disposed: token.dispose()
+    case .cancelled: group.cancelAll()
+    case .dropped: thread.stop(.dropOutstanding)
+    case .run: break
+    }
+    leave.open()
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    #expect(eventually { !found.entries.isEmpty })
+    #expect(found.entries == [1])
+    thread.stop()
+    synchronously { thread.join() }
+  }
+
+  /// What becomes of an action of a group.
+  enum Ending: CaseIterable { case disposed, cancelled, dropped, run }
+
   @Test("what a stopped scheduler drops leaves the group") func dropped() throws {
     let group = ActionGroup(), thread = try ThreadScheduler()
     thread.stop()
