@@ -1,3 +1,4 @@
+import CTestSupport
 import Foundation
 import Scheduler
 import Synchronization
@@ -226,6 +227,50 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
       }
       #expect(plain.value == 1)
     }
+  }
+
+  @Test(
+    "of several threads that wait for a running action, each waits for what it returns",
+    arguments: SchedulerUnderTest.queued)
+  func returnedToSeveral(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.make(), other = try ThreadScheduler()
+    let entered = Gate(), leave = Gate(), inner = Gate(), end = Gate(), isOver = BooleanDisposable()
+    let token = scheduler.schedule(0) { _ in
+      let next = other.schedule(0) { _ in
+        inner.open()
+        end.wait()
+        isOver.dispose()
+        return Disposables.create()
+      }
+      inner.wait()
+      entered.open()
+      leave.wait()
+      return next
+    }
+    entered.wait()
+    let waiting = Log<UInt32>(), values = Log<Bool>()
+    for _ in 0..<2 {
+      Thread.detachNewThread {
+        waiting.add(System.threadID)
+        token.disposeAndWait()
+        values.add(isOver.isDisposed)
+      }
+    }
+    #expect(eventually { waiting.entries.count == 2 && waiting.entries.allSatisfy(ctest_thread_sleeps) })
+    let sleeps = waiting.entries.map { System.voluntarySwitches(ofThread: $0) ?? 0 }
+    leave.open()
+    // Each sleeps once more, for what the action has returned; or has not, which is found below.
+    #expect(
+      eventually {
+        !values.entries.isEmpty
+          || zip(waiting.entries, sleeps).allSatisfy {
+            System.voluntarySwitches(ofThread: $0) ?? .max > $1 && ctest_thread_sleeps($0)
+          }
+      })
+    #expect(values.entries.isEmpty)
+    end.open()
+    #expect(eventually { values.entries.count == 2 })
+    #expect(values.entries == [true, true])
   }
 
   @Test("containers wait for all that they hold") func containers() throws {
