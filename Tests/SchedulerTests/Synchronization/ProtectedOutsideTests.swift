@@ -52,6 +52,28 @@ private final class Box: @unchecked Sendable {  // Unchecked: the guard's lock g
   }
 }
 
+/// Its accessors look whether the guard's lock is taken.
+private final class WatchedObject: @unchecked Sendable {  // Unchecked: the guard's lock guards it.
+  var isLocked: @Sendable () -> Bool = { false }
+  var wasLockedInSetter = false
+  var readOnly: Bool { isLocked() }
+  var writable: Bool {
+    get { isLocked() }
+    set { wasLockedInSetter = isLocked() }
+  }
+}
+
+/// The same as a value.
+private struct WatchedValue: Sendable {
+  var isLocked: @Sendable () -> Bool = { false }
+  var wasLockedInSetter = false
+  var readOnly: Bool { isLocked() }
+  var writable: Bool {
+    get { isLocked() }
+    set { wasLockedInSetter = isLocked() }
+  }
+}
+
 /// Takes an instant, so that what is not kept apart meets.
 @inline(never) private func takeTime() { _ = MonotonicTime.now }
 
@@ -157,6 +179,17 @@ private struct NosySequence: Sequence, IteratorProtocol {
     other.list.append(other.list.count + other.count)
     #expect(other.count == 2 && other.list == [1, 3])
     #expect(guardian.nosy == nil)
+  }
+
+  @Test("an object's property is read and set under the lock, a value's is read outside of it") func accessors() {
+    let object = Protected(WatchedObject()), value = Protected(WatchedValue())
+    object.withLock { $0.isLocked = { [unowned object] in object.withLockIfAvailable { _ in } == nil } }
+    value.withLock { $0.isLocked = { [unowned value] in value.withLockIfAvailable { _ in } == nil } }
+    #expect(object.readOnly && object.writable)
+    #expect(!value.readOnly && !value.writable)
+    object.writable = false
+    value.writable = false
+    #expect(object.withLock { $0.wasLockedInSetter } && value.withLock { $0.wasLockedInSetter })
   }
 
   @Test("a member of an object is read and changed under the lock, so it is never seen half changed") func torn() {
