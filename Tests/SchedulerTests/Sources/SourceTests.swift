@@ -167,6 +167,83 @@ import Testing
     #expect(log.entries == [8_000, 5, 3])
   }
 
+  @Test("what is merged while the handler runs on a concurrent scheduler waits for its end, and is one call")
+  func mergedBeside() {
+    // Two at a time: what is submitted behind a second call runs after it, beside the first.
+    let scheduler = ConcurrentScheduler(limit: 2), log = Log<UInt64>(), entered = Gate(), leave = Gate(), next = Gate()
+    let event = MergingEvent(on: scheduler, .sum) { value in
+      log.add(value)
+      guard value == 1 else { return }
+      entered.open()
+      leave.wait()
+      log.add(0)
+    }
+    event.merge(1)
+    #expect(entered.wait())
+    event.merge(2)
+    event.merge(3)
+    scheduler.schedule { next.open() }
+    #expect(next.wait())
+    #expect(log.entries == [1])
+    leave.open()
+    #expect(eventually { log.entries.count == 3 })
+    #expect(log.entries == [1, 0, 5])
+    event.dispose()
+  }
+
+  @Test("what was merged is gone when its scheduler drops the call, and what is merged later is told")
+  func mergedAndDropped() {
+    let work = Protected<[@Sendable () -> Void]>([]), log = Log<UInt64>()
+    let event = MergingEvent(on: CustomScheduler { each in work.append(each) }, .sum) { log.add($0) }
+    event.merge(1)
+    #expect(work.read { $0.count } == 1)
+    work.write([])  // unrun
+    event.merge(2)
+    for each in work.exchange([]) { each() }
+    #expect(log.entries == [2])
+    event.dispose()
+  }
+
+  @Test("a sum that is too large is held at the largest number") func mergedAtTheEnd() {
+    let log = Log<UInt64>()
+    let event = MergingEvent(on: ImmediateScheduler.instance, .sum) { log.add($0) }, queue = SerialScheduler()
+    let later = MergingEvent(on: queue, .sum) { log.add($0) }
+    queue.suspend()
+    later.merge(.max - 1)
+    later.merge(1)
+    later.merge(5)
+    queue.resume()
+    queue.drain()
+    event.merge(.max)
+    #expect(log.entries == [.max, .max])
+    event.dispose()
+    later.dispose()
+  }
+
+  @Test(
+    "how a child has ended is told: by a signal, or that somebody else has reaped it",
+    arguments: SchedulerUnderTest.loops)
+  func childEnds(_ test: SchedulerUnderTest) throws {
+    let scheduler = try test.makeLoop(), log = Log<ProcessEnd>()
+    let killed = spawn("exec sleep 600"), reaped = spawn("exec sleep 600")
+    let sources = [killed, reaped].map { scheduler.onExit(of: $0) { log.add($0) } }
+    scheduler.drain()  // they wait
+    kill(killed, SIGKILL)
+    #expect(eventually { log.entries == [.terminated(signal: SIGKILL)] })
+    let entered = Gate(), leave = Gate()
+    scheduler.schedule {
+      entered.open()
+      leave.wait()
+    }
+    entered.wait()
+    kill(reaped, SIGKILL)
+    #expect(waitpid(reaped, nil, 0) == reaped)
+    leave.open()
+    #expect(eventually { log.entries == [.terminated(signal: SIGKILL), .reapedElsewhere] })
+    #expect(eventually { sources.allSatisfy(\.isDisposed) })
+    scheduler.end()
+  }
+
   @Test("a task takes what was merged while it was busy as one value, until the disposal")
   func mergedValues() async {
     let (event, values) = MergingEvent.sequence(.sum)
