@@ -174,6 +174,32 @@ static void cancellation_grows(int rounds) {
 
 TEST("a cancellation has gone when it and all below it have ended") { cancellation_grows(times(200)); }
 
+static void end_another(called *it) { csched_cancellation_end(it->context); }
+
+static void wipe(csched_cancellation *cancellation) {
+  memset(cancellation, 0xA5, sizeof *cancellation); // nothing may look at it again
+  atomic_fetch_add(&gone, 1);
+}
+
+static void cancellation_ends_inside(void) {
+  atomic_store(&gone, 0);
+  csched_cancellation root, below;
+  called first, second;
+  csched_cancellation_init(&root, NULL, count_gone);
+  csched_cancellation_init(&below, &root, wipe);
+  called_init(&first, 0, NULL, end_another, &below);
+  called_init(&second, 1, NULL, NULL, NULL);
+  CHECK(csched_cancellation_add(&root, &first.handler));
+  CHECK(csched_cancellation_add(&below, &second.handler));
+  csched_cancellation_cancel(&root); // which was about to come to `below`
+  CHECK(atomic_load(&first.calls) == 1 && atomic_load(&second.calls) == 0);
+  CHECK(atomic_load(&second.releases) == 1 && atomic_load(&gone) == 1);
+  csched_cancellation_end(&root);
+  CHECK_EQUAL(atomic_load(&gone), 2);
+}
+
+TEST("a cancellation that a handler ends is gone before the cancel comes to it") { cancellation_ends_inside(); }
+
 static void cancellation_deep(int depth) {
   atomic_store(&gone, 0);
   csched_cancellation *all = calloc((size_t)depth, sizeof *all);

@@ -125,7 +125,32 @@ static void take_notices_back(int count) {
   csched_loop_destroy(loop);
 }
 
-TEST("a notice that is taken back is not called") { take_notices_back(times(50000)); }
+// The one in the middle first: each of its neighbours can be taken back after that.
+static void take_neighbours_back(int then) {
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_group group = CSCHED_GROUP_INIT;
+  csched_group_notice notices[3] = {0};
+  probe probes[3];
+  csched_group_enter(&group, 1);
+  for (int i = 0; i < 3; i++) {
+    probe_init(&probes[i], NULL, NULL);
+    csched_group_notify(&group, &notices[i], csched_loop_target(loop), job_of(&probes[i]));
+  }
+  CHECK(csched_group_take_back(&group, &notices[1]));
+  CHECK(csched_group_take_back(&group, &notices[then]));
+  csched_group_leave(&group);
+  CHECK_EQUAL(csched_loop_run_ready(loop, 3), 1);
+  for (int i = 0; i < 3; i++) CHECK_EQUAL(atomic_load(&probes[i].runs), i == 2 - then);
+  csched_group_destroy(&group);
+  csched_loop_destroy(loop);
+}
+
+TEST("a notice that is taken back is not called") {
+  take_notices_back(times(50000));
+  take_neighbours_back(0);
+  take_neighbours_back(2);
+}
 
 static void leave_it(int index, void *group) { (void)index, csched_group_leave(group); }
 

@@ -90,6 +90,27 @@ static void source_signal(void) {
 
 TEST("a signal is told to its loop, and its action put back") { source_signal(); }
 
+static void source_signal_anew(void) {
+  permit_signals();
+  csched_loop *loop = make_loop();
+  ear first, second;
+  ear_init(&first, loop, SIGUSR1);
+  ear_init(&second, loop, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &first.source), 0);
+  raise(SIGUSR1);
+  raise(SIGUSR1);
+  CHECK_EQUAL(csched_loop_remove_signal(loop, &first.source), 0); // before it was told
+  CHECK_EQUAL(csched_loop_add_signal(loop, &second.source), 0);
+  CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0);
+  raise(SIGUSR1);
+  run_until(loop, &second.told, 1);
+  CHECK(second.told == 1 && first.told == 0);
+  CHECK_EQUAL(csched_loop_remove_signal(loop, &second.source), 0);
+  csched_loop_destroy(loop);
+}
+
+TEST("what came for a source of a signal is not told to the next one") { source_signal_anew(); }
+
 typedef struct passing {
   csched_loop *from, *to;
   ear first, second;
@@ -188,6 +209,12 @@ static void in_child_of_signal(void *context) {
   CHECK(has_default(SIGUSR1));
 }
 
+// What came before the fork, and was not told there yet, is told in both.
+static void in_child_of_pending(void *context) {
+  ear *ear = context;
+  run_until(ear->loop, &ear->told, 1);
+}
+
 static void in_child_of_other(void *context) {
   (void)context;
   CHECK(has_default(SIGUSR1));
@@ -209,6 +236,7 @@ static void source_signal_forks(void) {
   CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0); // the child's was the child's
   CHECK_EQUAL(ear.told, 0);
   raise(SIGUSR1);
+  CHECK_CHILD(in_child_of_pending, &ear);
   run_until(loop, &ear.told, 1);
   csched_loop_destroy(loop);
 
@@ -534,6 +562,10 @@ static void event_merges(int threads, int rounds) {
   CHECK_SOON(csched_event_is_idle(&meter.event));
   CHECK(meter.sum == CSCHED_EVENT_MOST); // no more than that
   meter_init(&meter, csched_thread_target(thread), CSCHED_MERGE_OR);
+  csched_event_merge(&meter.event, UINT64_MAX);
+  CHECK_SOON(csched_event_is_idle(&meter.event));
+  CHECK(meter.sum == CSCHED_EVENT_MOST); // without the two uppermost bits
+  meter.sum = 0;
   csched_event_merge(&meter.event, 5);
   csched_event_merge(&meter.event, 6);
   CHECK_SOON(csched_event_is_idle(&meter.event));

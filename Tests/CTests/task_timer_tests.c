@@ -144,10 +144,12 @@ static void timing_next(void) {
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     csched_timing timing = {.period = 10, .pace = table[i].pace};
     CHECK_EQUAL(csched_timing_next(&timing, table[i].last, table[i].begun, table[i].ended), table[i].next);
+    CHECK_EQUAL(csched_timing_next(&timing, CSCHED_FOREVER, table[i].begun, table[i].ended), CSCHED_FOREVER);
     timing.period = CSCHED_FOREVER;
     CHECK_EQUAL(csched_timing_next(&timing, table[i].last, table[i].begun, table[i].ended), CSCHED_FOREVER);
     timing.period = 0;
-    CHECK(csched_timing_next(&timing, table[i].last, table[i].begun, table[i].ended) >= table[i].last);
+    csched_time at_once = table[i].ended > table[i].last ? table[i].ended : table[i].last;
+    CHECK_EQUAL(csched_timing_next(&timing, table[i].last, table[i].begun, table[i].ended), at_once);
     CHECK_EQUAL(csched_timing_next(&timing, CSCHED_FOREVER, table[i].begun, table[i].ended), CSCHED_FOREVER);
   }
 }

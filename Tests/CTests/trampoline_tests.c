@@ -241,10 +241,14 @@ TEST("a frame pushed outside of any action opens the trampoline") { trampoline_p
 
 // MARK: unwinding
 
+static bool sets_aside;
+
 static void jump_out(probe *probe) {
   actions *test = probe->context;
+  csched_trampoline_aside aside;
   log_it(probe);
   submit(test, 2, log_it);
+  if (sets_aside) csched_trampoline_set_aside(&aside); // and never puts it back
   longjmp(test->back, 1);
 }
 
@@ -289,6 +293,9 @@ TEST("an unwound action leaves the trampoline usable") {
   trampoline_unwound(8, 0);
   trampoline_unwound(1, 0);
   trampoline_unwound(0, 0);
+  sets_aside = true;
+  trampoline_unwound(8, 0);
+  trampoline_unwound(1, 0);
 }
 
 // MARK: enter and leave

@@ -703,8 +703,8 @@ static void drive_in_child(void *unused) {
 
 static void widen_in_child(void *unused) {
   (void)unused;
-  csched_virtual_run(timeline);
-  CHECK_EQUAL(csched_virtual_now(timeline), 0);
+  csched_virtual_advance(timeline, 10);
+  CHECK_EQUAL(csched_virtual_now(timeline), 0); // the drive around it does that
 }
 
 static void fork_inside(probe *probe) {
@@ -745,6 +745,28 @@ TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow
 }
 
 static void again(probe *probe) { soon(probe); }
+
+// Those that a queue cannot run yet are handed on to it, and no limit counts that.
+static void virtual_handed_on(void) {
+  enum { TIMERS = 12, LIMIT = 4 };
+  probe timers[TIMERS];
+  csched_serial *queue;
+  begin(0, LIMIT);
+  CHECK_EQUAL(csched_serial_create(&queue, line()), 0);
+  prepare(timers, TIMERS, mark);
+  csched_serial_suspend(queue);
+  for (int i = 0; i < TIMERS; i++)
+    csched_target_submit_at(csched_serial_target(queue), &timers[i].timer, 1 + (csched_time)i, 0);
+  csched_virtual_advance(timeline, 100);
+  CHECK_EQUAL(atomic_load(&order.count), 0);
+  csched_serial_resume(queue);
+  for (int i = 0; i < TIMERS; i++) csched_virtual_step(timeline, 1);
+  CHECK_JOURNAL(&order, "0,1,2,3,4,5,6,7,8,9,10,11");
+  csched_serial_destroy(queue);
+  csched_virtual_destroy(timeline);
+}
+
+TEST("timers that are handed on to a suspended queue are no jobs of the drive") { virtual_handed_on(); }
 
 static void begin_endless(void) {
   begin(0, 1000);
