@@ -73,6 +73,28 @@ TEST_STOPS("a shutdown by what is no policy stops the process", "csched_shutdown
   csched_shutdown((csched_stop_policy)-1);
 }
 
+static void do_not_repeat(void *unused) { (void)unused; }
+
+TEST_STOPS("a repeating task by what is no pace stops the process", "csched_target_async_every: 4 is no pace",
+           "Name one of csched_pace") {
+  csched_loop *loop = NULL;
+  if (csched_loop_create(&loop) != 0) return;
+  csched_target_async_every(csched_loop_target(loop), &(csched_timing){.pace = (csched_pace)4}, do_not_repeat, NULL,
+                            NULL);
+}
+
+static void destroy_timeline(probe *probe) { csched_virtual_destroy(probe->context); }
+
+TEST_STOPS("virtual time that is destroyed inside of a job stops the process",
+           "csched_virtual_destroy: called inside of a job", "Destroy it when the drive has returned") {
+  csched_virtual *timeline = NULL;
+  probe probe;
+  if (csched_virtual_create(&timeline, 0, 0) != 0) return;
+  probe_init(&probe, destroy_timeline, timeline);
+  csched_target_submit(csched_virtual_target(timeline), job_of(&probe));
+  csched_virtual_run(timeline);
+}
+
 // MARK: what is meant
 
 static void make_and_leave(int index, void *context) {

@@ -50,6 +50,29 @@ static void pool_ends(void) {
 
 TEST("a pool ends by stop from outside, from inside, twice") { pool_ends(); }
 
+// `first`, and then the other policy: to drop wins, whichever comes first.
+static void pool_stopped_twice(csched_stop_policy first) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  probe queued[4];
+  pool_gate gate;
+  pool_gate_close(&gate, pool, 1);
+  for (int i = 0; i < 4; i++) {
+    probe_init(&queued[i], NULL, NULL);
+    post(pool, (csched_priority)i, &queued[i]);
+  }
+  csched_pool_stop(pool, first);
+  csched_pool_stop(pool, first == CSCHED_STOP_RUN ? CSCHED_STOP_DROP : CSCHED_STOP_RUN);
+  pool_gate_open(&gate);
+  CHECK_EQUAL(csched_pool_join(pool), 0);
+  for (int i = 0; i < 4; i++) CHECK_PROBE(&queued[i], 0, 1);
+  csched_pool_destroy(pool);
+}
+
+TEST("a pool that is stopped by both policies drops what it has") {
+  pool_stopped_twice(CSCHED_STOP_RUN);
+  pool_stopped_twice(CSCHED_STOP_DROP);
+}
+
 TEST("join on a pool's own thread is refused") {
   csched_pool *pool = make_pool(NULL);
   probe stopper;

@@ -113,6 +113,18 @@ static void unwind_nested_run(void) {
   csched_loop_destroy(loop);
 }
 
+TEST_STOPS("a sync that drives virtual time, and is left by what it runs there, stops the process",
+           "csched_serial_sync: what it ran in virtual time", "Let the job return") {
+  csched_virtual *timeline = NULL;
+  csched_serial *queue = NULL;
+  if (csched_virtual_create(&timeline, 0, 0) != 0) return;
+  if (csched_serial_create(&queue, csched_virtual_target(timeline)) != 0) return;
+  probe_init(&leaving, jump, NULL);
+  csched_target_submit(csched_serial_target(queue), job_of(&leaving)); // so that the sync has to wait
+  if (setjmp(back) == 0) csched_serial_sync(queue, do_nothing, NULL);
+  csched_target_current(); // looks at what is left
+}
+
 TEST("a loop goes on after a longjmp out of a run") {
   unwind_loop();
   unwind_nested_run();
