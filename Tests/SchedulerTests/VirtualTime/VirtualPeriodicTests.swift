@@ -29,6 +29,29 @@ import Testing
     #expect(log.entries == ["1 at 2", "2 at 5", "4 at 8"])
   }
 
+  @Test("virtual time has no jitter: ticks come when they are due") func jitter() {
+    let log = Log<UInt64>(), start = scheduler.now
+    let timing = PeriodicTiming(every: .seconds(1), jitter: .milliseconds(500))
+    let token = scheduler.schedulePeriodic(timing) { [unowned scheduler] in log.add(scheduler.now.nanoseconds) }
+    scheduler.advance(by: .seconds(5))
+    token.dispose()
+    #expect(log.entries == (1...5).map { start.advanced(by: .seconds($0)).nanoseconds })
+  }
+
+  @Test("a jitter makes the ticks of a scheduler without timers of its own later, each by a share of its own")
+  func jitterElsewhere() {
+    let log = Log<Duration>(), start = scheduler.now
+    let timing = PeriodicTiming(every: .seconds(1), jitter: .milliseconds(500))
+    let token = Foreign(base: scheduler).schedulePeriodic(timing) { [unowned scheduler] in
+      log.add(start.duration(to: scheduler.now))
+    }
+    scheduler.advance(by: .seconds(100))
+    token.dispose()
+    let shares = log.entries.enumerated().map { $1 - .seconds($0 + 1) }
+    #expect(shares.count >= 99 && shares.allSatisfy { $0 >= .zero && $0 <= .milliseconds(500) })
+    #expect(Set(shares).count > 10)
+  }
+
   @Test("a start that is not positive is now", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
   func startsNow(start: Duration) {
     let log = Log<Int>()

@@ -171,6 +171,7 @@ import Testing
 
   @Test("as many actions as the limit are not too many, in each of several calls")
   func withinTheLimit() {
+    #expect(TestScheduler(actionLimit: 0).actionLimit == 1 && TestScheduler(actionLimit: -1).actionLimit == 1)
     let scheduler = TestScheduler(actionLimit: 10), ran = Counter()
     for _ in 0..<3 {
       for _ in 0..<10 { scheduler.schedule { ran.increment() } }
