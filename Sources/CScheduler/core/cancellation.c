@@ -20,6 +20,7 @@
 // Source: a context tree, as Go's, whose cancels take a lock for each level; one lock for all of a tree needs no order of locks, and no second look.
 // Checked by: "a cancelled tree calls its handlers in order, once", "a handler that is taken back is not called, and its call is waited for",
 //   "a cancellation has gone when it and all below it have ended", "a tree of any depth is cancelled, and goes, without a stack of that depth",
+//   "a cancellation that a handler ends is gone before the cancel comes to it",
 //   "after fork a cancellation is cancelled, and no handler runs".
 // Models: checks/cancellation.c. Not modelled: CN7.
 

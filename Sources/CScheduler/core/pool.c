@@ -21,6 +21,7 @@
 // Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
 // Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
+//   "a pool that is stopped by both policies drops what it has",
 //   "a pool that cannot have a thread is an error", "join on a pool's own thread is refused",
 //   "after fork a pool of the parent stops the process".
 // Models: checks/pool.c. Not modelled: X5.

@@ -17,7 +17,8 @@
 // Source: the self-pipe of Bernstein's, with a count; as libuv and Tokio have it. A signalfd was rejected: see source.h.
 // Checked by: "a signal is told to its loop, and its action put back", "a signal that has a handler already is refused",
 //   "signals that come beside the loop's look are all told",
-//   "a signal that another thread gives up can be taken by another loop at once", "a signal in a child of fork is the child's".
+//   "a signal that another thread gives up can be taken by another loop at once", "a signal in a child of fork is the child's",
+//   "what came for a source of a signal is not told to the next one".
 // Models: none: handlers interrupt. Not modelled: SG1, SG2, SG3, SG4.
 
 #include <CScheduler/source.h>

@@ -17,6 +17,9 @@
 //   16 ns, are 36 years.
 // Source: a handle with a generation, as in slot maps. 31 bits of it, which fit beside a 32-bit state, wrap in 20 s of a busy loop.
 // Checked by: "a task runs or is dropped, once", "a task is cancelled late, and nothing happens", "a drop of a task says why",
+//   "a drop that has cancelled another task is still the drop of its own",
+//   "a task whose submission has another one refused is refused itself",
+//   "a task that is dropped in another one's submission, in its memory, was not refused",
 //   "to cancel a task and wait returns after the drop of another thread", "a task's own run and drop do not wait for it",
 //   "a delayed task is cancelled at once, wherever it waits", "a repeating task is not called after its cancel, and dropped once".
 // Models: checks/task.c.

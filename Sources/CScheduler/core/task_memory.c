@@ -16,7 +16,8 @@
 // Source: nodes with a generation, whose memory keeps its type, as for lock-free stacks; caches with a depot of full batches are Bonwick and
 //   Adams's magazines (2001).
 // Checked by: "a burst of tasks is given back, and late cancels touch nothing", "what a thread leaves at its end is used by others",
-//   "after fork tasks can be made", "after fork a wait for a drop of the parent stops the process".
+//   "after fork tasks can be made", "after fork a wait for a drop of the parent stops the process",
+//   "a drop that forks ends in the child, too".
 // Models: checks/task.c. Not modelled: TM4.
 
 #include "task_internal.h"

@@ -30,6 +30,7 @@
 //   "who moves virtual time while it is moved widens that", "virtual time runs serial queues", "a virtual run ends",
 //   "who waits in virtual time drives when nobody does", "steps of virtual time count what runs", "virtual time against cancellation",
 //   "virtual time from many threads", "cancelled jobs in virtual time leave nothing behind", "the end of virtual time", "what leaves a job in virtual time ends the drive",
+//   "timers that are handed on to a suspended queue are no jobs of the drive",
 //   "after fork virtual time goes on", "a virtual run without an end stops the process".
 // Models: checks/virtual.c. Not modelled: VT7.
 

@@ -6,7 +6,7 @@
 //   GM3  A member leaves the group once, after its action and what that holds have gone: at the end of its run, or at its drop.
 //   GM4  What cancels a member is let go of outside of the lock.
 // Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
-//   empty", "who cancels a group beside another caller does not come back before it is cancelled", "all that has not begun is cancelled, and leaves
+//   empty", "what an action holds has gone before its end is told, also when it never begins", "who cancels a group beside another caller does not come back before it is cancelled", "all that has not begun is cancelled, and leaves
 //   the group".
 // Models: swift/groups/groups.swift.
 

@@ -11,7 +11,8 @@
 //   the other.
 // Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it",
 //   "a chain of actions that return each other's disposables stays flat, and its head disposes the last",
-//   "disposeAndWait waits for what the running action returns".
+//   "disposeAndWait waits for what the running action returns",
+//   "of several threads that wait for a running action, each waits for what it returns".
 // Models: swift/actions/actions.swift.
 
 internal import CScheduler
