@@ -11,7 +11,7 @@ extension LoopScheduler {
 
   /// How often `signal` has come, each time that it comes, from the call on: see ``onSignal(_:_:onDrop:)``.
   public func signals(_ signal: Int32) -> AsyncThrowingStream<Int, any Error> {
-    stream { onSignal(signal, $0, onDrop: $1) }
+    stream { buffer in onSignal(signal, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) }) }
   }
 
   /// The changes of a file, from the call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. What nobody has taken yet is kept.
@@ -21,28 +21,29 @@ extension LoopScheduler {
   ///   - kinds: which changes are wanted.
   public func changes(
     ofFileAt path: String, kinds: FileChange.Kinds = .all
-  ) -> AsyncThrowingStream<FileChange, any Error> { stream { onChange(ofFileAt: path, kinds: kinds, $0, onDrop: $1) } }
+  ) -> AsyncThrowingStream<FileChange, any Error> {
+    stream { buffer in onChange(ofFileAt: path, kinds: kinds, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) })
+    }
+  }
 
   /// The end of `process`, as a sequence of one: see ``onExit(of:_:onDrop:)``.
   public func exits(of process: Int32) -> AsyncThrowingStream<ProcessEnd, any Error> {
-    AsyncThrowingStream { continuation in
-      let source = onExit(
+    stream { buffer in
+      onExit(
         of: process,
         {
-          continuation.yield($0)
-          continuation.finish()
-        }, onDrop: { continuation.finish(throwing: $0) })
-      continuation.onTermination = { _ in source.dispose() }
+          buffer.put($0)
+          buffer.end()
+        }, onDrop: { buffer.end(throwing: $0) })
     }
   }
 
   private func stream<Event: Sendable>(
-    _ begin: (@escaping @Sendable (Event) -> Void, @escaping @Sendable (any Error) -> Void) -> any Cancelable
+    _ begin: (ElementBuffer<Event>) -> any Cancelable
   ) -> AsyncThrowingStream<Event, any Error> {
-    AsyncThrowingStream { continuation in
-      let source = begin({ continuation.yield($0) }, { continuation.finish(throwing: $0) })
-      continuation.onTermination = { _ in source.dispose() }
-    }
+    let buffer = ElementBuffer<Event>(), reader = ElementReader(buffer)
+    buffer.follow(begin(buffer))
+    return AsyncThrowingStream { try await reader.buffer.next() }
   }
 }
 

@@ -10,14 +10,13 @@ extension MergingEvent {
   /// - Returns: the event, and what it is told, for one task to iterate over. The sequence ends after ``MergingEvent/dispose()``, or when the
   ///   event is let go, with what was merged before; when the task is cancelled it ends, and disposes the event.
   public static func sequence(_ rule: Rule) -> (event: MergingEvent, values: MergedValues) {
-    let (news, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let value = Protected<UInt64>(0), end = EndOfValues(continuation)
+    let news = ElementBuffer<Void>(capacity: 1), value = Protected<UInt64>(0), end = EndOfValues(news)
     let event = MergingEvent(on: ImmediateScheduler.instance, rule) { more in
       value.withLock { $0 = rule.merged($0, with: more) }
-      end.continuation.yield()
+      end.news.put(())
     }
-    continuation.onTermination = { [weak event] _ in event?.dispose() }
-    return (event, MergedValues(news: news, value: value))
+    news.follow(Disposables.create { [weak event] in event?.dispose() })
+    return (event, MergedValues(news: ElementReader(news), value: value))
   }
 }
 
@@ -26,17 +25,17 @@ public struct MergedValues: AsyncSequence, Sendable {
   public typealias Element = UInt64
   public typealias Failure = Never
 
-  let news: AsyncStream<Void>
+  let news: ElementReader<Void>
   let value: Protected<UInt64>
 
   /// Waits for the next value.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    var news: AsyncStream<Void>.AsyncIterator
+    let news: ElementReader<Void>
     let value: Protected<UInt64>
 
     /// All that was merged since the last call, never 0; `nil` when nothing more will come. It suspends the task until there is something.
     public mutating func next() async -> UInt64? {
-      while await news.next() != nil {
+      while (try? await news.buffer.next()) != nil {
         let taken = value.withLock { value in
           defer { value = 0 }
           return value
@@ -47,12 +46,12 @@ public struct MergedValues: AsyncSequence, Sendable {
     }
   }
 
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(news: news.makeAsyncIterator(), value: value) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(news: news, value: value) }
 }
 
 /// Belongs to the handler, and ends the sequence with it.
 private final class EndOfValues: Sendable {
-  let continuation: AsyncStream<Void>.Continuation
-  init(_ continuation: AsyncStream<Void>.Continuation) { self.continuation = continuation }
-  deinit { continuation.finish() }
+  let news: ElementBuffer<Void>
+  init(_ news: ElementBuffer<Void>) { self.news = news }
+  deinit { news.end() }
 }

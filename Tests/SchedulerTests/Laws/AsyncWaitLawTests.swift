@@ -185,6 +185,49 @@ import Testing
     }
   }
 
+  /// Has `give` give an element while the task that waits for it is cancelled, and its handler waits for an action of `scheduler`.
+  private func cancelIterations(
+    _ scheduler: some SchedulerType, give: @Sendable () -> Void, _ next: @escaping @Sendable () async throws -> Void
+  ) async {
+    for round in 0..<Scale.count(1_000) {
+      let task = Task {
+        try? await withTaskCancellationHandler {
+          try await next()
+        } onCancel: {
+          let done = Latch(count: 1)
+          scheduler.schedule { done.countDown() }
+          done.wait()
+        }
+      }
+      if round % 3 != 0 { await Task.yield() }
+      give()
+      task.cancel()
+      await task.value
+    }
+  }
+
+  @Test("a cancellation handler may wait for the loop whose signal its task waits for") func signals() async throws {
+    let thread = try ThreadScheduler(name: "signals")
+    await cancelIterations(thread) {
+      kill(getpid(), SIGWINCH)
+    } _: {
+      for try await _ in thread.signals(SIGWINCH) { break }
+    }
+    await thread.stopAndJoin()
+  }
+
+  @Test("a cancellation handler may wait for the queue that merges what its task waits for") func merging() async {
+    let queue = SerialScheduler(name: "merging"), event = Protected<MergingEvent?>(nil)
+    await cancelIterations(queue) {
+      queue.schedule { event.read()?.merge(1) }
+    } _: {
+      let (present, values) = MergingEvent.sequence(.sum)
+      event.write(present)
+      for await _ in values { break }
+    }
+    event.write(nil)
+  }
+
   @Test("a cancellation handler may wait for the queue in whose action the last one leaves a group") func leaving()
     async
   {
