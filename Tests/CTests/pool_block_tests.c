@@ -294,6 +294,8 @@ static int count_told_of_cap(int most, bool says_so) {
   close(standard_error);
   const char *text = output_read(&said);
   int count = output_count(text, "has its");
+  CHECK_EQUAL(output_count(text, "csched_group_notify; in Swift await waitForAll"), count);
+  CHECK_EQUAL(output_count(text, "WorkerPool(maxThreads:)"), count);
   CHECK_EQUAL(output_count(text, "capped"), count);
   if (count > 0) CHECK(output_says(text, "csched_pool:", "(capped) has its 3 threads") && strstr(text, "most_threads"));
   output_close(&said);

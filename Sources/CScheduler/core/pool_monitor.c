@@ -181,8 +181,9 @@ static void tell_of_cap(csched_pool *pool) {
   csched_store_relaxed(&pool->tells_of_cap, 0u); // racy write: by the monitor only
   csched_say_("csched_pool",
               "pool %p (%s) has its %zu threads, and work waits while so many of them are blocked that fewer than %zu "
-              "run. Give it "
-              "more (most_threads), or have fewer jobs block at a time (a limited target). This is said once.",
+              "run. Do not block there: be notified (csched_group_notify; in Swift await waitForAll or perform). Or have "
+              "fewer jobs block at a time (csched_limit; ConcurrentScheduler(limit:)), or give the pool more threads "
+              "(most_threads; WorkerPool(maxThreads:)). This is said once.",
               (void *)pool, pool->name, pool->most_threads, pool->workers);
 }
 
