@@ -247,6 +247,23 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(seen.entries == expected)
   }
 
+  @Test("a tick that comes late stands for those that were due by then") func deliveredLate() async throws {
+    let scheduler = TestScheduler(), seen = Log<Int>()
+    let task = Task {
+      for try await _ in scheduler.ticks(PeriodicTiming(every: .milliseconds(10))) {
+        seen.add(Int(scheduler.now.nanoseconds / 1_000_000))
+        if seen.entries.count == 4 { break }
+      }
+    }
+    for advance in [10, 0, 5, 10] {
+      await scheduler.awaitSleepers(count: 1)
+      if advance == 0 { scheduler.sleep(by: .milliseconds(35)) }  // from 10 to 45, and nothing runs
+      scheduler.advance(by: .milliseconds(advance))
+    }
+    try await task.value
+    #expect(seen.entries == [10, 45, 50, 60])  // the table of PeriodicTiming.LateTicks
+  }
+
   @Test("ticks end with their task, and throw when their scheduler is stopped")
   func ticksEnd() async throws {
     let thread = try ThreadScheduler(), ticks = thread.ticks(every: .seconds(3_600))

@@ -74,6 +74,35 @@ import Testing
       ])
   }
 
+  @Test("a task's sleeps and ticks hand on the tolerance, through every wrapper", arguments: wrappers.indices)
+  func sleeps(index: Int) async {
+    let spy = Spy(), scheduler = Self.wrappers[index].wrap(spy), tolerance = Duration.milliseconds(7)
+    let instant = MonotonicTime.now.advanced(by: .seconds(3_600))
+    // The spy lets go of each action unrun, which ends the wait.
+    await #expect(throws: StoppedError.self) { try await scheduler.sleep(until: instant, tolerance: tolerance) }
+    await #expect(throws: StoppedError.self) { try await scheduler.sleep(for: .seconds(3_600), tolerance: tolerance) }
+    await #expect(throws: StoppedError.self) { try await scheduler.clock.sleep(until: instant, tolerance: tolerance) }
+    await #expect(throws: StoppedError.self) { try await scheduler.clock.sleep(until: instant) }
+    await #expect(throws: StoppedError.self) {
+      for try await _ in scheduler.ticks(every: .seconds(3_600), tolerance: tolerance) {}
+    }
+    let tolerances = spy.calls.entries.map { call in call.components(separatedBy: " tolerance ").last }
+    #expect(tolerances == [tolerance, tolerance, tolerance, .zero, tolerance].map { "\($0)" })
+  }
+
+  @Test("each tick of a periodic action has the tolerance, not the first alone") func ticks() throws {
+    let thread = try ThreadScheduler(name: "tolerant"), times = Log<MonotonicTime>(), done = Gate()
+    let timing = PeriodicTiming(startAfter: .zero, every: .milliseconds(200), tolerance: .seconds(60))
+    let start = MonotonicTime.now
+    thread.schedulePeriodic(timing) { times.add(.now) }
+    thread.schedule(at: start.advanced(by: .milliseconds(400))) { done.open() }
+    #expect(done.wait())
+    #expect(eventually { times.entries.count >= 2 })
+    #expect(times.entries[1] >= start.advanced(by: .milliseconds(400)))
+    thread.stop(.dropOutstanding)
+    thread.join()
+  }
+
   @Test("an action with a tolerance waits for the wake of another, through every wrapper", arguments: wrappers.indices)
   func waits(index: Int) throws {
     let thread = try ThreadScheduler(name: "tolerant"), times = Log<MonotonicTime>(), done = Gate()
