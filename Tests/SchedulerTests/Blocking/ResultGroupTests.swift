@@ -114,6 +114,23 @@ import Testing
     #expect(taken == [2])
   }
 
+  @Test("of several tasks that wait for the last result one gets it, and the others nothing") func waitingTasks()
+    async throws
+  {
+    let group = ResultGroup<Int>(), open = Gate(), thread = try ThreadScheduler(name: "waiting tasks")
+    group.schedule(on: ConcurrentScheduler()) {
+      open.wait()
+      return 7
+    }
+    let tasks = (0..<3).map { _ in Task(executorPreference: thread) { try await group.next()?.get() } }
+    await Task(executorPreference: thread) {}.value  // each waits by then
+    open.open()
+    var found: [Int?] = []
+    for task in tasks { found.append(try await task.value) }
+    #expect(found.compactMap { $0 } == [7])
+    await thread.stopAndJoin()
+  }
+
   @Test("threads and tasks that take results get each of them once") func takers() async {
     let group = ResultGroup<Int>(), workers = ConcurrentScheduler(), count = Scale.count(500), found = Log<Int>()
     let taking = Latch(count: 2)

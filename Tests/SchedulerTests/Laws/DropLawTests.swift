@@ -233,6 +233,16 @@ import Testing
     }
   }
 
+  @Test("what a drop's handler has refused is told as refused, too") func refusedInside() throws {
+    let thread = try ThreadScheduler(), told = Log<DropReason>()
+    thread.stop()
+    thread.join()
+    let reports = Reports(of: thread)
+    thread.schedule({}, onDrop: { _ in thread.schedule({}, onDrop: { told.add($0) }) })
+    #expect(told.entries == [.refused])
+    #expect(reports.reasons == [.refused, .refused])
+  }
+
   @Test("a handler that schedules does not recur, and the others are told of what that drops") func recursion() throws {
     let thread = try ThreadScheduler(), calls = Counter()
     thread.stop()
