@@ -82,7 +82,10 @@ struct LifetimeTests {
     second.dispose()
     #expect(weakly == nil)
     #expect(first.isDisposed)
+    let third = try #require(lifetime.observeEnded {})
+    #expect(!third.isDisposed)
     token.dispose()
+    #expect(third.isDisposed)
     #expect(log.all == [])
     #expect(child.value == 0)
   }

@@ -127,12 +127,32 @@ struct NestedDisposablesTests {
     #expect(log.all == ["before", "inner 1", "inner 2", "after"])
   }
 
-  @Test("a container released by a capture inside a release is gone when that deinit goes on")
-  func releasePromiseHolds() {
+  /// What runs code of the user's when it is released by a walk: by the end of a closure, of a disposable that has been disposed, of a scheduler.
+  enum Leaf: CaseIterable { case closure, anyDisposable, scoped, scheduled }
+
+  private struct Noticing: Disposable, ImmediateSchedulerType {
+    let notice: DeathNotice
+    func dispose() {}
+    func schedule<State: Sendable>(
+      _ state: State, action: @escaping @Sendable (State) -> any Disposable
+    ) -> any Cancelable { Disposables.create() }
+  }
+
+  @Test("a container released by a capture inside a release is gone when that deinit goes on", arguments: Leaf.allCases)
+  func releasePromiseHolds(_ kind: Leaf) {
     let log = DisposalLog()
     func leaf(_ body: @escaping @Sendable () -> Void) -> any Disposable {
       let notice = DeathNotice(body)
-      return Disposables.create { withExtendedLifetime(notice) {} }
+      switch kind {
+      case .closure: return Disposables.create { withExtendedLifetime(notice) {} }
+      case .anyDisposable: return AnyDisposable { withExtendedLifetime(notice) {} }
+      case .scheduled:
+        return ScheduledDisposable(scheduler: Noticing(notice: notice), disposable: BooleanDisposable())
+      case .scoped:
+        let scoped = ScopedDisposable(Noticing(notice: notice))
+        scoped.dispose()
+        return scoped
+      }
     }
     do {
       let boxed = Boxed(CompositeDisposable(CompositeDisposable(leaf { log.add("held gone") })))
