@@ -80,7 +80,7 @@ static CSCHED_NORETURN void run_in_child(const test *test, int findings, int out
   setpgid(0, 0);
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   // No crash handler of Swift's runtime, which SwiftPM links.
-  for (int i = 0; i < 3; i++) signal((int[]){SIGABRT, SIGTRAP, SIGILL}[i], SIG_DFL);
+  for (int i = 0; i < 4; i++) signal((int[]){SIGABRT, SIGTRAP, SIGILL, SIGHUP}[i], SIG_DFL); // the last under nohup
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
   test->body();

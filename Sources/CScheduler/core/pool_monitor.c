@@ -179,12 +179,13 @@ static void tell_of_cap(csched_pool *pool) {
   if (csched_load_relaxed(&pool->tells_of_cap) == 0 || !csched_pool_is_stuck_at_cap_(pool))
     return;                                      // racy read: its own
   csched_store_relaxed(&pool->tells_of_cap, 0u); // racy write: by the monitor only
-  csched_say_("csched_pool",
-              "pool %p (%s) has its %zu threads, and work waits while so many of them are blocked that fewer than %zu "
-              "run. Do not block there: be notified (csched_group_notify; in Swift await waitForAll or perform). Or have "
-              "fewer jobs block at a time (csched_limit; ConcurrentScheduler(limit:)), or give the pool more threads "
-              "(most_threads; WorkerPool(maxThreads:)). This is said once.",
-              (void *)pool, pool->name, pool->most_threads, pool->workers);
+  csched_say_(
+      "csched_pool",
+      "pool %p (%s) has its %zu threads, and work waits while so many of them are blocked that fewer than %zu "
+      "run. Do not block there: be notified (csched_group_notify; in Swift await waitForAll or perform). Or have "
+      "fewer jobs block at a time (csched_limit; ConcurrentScheduler(limit:)), or give the pool more threads "
+      "(most_threads; WorkerPool(maxThreads:)). This is said once.",
+      (void *)pool, pool->name, pool->most_threads, pool->workers);
 }
 
 static void tick(csched_job *job) {

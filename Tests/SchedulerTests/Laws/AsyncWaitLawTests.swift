@@ -1,3 +1,4 @@
+import CTestAllocations
 import Foundation
 import Scheduler
 import TestSupport
@@ -247,6 +248,54 @@ import Testing
       task.cancel()
       await task.value
       synchronously { queue.sync {} }
+    }
+  }
+
+  @Test("waits that are cancelled leave nothing") func leftovers() async {
+    await #expect(processExitsWith: .success) {
+      ctest_keep_no_thrown_errors()
+      let group = ActionGroup(), results = ResultGroup<Int>(), door = Latch(count: 1), clock = TestScheduler()
+      let thread = try! ThreadScheduler(name: "leftovers"), ends = Ends()
+      results.schedule(on: ConcurrentScheduler()) {
+        door.wait()
+        return 1
+      }
+      group.enter()
+      let waits: [(name: String, wait: @Sendable () async throws -> Void)] = [
+        ("waitForAll", { try await group.waitForAll() }), ("ResultGroup.next", { _ = await results.next() }),
+        ("sleep in virtual time", { try await clock.sleep(for: .seconds(1)) }),
+        ("sleep", { try await thread.sleep(for: .seconds(3_600)) }),
+        ("awaitSleepers", { await clock.awaitSleepers(count: 2) }),
+        ("ticks", { for try await _ in clock.ticks(every: .seconds(1)) {} }),
+        ("readable", { for try await _ in thread.readable(ends.reading) {} }),
+        (
+          "MergedValues",
+          {
+            let (_, values) = MergingEvent.sequence(.sum)
+            for await _ in values {}
+          }
+        ),
+        ("perform", { try await thread.perform {} }),
+      ]
+      for (name, wait) in waits {
+        func cancelled(_ count: Int) async {
+          for _ in 0..<count {
+            let task = Task { try? await wait() }
+            await Task.yield()
+            task.cancel()
+            await task.value
+          }
+        }
+        await cancelled(1_000)
+        let before = ctest_bytes_in_use()
+        await cancelled(Scale.count(10_000))
+        let grown = Int(ctest_bytes_in_use()) - Int(before)
+        // An entry of 16 bytes for each is more.
+        if grown > 16 * Scale.count(10_000) { fatalError("\(name) has left \(grown) bytes") }
+      }
+      door.countDown()
+      group.leave()
+      await thread.stopAndJoin()
     }
   }
 }

@@ -14,6 +14,8 @@ uint64_t ctest_allocations(void);
 int64_t ctest_allocations_left(void);
 /// How many bytes are allocated now, by all threads; 0 where that is not known.
 uint64_t ctest_bytes_in_use(void);
+/// Has Swift Testing keep nothing of the errors that are thrown from now on: it keeps a backtrace of each.
+void ctest_keep_no_thrown_errors(void);
 /// Lets the calling thread's allocation of that number, counted from the next one on, fail; 0: none. Returns whether one that was
 /// asked for before is still to fail.
 bool ctest_fail_allocation(int64_t number);
