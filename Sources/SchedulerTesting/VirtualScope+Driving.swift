@@ -28,12 +28,13 @@ extension VirtualScope {
     var failure: VirtualTimeError?
     while !state.read(\.bodyHasEnded) {
       if state.read(\.isCancelled) && !task.isCancelled { task.cancel() }
+      let pending = scheduler.pendingCount
       if runNext() || moveOn() { continue }
       if state.read(\.jobs) >= limits.jobs {
         task.cancel()
         return .endless(jobs: limits.jobs)
       }
-      if failure == nil && waitForOthers() { continue }
+      if failure == nil && waitForOthers(since: pending) { continue }
       if failure != nil { return failure }
       // A cancelled body may come to its end, so that nothing of it is left.
       failure = .stalled(at: scheduler.now)

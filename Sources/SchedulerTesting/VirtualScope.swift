@@ -108,19 +108,27 @@ final class VirtualScope: Sendable {
   }
 
   /// Waits until something comes from another thread, `patience` at most. Returns whether it came.
-  func waitForOthers() -> Bool {
+  ///
+  /// A job wakes this thread. A sleep or an action of the scheduler does not, and may come from another thread, too: from an actor's job that the thread runs
+  /// which had the actor before. So this looks at the number of these now and then.
+  ///
+  /// - Parameter pending: how many there were when there was nothing to do.
+  func waitForOthers(since pending: Int) -> Bool {
     let isLate = state.withLock { state in
       state.isIdle = state.queue.isEmpty && !state.isCancelled
       return !state.isIdle
     }
     if isLate { return true }
-    if wakening.wait(timeout: .now() + limits.patience.dispatchInterval) == .success { return true }
+    let deadline = DispatchTime.now() + limits.patience.dispatchInterval
+    repeat {
+      if wakening.wait(timeout: min(deadline, .now() + .milliseconds(2))) == .success { return true }
+    } while scheduler.pendingCount == pending && .now() < deadline
     let came = state.withLock { state in
       defer { state.isIdle = false }
       return !state.isIdle
     }
     if came { wakening.wait() }
-    return came
+    return came || scheduler.pendingCount != pending
   }
 
   // MARK: what moves time

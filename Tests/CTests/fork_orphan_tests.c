@@ -252,8 +252,18 @@ static void end_itself(probe *probe) { // the child's last job
   csched_thread_stop(probe->context, CSCHED_STOP_RUN);
 }
 
-static void fork_thread_goes_on(void) {
+enum { THROUGH_NOTHING, THROUGH_LIMIT, THROUGH_QUEUE };
+
+// What forks may be inside of a queue, or hold the permit of a limit; the next job waits for its end.
+static void fork_thread_goes_on(int through) {
   csched_thread *thread = start_thread("goes-on");
+  csched_target *target = csched_thread_target(thread);
+  csched_limit *limit;
+  csched_serial *queue;
+  CHECK_EQUAL(csched_limit_create(&limit, target, 1), 0);
+  CHECK_EQUAL(csched_serial_create(&queue, target), 0);
+  if (through != THROUGH_NOTHING)
+    target = through == THROUGH_LIMIT ? csched_limit_target(limit) : csched_serial_target(queue);
   int said[2];
   if (pipe(said) != 0) abort();
   static probe forking, next;
@@ -261,14 +271,16 @@ static void fork_thread_goes_on(void) {
   gate_close(&gate, thread);
   probe_init(&forking, fork_and_return, said);
   probe_init(&next, end_itself, thread);
-  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&forking)), 0);
-  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&next)), 0);
+  CHECK_EQUAL(csched_target_submit(target, job_of(&forking)), 0);
+  CHECK_EQUAL(csched_target_submit(target, job_of(&next)), 0);
   gate_open(&gate);
   CHECK_SOON(atomic_load(&next.releases) == 1);
   check_returned(&forking, said, NULL); // the last thread of a process ends it with 0
+  csched_limit_destroy(limit);
+  csched_serial_destroy(queue);
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
 TEST_UNLESS(NO_FORK, no_child, "a thread's job that forks returns in the child, where the thread goes on") {
-  fork_thread_goes_on();
+  for (int through = THROUGH_NOTHING; through <= THROUGH_QUEUE; through++) fork_thread_goes_on(through);
 }

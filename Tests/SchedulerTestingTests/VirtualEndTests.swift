@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Scheduler
 import SchedulerTesting
 import TestSupport
@@ -21,6 +22,27 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
 }
 
 @Suite(.nothingIsLeft) struct VirtualEndTests {
+  @Test("a sleep that begins on the thread of an actor moves time, as any")
+  func sleepElsewhere() async throws {
+    actor Pinned {
+      private let thread: ThreadScheduler
+      nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+      init(_ thread: ThreadScheduler) { self.thread = thread }
+
+      func sleep(_ time: VirtualTime) async throws -> MonotonicTime {
+        usleep(30_000)  // virtual time finds nothing to do meanwhile
+        try await time.sleep(for: .seconds(3))
+        return time.now
+      }
+    }
+    let thread = try ThreadScheduler(name: "pinned"), pinned = Pinned(thread)
+    try await withVirtualTime(limits: patient) { time in
+      let woken = try await pinned.sleep(time)
+      #expect(woken == MonotonicTime(nanoseconds: 3_000_000_000))
+    }
+    await thread.stopAndJoin()
+  }
+
   @Test("a body that waits for what nobody does is told, by an error, and cancelled")
   func stalled() async throws {
     let wasCancelled = Protected(false)
