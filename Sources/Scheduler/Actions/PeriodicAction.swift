@@ -74,7 +74,7 @@ public final class PeriodicAction: Cancelable {
       return refused
     }
     let started = PeriodicAction(
-      timing, on: scheduler, from: scheduler.now.advanced(by: max(.zero, timing.startAfter)), action)
+      timing, on: scheduler, from: timing.first(from: scheduler.now), action)
     started.submit { _ in timing }
     return started
   }
@@ -191,8 +191,9 @@ extension PeriodicTiming {
   /// The timing by which ticks go on at `now`, after a pause.
   fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> PeriodicTiming {
     var resumed = self
-    resumed.startAfter = now.duration(to: due(at: now, after: past))
-    resumed.isResumed = true
+    let due = due(at: now, after: past)
+    resumed.startAfter = max(.zero, now.duration(to: due))
+    resumed.resumesAt = due
     return resumed
   }
 

@@ -26,11 +26,8 @@ struct RepeatingTask: ~Copyable {
   }
 
   private static func firstDue(_ timing: PeriodicTiming, on timeline: Timeline?) -> csched_time {
-    let delay = timing.firstDelay
-    guard delay < .zero else { return timeline?.instant(after: delay).tick ?? delay.deadline }
-    guard let timeline else { return csched_now().nanoseconds(advancedBy: delay) }
-    let now = timeline.tick
-    return now - min(now, timeline.ticks(in: .zero - delay, from: now))
+    if let due = timing.resumesAt { return timeline?.instant(at: due).tick ?? due.nanoseconds }
+    return timeline?.instant(after: timing.startAfter).tick ?? timing.startAfter.deadline
   }
 
   fileprivate static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<RepeatingTask> {

@@ -103,8 +103,8 @@ private final class Ticks: Cancelable {
   }
 
   func start() {
-    let delay = timing.firstDelay
-    submit(due: scheduler.now.advanced(by: delay), after: max(.zero, delay))
+    let now = scheduler.now, due = timing.first(from: now)
+    submit(due: due, after: max(.zero, now.duration(to: due)))
   }
 
   private func submit(due: MonotonicTime, after time: Duration) {

@@ -59,7 +59,7 @@ public struct SchedulerTicks: AsyncSequence, Sendable {
       let now = scheduler.now
       let due =
         last.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) }
-        ?? now.advanced(by: timing.firstDelay)
+        ?? timing.first(from: now)
       guard let due else { return nil }
       do {
         try await scheduler.suspendTask(until: due, tolerance: timing.tolerance, isolation: isolation)

@@ -44,8 +44,8 @@ public struct PeriodicTiming: Hashable, Sendable {
   /// Each tick, the first one, too, is due up to this much later, by a random share of its own, so that many timers of one period do not come
   /// together. The grid stays where it is; with a jitter of a period or more, ticks fall together. Virtual time has none.
   public var jitter: Duration
-  /// The ticks go on after a pause: the first one may have been due in the past, from where the others are counted.
-  var isResumed = false
+  /// Where ticks go on after a pause, when the first of them is due: perhaps in the past, from where the others are counted.
+  var resumesAt: MonotonicTime?
 
   /// Makes a timing; one period until the first tick, when `startAfter` is left out.
   ///
@@ -89,8 +89,8 @@ public struct PeriodicTiming: Hashable, Sendable {
     return csched_timing_next(&timing, last, begin, end)
   }
 
-  /// How long from now the first tick is due; negative only where ticks go on after a pause.
-  var firstDelay: Duration { isResumed ? startAfter : max(.zero, startAfter) }
+  /// When the first tick is due, as seen from `now`.
+  func first(from now: MonotonicTime) -> MonotonicTime { resumesAt ?? now.advanced(by: max(.zero, startAfter)) }
 
   /// When the tick of `due` is to come, with a jitter of its own: `ticks` tells those apart that ask at the same time.
   func jittered(_ due: UInt64, of ticks: UnsafeRawPointer?) -> UInt64 {

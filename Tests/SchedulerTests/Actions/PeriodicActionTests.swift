@@ -205,6 +205,45 @@ import Testing
     }
   }
 
+  /// Its clock goes on by 30 ns as soon as somebody has looked, when that is asked for.
+  private struct Moving: SchedulerType {
+    let base: SchedulerTarget
+    let clock: TestScheduler
+    let isAsked = Protected(false)
+
+    var now: MonotonicTime {
+      let now = clock.now
+      if isAsked.exchange(false) { clock.sleep(by: .nanoseconds(30)) }
+      return now
+    }
+
+    func schedule<State: Sendable>(
+      _ state: State, action: @escaping @Sendable (State) -> any Disposable
+    ) -> any Cancelable { base.schedule(state, action: action) }
+
+    func schedule<State: Sendable>(
+      _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+    ) -> any Cancelable { base.schedule(state, after: delay, action: action) }
+
+    func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
+      base.schedulePeriodic(timing, action: action)
+    }
+  }
+
+  @Test("a pause does not move the grid, though time goes on while it ends", arguments: [false, true])
+  func grid(isInQueue: Bool) {
+    let clock = TestScheduler(), seen = Log<UInt64>()
+    let scheduler = Moving(base: isInQueue ? SerialScheduler(target: clock) : clock, clock: clock)
+    let action = scheduler.schedulePeriodic(.nanoseconds(100)) { [unowned clock] _ in seen.add(clock.now.nanoseconds) }
+    action.suspend()
+    scheduler.isAsked.write(true)
+    action.resume()
+    #expect(clock.now.nanoseconds == 30)
+    clock.advance(to: MonotonicTime(nanoseconds: 450))
+    action.dispose()
+    #expect(seen.entries == [100, 200, 300, 400])
+  }
+
   @Test("run() goes on for the first tick after a pause, and for no other")
   func runEnds() {
     let clock = TestScheduler(), ticks = Counter()
