@@ -10,7 +10,13 @@ extension SchedulerType {
     return schedule(state, after: dueTime, action: action)
   }
 
-  /// RxSwift's name of ``schedulePeriodic(_:_:action:)``: first after `startAfter`, then every `period`; ticks that are missed become one.
+  /// RxSwift's name of `schedulePeriodic(_:_:action:)`; ticks that are missed become one.
+  ///
+  /// - Parameters:
+  ///   - state: what the first tick is given.
+  ///   - startAfter: the time until the first tick.
+  ///   - period: the time from tick to tick.
+  ///   - action: what each tick runs; the next one is given what it returns.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State

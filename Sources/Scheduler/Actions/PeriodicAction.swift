@@ -13,8 +13,7 @@
 //   "a suspended periodic action leaves nothing with the scheduler", "a periodic action that is dropped is over, and one that is suspended is not".
 // Models: swift/virtual/virtual.swift.
 
-/// A periodic action that can be suspended: its closure is given it, and
-/// ``SchedulerType/schedulePeriodic(_:action:)-(PeriodicTiming,(PeriodicAction)->Void)`` returns it.
+/// A periodic action that can be suspended: `schedulePeriodic(_:action:)` returns it, and gives it to a closure that takes one.
 ///
 /// ```swift
 /// let polling = scheduler.schedulePeriodic(.seconds(1)) { polling in
@@ -218,7 +217,7 @@ extension PeriodicTiming {
 
 extension SchedulerType {
   /// Runs `action` again and again, as `timing` says, and gives it what suspends, resumes and ends its ticks. Otherwise as
-  /// ``schedulePeriodic(_:action:)-(PeriodicTiming,()->Void)``; each tick costs two looks at the time and two locks more.
+  /// with a closure that takes nothing; each tick costs two looks at the time and two locks more.
   ///
   /// - Parameters:
   ///   - timing: when the ticks are due, and what becomes of late ones.

@@ -21,7 +21,7 @@ extension SchedulerType {
   }
 
   /// Runs `action` every `period`, at first a period from now, each time with what it returned before: as
-  /// ``schedulePeriodic(_:_:action:)-(_,PeriodicTiming,_)``.
+  /// with `PeriodicTiming(every: period)`.
   ///
   /// - Parameters:
   ///   - state: what the first tick is given.
@@ -32,7 +32,7 @@ extension SchedulerType {
     _ state: State, _ period: Duration, action: @escaping @Sendable (State) -> State
   ) -> any Cancelable { schedulePeriodic(state, PeriodicTiming(every: period), action: action) }
 
-  /// Runs `action` every `period`, at first a period from now: as ``schedulePeriodic(_:action:)-(PeriodicTiming,_)``.
+  /// Runs `action` every `period`, at first a period from now: as with `PeriodicTiming(every: period)`.
   ///
   /// - Parameters:
   ///   - period: the time from tick to tick, and until the first one.

@@ -8,7 +8,7 @@
 ///    it, and virtual time makes none.
 ///
 /// To conform, ``now`` and ``schedule(_:after:action:)`` are enough. Who hands work on to another scheduler also forwards the methods with a
-/// tolerance and ``schedulePeriodic(_:action:)``, so that neither tolerance nor clock is lost; the rest is made of these.
+/// tolerance and `schedulePeriodic(_:action:)`, so that neither tolerance nor clock is lost; the rest is made of these.
 public protocol SchedulerType: ImmediateSchedulerType {
   /// The present instant, as this scheduler counts time.
   var now: MonotonicTime { get }
