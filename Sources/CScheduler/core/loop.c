@@ -7,7 +7,7 @@
 //   ending     1 from csched_loop_end_run until a run has ended by it
 //   timers     see timer.c; `wake` of them says until when the loop may sleep
 //   refs       how many more than timers and sources the loop is to stay for, by csched_loop_ref; less, by csched_loop_unref
-//   served     how the outermost run goes: NEVER_RUN, IN_RUN, and after it STOPPED by csched_loop_end_run, or RUN_OVER otherwise
+//   served     NEVER_RUN; RUN; or STOPPED, when csched_loop_end_run has ended the last outermost run
 //   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
 //
 // Obligations
@@ -79,7 +79,7 @@
 enum { MOST = 16 };       // three phases of these, at 200 us each, are within 10 ms
 enum { MOST_DUE = 1024 }; // jobs for one call of a host; it is called again for the rest
 enum { MOST_UNRUN = 1000 };
-static const uint32_t NEVER_RUN = 0, IN_RUN = 1, STOPPED = 2, RUN_OVER = 3; // `served`
+static const uint32_t NEVER_RUN = 0, RUN = 1, STOPPED = 2; // `served`
 static const uint32_t ORPHANED = UINT32_MAX;
 static const csched_time ASLEEP = (csched_time)1 << 63;
 
@@ -503,9 +503,9 @@ static void wait_for_work(csched_loop *loop, const csched_activation *activation
   tell_hooks(loop, loop->depth, false);
 }
 
-// After a run that took a stop: what it leaves has been given up by the one who asked for that.
-static void note_stop(csched_loop *loop, bool is_stopped) {
-  if (is_stopped && loop->depth == 0) csched_store_relaxed(&loop->served, STOPPED); // P13: its value is all
+// What an outermost run leaves that takes a stop has been given up by who asked for that.
+static void note_stop(csched_loop *loop) {
+  if (loop->depth == 1) csched_store_relaxed(&loop->served, STOPPED); // P13: its value is all
 }
 
 // Leaves the sleeping to the host, or tells it to come again. A close is told once: the loop may be kept for long after it.
@@ -519,7 +519,6 @@ static void park_in_host(csched_loop *loop) {
 }
 
 static void end_run(csched_loop *loop) {
-  if (loop->depth == 1) csched_store_relaxed(&loop->served, RUN_OVER);                    // P13: its value is all
   if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // P1
 }
 
@@ -552,8 +551,9 @@ static void enter(csched_loop *loop, csched_scope *scope, uintptr_t frame, const
   if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);
   if (loop->fds.is_in_host) loop->fds.is_stale = true;
   loop->fds.is_in_host = false;
-  if (loop->depth++ == 0) csched_store_relaxed(&loop->served, IN_RUN); // P13: its value is all
-  if (loop->holds_at >= loop->depth) loop->holds_at = 0;               // of a run that was left
+  loop->depth++;
+  csched_store_relaxed(&loop->served, RUN);              // P13: its value is all
+  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was left
   scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
   tell_hooks(loop, loop->depth, false); // of a sleep in the host
 }
@@ -572,7 +572,6 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
   csched_level_look_(CSCHED_CALLER_FRAME()); // P7
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
-  bool is_stopped = false;
   for (;;) {
     if (is_closing(loop)) {
       csched_loop_finish_(loop);
@@ -582,7 +581,7 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
     if (is_ended(loop, activation)) {                                           // P5
       if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // P5
         csched_store_relaxed(&loop->ending, 0u);                                // P5
-        is_stopped = true;
+        note_stop(loop);
       }
       result = CSCHED_RUN_ENDED;
       break;
@@ -600,7 +599,6 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
     else wait_for_work(loop, activation, deadline);
   }
   leave(loop, scope);
-  note_stop(loop, is_stopped);
   return result;
 }
 
@@ -620,18 +618,16 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
   csched_level_look_(CSCHED_CALLER_FRAME()); // P7
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
-  bool is_stopped = false;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
     if (is_ended(loop, NULL)) {                // P5: as any run
       csched_store_relaxed(&loop->ending, 0u); // P5
-      is_stopped = true;
+      note_stop(loop);
       break;
     }
     wait_for_work(loop, NULL, deadline);
   }
   if (job != NULL) csched_job_perform_(job);
   leave(loop, scope);
-  note_stop(loop, is_stopped);
   return job != NULL;
 }
 
@@ -692,11 +688,12 @@ bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, 
                               size_t *delayed) {        // P13
   uint32_t served = csched_load_relaxed(&loop->served); // P13: its value is all
   *queued = *delayed = 0;
-  if (is_closing(loop) || served == IN_RUN || served == STOPPED) return false;
+  if (is_closing(loop) || served == STOPPED) return false;
   if (served == NEVER_RUN) {
     *delayed = csched_timers_count_(&loop->timers, false);
   } else {
-    if (!csched_loop_is_on_thread(loop) || loop->fds.has_host || csched_target_current() != NULL) return false;
+    if (!csched_loop_is_on_thread(loop) || loop->depth != 0 || loop->fds.has_host) return false;
+    if (csched_target_current() != NULL) return false;
     if (csched_loop_is_free_(loop)) return false; // which has queued what is due
   }
   *queued = csched_mpsc_count_(&loop->inbox, MOST_UNRUN, is_unrun, except);

@@ -1,4 +1,5 @@
 #if Combine
+  import Foundation
   import OpenCombine
   import SchedulerCombine
   import TestSupport
@@ -41,6 +42,21 @@
         #expect(recorder.values == recorders[0].values && recorder.values.count == 601 && recorder.broken.isEmpty)
         #expect(recorder.values.last == subject.value)
       }
+    }
+
+    @Test("values that are sent from inside of a call have a constant stack") func flat() {
+      let subject = BehaviorSubject<Int, Never>(0), sum = Sum(), count = Scale.count(250_000)
+      let thread = Thread {
+        let held = subject.sink { value in
+          sum.value += 1
+          if value < count { subject.send(value + 1) }
+        }
+        held.cancel()
+      }
+      thread.stackSize = 512 << 10
+      thread.start()
+      #expect(eventually { thread.isFinished })
+      #expect(sum.value == count + 1 && subject.value == count)
     }
 
     @Test("many values") func many() {
