@@ -277,13 +277,28 @@ actor Pinned {
 
   @Test(
     "a job allocates nothing", .enabled(if: ctest_counts_allocations()),
-    arguments: ExecutorUnderTest.withThread + [.onOneWorker]
-      + (SchedulerUnderTest.isMainProcess ? ExecutorUnderTest.main : []))
+    arguments: ExecutorUnderTest.withThread + [.onOneWorker])
   func allocations(_ test: ExecutorUnderTest) async throws {
-    let made = try test.make(), scheduler = made.scheduler
+    #expect(await Self.allocationsOfCalls(on: try test.make().scheduler) == 0)
+  }
+
+  @Test("a job of the main scheduler allocates nothing", .enabled(if: ctest_counts_allocations()))
+  func allocationsOnMain() async {
+    // In a process of its own, where no other test has work for the main thread.
+    await #expect(processExitsWith: .success) {
+      ctest_host_main_loop()
+      for scheduler in [MainScheduler.instance, .asyncInstance] {
+        let least = await Self.allocationsOfCalls(on: scheduler)
+        if least != 0 { fatalError("\(least) allocations in a hundred calls") }
+      }
+    }
+  }
+
+  /// The least number of a hundred calls of an actor, of twenty times.
+  private static func allocationsOfCalls(on scheduler: any ExecutorUnderTest.Executor) async -> UInt64 {
     // On the thread alone, so that its count is of these jobs: two for each call, there and back. (A yield is a block of the runtime's.)
     let pinned = Pinned(scheduler)
-    let least = await Task(executorPreference: scheduler) {
+    return await Task(executorPreference: scheduler) {
       var least = UInt64.max
       for _ in 0..<20 {
         let before = ctest_allocations()
@@ -292,7 +307,6 @@ actor Pinned {
       }
       return least
     }.value
-    #expect(least == 0)
   }
 
   @Test("a burst of a hundred thousand jobs")
