@@ -5,7 +5,7 @@
 //
 // Obligations
 //   GR1  Whoever sleeps or is to be told has set AWAITED while the group was not empty. The last to leave then empties it under the lock, and takes
-//        out all of them: nobody sleeps on, each notice is called once, or taken back.
+//        out all of them: no thread sleeps on, each notice is called once, or taken back.
 //   GR2  Nobody passes who has not seen the group empty since he came, or was told so by the last to leave.
 //   GR3  What was before any of the leaves is seen by who passes, and by what is called.
 //   GR4  A waiter that gives up at its deadline leaves nothing in the bucket; one that is told at that instant passes.

@@ -378,7 +378,7 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
     pass_cancelled(job, found);
   } else {
     drop(job, reason);
-    end(job, csched_load_relaxed(&job->word)); // J3: nobody else changes it
+    end(job, csched_load_relaxed(&job->word)); // J3: no other thread changes it
   }
 }
 

@@ -98,7 +98,7 @@ static int open_anew_locked(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source == NULL || is_silent(source)) continue;         // one whose descriptor is gone is told nothing
+    if (source == NULL || is_silent(source)) continue;         // one whose descriptor is gone gets no event
     if (source->renew != NULL && source->renew(source) != 0) { // its handler finds out
       if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
       source->ready |= CSCHED_FD_READ;

@@ -162,28 +162,41 @@ import Testing
 
   // MARK: how a task goes on
 
+  /// Waits for an action of `scheduler`, which comes behind what runs there.
+  private static func use(_ scheduler: any SchedulerType) {
+    let done = Latch(count: 1)
+    scheduler.schedule { done.countDown() }
+    done.wait()
+  }
+
   @Test("a cancellation handler may use the scheduler whose action its task waits for", arguments: [0, 1, 2, 3])
   func handlers(_ kind: Int) async throws {
     let thread = try ThreadScheduler(name: "handlers")
-    let queue = kind == 1 ? SerialScheduler(target: thread) : SerialScheduler(name: "handlers")
-    for round in 0..<Scale.count(2_000) {
+    let scheduler: any SchedulerType =
+      switch kind {
+      case 0: SerialScheduler(name: "handlers")
+      case 1: SerialScheduler(target: thread)
+      case 2: thread
+      default: ConcurrentScheduler(limit: 1)
+      }
+    for _ in 0..<Scale.count(200) {
+      let begun = Latch(count: 1), door = Latch(count: 1)
       let task = Task {
         try? await withTaskCancellationHandler {
-          let body: @Sendable () -> Void = { for _ in 0..<1_000 { _ = Task.isCancelled } }
-          switch kind {
-          case 2: try await thread.perform(body)
-          case 3: try await ConcurrentScheduler(limit: 1).perform(body)
-          default: try await queue.perform(body)
+          try await scheduler.perform {
+            begun.countDown()
+            door.wait()
           }
         } onCancel: {
-          // Each of them waits for an action.
-          if kind == 2 { thread.schedule {}.disposeAndWait() } else { queue.sync {} }
+          door.countDown()  // so that the action ends while this handler runs
+          Self.use(scheduler)
         }
       }
-      if round % 3 == 0 { await Task.yield() }
+      synchronously { begun.wait() }
       task.cancel()
       await task.value
     }
+    await thread.stopAndJoin()
   }
 
   /// Has `give` give an element while the task that waits for it is cancelled, and its handler waits for an action of `scheduler`.
@@ -195,9 +208,7 @@ import Testing
         try? await withTaskCancellationHandler {
           try await next()
         } onCancel: {
-          let done = Latch(count: 1)
-          scheduler.schedule { done.countDown() }
-          done.wait()
+          Self.use(scheduler)
         }
       }
       if round % 3 != 0 { await Task.yield() }
