@@ -46,16 +46,13 @@
 
     @Test("values that are sent from inside of a call have a constant stack") func flat() {
       let subject = BehaviorSubject<Int, Never>(0), sum = Sum(), count = Scale.count(250_000)
-      let thread = Thread {
+      withSmallStack {
         let held = subject.sink { value in
           sum.value += 1
           if value < count { subject.send(value + 1) }
         }
         held.cancel()
       }
-      thread.stackSize = 512 << 10
-      thread.start()
-      #expect(eventually { thread.isFinished })
       #expect(sum.value == count + 1 && subject.value == count)
     }
 

@@ -302,10 +302,7 @@ import Testing
         scheduler.schedule(after: .seconds(1)) { [notice = DeathNotice { next() }] in withExtendedLifetime(notice) {} }
       }
     }
-    let thread = Thread { scheduler.schedule({}, onDrop: { _ in again.read()?() }) }
-    thread.stackSize = 512 << 10
-    thread.start()
-    #expect(eventually { thread.isFinished })
+    withSmallStack { scheduler.schedule({}, onDrop: { _ in again.read()?() }) }
     #expect(drops.value == count)
     again.write(nil)
   }

@@ -1,4 +1,5 @@
 import CTestSupport
+import Foundation
 
 /// The system's figures about this process and its threads.
 public enum System {
@@ -41,4 +42,24 @@ public func runOnOneCPU(_ body: () -> Void) {
         { $0!.assumingMemoryBound(to: (() -> Void).self).pointee() }, UnsafeMutableRawPointer(mutating: pointer))
     }
   }
+}
+
+/// Calls `body` on a thread of its own with a stack of half a megabyte, and returns when that thread has ended.
+public func withSmallStack(_ body: @escaping @Sendable () -> Void) {
+  final class Call: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+  var attributes = pthread_attr_t(), thread = pthread_t()
+  pthread_attr_init(&attributes)
+  pthread_attr_setstacksize(&attributes, 512 << 10)
+  let failure = pthread_create(
+    &thread, &attributes,
+    { context in
+      Unmanaged<Call>.fromOpaque(context!).takeRetainedValue().body()
+      return nil
+    }, Unmanaged.passRetained(Call(body)).toOpaque())
+  precondition(failure == 0, "no thread: \(failure)")
+  pthread_join(thread, nil)
+  pthread_attr_destroy(&attributes)
 }
