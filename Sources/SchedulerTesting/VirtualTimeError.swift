@@ -10,7 +10,7 @@ public enum VirtualTimeError: Error, Hashable, Sendable, CustomStringConvertible
   /// It was called inside of another virtual time.
   case nested
   /// The system has no thread to give.
-  case noThread(StartError)
+  case noThread(SchedulerError)
   /// Another compiler than Swift 6.3's, or another system than Linux.
   case unavailable
 

@@ -13,8 +13,8 @@
       #expect(try Just(7).toBlocking(timeout: 100.0).single() == 7)
       #expect(try Empty<Int, Never>().toBlocking().first() == nil)
       #expect(try [1, 2, 3].publisher.toBlocking(timeout: .zero).toArray() == [1, 2, 3])
-      #expect(throws: BlockingError.noElements) { try Empty<Int, Never>().toBlocking().single() }
-      #expect(throws: BlockingError.moreThanOneElement) { try [1, 2].publisher.toBlocking().single() }
+      #expect(throws: SchedulerError.noElements) { try Empty<Int, Never>().toBlocking().single() }
+      #expect(throws: SchedulerError.moreThanOneElement) { try [1, 2].publisher.toBlocking().single() }
     }
 
     @Test("a publisher's failure is thrown, and what came before is kept") func failure() {
@@ -54,7 +54,7 @@
       #expect(cancelled.withLock { $0 })
       sending.disposeAndWait()
       cancelled.withLock { $0 = false }
-      #expect(throws: BlockingError.timeout) { try source.toBlocking(timeout: .milliseconds(5)).first() }
+      #expect(throws: SchedulerError.timeout) { try source.toBlocking(timeout: .milliseconds(5)).first() }
       #expect(cancelled.withLock { $0 })
       thread.stop()
       thread.join()
@@ -77,7 +77,7 @@
         do {
           _ = try Just(1).toBlocking(needing: queue).first()
           return false
-        } catch { return error is DeadlockError }
+        } catch { return error as? SchedulerError == .deadlock }
       }
       #expect(refused)
     }

@@ -252,14 +252,14 @@ private func useExecutors() async {
       guard ctest_forbid_threads(true) else { exit(0) }
       let threads = System.threadCount
       for _ in 0..<3 {
-        do throws(StartError) {
+        do throws(SchedulerError) {
           try ConcurrentScheduler.prepare()
           preconditionFailure("there is no thread to be had")
-        } catch { precondition(error.code == EAGAIN) }
-        do throws(StartError) {
+        } catch { precondition(error == .system(EAGAIN)) }
+        do throws(SchedulerError) {
           _ = try ThreadScheduler()
           preconditionFailure("there is no thread to be had")
-        } catch { precondition(error.code == EAGAIN) }
+        } catch { precondition(error == .system(EAGAIN)) }
       }
       precondition(System.threadCount <= threads)
       precondition(ctest_forbid_threads(false))

@@ -19,13 +19,13 @@ final class ActionFate: Sendable {
     /// A refusal may have been put off.
     var isSubmittedInDrop = false
     /// Is told of a drop; goes when there can be none any more.
-    var onDrop: (@Sendable (DropReason) -> Void)?
+    var onDrop: (@Sendable (SchedulerError) -> Void)?
   }
 
   private let state: Protected<State>
   let note: @Sendable (Event) -> Void
 
-  init(onDrop: (@Sendable (DropReason) -> Void)? = nil, note: @escaping @Sendable (Event) -> Void = { _ in }) {
+  init(onDrop: (@Sendable (SchedulerError) -> Void)? = nil, note: @escaping @Sendable (Event) -> Void = { _ in }) {
     self.note = note
     state = Protected(State(onDrop: onDrop))
   }
@@ -50,7 +50,7 @@ final class ActionFate: Sendable {
   func claimDisposal() -> Bool { claim(.disposed) }
 
   private func claim(_ phase: Phase) -> Bool {
-    var needless: (@Sendable (DropReason) -> Void)?  // it ends outside of the lock
+    var needless: (@Sendable (SchedulerError) -> Void)?  // it ends outside of the lock
     return state.withLock { state in
       guard state.phase == .open else { return false }
       state.phase = phase
@@ -67,7 +67,7 @@ final class ActionFate: Sendable {
       if state.phase != .disposed { state.phase = .over }
       return (
         state.onDrop.take(),
-        state.isSubmitted && !(state.isSubmittedInDrop && isRefused) ? DropReason.stopped : .refused
+        state.isSubmitted && !(state.isSubmittedInDrop && isRefused) ? SchedulerError.stopped : .refused
       )
     }
     onDrop?(reason)

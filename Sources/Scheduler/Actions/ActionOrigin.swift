@@ -32,7 +32,7 @@ struct ActionOrigin: ~Copyable {
   func run<Result>(_ body: () -> Result) -> Result { reference!._withUnsafeGuaranteedRef { $0.run(body) } }
 
   /// Tells those who ask of a drop; not where it belongs to no scheduler.
-  func tell(_ reason: DropReason) {
+  func tell(_ reason: SchedulerError) {
     if bits & 2 != 0, reason == .refused { return }
     if let core = reference?.takeUnretainedValue() { DropObservers.tell(core, reason) }
   }

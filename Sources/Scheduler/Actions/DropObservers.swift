@@ -11,7 +11,8 @@ internal import Synchronization
 
 /// Those who are told of each drop.
 enum DropObservers {
-  typealias Handler = @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: DropReason) -> Void
+  typealias Handler =
+    @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) -> Void
 
   private static let all = Protected<[DropObserver]>([])
   private static let present = Atomic(false)
@@ -38,7 +39,7 @@ enum DropObservers {
   }
 
   /// Tells all that there are of an action of `core`'s.
-  static func tell(_ core: TargetCore, _ reason: DropReason) {
+  static func tell(_ core: TargetCore, _ reason: SchedulerError) {
     let observers = all.read()
     if observers.isEmpty { return }
     let scheduler = core.livingScheduler
@@ -63,7 +64,7 @@ private final class DropObserver: Cancelable {
 
   deinit { if state.read({ $0.handler != nil }) { Counted.closures(-1) } }
 
-  func tell(_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: DropReason) {
+  func tell(_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) {
     let thread = csched_swift_thread_()
     let handler = state.withLock { state -> DropObservers.Handler? in
       guard let handler = state.handler, !state.inside.contains(thread) else { return nil }

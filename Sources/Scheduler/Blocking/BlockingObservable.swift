@@ -30,28 +30,28 @@ public struct BlockingObservable<Element: Sendable> {
       ) -> any Disposable
   ) {
     self.init(timeout: timeout, needed: scheduler) { sink in
-      subscribe({ sink.on($0) }, { sink.on(.error(BlockingError.timeout)) })
+      subscribe({ sink.on($0) }, { sink.on(.error(SchedulerError.timeout)) })
     }
   }
 
-  /// Returns all elements when the source has completed. Throws its error, or ``BlockingError/timeout``.
+  /// Returns all elements when the source has completed. Throws its error, or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func toArray() throws -> [Element] { try elements(.all) }
 
   /// Returns the first element, and disposes the source as soon as it has come; `nil` if the source completes without one. Throws its
-  /// error, or ``BlockingError/timeout``.
+  /// error, or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func first() throws -> Element? { try elements(.first(1)).first }
 
-  /// Returns the last element when the source has completed, `nil` if there was none. Throws its error, or ``BlockingError/timeout``.
+  /// Returns the last element when the source has completed, `nil` if there was none. Throws its error, or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func last() throws -> Element? { try elements(.last).last }
 
-  /// Returns the only element when the source has completed. Throws ``BlockingError/noElements``; ``BlockingError/moreThanOneElement`` as
-  /// soon as a second one comes; its error; ``BlockingError/timeout``.
+  /// Returns the only element when the source has completed. Throws ``SchedulerError/noElements``; ``SchedulerError/moreThanOneElement`` as
+  /// soon as a second one comes; its error; ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single() throws -> Element { try only(elements(.first(2))) }
@@ -68,15 +68,15 @@ public struct BlockingObservable<Element: Sendable> {
     try only(elements(.first(2), where: predicate))
   }
 
-  /// Returns what has come and how it ended, ``BlockingError/timeout`` included.
+  /// Returns what has come and how it ended, ``SchedulerError/timeout`` included.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func materialize() -> MaterializedSequenceResult<Element> { gather(.all) }
 
   @inlinable
   func only(_ elements: [Element]) throws -> Element {
-    guard let first = elements.first else { throw BlockingError.noElements }
-    guard elements.count == 1 else { throw BlockingError.moreThanOneElement }
+    guard let first = elements.first else { throw SchedulerError.noElements }
+    guard elements.count == 1 else { throw SchedulerError.moreThanOneElement }
     return first
   }
 
@@ -94,7 +94,7 @@ public struct BlockingObservable<Element: Sendable> {
   func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
   ) -> MaterializedSequenceResult<Element> {
-    if let needed, isHeldUp(needed) { return .failed(elements: [], error: DeadlockError()) }
+    if let needed, isHeldUp(needed) { return .failed(elements: [], error: SchedulerError.deadlock) }
     let lock = RunLoopLock(timeout: timeout), sink = BlockingSink(wanted, where: predicate, waking: lock)
     _ = lock.wait(
       beginningWith: { sink.subscription.setDisposable(subscribe(sink)) }, givesUp: { sink.giveUp() })
@@ -121,7 +121,7 @@ extension EventSource {
   /// - Parameters:
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
   ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with ``DeadlockError``; otherwise nobody can see it.
+  ///     fails at once with ``SchedulerError/deadlock``; otherwise nobody can see it.
   @inlinable
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>

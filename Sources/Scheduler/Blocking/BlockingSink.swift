@@ -101,7 +101,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
 
   /// Makes the timeout the outcome, unless there is one already; the wait then goes on until the source has been disposed.
   @inlinable
-  func giveUp() -> Bool { settle(.failed(BlockingError.timeout)) }
+  func giveUp() -> Bool { settle(.failed(SchedulerError.timeout)) }
 
   @inlinable
   func settle(_ outcome: Outcome) -> Bool {

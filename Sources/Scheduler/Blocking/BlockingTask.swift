@@ -9,7 +9,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// - Parameters:
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
   ///   - scheduler: what the sequence needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with ``DeadlockError``; otherwise nobody can see it.
+  ///     fails at once with ``SchedulerError/deadlock``; otherwise nobody can see it.
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
@@ -35,13 +35,13 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 /// It runs in a task on the pool's threads, as do actors that have no executor of their own; so the wait may be on any thread, those of
 /// Swift's own executor and of the pool included. The task is cancelled when the time is over.
 ///
-/// What could only deadlock is refused with ``DeadlockError``: an operation of the main actor, on the main thread; one that
+/// What could only deadlock is refused with ``SchedulerError/deadlock``: an operation of the main actor, on the main thread; one that
 /// needs a serial queue, in an action of that queue, if `scheduler` says so. What cannot be seen, and ends by the timeout only: an
 /// operation that goes to the main actor later, or to an actor whose method is waiting here; and one that starts an unstructured task
 /// while all threads of Swift's own executor are blocked.
 ///
 /// - Parameters:
-///   - timeout: how long to wait; `nil` is for ever. With zero and less it throws ``BlockingError/timeout`` at once.
+///   - timeout: how long to wait; `nil` is for ever. With zero and less it throws ``SchedulerError/timeout`` at once.
 ///   - scheduler: what the operation needs in order to end, if you know it.
 ///   - operation: the async function to call.
 @available(*, noasync, message: "it blocks a thread of Swift's own: await the function itself")
@@ -49,7 +49,7 @@ public func runAndWait<Value: Sendable>(
   timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) throws -> Value {
-  if csched_is_main_thread(), operation.isolation === MainActor.shared { throw DeadlockError() }
+  if csched_is_main_thread(), operation.isolation === MainActor.shared { throw SchedulerError.deadlock }
   let source = BlockingObservable<Value>(timeout: timeout, needed: scheduler) { sink in
     inBlockingTask {
       do { sink.on(.next(try await operation())) } catch { sink.on(.error(error)) }

@@ -7,7 +7,7 @@
 /// ```
 ///
 /// 1. Each action that is scheduled gives one result, which is taken once: what it returned, or the error that it threw; `CancellationError` of one that
-///    was disposed before it began; ``StoppedError`` of one that its scheduler dropped.
+///    was disposed before it began; ``SchedulerError/stopped`` of one that its scheduler dropped.
 /// 2. ``next()`` waits for a result, and gives `nil` when none is left and nothing is under way. More may be scheduled then, and waited for.
 /// 3. Who takes a result sees what its action did. Any number of threads and tasks may take results; each gets others.
 /// 4. Results that nobody takes end with the group. To let go of it cancels nothing.
@@ -101,25 +101,25 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// As ``next()``, for `timeout` at the most; one that is not positive does not wait.
   ///
   /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
-  /// - Throws: ``BlockingError/timeout`` when there was no result by then.
+  /// - Throws: ``SchedulerError/timeout`` when there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
-  public func next(for timeout: Duration) throws(BlockingError) -> Element? {
+  public func next(for timeout: Duration) throws(SchedulerError) -> Element? {
     try inTime(state.withLock(on: changed, for: timeout, when: Self.isDecided) { $0.results.popFirst() })
   }
 
   /// As ``next()``, until `deadline` at the most; one in the past does not wait.
   ///
   /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
-  /// - Throws: ``BlockingError/timeout`` when there was no result by then.
+  /// - Throws: ``SchedulerError/timeout`` when there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
-  public func next(until deadline: MonotonicTime) throws(BlockingError) -> Element? {
+  public func next(until deadline: MonotonicTime) throws(SchedulerError) -> Element? {
     try inTime(state.withLock(on: changed, until: deadline, when: Self.isDecided) { $0.results.popFirst() })
   }
 
   /// Whether there is something to say to who asks for a result.
   private static func isDecided(_ state: State) -> Bool { !state.results.isEmpty || state.pending == 0 }
 
-  private func inTime(_ found: Element??) throws(BlockingError) -> Element? {
+  private func inTime(_ found: Element??) throws(SchedulerError) -> Element? {
     guard let found else { throw .timeout }
     return found
   }
@@ -191,7 +191,7 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
     guard action.take() != nil else { return }
     let isDisposed = token.isDisposed
     token.end()
-    results.end(with: .failure(isDisposed ? CancellationError() : StoppedError()))
+    results.end(with: .failure(isDisposed ? CancellationError() : SchedulerError.stopped))
   }
 
   func run() {

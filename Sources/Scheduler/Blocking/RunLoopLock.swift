@@ -20,7 +20,7 @@ internal import CScheduler
 /// ```swift
 /// let lock = RunLoopLock(timeout: .seconds(1))
 /// lock.dispatch { download { lock.stop() } }
-/// try lock.run()   // BlockingError.timeout after a second
+/// try lock.run()   // SchedulerError.timeout after a second
 /// ```
 ///
 /// 1. On the main thread it runs what ``MainScheduler`` is given, on a ``ThreadScheduler``'s thread that thread's actions and timers. It
@@ -102,11 +102,11 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Waits for ``stop()``. Throws ``BlockingError/timeout`` if that has not come in time.
+  /// Waits for ``stop()``. Throws ``SchedulerError/timeout`` if that has not come in time.
   ///
   /// Once: a second run stops the process with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
-  public func run() throws(BlockingError) {
+  public func run() throws(SchedulerError) {
     if !wait() { throw .timeout }
   }
 

@@ -19,7 +19,7 @@ final class AwaitedAction<Value: Sendable>: @unchecked Sendable {
     target = scheduler?.core.target
   }
 
-  deinit { if resumption.claim() { resumption.finish(.failure(StoppedError())) } }
+  deinit { if resumption.claim() { resumption.finish(.failure(SchedulerError.stopped)) } }
 
   /// Calls `body`, unless the task was cancelled before.
   func run(_ body: () throws -> Value) {
@@ -32,7 +32,7 @@ final class AwaitedAction<Value: Sendable>: @unchecked Sendable {
   }
 
   private func takeOutcome() -> Result<Value, any Error> {
-    guard let body = body.take() else { return .failure(StoppedError()) }
+    guard let body = body.take() else { return .failure(SchedulerError.stopped) }
     return Result { try withRefusalLine(body) }
   }
 }
@@ -71,7 +71,7 @@ extension ImmediateSchedulerType {
   ///   - isolation: the caller's, which it keeps.
   ///   - body: what to do there. It is not called more than once.
   /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled before it began; ``StoppedError`` when the scheduler dropped it.
+  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled before it began; ``SchedulerError/stopped`` when the scheduler dropped it.
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {

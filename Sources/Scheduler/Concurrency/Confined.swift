@@ -8,7 +8,7 @@
 ///
 /// 1. It is released on the thread: as an action, after the last reference to this object is gone; or at the thread's end, after the last action
 ///    and the last job of a task, values made later first.
-/// 2. A use after that throws ``StoppedError``.
+/// 2. A use after that throws ``SchedulerError/stopped``.
 /// 3. This object keeps the scheduler.
 /// 4. In a child of `fork` the thread, and the value with it, are the parent's: a use stops the process with a message, and nobody releases it.
 public final class Confined<Value>: Sendable {
@@ -40,7 +40,7 @@ public final class Confined<Value>: Sendable {
   ///   - body: what to do with the value. It must not let the value itself leave.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws, or what the making of the value threw; `CancellationError` when the task was cancelled before it began;
-  ///   ``StoppedError`` when the thread was stopped.
+  ///   ``SchedulerError/stopped`` when the thread was stopped.
   public func perform<Result: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: @escaping @Sendable (inout Value) throws -> Result
   ) async throws -> Result {
@@ -52,10 +52,10 @@ public final class Confined<Value>: Sendable {
   ///
   /// - Parameter body: what to do with the value.
   /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws, or what the making of the value threw; ``StoppedError`` when the value has been released.
+  /// - Throws: what `body` throws, or what the making of the value threw; ``SchedulerError/stopped`` when the value has been released.
   public func withValue<Result>(_ body: (inout Value) throws -> Result) throws -> Result {
     guard scheduler.isOnThread else {
-      if scheduler.thread.end.areValuesReleased { throw StoppedError() }
+      if scheduler.thread.end.areValuesReleased { throw SchedulerError.stopped }
       misuse(
         "Confined.withValue", of: scheduler.thread.name, "called on another thread than the value's. Use await perform."
       )
@@ -67,7 +67,7 @@ public final class Confined<Value>: Sendable {
 /// The value's place. Touched on the thread alone.
 private final class ConfinedBox<Value>: @unchecked Sendable {
   // Unchecked, because the compiler does not know the thread; whoever calls is on it.
-  private var value: Result<Value, any Error> = .failure(StoppedError())
+  private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
   private var isInUse = false
   private var isReleased = false
 
@@ -75,13 +75,13 @@ private final class ConfinedBox<Value>: @unchecked Sendable {
 
   func release() {
     isReleased = true
-    value = .failure(StoppedError())
+    value = .failure(SchedulerError.stopped)
   }
 
   func use<Outcome>(_ body: (inout Value) throws -> Outcome) throws -> Outcome {
     if isInUse { misuse("Confined.withValue", "called inside of a use of the same value. Hand on what that one has.") }
     var taken = try value.get()
-    value = .failure(StoppedError())  // the only reference goes to the body
+    value = .failure(SchedulerError.stopped)  // the only reference goes to the body
     isInUse = true
     defer {
       isInUse = false

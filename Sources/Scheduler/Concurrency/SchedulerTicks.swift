@@ -8,7 +8,7 @@ extension SchedulerType {
   /// 1. Each iteration counts from its first `next()`. It keeps nothing going between two of them: what the timing says of late ticks decides
   ///    about those that came while nobody waited.
   /// 2. A task that is cancelled gets no further tick: the sequence ends.
-  /// 3. When the scheduler was stopped, or is meanwhile, the iteration throws ``StoppedError``.
+  /// 3. When the scheduler was stopped, or is meanwhile, the iteration throws ``SchedulerError/stopped``.
   ///
   /// - Parameter timing: when; the pace counts what the task does between two ticks as the tick's run.
   /// - Returns: a sequence of the instants at which the ticks were due.

@@ -18,7 +18,7 @@ extension SchedulerType {
   ///   - instant: when to wake; one that has passed does not suspend.
   ///   - tolerance: up to how much later.
   ///   - isolation: the caller's, which it keeps.
-  /// - Throws: `CancellationError` when the task is cancelled; ``StoppedError`` when the scheduler was stopped, or is meanwhile.
+  /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
   @_disfavoredOverload
   public func sleep(
     until instant: MonotonicTime, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
@@ -36,7 +36,7 @@ extension SchedulerType {
   ///   - duration: how long; not positive, it does not suspend.
   ///   - tolerance: up to how much longer.
   ///   - isolation: the caller's, which it keeps.
-  /// - Throws: `CancellationError` when the task is cancelled; ``StoppedError`` when the scheduler was stopped, or is meanwhile.
+  /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
   @_disfavoredOverload
   public func sleep(
     for duration: Duration, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
@@ -69,7 +69,7 @@ public struct SchedulerClock: Clock {
   /// - Parameters:
   ///   - deadline: when to wake.
   ///   - tolerance: up to how much later; `nil` is none.
-  /// - Throws: `CancellationError` when the task is cancelled; ``StoppedError`` when the scheduler was stopped, or is meanwhile.
+  /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
   public func sleep(until deadline: MonotonicTime, tolerance: Duration? = nil) async throws {
     try await scheduler.suspendTask(until: deadline, tolerance: tolerance ?? .zero, isolation: nil)
   }

@@ -63,10 +63,10 @@ extension Schedulers {
   /// It costs about 200 ns for each action; while nothing looks at work, two instructions. What is submitted from now on is counted to its end. Up to
   /// 4 096 schedulers are told apart at a time, and up to 57 344 actions that wait; what is beyond that is not counted. Any thread.
   ///
-  /// - Throws: ``StartError`` with `ENOMEM`.
-  public static func startCounting() throws(StartError) {
+  /// - Throws: ``SchedulerError/system(_:)`` with `ENOMEM`.
+  public static func startCounting() throws(SchedulerError) {
     let error = csched_statistics_begin()
-    if error != 0 { throw StartError(code: error) }
+    if error != 0 { throw SchedulerError.system(error) }
   }
 
   /// Ends that. What was counted stays, and ``startCounting()`` goes on from there. Any thread.

@@ -29,9 +29,9 @@ extension Schedulers {
   /// - Parameters:
   ///   - signal: the signal's number; 0 ends it: the handler from before is back, and the thread is gone.
   ///   - descriptor: the file descriptor to write to, which stays open; by default the standard error.
-  /// - Throws: ``StartError`` with `EINVAL` for what is no signal that can be handled, `EAGAIN` when there is no thread to be had.
-  public static func dump(onSignal signal: Int32, to descriptor: Int32 = 2) throws(StartError) {
+  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for what is no signal that can be handled, `EAGAIN` when there is no thread to be had.
+  public static func dump(onSignal signal: Int32, to descriptor: Int32 = 2) throws(SchedulerError) {
     let error = csched_dump_on_signal(signal, descriptor)
-    if error != 0 { throw StartError(code: error) }
+    if error != 0 { throw SchedulerError.system(error) }
   }
 }

@@ -19,18 +19,18 @@ extension Schedulers {
   /// In a child of `fork` the trace is off. Any thread.
   ///
   /// - Parameter path: the file's; it is made, or emptied, readable for its owner only.
-  /// - Throws: ``StartError`` with `EBUSY` when a trace is on, `ELOOP` for a link, `EPERM` for what is no plain file of this user's, and the system's others.
-  public static func startTrace(_ path: String) throws(StartError) {
+  /// - Throws: ``SchedulerError/system(_:)`` with `EBUSY` when a trace is on, `ELOOP` for a link, `EPERM` for what is no plain file of this user's, and the system's others.
+  public static func startTrace(_ path: String) throws(SchedulerError) {
     let error = csched_trace_begin(path)
-    if error != 0 { throw StartError(code: error) }
+    if error != 0 { throw SchedulerError.system(error) }
   }
 
   /// Ends the trace, and the file; what runs just now is in it as far as it has come. It does nothing when none is on. Any thread; it waits for the file.
   ///
-  /// - Throws: ``StartError`` with the system's error number of the first write that failed.
-  public static func stopTrace() throws(StartError) {
+  /// - Throws: ``SchedulerError/system(_:)`` with the system's error number of the first write that failed.
+  public static func stopTrace() throws(SchedulerError) {
     let error = csched_trace_end()
-    if error != 0 { throw StartError(code: error) }
+    if error != 0 { throw SchedulerError.system(error) }
   }
 
   /// Writes what each thread has run last, the newest at the end, ten thousand runs in all: the closure's code and its scheduler's address. It is always

@@ -51,10 +51,10 @@ extension Schedulers {
   ///   - duration: more than zero.
   ///   - report: is called on a thread of its own, which holds nothing of ours. `nil`: it is written to standard error, with the flight recorder's
   ///     events (``writeRecord(to:)``).
-  /// - Throws: ``StartError`` with `EINVAL` for a duration that is not positive, `ENOMEM`, or `EAGAIN` when there is no thread to be had.
+  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, `ENOMEM`, or `EAGAIN` when there is no thread to be had.
   public static func watch(
     longerThan duration: Duration, _ report: (@Sendable (_ report: WatchReport) -> Void)? = nil
-  ) throws(StartError) {
+  ) throws(SchedulerError) {
     let span = csched_time(Swift.max(0, duration.saturatedNanoseconds))
     try watching.begin(span, report)
   }
@@ -69,11 +69,11 @@ extension Schedulers {
 private final class Watching: Sendable {
   private let report = Protected<(@Sendable (WatchReport) -> Void)?>(nil)
 
-  func begin(_ span: csched_time, _ report: (@Sendable (WatchReport) -> Void)?) throws(StartError) {
+  func begin(_ span: csched_time, _ report: (@Sendable (WatchReport) -> Void)?) throws(SchedulerError) {
     csched_watch_end()
     self.report.write(report)
     let error = csched_watch_begin(span, report != nil ? tell : nil, Unmanaged.passUnretained(self).toOpaque())
-    if error != 0 { throw StartError(code: error) }
+    if error != 0 { throw SchedulerError.system(error) }
   }
 
   private let tell: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<csched_watch_report>?) -> Void = {

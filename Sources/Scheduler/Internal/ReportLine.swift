@@ -16,3 +16,6 @@ func reportLine(_ subject: String, of name: String = "", _ text: String) {
 
 /// Has `body` called at the end of the process.
 func atEndOfProcess(_ body: @escaping @convention(c) () -> Void) { atexit(body) }
+
+/// What the system calls an error number.
+func systemText(of error: Int32) -> String { String(cString: strerror(error)) }

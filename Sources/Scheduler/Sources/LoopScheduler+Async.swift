@@ -69,7 +69,7 @@ public struct DescriptorReadiness<Scheduler: LoopScheduler>: AsyncSequence, Asyn
           action.run {}
           token.dispose()
         }
-        let onDrop: @Sendable (any Error) -> Void = { error in action.run { throw error } }
+        let onDrop: @Sendable (SchedulerError) -> Void = { error in action.run { throw error } }
         token.setDisposable(
           isReading
             ? scheduler.onReadable(descriptor, told, onDrop: onDrop)

@@ -4,10 +4,10 @@ extension LoopScheduler {
   ///
   /// - Parameters:
   ///   - handler: what is called.
-  ///   - onDrop: told when it ends by itself: ``StoppedError``.
+  ///   - onDrop: told when it ends by itself: ``SchedulerError/stopped``.
   /// - Returns: what ends it.
   public func onBeforeSleep(
-    _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (any Error) -> Void)? = nil
+    _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Cancelable { hook(isBefore: true, handler, onDrop) }
 
   /// Calls `handler` when the thread has woken, or has found work in place of a sleep, before that runs: see ``onBeforeSleep(_:onDrop:)``.
@@ -16,11 +16,11 @@ extension LoopScheduler {
   ///   - handler: what to do then.
   ///   - onDrop: told when the hook ends by itself.
   public func onAfterWake(
-    _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (any Error) -> Void)? = nil
+    _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Cancelable { hook(isBefore: false, handler, onDrop) }
 
   private func hook(
-    isBefore: Bool, _ handler: @escaping @Sendable () -> Void, _ onDrop: (@Sendable (any Error) -> Void)?
+    isBefore: Bool, _ handler: @escaping @Sendable () -> Void, _ onDrop: (@Sendable (SchedulerError) -> Void)?
   ) -> any Cancelable {
     let source = HookSource(isBefore: isBefore, on: self, onDrop: onDrop) { handler() }
     source.begin()

@@ -13,7 +13,7 @@ internal import CScheduler
 /// 2. A handler may dispose its own source, or another's. Once ``Disposable/dispose()`` has returned, on whichever thread, no handler of that source
 ///    begins, and what it captured is gone; ``Disposable/disposeAndWait()`` waits for one that is running.
 /// 3. A source begins at once when it is made on the scheduler's thread, else when that comes to it. If it cannot begin, or ends by
-///    itself, because the scheduler was stopped (``StoppedError``) or the system refuses (``SourceError``), `onDrop` is told, once, on the thread that
+///    itself, because the scheduler was stopped (``SchedulerError/stopped``) or the system refuses (``SchedulerError/system(_:)``), `onDrop` is told, once, on the thread that
 ///    finds out. Without it a line on the standard error says what the system refuses; a debug build also says that the scheduler had been stopped before.
 /// 4. Like a delayed action, a source keeps the scheduler's thread until it is over. Letting go of what is returned does not end it.
 /// 5. The sequences end, when their task is cancelled, and throw what `onDrop` would be told.
@@ -36,7 +36,7 @@ extension LoopScheduler {
   ///   - onDrop: told when the source ends by itself.
   /// - Returns: what ends it.
   public func onReadable(
-    _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (any Error) -> Void)? = nil
+    _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Cancelable {
     begin(DescriptorSource(descriptor, CSCHED_FD_READ, on: self, onDrop: onDrop) { handler() })
   }
@@ -48,7 +48,7 @@ extension LoopScheduler {
   ///   - handler: what writes.
   ///   - onDrop: told when the source ends by itself.
   public func onWritable(
-    _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (any Error) -> Void)? = nil
+    _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Cancelable {
     begin(DescriptorSource(descriptor, CSCHED_FD_WRITE, on: self, onDrop: onDrop) { handler() })
   }
@@ -62,7 +62,7 @@ extension LoopScheduler {
   /// - Returns: what ends it, and gives the signal its action back, when the scheduler's thread comes to that.
   public func onSignal(
     _ signal: Int32, _ handler: @escaping @Sendable (_ count: Int) -> Void,
-    onDrop: (@Sendable (any Error) -> Void)? = nil
+    onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Cancelable { begin(SignalSource(signal, on: self, onDrop: onDrop, handler)) }
 
   /// Calls `handler` once, when `process` has ended, and reaps it. If it is disposed before, the caller must reap.
@@ -74,7 +74,7 @@ extension LoopScheduler {
   /// - Returns: what ends it.
   public func onExit(
     of process: Int32, _ handler: @escaping @Sendable (ProcessEnd) -> Void,
-    onDrop: (@Sendable (any Error) -> Void)? = nil
+    onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Cancelable { begin(ChildSource(process, on: self, onDrop: onDrop, handler)) }
 
   /// Calls `handler` for each change of what `path` is now: a file, or a directory and its entries.
@@ -87,6 +87,6 @@ extension LoopScheduler {
   /// - Returns: what ends it.
   public func onChange(
     ofFileAt path: String, kinds: FileChange.Kinds = .all, _ handler: @escaping @Sendable (FileChange) -> Void,
-    onDrop: (@Sendable (any Error) -> Void)? = nil
+    onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Cancelable { begin(FileSource(path, kinds, on: self, onDrop: onDrop, handler)) }
 }

@@ -20,7 +20,7 @@ internal import CScheduler
 class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
   // Unchecked, because a class that has subclasses cannot be checked: what changes is guarded by `state`, or belongs to the loop's thread.
   typealias Handler = @Sendable (Event) -> Void
-  typealias OnDrop = @Sendable (any Error) -> Void
+  typealias OnDrop = @Sendable (SchedulerError) -> Void
 
   private struct State {
     var handler: Handler?
@@ -58,14 +58,14 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
     core.use()
     let isTold = state.withLock { $0.onDrop != nil }
     guard csched_loop_is_on_thread(loop) else {
-      _ = core.scheduler.schedule({ _ = self.addHere() }, isTold: isTold, onDrop: { _ in self.end(StoppedError()) })
+      _ = core.scheduler.schedule({ _ = self.addHere() }, isTold: isTold, onDrop: { _ in self.end(.stopped) })
       return
     }
-    if addHere() is StoppedError, !isTold { core.noteRefusal() }
+    if addHere() == .stopped, !isTold { core.noteRefusal() }
   }
 
   /// Returns why it could not be added.
-  private final func addHere() -> (any Error)? {
+  private final func addHere() -> SchedulerError? {
     guard !isDisposed else { return nil }
     let error = add(to: loop)
     guard error == 0 else {
@@ -134,14 +134,14 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
   }
 
   /// Ends it, because of `error` if there is one, which is told. Whoever disposes it meanwhile and waits comes after that, and after its captures.
-  private final func end(_ error: (any Error)?) {
+  private final func end(_ error: SchedulerError?) {
     let isOnLoop = csched_loop_is_on_thread(loop)  // where nobody waits: what is let go of here may dispose it
     if letGo(telling: error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4
   }
 
   /// Returns whether it was not over. A function of its own, as `callHandler` is.
   @inline(never)
-  private final func letGo(telling error: (any Error)?, isRun: Bool) -> Bool {
+  private final func letGo(telling error: SchedulerError?, isRun: Bool) -> Bool {
     guard let held = close(isRun: isRun) else { return false }
     let onDrop = held.1
     core.letGo()
@@ -151,7 +151,7 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
       return true
     }
     // A stop is no news to the one who stopped the scheduler.
-    if !(error is StoppedError) {
+    if error != .stopped {
       reportLine("\(type(of: self))", of: core.name, "it ends: \(error). Give onDrop, which is told of it.")
     }
     return true
@@ -179,6 +179,6 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
   }
 }
 
-private func reason(_ error: Int32) -> any Error {
-  csched_swift_is_stopped_(error) ? StoppedError() : SourceError(code: error)
+private func reason(_ error: Int32) -> SchedulerError {
+  csched_swift_is_stopped_(error) ? .stopped : .system(error)
 }

@@ -93,7 +93,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///
   /// Without it the first scheduler that needs the pool starts it; if the system has no thread to give for a second, that stops the
   /// process with a message.
-  public static func prepare() throws(StartError) { try PoolCore.prepare() }
+  public static func prepare() throws(SchedulerError) { try PoolCore.prepare() }
 
   /// Calls `body`, which is about to block, on this thread; if that is one of the pool's, another one takes its place meanwhile.
   ///

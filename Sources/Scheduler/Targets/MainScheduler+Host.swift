@@ -15,15 +15,15 @@ extension MainScheduler {
   ///
   /// - Returns: the descriptor for the host to wait for, until it can be read. It stays the main scheduler's: neither read nor close it. In a child of
   ///   fork it has the same number; a host that keeps its set in the kernel (epoll) has to be told of it again there.
-  /// - Throws: ``SourceError`` when the system has no descriptors to give; then nothing has changed. On the main thread only.
-  public static func hostedDescriptor() throws(SourceError) -> Int32 {
+  /// - Throws: ``SchedulerError/system(_:)`` when the system has no descriptors to give; then nothing has changed. On the main thread only.
+  public static func hostedDescriptor() throws(SchedulerError) -> Int32 {
     MainCore.shared.requireMain("hostedDescriptor")
     if csched_main_loop_is_hosted_() {
       misuse(
         "MainScheduler.hostedDescriptor", "Dispatch's main queue runs the main scheduler already. Give it to one host.")
     }
     let (descriptor, error) = hostDescriptor()
-    if error != 0 { throw SourceError(code: error) }
+    if error != 0 { throw SchedulerError.system(error) }
     return descriptor
   }
 

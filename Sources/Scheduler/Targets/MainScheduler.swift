@@ -18,7 +18,7 @@ internal import CScheduler
 ///    whose main is `async`, by linking `SchedulerExecutorsLinked`.
 /// 4. If the process ends and nothing has run the main loop since they were scheduled, a line on the standard error says how many actions never ran:
 ///    the queued ones, where a queue on the main scheduler counts as one; and, if the loop was never run, the delayed ones.
-///    ``Schedulers/onDrop(_:)`` reports each as ``DropReason/stopped``. Their closures are not released.
+///    ``Schedulers/onDrop(_:)`` reports each as ``SchedulerError/stopped``. Their closures are not released.
 /// 5. There is no such line if the process ends inside of a run, after a run that ``stop()`` has ended, after ``Schedulers/shutdown(_:)``, or while a
 ///    host runs the loop; nor if it ends by `_exit`, `abort` or a signal.
 public final class MainScheduler: SchedulerTarget, @unchecked Sendable {

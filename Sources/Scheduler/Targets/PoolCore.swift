@@ -48,8 +48,8 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   private static let pools = Protected(Pools())
 
   /// That priority of the present pool, which is started if need be; a child of fork starts one of its own.
-  private static func started(_ priority: SchedulerPriority) throws(StartError) -> PoolCore {
-    try pools.withLock { pools throws(StartError) in
+  private static func started(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
+    try pools.withLock { pools throws(SchedulerError) in
       if pools.find() == nil {
         pools.present = try OwnedPool(name: "scheduler", isShared: true)
       }
@@ -58,18 +58,18 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   }
 
   /// Starts the pool, unless it has been.
-  static func prepare() throws(StartError) { _ = try started(.default) }
+  static func prepare() throws(SchedulerError) { _ = try started(.default) }
 
   /// That priority of the present pool. The system may have no thread to give just now: whoever asks first waits for one.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
-    var code: Int32 = 0
+    var refusal: SchedulerError?
     for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
       csched_swift_sleep_until_(csched_now() + pause)
-      do { return try started(priority) } catch { code = error.code }
+      do { return try started(priority) } catch { refusal = error }
     }
     misuse(
       "ConcurrentScheduler.init",
-      "the system has no thread for the pool: error \(code). Call ConcurrentScheduler.prepare() before, and handle its error."
+      "the system has no thread for the pool: \(refusal!). Call ConcurrentScheduler.prepare() before, and handle its error."
     )
   }
 
@@ -99,7 +99,7 @@ final class OwnedPool: @unchecked Sendable {
   /// Zeros stand for the core's defaults (pool.h).
   init(
     name: String, workers: Int = 0, maxThreads: Int = 0, stackSize: Int = 0, isShared: Bool = false
-  ) throws(StartError) {
+  ) throws(SchedulerError) {
     var pool: OpaquePointer?
     let error = name.withCString { name in
       var options = csched_pool_options()
@@ -109,7 +109,7 @@ final class OwnedPool: @unchecked Sendable {
       options.stack_size = stackSize
       return csched_pool_create(&pool, &options)
     }
-    guard let pool, error == 0 else { throw StartError(code: error) }
+    guard let pool, error == 0 else { throw SchedulerError.system(error) }
     self.pool = pool
     self.isShared = isShared
     cores.write(SchedulerPriority.allCases.map { PoolCore($0, of: self) })

@@ -97,7 +97,7 @@ public protocol SchedulerType: ImmediateSchedulerType {
   ///   - instant: when to wake.
   ///   - tolerance: up to how much later.
   ///   - isolation: the caller's, which it keeps.
-  /// - Throws: `CancellationError` when the task is cancelled; ``StoppedError`` when the scheduler was stopped, or is meanwhile.
+  /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
   func suspendTask(
     until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
   ) async throws

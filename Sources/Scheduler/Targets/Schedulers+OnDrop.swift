@@ -7,7 +7,7 @@ extension Schedulers {
   /// let reports = Schedulers.onDrop { scheduler, reason in log("an action was dropped: \(reason)") }
   /// ```
   ///
-  /// 1. ``DropReason`` says what counts. Each drop is told once to each of the handlers, in the order in which they were added, on the thread that
+  /// 1. ``SchedulerError`` says what counts. Each drop is told once to each of the handlers, in the order in which they were added, on the thread that
   ///    drops, or submits; outside of all locks of ours, when the scheduler has let go of the action's closure.
   /// 2. The scheduler is the one that the action was scheduled on, below what wraps it; `nil` when it has been let go.
   /// 3. A handler may schedule. What that makes the scheduler drop on the same thread is told to the other handlers, not to this one.
@@ -18,12 +18,12 @@ extension Schedulers {
   /// - Parameter handler: told of each drop: the scheduler, if it has an identity, and the reason.
   public static func onDrop(
     _ handler:
-      @escaping @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: DropReason) -> Void
+      @escaping @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) -> Void
   ) -> any Cancelable { DropObservers.add(handler) }
 }
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, and calls `onDrop` instead, once, if it is dropped: see ``DropReason`` for what counts.
+  /// Schedules `action`, and calls `onDrop` instead, once, if it is dropped: see ``SchedulerError`` for what counts.
   ///
   /// ```swift
   /// database.schedule { write(entry) } onDrop: { _ in journal.keep(entry) }
@@ -40,7 +40,7 @@ extension ImmediateSchedulerType {
   ///   - onDrop: called in its place, with the reason, when it never runs.
   @discardableResult
   public func schedule(
-    _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (DropReason) -> Void
+    _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Cancelable {
     if let unimplemented { return unimplemented.refuse("schedule(_:onDrop:)") }
     return schedule(action, isTold: true, onDrop: onDrop)
@@ -48,7 +48,7 @@ extension ImmediateSchedulerType {
 
   /// The same. `isTold`: `onDrop` tells the one who schedules, so that a debug build does not print a refusal.
   func schedule(
-    _ action: @escaping @Sendable () -> Void, isTold: Bool, onDrop: @escaping @Sendable (DropReason) -> Void
+    _ action: @escaping @Sendable () -> Void, isTold: Bool, onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Cancelable {
     told(onDrop) { told in
       isTold ? withoutRefusalLine { schedule { told.run(action) } } : schedule { told.run(action) }
@@ -56,7 +56,7 @@ extension ImmediateSchedulerType {
   }
 
   fileprivate func told(
-    _ onDrop: @escaping @Sendable (DropReason) -> Void, _ submit: (FatedAction) -> any Disposable
+    _ onDrop: @escaping @Sendable (SchedulerError) -> Void, _ submit: (FatedAction) -> any Disposable
   ) -> any Cancelable {
     let fate = ActionFate(onDrop: onDrop)
     var action: FatedAction? = FatedAction(fate)
@@ -82,7 +82,8 @@ extension SchedulerType {
   ///   - onDrop: called in its place, with the reason, when it never runs.
   @discardableResult
   public func schedule(
-    after delay: Duration, _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (DropReason) -> Void
+    after delay: Duration, _ action: @escaping @Sendable () -> Void,
+    onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Cancelable {
     if let unimplemented { return unimplemented.refuse("schedule(after:_:onDrop:), after \(delay),") }
     return told(onDrop) { told in withoutRefusalLine { schedule(after: delay) { told.run(action) } } }

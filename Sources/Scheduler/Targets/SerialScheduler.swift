@@ -61,7 +61,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   private enum Refusal {
     case deadlock, stopped
 
-    var error: any Error { self == .deadlock ? DeadlockError() : StoppedError() }
+    var error: SchedulerError { self == .deadlock ? .deadlock : .stopped }
 
     var advice: String {
       switch self {
@@ -103,7 +103,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     return result!
   }
 
-  /// The same, but throws when the closure cannot be called: ``DeadlockError``, or ``StoppedError`` when the target has been stopped.
+  /// The same, but throws when the closure cannot be called: ``SchedulerError/deadlock``, or ``SchedulerError/stopped`` when the target has been stopped.
   ///
   /// - Parameter body: called once, as an action of the queue, on this thread or another one; not at all, where this throws an error of its own.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")

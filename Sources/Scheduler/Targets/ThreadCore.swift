@@ -18,7 +18,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
 
   init(
     name: String, stackSize: Int, lateJobs: LateJobPolicy, processors: [Int], priority: ThreadPriority
-  ) throws(StartError) {
+  ) throws(SchedulerError) {
     self.lateJobs = lateJobs
     let held = Held.allocate(capacity: 1)
     held.initialize(to: nil)
@@ -40,7 +40,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     }
     guard let thread, error == 0 else {
       held.deallocate()
-      throw StartError(code: error)
+      throw SchedulerError.system(error)
     }
     self.thread = thread
     super.init(csched_loop_target(csched_thread_loop(thread)), name: name)

@@ -2,7 +2,7 @@ internal import CScheduler
 
 /// How the system chooses a thread of one's own among those that could run: ``ThreadScheduler/init(name:stackSize:lateJobs:processors:priority:)``.
 ///
-/// What the process may not have is refused: the start throws ``StartError``, and no thread is left. On Darwin all but ``inherited`` is.
+/// What the process may not have is refused: the start throws ``SchedulerError/system(_:)``, and no thread is left. On Darwin all but ``inherited`` is.
 public enum ThreadPriority: Hashable, Sendable {
   /// As the thread that starts it.
   case inherited

@@ -29,11 +29,11 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   ///   - lateJobs: what becomes of a task that goes on here when the thread has ended.
   ///   - processors: the numbers of those that the thread may run on, from 0 on, as the system's tools give them; none: as the thread that starts it.
   ///   - priority: how the system chooses it.
-  /// - Throws: ``StartError`` when there is no thread to be had, or not with these processors and this priority.
+  /// - Throws: ``SchedulerError/system(_:)`` when there is no thread to be had, or not with these processors and this priority.
   public convenience init(
     name: String = "", stackSize: Int = 0, lateJobs: LateJobPolicy = .runOnPool, processors: [Int] = [],
     priority: ThreadPriority = .inherited
-  ) throws(StartError) {
+  ) throws(SchedulerError) {
     self.init(
       core: try ThreadCore(
         name: name, stackSize: max(0, stackSize), lateJobs: lateJobs, processors: processors, priority: priority))
@@ -53,9 +53,9 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   ///
   /// - Parameter action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
-  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(StoppedError) -> any Cancelable {
+  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Cancelable {
     let (action, isAccepted) = core.submit(action, isTold: true)
-    guard isAccepted else { throw StoppedError() }
+    guard isAccepted else { throw SchedulerError.stopped }
     return action
   }
 

@@ -32,11 +32,11 @@ public final class ThreadSchedulerGroup: Sendable {
   ///   - processors: those of thread 0, of thread 1 …, and from the beginning again: `(0..<8).map { [$0] }` keeps each thread to one. None: no
   ///     thread is kept to any.
   ///   - priority: how the system chooses them.
-  /// - Throws: ``StartError`` when a thread is not to be had, or not with its processors and this priority.
+  /// - Throws: ``SchedulerError/system(_:)`` when a thread is not to be had, or not with its processors and this priority.
   public init(
     count: Int, name: String = "", stackSize: Int = 0, processors: [[Int]] = [],
     priority: ThreadPriority = .inherited
-  ) throws(StartError) {
+  ) throws(SchedulerError) {
     guard 1...Self.most ~= count else {
       misuse("ThreadSchedulerGroup.init", of: name, "\(count) threads are asked for. Ask for 1 to \(Self.most).")
     }

@@ -26,10 +26,10 @@ public final class WorkerPool: Sendable {
   ///   - workers: how many actions run at a time; less than 1, or `nil`: as many as there are processors to use.
   ///   - maxThreads: never more threads, whatever is blocked; less than `workers` lowers these; `nil`: 64 more.
   ///   - stackSize: of its threads, in bytes; less than the system's least is that; `nil`: the system's default.
-  /// - Throws: ``StartError`` when the system has no thread or memory to give.
+  /// - Throws: ``SchedulerError/system(_:)`` when the system has no thread or memory to give.
   public init(
     name: String = "", workers: Int? = nil, maxThreads: Int? = nil, stackSize: Int? = nil
-  ) throws(StartError) {
+  ) throws(SchedulerError) {
     self.name = name
     // Zeros stand for the core's defaults, so that what is below the least is 1.
     pool = try OwnedPool(

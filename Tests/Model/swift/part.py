@@ -15,7 +15,7 @@ WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
-    "ClosureTask", "RepeatingTask", "ReturningAction", "EndedAction", "ActionOrigin", "DropObservers", "DropReason")),
+    "ClosureTask", "RepeatingTask", "ReturningAction", "EndedAction", "ActionOrigin", "DropObservers")), "SchedulerError.swift",
     "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
@@ -31,16 +31,16 @@ GROUPS = {
         *(f"VirtualTime/{name}.swift" for name in (
             "Virtual*", "ConvertedTimeline", "Sleepers", "MonotonicTimeConverter", "TestScheduler")), "Concurrency/Resumption.swift"],
     "blocking": [
-        *MAIN, "Targets/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift", "Blocking/BlockingError.swift",
+        *MAIN, "Targets/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
         *MAIN, *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
-        "Blocking/Result*.swift", "Blocking/BlockingError.swift", "Concurrency/Resumption.swift", "Synchronization/Condition.swift",
-        "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/GroupScheduler.swift", "Targets/StoppedError.swift"],
+        "Blocking/Result*.swift", "Concurrency/Resumption.swift", "Synchronization/Condition.swift",
+        "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/GroupScheduler.swift"],
     "executors": [
         *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (
-            "ConcurrentScheduler", "DeadlockError", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Serial*", "StartError", "Sto*", "Thread*")),
-        "Sources/LoopSource.swift", "Sources/SourceError.swift", "Synchronization/Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
+            "ConcurrentScheduler", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Serial*", "Sto*", "Thread*")),
+        "Sources/LoopSource.swift", "Synchronization/Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
 }
 WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",

@@ -244,7 +244,7 @@ MUTANTS = [
     ("source: its loop keeps it for ever", "LoopSource", "remove(from: loop) Unmanaged.passUnretained(self).release()", "remove(from: loop)"),
     ("source: its loop keeps what has ended", "LoopSource", "end(error.map(reason)) Unmanaged.passUnretained(self).release()", "end(error.map(reason))"),
     ("source: a handler that disposes its own waits for itself", "LoopSource", "dispose() if csched_loop_is_on_thread(loop) || core.isOrphaned { return }", "dispose()"),
-    ("source: a scheduler that has ended is not told of", "LoopSource", "onDrop: { _ in self.end(StoppedError()) })", "onDrop: { _ in })"),
+    ("source: a scheduler that has ended is not told of", "LoopSource", "onDrop: { _ in self.end(.stopped) })", "onDrop: { _ in })"),
     ("source: it keeps its scheduler in use", "LoopSource", "core.submitOwn { self.removeHere() } } core.letGo()", "core.submitOwn { self.removeHere() } }"),
     ("late jobs: a queue's end is not told", "SerialCore", "$0.endExclusion()", "_ = $0"),
     ("late jobs: a queue on a thread is its own root", "SerialCore", "base.isExclusive ? base.exclusiveRoot : self", "self"),

@@ -82,7 +82,7 @@ import Testing
     #expect(try Source.just(1).toBlocking().first() == 1, "which one is meant without a timeout is clear")
     for timeout in [0.01, 0, -1, -1e300] {
       let source = Source<Int> { _ in }
-      #expect(throws: BlockingError.timeout) { try source.toBlocking(timeout: timeout).first() }
+      #expect(throws: SchedulerError.timeout) { try source.toBlocking(timeout: timeout).first() }
       #expect(source.disposals.value == 1)
     }
     let numbers = AsyncStream<Int> { stream in

@@ -9,19 +9,19 @@ import Testing
       #expect(try source.toBlocking().toArray() == [1, 2, 3])
       #expect(try source.toBlocking().first() == 1)
       #expect(try source.toBlocking().last() == 3)
-      #expect(thrown { try source.toBlocking().single() } as? BlockingError == .moreThanOneElement)
+      #expect(thrown { try source.toBlocking().single() } as? SchedulerError == .moreThanOneElement)
       #expect(try source.toBlocking().single { $0 == 2 } == 2)
       #expect(source.disposals.value == 5)
     }
     for source in [Source.just(7), .later(7)] {
       #expect(try source.toBlocking(timeout: .seconds(200)).single() == 7)
-      #expect(thrown { try source.toBlocking().single { $0 == 2 } } as? BlockingError == .noElements)
+      #expect(thrown { try source.toBlocking().single { $0 == 2 } } as? SchedulerError == .noElements)
     }
     for source in [Source<Int>.just(), .later()] {
       #expect(try source.toBlocking().toArray() == [])
       #expect(try source.toBlocking().first() == nil)
       #expect(try source.toBlocking().last() == nil)
-      #expect(thrown { try source.toBlocking().single() } as? BlockingError == .noElements)
+      #expect(thrown { try source.toBlocking().single() } as? SchedulerError == .noElements)
     }
   }
 
@@ -54,7 +54,7 @@ import Testing
       Issue.record("not failed after 1, 2")
       return
     }
-    #expect(error as? BlockingError == .timeout)
+    #expect(error as? SchedulerError == .timeout)
     #expect(source.disposals.value == 1)
     #expect((try? Source.just(3).toBlocking(timeout: .nanoseconds(nanoseconds)).single()) == 3)
     #expect((try? Source.later(3).toBlocking(timeout: .seconds(Int64.max)).single()) == 3)
@@ -90,7 +90,7 @@ import Testing
           calls.add($0)
           return $0 % 2 == 0
         }
-      } as? BlockingError == .moreThanOneElement)
+      } as? SchedulerError == .moreThanOneElement)
     #expect(calls.entries == [1, 2, 3, 4])
     #expect(
       try source.toBlocking().single {
@@ -159,7 +159,7 @@ import Testing
       switch source.toBlocking(timeout: .microseconds(wait)).materialize() {
       case .completed(let elements): #expect(elements == [1, 2])
       case .failed(let elements, let error):
-        #expect(error as? BlockingError == .timeout)
+        #expect(error as? SchedulerError == .timeout)
         #expect(elements == Array([1, 2].prefix(elements.count)))
       }
       #expect(source.disposals.value == 1)
@@ -217,7 +217,7 @@ import Testing
         return "\(error)"
       }
     }
-    let refused = "\(DeadlockError())", asked = Log<String>()
+    let refused = "\(SchedulerError.deadlock)", asked = Log<String>()
     #expect(queue.sync { [ask(queue), ask(below), ask(other)] } == [refused, refused, "1"])
     #expect(below.sync { [ask(queue), ask(below)] } == [refused, refused])
     bound.schedule { for target in [bound, thread] as [SchedulerTarget] { asked.add(ask(target)) } }

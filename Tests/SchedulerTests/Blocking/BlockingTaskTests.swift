@@ -28,7 +28,7 @@ import Testing
     let silent = AsyncStream<Int> { continuation in
       continuation.onTermination = { if case .cancelled = $0 { cancelled.open() } }
     }
-    #expect(thrown { try silent.toBlocking(timeout: .zero).first() } as? BlockingError == .timeout)
+    #expect(thrown { try silent.toBlocking(timeout: .zero).first() } as? SchedulerError == .timeout)
     #expect(cancelled.wait())
   }
 
@@ -66,7 +66,7 @@ import Testing
         }
       }
     }
-    #expect(error as? BlockingError == .timeout)
+    #expect(error as? SchedulerError == .timeout)
     #expect(cancelled.wait())
   }
 
@@ -118,6 +118,6 @@ import Testing
 
   @Test("inside of the queue that it says it needs it is refused") func needing() {
     let queue = SerialScheduler()
-    _ = queue.sync { #expect(throws: DeadlockError()) { try runAndWait(needing: queue) { 1 } } }
+    _ = queue.sync { #expect(throws: SchedulerError.deadlock) { try runAndWait(needing: queue) { 1 } } }
   }
 }

@@ -74,7 +74,7 @@ import Testing
     thread.stop()
     synchronously { thread.join() }
     group.schedule(on: thread) { 3 }
-    #expect(throws: StoppedError.self) { try synchronously { group.next() }!.get() }
+    #expect(throws: SchedulerError.stopped) { try synchronously { group.next() }!.get() }
     #expect(group.isEmpty)
   }
 
@@ -85,9 +85,9 @@ import Testing
       open.wait()
       return 1
     }
-    #expect(throws: BlockingError.timeout) { try synchronously { try group.next(for: .milliseconds(2)) } }
-    #expect(throws: BlockingError.timeout) { try synchronously { try group.next(until: .now) } }
-    #expect(throws: BlockingError.timeout) { try synchronously { try group.next(for: .seconds(-1)) } }
+    #expect(throws: SchedulerError.timeout) { try synchronously { try group.next(for: .milliseconds(2)) } }
+    #expect(throws: SchedulerError.timeout) { try synchronously { try group.next(until: .now) } }
+    #expect(throws: SchedulerError.timeout) { try synchronously { try group.next(for: .seconds(-1)) } }
     open.open()
     #expect(try synchronously { try group.next(for: .seconds(60)) }?.get() == 1)
   }

@@ -78,14 +78,14 @@ private struct Failed: Error, Equatable { let number: Int }
     if policy == .runOutstanding {
       #expect(try await taken.value == 2)
     } else {
-      await #expect(throws: StoppedError.self) { try await taken.value }
+      await #expect(throws: SchedulerError.stopped) { try await taken.value }
     }
     for task in tasks {
-      do { #expect(try await task.value == 1) } catch { #expect(error is StoppedError) }
+      do { #expect(try await task.value == 1) } catch { #expect(error as? SchedulerError == .stopped) }
     }
     for scheduler in schedulers {
-      await #expect(throws: StoppedError.self) { try await scheduler.perform {} }
-      await #expect(throws: StoppedError.self) { try await scheduler.sleep(for: .seconds(3_600)) }
+      await #expect(throws: SchedulerError.stopped) { try await scheduler.perform {} }
+      await #expect(throws: SchedulerError.stopped) { try await scheduler.sleep(for: .seconds(3_600)) }
     }
     await thread.stopAndJoin()
   }
@@ -98,7 +98,9 @@ private struct Failed: Error, Equatable { let number: Int }
       let task = Task { try await thread.perform { 1 } }
       let canceller = Task { task.cancel() }
       thread.stop(n % 2 == 0 ? .dropOutstanding : .runOutstanding)
-      do { #expect(try await task.value == 1) } catch { #expect(error is CancellationError || error is StoppedError) }
+      do { #expect(try await task.value == 1) } catch {
+        #expect(error is CancellationError || error as? SchedulerError == .stopped)
+      }
       ends.increment()
       await canceller.value
       await thread.stopAndJoin()
@@ -134,7 +136,7 @@ private struct Failed: Error, Equatable { let number: Int }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     thread.stop()
-    await #expect(throws: StoppedError.self) { try await other.value }
+    await #expect(throws: SchedulerError.stopped) { try await other.value }
     let cancelled = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       try await thread.sleep(until: MonotonicTime(nanoseconds: 0))
@@ -274,7 +276,7 @@ private struct Failed: Error, Equatable { let number: Int }
     task.cancel()
     #expect(try await task.value)
     thread.stop()
-    await #expect(throws: StoppedError.self) { for try await _ in ticks {} }
+    await #expect(throws: SchedulerError.stopped) { for try await _ in ticks {} }
     await thread.stopAndJoin()
   }
 

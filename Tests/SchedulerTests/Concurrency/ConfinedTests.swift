@@ -53,9 +53,9 @@ private struct NoSuchFile: Error {}
     for handle in handles { _ = try await handle.perform { $0.use() } }
     await thread.stopAndJoin(policy)
     #expect(ends.entries == ["c", "b", "a"])
-    for handle in handles { await #expect(throws: StoppedError.self) { try await handle.perform { $0.use() } } }
+    for handle in handles { await #expect(throws: SchedulerError.stopped) { try await handle.perform { $0.use() } } }
     let late = thread.confine { Handle("late", ends: ends) }
-    await #expect(throws: StoppedError.self) { try await late.perform { $0.use() } }
+    await #expect(throws: SchedulerError.stopped) { try await late.perform { $0.use() } }
   }
 
   @Test("what stands for a value may go after its thread's end: nothing is dropped by that")
@@ -102,8 +102,8 @@ private struct NoSuchFile: Error {}
       await thread.stopAndJoin(policy)
       #expect(ends.entries == ["a"])
       let late = await pinned.result(of: uses)
-      #expect(throws: StoppedError.self) { try late.get() }
-      #expect(throws: StoppedError.self) { try uses() }
+      #expect(throws: SchedulerError.stopped) { try late.get() }
+      #expect(throws: SchedulerError.stopped) { try uses() }
     }
   }
 

@@ -81,7 +81,7 @@ import Testing
     #expect(pread(fileno(file), &text, text.count, 0) == text.count)
     #expect(String(decoding: text, as: UTF8.self).contains(" \"dumped\" on 0x"))
     #expect(Schedulers.dump(to: -1) == EBADF)
-    #expect(throws: StartError.self) { try Schedulers.dump(onSignal: SIGKILL) }
+    #expect(throws: SchedulerError.self) { try Schedulers.dump(onSignal: SIGKILL) }
     withExtendedLifetime(queue) {}
   }
 }

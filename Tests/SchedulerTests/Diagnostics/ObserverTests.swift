@@ -107,8 +107,8 @@ import Testing
 
   @Test("a watchdog without a duration is refused, and the next takes the place of the last") func watchAgain() async {
     await #expect(processExitsWith: .success) {
-      #expect(throws: StartError.self) { try Schedulers.watch(longerThan: .zero) { _ in } }
-      #expect(throws: StartError.self) { try Schedulers.watch(longerThan: .seconds(-1)) { _ in } }
+      #expect(throws: SchedulerError.self) { try Schedulers.watch(longerThan: .zero) { _ in } }
+      #expect(throws: SchedulerError.self) { try Schedulers.watch(longerThan: .seconds(-1)) { _ in } }
       let thread = try ThreadScheduler(name: "watched"), first = Protected(0), second = Protected(0), hold = Gate()
       try Schedulers.watch(longerThan: .milliseconds(5)) { _ in first.withLock { $0 += 1 } }
       try Schedulers.watch(longerThan: .milliseconds(5)) { _ in second.withLock { $0 += 1 } }
@@ -127,7 +127,7 @@ import Testing
       let path = FileManager.default.temporaryDirectory.appendingPathComponent("trace-\(getpid()).json").path
       defer { try? FileManager.default.removeItem(atPath: path) }
       try Schedulers.startTrace(path)
-      #expect(throws: StartError.self) { try Schedulers.startTrace(path) }
+      #expect(throws: SchedulerError.self) { try Schedulers.startTrace(path) }
       let queue = SerialScheduler(name: "a \"queue\"")
       for _ in 0..<100 { queue.schedule {} }
       synchronously { queue.sync {} }

@@ -117,19 +117,19 @@ import Testing
   ]
 
   private static func isRefused(_ body: () async throws -> Void) async -> Bool {
-    do { try await body() } catch { return error is StoppedError }
+    do { try await body() } catch { return error as? SchedulerError == .stopped }
     return false
   }
 
-  private static func isDropped(_ submit: (@escaping @Sendable (DropReason) -> Void) -> any Cancelable) -> Bool {
-    let told = Log<DropReason>()
+  private static func isDropped(_ submit: (@escaping @Sendable (SchedulerError) -> Void) -> any Cancelable) -> Bool {
+    let told = Log<SchedulerError>()
     _ = submit { told.add($0) }
     return told.entries == [.refused]
   }
 
-  private static func isEnded(_ begin: (@escaping @Sendable (any Error) -> Void) -> any Cancelable) -> Bool {
+  private static func isEnded(_ begin: (@escaping @Sendable (SchedulerError) -> Void) -> any Cancelable) -> Bool {
     let told = Log<Bool>()
-    _ = begin { told.add($0 is StoppedError) }
+    _ = begin { told.add($0 == .stopped) }
     return told.entries == [true]
   }
 
@@ -238,7 +238,7 @@ import Testing
 
   @Test("a refusal that a handler of Schedulers.onDrop learns of is not printed") func handler() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      let thread = try Self.thread(), told = Log<DropReason>()
+      let thread = try Self.thread(), told = Log<SchedulerError>()
       let reports = Schedulers.onDrop { _, reason in told.add(reason) }
       Self.begin("with a handler")
       thread.schedule {}

@@ -8,18 +8,18 @@ import Testing
 @Suite(.serialized, .nothingIsLeft) struct DropLawTests {
   /// What was told of the drops on one scheduler.
   private final class Reports: Sendable {
-    private let log: Log<DropReason>
+    private let log: Log<SchedulerError>
     let token: any Cancelable
 
     init(of scheduler: any AnyObject & Sendable) {
-      let log = Log<DropReason>()
+      let log = Log<SchedulerError>()
       self.log = log
       token = Schedulers.onDrop { found, reason in if found === scheduler { log.add(reason) } }
     }
 
     deinit { token.dispose() }
 
-    var reasons: [DropReason] { log.entries }
+    var reasons: [SchedulerError] { log.entries }
   }
 
   /// Keeps a scheduler's thread busy until the gate opens.
@@ -144,7 +144,7 @@ import Testing
 
   @Test("dropped is told exactly once by the action's own handler, which finds it disposed", arguments: drops.indices)
   func once(index: Int) throws {
-    let told = Log<DropReason>(), ran = Counter(), ends = Counter(), token = Protected<(any Cancelable)?>(nil)
+    let told = Log<SchedulerError>(), ran = Counter(), ends = Counter(), token = Protected<(any Cancelable)?>(nil)
     do {
       let witness = Protected<Witness?>(Witness(ends))
       try Self.drops[index].drop { scheduler in
@@ -165,10 +165,10 @@ import Testing
   @Test("a refused action is told to its handler before schedule returns; trySchedule's to nobody else") func refused()
     throws
   {
-    let thread = try ThreadScheduler(), reports = Reports(of: thread), told = Log<DropReason>()
+    let thread = try ThreadScheduler(), reports = Reports(of: thread), told = Log<SchedulerError>()
     thread.stop()
     thread.join()
-    #expect(throws: StoppedError()) { try thread.trySchedule {} }
+    #expect(throws: SchedulerError.stopped) { try thread.trySchedule {} }
     #expect(reports.reasons.isEmpty)
     let token = thread.schedule {
     } onDrop: {
@@ -181,7 +181,7 @@ import Testing
   // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it ends inside them.
   @Test("a thread that ends inside of a trampolined action drops what waits there, and tells") func trampoline() async {
     await #expect(processExitsWith: .success) {
-      let told = Log<DropReason>(), seen = Log<Bool>(), done = Gate()
+      let told = Log<SchedulerError>(), seen = Log<Bool>(), done = Gate()
       let reports = Schedulers.onDrop { scheduler, _ in seen.add(scheduler === CurrentThreadScheduler.instance) }
       Thread.detachNewThread {
         CurrentThreadScheduler.instance.schedule {
@@ -203,7 +203,8 @@ import Testing
   @Test("a shutdown tells of all that it drops, and of what is refused afterwards, once each") func shutdown() async {
     await #expect(processExitsWith: .success) {
       onMainThread {
-        let told = Log<DropReason>(), reports = Log<DropReason>(), ran = Counter(), entered = Gate(), leave = Gate()
+        let told = Log<SchedulerError>(), reports = Log<SchedulerError>(), ran = Counter(), entered = Gate(),
+          leave = Gate()
         let token = Schedulers.onDrop { _, reason in reports.add(reason) }
         let queue = SerialScheduler(), main = MainScheduler.asyncInstance
         let all: [any SchedulerType] = [
@@ -234,7 +235,7 @@ import Testing
   }
 
   @Test("what a drop's handler has refused is told as refused, too") func refusedInside() throws {
-    let thread = try ThreadScheduler(), told = Log<DropReason>()
+    let thread = try ThreadScheduler(), told = Log<SchedulerError>()
     thread.stop()
     thread.join()
     let reports = Reports(of: thread)

@@ -32,8 +32,8 @@ import Testing
 
   @Test("a wait that could never end is an error") func deadlock() throws {
     let queue = SerialScheduler(), other = SerialScheduler(target: queue)
-    _ = queue.sync { #expect(throws: DeadlockError()) { try queue.trySync {} } }
-    _ = other.sync { #expect(throws: DeadlockError()) { try queue.trySync {} } }
+    _ = queue.sync { #expect(throws: SchedulerError.deadlock) { try queue.trySync {} } }
+    _ = other.sync { #expect(throws: SchedulerError.deadlock) { try queue.trySync {} } }
   }
 
   @Test("a circle of waits over two threads is an error for one of them, and the other goes on") func circle() throws {
@@ -52,7 +52,7 @@ import Testing
         }
       }
       #expect(eventually { outcomes.entries.count == 2 })
-      #expect(outcomes.entries.filter { $0 is DeadlockError }.count == 1)
+      #expect(outcomes.entries.filter { $0 is SchedulerError }.count == 1)
       #expect(outcomes.entries.contains { $0 == nil })
     }
   }
@@ -103,7 +103,7 @@ import Testing
       queue.schedule { witness.touch() }
     }
     #expect(ends.value == 1)
-    #expect(throws: StoppedError()) { try queue.trySync {} }
+    #expect(throws: SchedulerError.stopped) { try queue.trySync {} }
   }
 
   @Test("sync on a queue that was never used says that its thread was stopped") func stoppedWhileIdle() throws {
@@ -116,9 +116,9 @@ import Testing
       }
     }
     thread.join()
-    #expect(outcomes.entries.map { $0 as? StoppedError } == [StoppedError(), StoppedError()])
-    #expect(throws: StoppedError()) { try queue.trySync {} }
-    #expect(throws: StoppedError()) { try above.trySync {} }
+    #expect(outcomes.entries.map { $0 as? SchedulerError } == [SchedulerError.stopped, SchedulerError.stopped])
+    #expect(throws: SchedulerError.stopped) { try queue.trySync {} }
+    #expect(throws: SchedulerError.stopped) { try above.trySync {} }
   }
 
   @Test("a suspended queue begins nothing, and resumes where it was") func suspension() {

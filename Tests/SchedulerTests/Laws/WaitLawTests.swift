@@ -256,21 +256,39 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
         values.add(isOver.isDisposed)
       }
     }
-    #expect(eventually { waiting.entries.count == 2 && waiting.entries.allSatisfy(ctest_thread_sleeps) })
-    let sleeps = waiting.entries.map { System.voluntarySwitches(ofThread: $0) ?? 0 }
-    leave.open()
-    // Each sleeps once more, for what the action has returned; or has not, which is found below.
+    var first: [Substring] = []
     #expect(
       eventually {
-        !values.entries.isEmpty
-          || zip(waiting.entries, sleeps).allSatisfy {
-            System.voluntarySwitches(ofThread: $0) ?? .max > $1 && ctest_thread_sleeps($0)
-          }
+        first = waits(of: waiting.entries)
+        return first.count == 2
+      })
+    leave.open()
+    // Each then waits for what the action has returned; or does not, which is found below.
+    #expect(
+      eventually {
+        let now = waits(of: waiting.entries)
+        return !values.entries.isEmpty || now.count == 2 && Set(now).isDisjoint(with: first)
       })
     #expect(values.entries.isEmpty)
     end.open()
     #expect(eventually { values.entries.count == 2 })
     #expect(values.entries == [true, true])
+  }
+
+  /// What those of the threads that wait for the end of a run wait for, as a dump says it.
+  private func waits(of threads: [UInt32]) -> [Substring] {
+    guard let file = tmpfile() else { return [] }
+    defer { fclose(file) }
+    Schedulers.dump(to: fileno(file))
+    var bytes = [UInt8](repeating: 0, count: Int(lseek(fileno(file), 0, SEEK_END)))
+    pread(fileno(file), &bytes, bytes.count, 0)
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    return threads.compactMap { thread in
+      guard let line = lines.first(where: { $0.hasPrefix("thread \(thread) ") || $0.hasPrefix("thread \(thread):") }),
+        let start = line.range(of: "; waits in csched_job_cancel_and_wait for"), let end = line.range(of: " since ")
+      else { return nil }
+      return line[start.lowerBound..<end.lowerBound]
+    }
   }
 
   @Test("containers wait for all that they hold") func containers() throws {

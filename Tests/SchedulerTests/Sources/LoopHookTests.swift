@@ -53,11 +53,11 @@ import Testing
 
   @Test("a hook is told that its scheduler was stopped") func stopped() throws {
     let scheduler = try ThreadScheduler(), log = Log<Bool>()
-    let hook = scheduler.onAfterWake({}, onDrop: { log.add($0 is StoppedError) })
+    let hook = scheduler.onAfterWake({}, onDrop: { log.add($0 == .stopped) })
     scheduler.stop()
     scheduler.join()
     #expect(log.entries == [true] && hook.isDisposed)
-    let late = scheduler.onBeforeSleep({}, onDrop: { log.add($0 is StoppedError) })
+    let late = scheduler.onBeforeSleep({}, onDrop: { log.add($0 == .stopped) })
     #expect(eventually { log.entries == [true, true] } && late.isDisposed)
   }
 

@@ -25,15 +25,15 @@ import Testing
 
   @Test("a source that is dropped says so: its scheduler was stopped, before or meanwhile")
   func dropped() throws {
-    let scheduler = try ThreadScheduler(), ends = Ends(), log = Log<String>()
-    let source = scheduler.onReadable(ends.reading, {}, onDrop: { log.add("\(type(of: $0))") })
+    let scheduler = try ThreadScheduler(), ends = Ends(), log = Log<SchedulerError>()
+    let source = scheduler.onReadable(ends.reading, {}, onDrop: { log.add($0) })
     scheduler.schedule {}
     scheduler.stop()
     scheduler.join()
-    #expect(log.entries == ["StoppedError"])
+    #expect(log.entries == [.stopped])
     #expect(source.isDisposed)
-    let late = scheduler.onReadable(ends.reading, {}, onDrop: { log.add("\(type(of: $0))") })
-    #expect(log.entries == ["StoppedError", "StoppedError"])
+    let late = scheduler.onReadable(ends.reading, {}, onDrop: { log.add($0) })
+    #expect(log.entries == [.stopped, .stopped])
     #expect(late.isDisposed)
   }
 
@@ -42,7 +42,7 @@ import Testing
     arguments: SchedulerUnderTest.loops)
   func refused(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.makeLoop(), codes = Log<Int32>()
-    let onDrop: @Sendable (any Error) -> Void = { codes.add(($0 as? SourceError)?.code ?? -1) }
+    let onDrop: @Sendable (SchedulerError) -> Void = { codes.add($0.systemError ?? -1) }
     let file = open("/proc/self/exe", O_RDONLY)
     defer { close(file) }
     signal(SIGWINCH) { _ in }
@@ -102,10 +102,10 @@ import Testing
     #expect(try await task.value == 20)
     let writable = scheduler.writable(ends.writing).makeAsyncIterator()
     for _ in 0..<3 { #expect(try await writable.next() != nil) }
-    await #expect(throws: SourceError(code: EBADF)) { for try await _ in scheduler.writable(-1) {} }
+    await #expect(throws: SchedulerError.system(EBADF)) { for try await _ in scheduler.writable(-1) {} }
     synchronously { scheduler.end() }
     guard scheduler is ThreadScheduler else { return }
-    await #expect(throws: StoppedError.self) { for try await _ in scheduler.readable(ends.reading) {} }
+    await #expect(throws: SchedulerError.stopped) { for try await _ in scheduler.readable(ends.reading) {} }
   }
 
   @Test(
@@ -116,14 +116,16 @@ import Testing
     try await hear(on: scheduler)
     synchronously { scheduler.drain() }  // the sources are removed
     let own = scheduler.onSignal(SIGCONT) { _ in }
-    await #expect(throws: SourceError(code: EBUSY)) { for try await _ in scheduler.signals(SIGCONT) {} }
+    await #expect(throws: SchedulerError.system(EBUSY)) { for try await _ in scheduler.signals(SIGCONT) {} }
     own.dispose()
-    await #expect(throws: SourceError(code: ESRCH)) { for try await _ in scheduler.exits(of: .max) {} }
-    await #expect(throws: SourceError(code: ENOENT)) { for try await _ in scheduler.changes(ofFileAt: "/no such") {} }
+    await #expect(throws: SchedulerError.system(ESRCH)) { for try await _ in scheduler.exits(of: .max) {} }
+    await #expect(throws: SchedulerError.system(ENOENT)) {
+      for try await _ in scheduler.changes(ofFileAt: "/no such") {}
+    }
     guard let thread = scheduler as? ThreadScheduler else { return synchronously { scheduler.drain() } }
     var signals = thread.signals(SIGCONT).makeAsyncIterator()
     await thread.stopAndJoin()
-    await #expect(throws: StoppedError.self) { _ = try await signals.next() }
+    await #expect(throws: SchedulerError.stopped) { _ = try await signals.next() }
   }
 
   private func hear(on scheduler: any LoopScheduler) async throws {

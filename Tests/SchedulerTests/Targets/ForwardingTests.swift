@@ -79,11 +79,15 @@ import Testing
     let spy = Spy(), scheduler = Self.wrappers[index].wrap(spy), tolerance = Duration.milliseconds(7)
     let instant = MonotonicTime.now.advanced(by: .seconds(3_600))
     // The spy lets go of each action unrun, which ends the wait.
-    await #expect(throws: StoppedError.self) { try await scheduler.sleep(until: instant, tolerance: tolerance) }
-    await #expect(throws: StoppedError.self) { try await scheduler.sleep(for: .seconds(3_600), tolerance: tolerance) }
-    await #expect(throws: StoppedError.self) { try await scheduler.clock.sleep(until: instant, tolerance: tolerance) }
-    await #expect(throws: StoppedError.self) { try await scheduler.clock.sleep(until: instant) }
-    await #expect(throws: StoppedError.self) {
+    await #expect(throws: SchedulerError.stopped) { try await scheduler.sleep(until: instant, tolerance: tolerance) }
+    await #expect(throws: SchedulerError.stopped) {
+      try await scheduler.sleep(for: .seconds(3_600), tolerance: tolerance)
+    }
+    await #expect(throws: SchedulerError.stopped) {
+      try await scheduler.clock.sleep(until: instant, tolerance: tolerance)
+    }
+    await #expect(throws: SchedulerError.stopped) { try await scheduler.clock.sleep(until: instant) }
+    await #expect(throws: SchedulerError.stopped) {
       for try await _ in scheduler.ticks(every: .seconds(3_600), tolerance: tolerance) {}
     }
     let tolerances = spy.calls.entries.map { call in call.components(separatedBy: " tolerance ").last }

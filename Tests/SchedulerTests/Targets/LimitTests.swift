@@ -109,7 +109,7 @@ import Testing
       as [(SchedulerTarget, SerialScheduler)]
     {
       scheduler.schedule {
-        do { try queue.trySync {} } catch { log.add(error is DeadlockError) }
+        do { try queue.trySync {} } catch { log.add(error as? SchedulerError == .deadlock) }
         done.countDown()
       }
     }

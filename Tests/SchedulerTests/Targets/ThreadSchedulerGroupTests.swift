@@ -33,15 +33,17 @@ import Testing
     for _ in 0..<100 { group.next().schedule { count.increment() } }
     await group.stopAndJoin()
     #expect(count.value == 100)
-    #expect(throws: StoppedError.self) { try group.next().trySchedule {} }
+    #expect(throws: SchedulerError.stopped) { try group.next().trySchedule {} }
   }
 
   @Test("what the process may not have is an error, and no thread is left") func refused() throws {
-    #expect(throws: StartError.self) { try ThreadSchedulerGroup(count: 2, name: "refused", processors: [[1_000_000]]) }
-    #expect(throws: StartError.self) { try ThreadScheduler(name: "refused", processors: [-1]) }
-    #expect(throws: StartError.self) { try ThreadScheduler(name: "refused", priority: .nice(99)) }
-    #expect(throws: StartError.self) { try ThreadScheduler(name: "refused", priority: .firstInFirstOut(0)) }
-    #expect(throws: StartError.self) { try ThreadScheduler(name: "refused", priority: .roundRobin(.max)) }
+    #expect(throws: SchedulerError.self) {
+      try ThreadSchedulerGroup(count: 2, name: "refused", processors: [[1_000_000]])
+    }
+    #expect(throws: SchedulerError.self) { try ThreadScheduler(name: "refused", processors: [-1]) }
+    #expect(throws: SchedulerError.self) { try ThreadScheduler(name: "refused", priority: .nice(99)) }
+    #expect(throws: SchedulerError.self) { try ThreadScheduler(name: "refused", priority: .firstInFirstOut(0)) }
+    #expect(throws: SchedulerError.self) { try ThreadScheduler(name: "refused", priority: .roundRobin(.max)) }
     #expect(eventually { !threadNames().contains { $0.hasPrefix("refused") } })
   }
 

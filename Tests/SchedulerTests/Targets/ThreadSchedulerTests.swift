@@ -210,7 +210,7 @@ import Testing
     }
     #expect(seen == nil)
     #expect(refused.allSatisfy { $0.isDisposed })
-    #expect(throws: StoppedError()) { try scheduler.trySchedule { ran.increment() } }
+    #expect(throws: SchedulerError.stopped) { try scheduler.trySchedule { ran.increment() } }
     scheduler.join()
     #expect(ran.value == 0)
   }
@@ -280,7 +280,7 @@ import Testing
       scheduler.stop()
       scheduler.join()
     }
-    #expect(throws: StartError.self) { try ThreadScheduler(stackSize: .max) }
+    #expect(throws: SchedulerError.self) { try ThreadScheduler(stackSize: .max) }
   }
 
   @Test("a recursive action goes on until it is disposed")

@@ -113,7 +113,7 @@ import Testing
       #expect(pool.workerCount >= 1 && (most ?? 1 > 1 || pool.workerCount == 1 || most == nil))
       await pool.stopAndJoin()
     }
-    #expect(throws: StartError.self) { try WorkerPool(stackSize: .max) }
+    #expect(throws: SchedulerError.self) { try WorkerPool(stackSize: .max) }
   }
 
   @Test("join on one of its threads stops the process") func joinInside() async {

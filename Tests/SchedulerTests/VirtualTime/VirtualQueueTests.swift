@@ -69,10 +69,10 @@ import Testing
       log.add(3)
     }
     #expect(log.entries == [1, 3, 2], "who was asked to drive did when the queue was left")
-    queue.schedule { #expect(throws: DeadlockError()) { try queue.trySync {} } }
+    queue.schedule { #expect(throws: SchedulerError.deadlock) { try queue.trySync {} } }
     clock.schedule {
       queue.schedule {}
-      #expect(throws: DeadlockError()) { try queue.trySync {} }
+      #expect(throws: SchedulerError.deadlock) { try queue.trySync {} }
     }
     clock.run()
     queue.schedule { log.add(4) }

@@ -60,7 +60,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   func sibling(_ priority: SchedulerPriority) -> PoolCore { .shared(priority) }
 
-  static func prepare() throws(StartError) {}
+  static func prepare() throws(SchedulerError) {}
 
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
     var pool = first!

@@ -181,7 +181,7 @@ private func droppedResult() {
   spawn { state.first.core.discard() }
   spawn {
     guard case .failure(let error)? = state.results.next() else { return expect(false, "one result") }
-    expect(error is StoppedError, "its scheduler has dropped it")
+    expect(error as? SchedulerError == .stopped, "its scheduler has dropped it")
   }
 }
 

@@ -9,8 +9,8 @@ extension Logger {
   /// let log = try Logger(label: "schedulers").logSchedulers(longerThan: .milliseconds(250))
   /// ```
   ///
-  /// - Throws: `StartError` when the watchdog cannot be started.
-  public func logSchedulers(longerThan duration: Duration) throws(StartError) -> any Cancelable {
+  /// - Throws: `SchedulerError` when the watchdog cannot be started.
+  public func logSchedulers(longerThan duration: Duration) throws(SchedulerError) -> any Cancelable {
     Disposables.create(try logWatch(longerThan: duration), logDrops(), logLateJobs())
   }
 
@@ -19,7 +19,7 @@ extension Logger {
   ///
   /// An action that runs or waits too long is a warning; a wait may be what the program wants, so it is a notice. There is one watchdog in a process: a
   /// later call takes the place of this one, and any disposal ends it. Once disposed, nothing is logged any more.
-  public func logWatch(longerThan duration: Duration) throws(StartError) -> any Cancelable {
+  public func logWatch(longerThan duration: Duration) throws(SchedulerError) -> any Cancelable {
     try Schedulers.watch(longerThan: duration) { report in
       log(level: report.kind.level, report.kind.message, metadata: report.metadata)
     }

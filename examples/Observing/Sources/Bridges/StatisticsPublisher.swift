@@ -30,11 +30,11 @@ extension Schedulers {
   ///   - period: from one publication to the next; each may come a tenth of it late, so that fewer wakeups serve more timers.
   ///   - scheduler: where the metrics are made and set.
   ///   - factory: the metrics' backend; by default the one that the program was set up with.
-  /// - Throws: `StartError` where there is no memory to count with.
+  /// - Throws: `SchedulerError` where there is no memory to count with.
   public static func publishStatistics(
     of schedulers: [String: SchedulerTarget], every period: Duration, on scheduler: some SchedulerType,
     to factory: any MetricsFactory = MetricsSystem.factory
-  ) throws(StartError) -> any Cancelable {
+  ) throws(SchedulerError) -> any Cancelable {
     try startCounting()
     let all = schedulers.map { PublishedScheduler($0.value, as: $0.key, to: factory) }
     return scheduler.schedulePeriodic(PeriodicTiming(every: period, tolerance: period / 10)) {

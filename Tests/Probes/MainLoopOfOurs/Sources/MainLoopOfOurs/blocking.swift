@@ -67,5 +67,5 @@ func checkBlocking() throws {
   do {
     try runAndWait { @MainActor in log.add("never") }
     check(false, "the main actor cannot run here")
-  } catch { check(error is DeadlockError && log.take() == [], "refused") }
+  } catch { check(error as? SchedulerError == .deadlock && log.take() == [], "refused") }
 }

@@ -1,0 +1,73 @@
+/// Why a scheduler did not do what it was asked for. What fails throws this type; or `CancellationError` in a task that is cancelled, or what your own
+/// closure throws.
+///
+/// ```swift
+/// do { try await thread.perform { save() } } catch SchedulerError.stopped { keep() }
+/// ```
+///
+/// It is a struct, so that further reasons may be added in a minor version: a `switch` over it needs a `default`.
+///
+/// **What counts as a drop.** A function that takes `onDrop:` calls it with one of these when the action ends without having begun, and without
+/// having been disposed before. An action that is disposed is cancelled, not dropped, even if its scheduler ends at the same time. One that began
+/// is not dropped, whatever becomes of it. A periodic action is dropped when its next tick is, a recursive one when its next step is.
+public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The system's error number, which is positive, or one of the reasons below, which are not.
+  private let word: Int32
+
+  private init(_ word: Int32) { self.word = word }
+
+  /// The scheduler, or its target, has been stopped or shut down. Make another one.
+  ///
+  /// As a drop: the action had been taken, and waited. The scheduler was stopped by a policy that drops it, or before its time had come; was shut
+  /// down; or ended with its last reference, as in virtual time. Or the closure of a ``CustomScheduler`` let go of it; or a thread ended inside of an
+  /// action of ``CurrentThreadScheduler``. Or the process ended, and nothing had run the main loop since: see ``MainScheduler``.
+  public static let stopped = SchedulerError(0)
+
+  /// The action was dropped in `schedule` itself: the scheduler, or its target, had been stopped or shut down; or the system had no thread or
+  /// descriptor for the clock that was asked for. (What another thread drops meanwhile may count as ``stopped``.)
+  public static let refused = SchedulerError(-1)
+
+  /// The wait could never end: the caller keeps from going on what it would wait for. Wait elsewhere.
+  public static let deadlock = SchedulerError(-2)
+
+  /// The time was over before the end came.
+  public static let timeout = SchedulerError(-3)
+
+  /// The source completed without the element that was asked for.
+  public static let noElements = SchedulerError(-4)
+
+  /// The source has more than the one element that was asked for.
+  public static let moreThanOneElement = SchedulerError(-5)
+
+  /// The system refuses.
+  ///
+  /// For a thread: `EAGAIN` (no thread to be had), `ENOMEM`; `EINVAL` (no such processor, or priority, or the process may not use the processor),
+  /// `EPERM` or `EACCES` (it may not have the priority), `ENOTSUP` (the system has nothing of the kind). For a source: `EBADF` (no such descriptor,
+  /// or it was closed while the source waited), `EPERM` (a regular file), `EBUSY` (the signal has a handler already), `EINVAL` (a signal that cannot
+  /// be handled), `ESRCH` (no such process), `ENOENT` (no such file), `EMFILE` (the limit of open files), `ENOTSUP`.
+  ///
+  /// - Parameter errno: the system's error number, which is positive.
+  public static func system(_ errno: Int32) -> SchedulerError {
+    if errno <= 0 { misuse("SchedulerError.system", "\(errno) is no error number of the system: these are positive.") }
+    return SchedulerError(errno)
+  }
+
+  /// The system's error number, where the system has refused; else `nil`.
+  public var systemError: Int32? { word > 0 ? word : nil }
+
+  public var description: String {
+    switch self {
+    case .stopped: "the scheduler, or its target, has been stopped: make another one"
+    case .refused:
+      "the scheduler did not take it: it, or its target, has been stopped, or the system has no thread or descriptor for it"
+    case .deadlock: "the wait could never end: the caller keeps from going on what it would wait for. Wait elsewhere."
+    case .timeout: "the time was over before the end came"
+    case .noElements: "the source completed without the element that was asked for"
+    case .moreThanOneElement: "the source has more than the one element that was asked for"
+    default: "the system refuses: \(systemText(of: word)) (error \(word))"
+    }
+  }
+
+  /// For `catch SchedulerError.timeout`, where the error is an `any Error`.
+  public static func ~= (pattern: SchedulerError, error: any Error) -> Bool { error as? SchedulerError == pattern }
+}
