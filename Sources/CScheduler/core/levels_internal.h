@@ -116,6 +116,7 @@ typedef struct csched_discards_here {
   struct kept_owner *owners; ///< what jobs that were put off refer to, until all of them have been dropped
   bool is_inside;
   bool is_refusal_told; ///< see csched_swift_tell_refusals_
+  void *sleeper;        ///< see csched_swift_note_sleeper_
 } csched_discards_here;
 
 /// Returns: this thread's, all zero at first; NULL: there is no memory. It stays until the thread's end.

@@ -83,6 +83,18 @@ bool csched_swift_are_refusals_told_(void) {
   return here != NULL && here->is_refusal_told;
 }
 
+void *csched_swift_note_sleeper_(void *sleeper) {
+  csched_discards_here *here = csched_levels_discards_();
+  void *before = here != NULL ? here->sleeper : NULL;
+  if (here != NULL) here->sleeper = sleeper;
+  return before;
+}
+
+void *csched_swift_sleeper_(void) {
+  const csched_discards_here *here = csched_levels_discards_();
+  return here != NULL ? here->sleeper : NULL;
+}
+
 void csched_swift_sleep_until_(csched_time deadline) {
   static const csched_time LONGEST = UINT64_C(1) << 62; // ns, which no clock overflows
   for (csched_time now; (now = csched_now()) < deadline;)

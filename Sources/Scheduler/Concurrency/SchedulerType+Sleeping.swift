@@ -1,14 +1,43 @@
 extension SchedulerType {
-  public func suspendTask(
-    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
-  ) async throws { try await awaitAction(at: instant, tolerance: tolerance, isolation: isolation) }
-
   /// Suspends the task until an action of `instant` runs.
-  func awaitAction(at instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?) async throws {
+  func suspendTask(until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?) async throws {
     try Task.checkCancellation()
     guard now < instant else { return }
-    try await awaiting(isolation: isolation) { action in
-      schedule(at: instant, tolerance: tolerance) { action.run {} }
+    if let target = self as? SchedulerTarget, target.core.timeline == nil {
+      return try await awaiting(isolation: isolation) { action in
+        schedule(at: instant, tolerance: tolerance) { action.run {} }
+      }
+    }
+    try await asleep(isolation: isolation, isDue: { now >= instant }) { wake in
+      schedule(at: instant, tolerance: tolerance, wake)
+    }
+  }
+
+  /// Suspends the task until what `submit` schedules has run, and has it counted as asleep where that is in virtual time.
+  func asleep(
+    isolation: isolated (any Actor)?, isDue: () -> Bool, _ submit: (@escaping @Sendable () -> Void) -> any Disposable
+  ) async throws {
+    let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable()
+    let sleeper = Sleeper {
+      let isFirst = resumption.claim()
+      waking.dispose()
+      if isFirst { resumption.finish(.failure(CancellationError())) }
+    }
+    try await withTaskCancellationHandler {
+      // Names the actor, because a closure that does not is called outside of it: there, tasks fall asleep in any order.
+      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+        guard resumption.attach(continuation) else { return }
+        let waker = Waker(sleeper, resumption)
+        waking.setDisposable(sleeper.noted { withoutRefusalLine { submit { waker.wake() } } })
+        sleeper.begin()
+        // The clock may have passed meanwhile, with nobody left to wake the task.
+        guard isDue(), resumption.claim() else { return }
+        waking.dispose()
+        sleeper.wake()
+        resumption.finish(.success(()))
+      }
+    } onCancel: {
+      sleeper.cancel()
     }
   }
 
@@ -72,5 +101,26 @@ public struct SchedulerClock: Clock {
   /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
   public func sleep(until deadline: MonotonicTime, tolerance: Duration? = nil) async throws {
     try await scheduler.suspendTask(until: deadline, tolerance: tolerance ?? .zero, isolation: nil)
+  }
+}
+
+/// Wakes a task that is asleep, once. Its end tells of a drop.
+private final class Waker: Sendable {
+  private let sleeper: Sleeper
+  private let resumption: Resumption<Void>
+
+  init(_ sleeper: Sleeper, _ resumption: Resumption<Void>) {
+    self.sleeper = sleeper
+    self.resumption = resumption
+  }
+
+  deinit { end(.failure(SchedulerError.stopped)) }
+
+  func wake() { end(.success(())) }
+
+  private func end(_ outcome: Result<Void, any Error>) {
+    guard resumption.claim() else { return }
+    sleeper.wake()
+    resumption.finish(outcome)
   }
 }

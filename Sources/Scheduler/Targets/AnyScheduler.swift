@@ -41,10 +41,6 @@ public final class AnyScheduler: SchedulerType {
     at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, action) }
 
-  public func suspendTask(
-    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
-  ) async throws { try await base.suspendTask(until: instant, tolerance: tolerance, isolation: isolation) }
-
   @discardableResult
   public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
     base.schedulePeriodic(timing, action: action)

@@ -101,10 +101,6 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     core.submit(action, at: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance: tolerance, inside: tag)
   }
 
-  public func suspendTask(
-    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
-  ) async throws { try await awaitAction(at: instant, tolerance: tolerance, isolation: isolation) }
-
   @discardableResult
   public final func schedulePeriodic(
     _ timing: PeriodicTiming, action: @escaping @Sendable () -> Void

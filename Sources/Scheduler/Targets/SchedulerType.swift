@@ -90,18 +90,6 @@ public protocol SchedulerType: ImmediateSchedulerType {
     at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable
 
-  /// Suspends the calling task until `instant`, as this scheduler counts time; does not where that has passed. What ``sleep(for:tolerance:isolation:)``
-  /// and ``clock`` are made of: by default of ``schedule(at:tolerance:_:)-(MonotonicTime,_,_)``.
-  ///
-  /// - Parameters:
-  ///   - instant: when to wake.
-  ///   - tolerance: up to how much later.
-  ///   - isolation: the caller's, which it keeps.
-  /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
-  func suspendTask(
-    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
-  ) async throws
-
   /// Schedules `action` again and again, as `timing` says, until it is disposed. Ticks never overlap. One that can be suspended is a
   /// ``PeriodicAction``.
   ///

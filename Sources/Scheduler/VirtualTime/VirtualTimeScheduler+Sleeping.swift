@@ -10,29 +10,8 @@ extension VirtualTimeScheduler {
   ) async throws {
     try Task.checkCancellation()
     guard converter.isEarlier(virtualTime, than: deadline) else { return }
-    let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable()
-    let asleep = Sleeper(in: sleepers) {
-      waking.dispose()
-      resumption.finish(.failure(CancellationError()))
-    }
-    try await withTaskCancellationHandler {
-      // Names the actor, because a closure that does not is called outside of it: there, tasks fall asleep in any order.
-      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-        guard resumption.attach(continuation) else { return }
-        waking.setDisposable(
-          schedule(at: deadline) {
-            asleep.wake()
-            resumption.finish(.success(()))
-          })
-        asleep.begin()
-        // The clock may have passed meanwhile, with nobody left to wake the task.
-        guard !converter.isEarlier(virtualTime, than: deadline) else { return }
-        waking.dispose()
-        asleep.wake()
-        resumption.finish(.success(()))
-      }
-    } onCancel: {
-      asleep.cancel()
+    try await asleep(isolation: isolation, isDue: { !converter.isEarlier(virtualTime, than: deadline) }) { wake in
+      schedule(at: deadline, wake)
     }
   }
 

@@ -39,7 +39,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public typealias VirtualTimeInterval = Converter.VirtualTimeIntervalUnit
 
   let timeline: ConvertedTimeline<Converter>
-  let sleepers = Sleepers()
+  var sleepers: Sleepers { timeline.sleepers }
 
   /// What translates between virtual and real time.
   public let converter: Converter
@@ -145,16 +145,6 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public override func schedule(
     at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable { super.schedule(at: instant, action) }
-
-  /// Suspends the task until the clock has come to `instant`. Virtual time is exact: the tolerance is of no use.
-  ///
-  /// - Parameters:
-  ///   - instant: until when to sleep, as its `now` counts.
-  ///   - tolerance: no use is made of it.
-  ///   - isolation: the caller's, which it keeps.
-  public final override func suspendTask(
-    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
-  ) async throws { try await sleep(until: converter.convertToVirtualTime(instant), isolation: isolation) }
 }
 
 extension VirtualTimeScheduler: EndsByItself {}

@@ -15,7 +15,8 @@ WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
-    "ClosureTask", "RepeatingTask", "ReturningAction", "EndedAction", "ActionOrigin", "DropObservers")), "SchedulerError.swift",
+    "ClosureTask", "RepeatingTask", "ReturningAction", "EndedAction", "ActionOrigin", "DropObservers", "SchedulerError")),
+    "Targets/Timeline.swift", "Concurrency/Sleepers.swift", "Concurrency/Resumption.swift",
     "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
@@ -29,13 +30,13 @@ GROUPS = {
         *MAIN, "Targets/EndsByItself.swift", "Disposables/SerialDisposable.swift",
         *(f"Actions/{name}.swift" for name in ("SchedulerType+Periodic", "RepeatedCall", "PeriodicAction")),
         *(f"VirtualTime/{name}.swift" for name in (
-            "Virtual*", "ConvertedTimeline", "Sleepers", "MonotonicTimeConverter", "TestScheduler")), "Concurrency/Resumption.swift"],
+            "Virtual*", "ConvertedTimeline", "MonotonicTimeConverter", "TestScheduler"))],
     "blocking": [
         *MAIN, "Targets/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
         *MAIN, *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
-        "Blocking/Result*.swift", "Concurrency/Resumption.swift", "Synchronization/Condition.swift",
+        "Blocking/Result*.swift", "Synchronization/Condition.swift",
         "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/GroupScheduler.swift"],
     "executors": [
         *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (

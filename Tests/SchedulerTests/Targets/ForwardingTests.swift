@@ -74,6 +74,72 @@ import Testing
       ])
   }
 
+  /// A scheduler of a user's own that hands on.
+  private struct Own: SchedulerType {
+    let base: any SchedulerType
+    var now: MonotonicTime { base.now }
+
+    func schedule<State: Sendable>(
+      _ state: State, action: @escaping @Sendable (State) -> any Disposable
+    ) -> any Cancelable { base.schedule(state, action: action) }
+
+    func schedule<State: Sendable>(
+      _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
+    ) -> any Cancelable { base.schedule(state, after: delay, action: action) }
+  }
+
+  private static let above: [(name: String, wrap: @Sendable (any SchedulerType) -> any SchedulerType)] = [
+    ("a scheduler of one's own", { Own(base: $0) }),
+    ("SerialScheduler", { SerialScheduler(target: ($0 as! SchedulerTarget)) }),
+    ("a group on a queue", { ActionGroup().scheduler(on: SerialScheduler(target: ($0 as! SchedulerTarget))) }),
+  ]
+
+  @Test(
+    "a task that sleeps on a wrapper is counted by virtual time, until it wakes, is cancelled, or is dropped",
+    arguments: 0..<(wrappers.count + above.count), [false, true])
+  func sleepers(index: Int, isHistorical: Bool) async throws {
+    let clock: any SchedulerType = isHistorical ? HistoricalScheduler() : TestScheduler()
+    func count() -> Int { (clock as? TestScheduler)?.sleeperCount ?? (clock as! HistoricalScheduler).sleeperCount }
+    func awaitSleepers(_ count: Int) async {
+      if let clock = clock as? TestScheduler { await clock.awaitSleepers(count: count) }
+      if let clock = clock as? HistoricalScheduler { await clock.awaitSleepers(count: count) }
+    }
+    func advance() {
+      (clock as? TestScheduler)?.advance(by: .seconds(10))
+      (clock as? HistoricalScheduler)?.advance(by: .seconds(10))
+    }
+    let scheduler = (Self.wrappers + Self.above)[index].wrap(clock)
+    let sleeping = Task { try await scheduler.sleep(for: .seconds(10)) }
+    await awaitSleepers(1)
+    let cancelled = Task { try await scheduler.clock.sleep(until: scheduler.now.advanced(by: .seconds(5))) }
+    await awaitSleepers(2)
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    #expect(count() == 1)
+    advance()
+    try await sleeping.value
+    #expect(count() == 0)
+    let ticking = Task {
+      var ticks = 0
+      for try await _ in scheduler.ticks(every: .seconds(10)) {
+        ticks += 1
+        if ticks == 3 { break }
+      }
+    }
+    for _ in 0..<3 {
+      await awaitSleepers(1)
+      advance()
+    }
+    try await ticking.value
+    #expect(count() == 0)
+    guard let grouped = scheduler as? GroupScheduler else { return }
+    let dropped = Task { try await scheduler.sleep(for: .seconds(10)) }
+    await awaitSleepers(1)
+    grouped.cancelAll()
+    await #expect(throws: SchedulerError.stopped) { try await dropped.value }
+    #expect(count() == 0)
+  }
+
   @Test("a task's sleeps and ticks hand on the tolerance, through every wrapper", arguments: wrappers.indices)
   func sleeps(index: Int) async {
     let spy = Spy(), scheduler = Self.wrappers[index].wrap(spy), tolerance = Duration.milliseconds(7)

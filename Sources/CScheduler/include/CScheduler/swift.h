@@ -61,6 +61,11 @@ bool csched_swift_tell_refusals_(bool are_told);
 /// Returns: what is noted. Thread: any.
 bool csched_swift_are_refusals_told_(void);
 
+/// Does: notes for whom this thread submits from now on: a task that sleeps until then; NULL: for none. Returns: what was noted before. Thread: any.
+void *csched_swift_note_sleeper_(void *sleeper);
+/// Returns: what is noted. Thread: any.
+void *csched_swift_sleeper_(void);
+
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);
 

@@ -19,11 +19,3 @@ extension TargetCore {
 final class ActorExecutor: Sendable {
   init(_ scheduler: SchedulerTarget) {}
 }
-
-extension SchedulerType {
-  public func suspendTask(
-    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
-  ) async throws {}
-
-  func awaitAction(at instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?) async throws {}
-}

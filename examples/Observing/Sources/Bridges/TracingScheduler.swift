@@ -136,10 +136,6 @@ public final class TracingScheduler: SchedulerType {
     }
   }
 
-  public func suspendTask(
-    until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?
-  ) async throws { try await base.suspendTask(until: instant, tolerance: tolerance, isolation: isolation) }
-
   // MARK: one span a tick
 
   @discardableResult

@@ -4,6 +4,8 @@ internal import CScheduler
 class Timeline: @unchecked Sendable {
   // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
   let pointer: OpaquePointer
+  /// The tasks that are asleep here.
+  final let sleepers = Sleepers()
 
   init(start: csched_time, actionLimit: Int) {
     var pointer: OpaquePointer?

@@ -1,3 +1,5 @@
+internal import CScheduler
+
 /// The tasks that are asleep in virtual time, and those that wait until there are so many.
 final class Sleepers: Sendable {
   private struct State {
@@ -58,19 +60,32 @@ final class Sleepers: Sendable {
 }
 
 /// A task's part in that: it is counted from the one to the other, and never when it wakes before it begins to sleep.
+///
+/// It learns where it is counted from the submission that is to wake it: whatever hands that on, it comes to the virtual time on the same thread.
 final class Sleeper: Sendable {
   private enum Phase: Equatable { case early, asleep(UInt64), awake }
   private let phase = Protected(Phase.early)
-  private let sleepers: Sleepers
+  private let sleepers = Protected<Sleepers?>(nil)
   private let onCancel: @Sendable () -> Void
 
   /// Creates one that does `onCancel` when its sleep is cancelled.
-  init(in sleepers: Sleepers, onCancel: @escaping @Sendable () -> Void) {
-    self.sleepers = sleepers
-    self.onCancel = onCancel
+  init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+
+  /// Calls `submit`, which submits what wakes it.
+  func noted<Result>(_ submit: () -> Result) -> Result {
+    let before = csched_swift_note_sleeper_(Unmanaged.passUnretained(self).toOpaque())
+    defer { _ = csched_swift_note_sleeper_(before) }
+    return submit()
+  }
+
+  /// Has the one for whom this thread submits, if there is one, be counted among `sleepers`.
+  static func submitted(to sleepers: Sleepers) {
+    guard let noted = csched_swift_sleeper_() else { return }
+    Unmanaged<Sleeper>.fromOpaque(noted).takeUnretainedValue().sleepers.write(sleepers)
   }
 
   func begin() {
+    guard let sleepers = sleepers.read() else { return }  // by no virtual time
     let isIn = sleepers.add(self) { number in
       phase.withLock { phase in
         guard phase == .early else { return false }
@@ -81,7 +96,7 @@ final class Sleeper: Sendable {
     if !isIn { cancel() }
   }
 
-  func wake() { if case .asleep(let number) = phase.exchange(.awake) { sleepers.remove(number) } }
+  func wake() { if case .asleep(let number) = phase.exchange(.awake) { sleepers.read()?.remove(number) } }
 
   func cancel() {
     wake()
