@@ -224,9 +224,6 @@ extension SerialDisposable {
 }
 
 extension CompositeDisposable {
-  /// RxSwift's name of the key that `insert` returns.
-  public typealias DisposeKey = Scheduler.DisposeKey
-
   /// Adds `disposable`, in the words of ReactiveSwift: as ``insert(_:)-(Disposable)``.
   ///
   /// - Returns: what takes it out again, undisposed, at its disposal; nil, where there is nothing to take out: the composite has been disposed,

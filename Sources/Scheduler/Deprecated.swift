@@ -29,3 +29,27 @@ extension SchedulerError {
   @available(*, deprecated, renamed: "systemError")
   public var code: Int32 { systemError ?? 0 }
 }
+
+@available(*, deprecated, renamed: "ThreadScheduler.Group")
+public typealias ThreadSchedulerGroup = ThreadScheduler.Group
+
+@available(*, deprecated, renamed: "ThreadScheduler.Priority")
+public typealias ThreadPriority = ThreadScheduler.Priority
+
+@available(*, deprecated, renamed: "ThreadScheduler.LateJobPolicy")
+public typealias LateJobPolicy = ThreadScheduler.LateJobPolicy
+
+@available(*, deprecated, renamed: "ThreadScheduler.Confined")
+public typealias Confined<Value> = ThreadScheduler.Confined<Value>
+
+@available(*, deprecated, renamed: "Schedulers.StopPolicy")
+public typealias StopPolicy = Schedulers.StopPolicy
+
+@available(*, deprecated, renamed: "CompositeDisposable.DisposeKey")
+public typealias DisposeKey = CompositeDisposable.DisposeKey
+
+@available(*, deprecated, renamed: "UnfairLock.Condition")
+public typealias Condition = UnfairLock.Condition
+
+@available(*, deprecated, renamed: "SchedulerClock")
+public typealias VirtualClock<Converter: VirtualTimeConverter> = SchedulerClock

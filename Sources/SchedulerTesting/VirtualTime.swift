@@ -27,7 +27,7 @@ public struct VirtualTime: Sendable {
   public var now: MonotonicTime { scope.scheduler.now }
 
   /// A clock that shows it, for code that takes a `Clock`.
-  public var clock: VirtualClock<MonotonicTimeConverter> { scope.scheduler.clock }
+  public var clock: SchedulerClock { scope.scheduler.clock }
 
   /// How many jobs of its tasks other threads have brought so far: a callback of Dispatch resumed one, or an actor with a thread of its own. Those go on in
   /// virtual time, but when they come is left to chance.

@@ -178,7 +178,7 @@ private func useExecutors() async {
   private struct Holdings: Sendable {
     let thread = try! ThreadScheduler(name: "left"), queue = SerialScheduler(), pool = ConcurrentScheduler()
     let group = ActionGroup(), results = ResultGroup<Int>(), own = try! WorkerPool(workers: 1)
-    let threads = try! ThreadSchedulerGroup(count: 2)
+    let threads = try! ThreadScheduler.Group(count: 2)
     let disposables: [any Cancelable]
     let counted: GroupScheduler, event: MergingEvent
 

@@ -26,7 +26,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   }
 
   private let state = Protected(State())
-  private let changed = Condition()
+  private let changed = UnfairLock.Condition()
   fileprivate let members = ActionGroup()
 
   /// Makes a group with nothing under way.

@@ -74,7 +74,6 @@ extension SchedulerType {
   }
 
   /// A clock of Swift's that shows this scheduler's time, and whose sleeps are the scheduler's: for code that takes a `Clock`.
-  @_disfavoredOverload
   public var clock: SchedulerClock { SchedulerClock(scheduler: self) }
 }
 

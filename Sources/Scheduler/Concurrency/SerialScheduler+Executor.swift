@@ -10,7 +10,7 @@ extension SerialScheduler: SerialExecutor, TaskExecutor {
   /// ```
   ///
   /// 1. ``Schedulers/current`` is this queue inside; ``sync(_:)`` is isolated to it as a job is.
-  /// 2. When the target has been stopped, a job goes where late jobs of the target go: see ``LateJobPolicy``. Of a queue on the pool,
+  /// 2. When the target has been stopped, a job goes where late jobs of the target go: see ``ThreadScheduler/LateJobPolicy``. Of a queue on the pool,
   ///    which was shut down, jobs go on one at a time, in order, on the next pool.
   /// 3. The task's priority makes no difference: the queue's counts.
   /// 4. It allocates nothing.

@@ -10,7 +10,7 @@ extension ThreadScheduler: SerialExecutor, TaskExecutor {
   /// ```
   ///
   /// 1. ``Schedulers/current`` is this scheduler inside; the job is no action, so nothing cancels or drops it.
-  /// 2. A thread that was stopped, by either policy, takes jobs until it ends, and runs them last. Later ones: see ``LateJobPolicy``.
+  /// 2. A thread that was stopped, by either policy, takes jobs until it ends, and runs them last. Later ones: see ``ThreadScheduler/LateJobPolicy``.
   /// 3. The task's priority makes no difference.
   /// 4. It allocates nothing.
   public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .thread).submit() }

@@ -1,7 +1,7 @@
 extension CompositeDisposable {
   /// Adds a disposable that runs `dispose` once, and returns its key; after the disposal it runs it at once, and returns nil.
   @discardableResult
-  public func insert(_ dispose: @escaping @Sendable () -> Void) -> DisposeKey? {
+  public func insert(_ dispose: @escaping @Sendable () -> Void) -> CompositeDisposable.DisposeKey? {
     insert(AnonymousDisposable(dispose))
   }
 }

@@ -57,7 +57,7 @@ public final class CompositeDisposable: DisposalNode {
 
   /// Adds `disposable` and returns its key. After the disposal it disposes it at once, and returns nil.
   @discardableResult
-  public func insert(_ disposable: any Disposable) -> DisposeKey? {
+  public func insert(_ disposable: any Disposable) -> CompositeDisposable.DisposeKey? {
     lock.lock()
     // ordered by the lock
     guard !disposed.load(ordering: .relaxed) else {
@@ -71,13 +71,13 @@ public final class CompositeDisposable: DisposalNode {
   }
 
   /// Removes the child that `key` names, and disposes it. Does nothing if it is gone.
-  public func remove(for key: DisposeKey) {
+  public func remove(for key: CompositeDisposable.DisposeKey) {
     take(for: key)?.dispose()
   }
 
   /// Removes the child that `key` names, and returns it undisposed; nil if it is gone.
   @discardableResult
-  public func take(for key: DisposeKey) -> (any Disposable)? {
+  public func take(for key: CompositeDisposable.DisposeKey) -> (any Disposable)? {
     guard key.owner == ObjectIdentifier(self) else { return nil }
     lock.lock()
     let child = children.take(key.id)
@@ -96,5 +96,15 @@ public final class CompositeDisposable: DisposalNode {
     let all = children.takeAll()
     lock.unlock()
     walk.push(consume all)
+  }
+}
+
+extension CompositeDisposable {
+  /// Names one child of one composite: what ``insert(_:)-(Disposable)`` returns.
+  ///
+  /// A key is never given out twice. To another composite it means nothing.
+  public struct DisposeKey: Hashable, Sendable {
+    let owner: ObjectIdentifier
+    let id: UInt64
   }
 }

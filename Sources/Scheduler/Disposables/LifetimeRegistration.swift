@@ -11,11 +11,11 @@ internal import Synchronization
 final class LifetimeRegistration: Cancelable {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  private let key: DisposeKey
+  private let key: CompositeDisposable.DisposeKey
   /// No cycle: a lifetime does not hold its registrations.
   private let observers: CompositeDisposable
 
-  init(key: DisposeKey, in observers: CompositeDisposable) {
+  init(key: CompositeDisposable.DisposeKey, in observers: CompositeDisposable) {
     self.key = key
     self.observers = observers
   }

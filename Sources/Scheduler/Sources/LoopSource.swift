@@ -31,7 +31,7 @@ class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
 
   private let counted = CountedDisposable()
   private let state: Protected<State>
-  private let changed = Condition()
+  private let changed = UnfairLock.Condition()
   private let core: TargetCore, tag: TargetCore?
   /// Whether the loop has it. On the loop's thread.
   @exclusivity(unchecked) private final var isAdded = false

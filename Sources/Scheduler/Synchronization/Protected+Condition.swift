@@ -5,7 +5,7 @@ extension Protected {
   /// which begins when the value is ready.
   ///
   /// ```swift
-  /// let jobs = Protected<[Job]>([]), filled = Condition()
+  /// let jobs = Protected<[Job]>([]), filled = UnfairLock.Condition()
   /// let next = jobs.withLock(on: filled, when: { !$0.isEmpty }) { $0.removeFirst() }
   /// ```
   ///
@@ -15,7 +15,7 @@ extension Protected {
   ///   - body: what to do with the value.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func withLock<Result, Failure: Error>(
-    on condition: Condition, when isReady: (Value) -> Bool, _ body: (inout Value) throws(Failure) -> Result
+    on condition: UnfairLock.Condition, when isReady: (Value) -> Bool, _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try withLock(on: condition, deadline: csched_time.max, when: isReady, body)!  // only the end of time gives none
   }
@@ -29,7 +29,7 @@ extension Protected {
   ///   - body: as there.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func withLock<Result, Failure: Error>(
-    on condition: Condition, for timeout: Duration, when isReady: (Value) -> Bool,
+    on condition: UnfairLock.Condition, for timeout: Duration, when isReady: (Value) -> Bool,
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     try withLock(on: condition, deadline: timeout.deadline, when: isReady, body)
@@ -44,14 +44,14 @@ extension Protected {
   ///   - body: as there.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func withLock<Result, Failure: Error>(
-    on condition: Condition, until deadline: MonotonicTime, when isReady: (Value) -> Bool,
+    on condition: UnfairLock.Condition, until deadline: MonotonicTime, when isReady: (Value) -> Bool,
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     try withLock(on: condition, deadline: deadline.nanoseconds, when: isReady, body)
   }
 
   private func withLock<Result, Failure: Error>(
-    on condition: Condition, deadline: csched_time, when isReady: (Value) -> Bool,
+    on condition: UnfairLock.Condition, deadline: csched_time, when isReady: (Value) -> Bool,
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     lock.lock()

@@ -3,7 +3,7 @@ internal import CScheduler
 /// Locks, and lets its owner lock again: 8 bytes, unfair, owned by a thread.
 ///
 /// An ``UnfairLock`` with a count: the owner unlocks it as often as it has locked it. Unlocking on another thread, or once too often, stops the
-/// process with a message. A ``Condition`` cannot be waited for with it. Where no method calls another one that locks, ``Protected`` or
+/// process with a message. A ``UnfairLock/Condition`` cannot be waited for with it. Where no method calls another one that locks, ``Protected`` or
 /// ``UnfairLock`` are quicker, and say when they are taken twice.
 public final class RecursiveLock: Sendable {
   private let inline = InlineStruct<csched_rlock, UInt64>()

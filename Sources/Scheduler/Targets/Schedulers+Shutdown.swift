@@ -25,7 +25,7 @@ extension Schedulers {
   /// all tasks run here: that stops the process with a message, too.
   ///
   /// - Parameter policy: what becomes of the actions of the pool and of the main scheduler that have not begun.
-  public static func shutdown(_ policy: StopPolicy = .runOutstanding) {
+  public static func shutdown(_ policy: Schedulers.StopPolicy = .runOutstanding) {
     guard csched_target_current() == nil, csched_loop_current() == nil, csched_trampoline_is_required() else {
       misuse(
         "Schedulers.shutdown",

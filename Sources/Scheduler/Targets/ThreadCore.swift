@@ -7,7 +7,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   let thread: OpaquePointer
   /// The schedulers that stand for it, and its delayed actions.
   private let users = Atomic<Int>(0)
-  private let lateJobs: LateJobPolicy
+  private let lateJobs: ThreadScheduler.LateJobPolicy
   /// What is to be done at its end.
   let end = ThreadEnd()
   /// The thread while it does that: its loop does not know it any more.
@@ -17,7 +17,8 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   private typealias Held = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
   init(
-    name: String, stackSize: Int, lateJobs: LateJobPolicy, processors: [Int], priority: ThreadPriority
+    name: String, stackSize: Int, lateJobs: ThreadScheduler.LateJobPolicy, processors: [Int],
+    priority: ThreadScheduler.Priority
   ) throws(SchedulerError) {
     self.lateJobs = lateJobs
     let held = Held.allocate(capacity: 1)
@@ -96,5 +97,5 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     if let scheduler = scheduler as? ThreadScheduler { Schedulers.tellOfLateJob(on: scheduler) }
   }
 
-  func stop(_ policy: StopPolicy) { csched_thread_stop(thread, policy.core) }
+  func stop(_ policy: Schedulers.StopPolicy) { csched_thread_stop(thread, policy.core) }
 }

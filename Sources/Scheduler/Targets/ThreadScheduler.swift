@@ -31,8 +31,8 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   ///   - priority: how the system chooses it.
   /// - Throws: ``SchedulerError/system(_:)`` when there is no thread to be had, or not with these processors and this priority.
   public convenience init(
-    name: String = "", stackSize: Int = 0, lateJobs: LateJobPolicy = .runOnPool, processors: [Int] = [],
-    priority: ThreadPriority = .inherited
+    name: String = "", stackSize: Int = 0, lateJobs: ThreadScheduler.LateJobPolicy = .runOnPool, processors: [Int] = [],
+    priority: ThreadScheduler.Priority = .inherited
   ) throws(SchedulerError) {
     self.init(
       core: try ThreadCore(
@@ -69,7 +69,7 @@ public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
   /// May be called on any thread, its own included, any number of times; `.dropOutstanding` after `.runOutstanding` drops what is left.
   ///
   /// - Parameter policy: what becomes of the actions that have not begun.
-  public func stop(_ policy: StopPolicy = .runOutstanding) { thread.stop(policy) }
+  public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) { thread.stop(policy) }
 
   /// Waits until the thread has ended. Without a stop before or meanwhile that is for ever. Several threads may wait. On the
   /// thread itself the wait could never end: that stops the process with a message.

@@ -67,7 +67,7 @@ public final class WorkerPool: Sendable {
   /// any thread.
   ///
   /// - Parameter policy: what becomes of the actions that have not begun.
-  public func stop(_ policy: StopPolicy = .runOutstanding) { csched_pool_stop(pool.pool, policy.core) }
+  public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) { csched_pool_stop(pool.pool, policy.core) }
 
   /// Waits until a stopped pool has no thread any more. On one of its own threads that could never end: it stops the process with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin")
@@ -80,7 +80,7 @@ public final class WorkerPool: Sendable {
   /// Stops it, and suspends the task until its threads are gone. A cancelled task waits as any other.
   ///
   /// - Parameter policy: what becomes of the actions that have not begun.
-  public func stopAndJoin(_ policy: StopPolicy = .runOutstanding) async {
+  public func stopAndJoin(_ policy: Schedulers.StopPolicy = .runOutstanding) async {
     stop(policy)
     await awaitBlockingCall(isolation: nil) { [pool] in _ = pool.join() }
   }

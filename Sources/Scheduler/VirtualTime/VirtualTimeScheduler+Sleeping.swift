@@ -49,7 +49,4 @@ extension VirtualTimeScheduler {
     }
     return outcome ?? false
   }
-
-  /// A clock of Swift's that shows this scheduler's time: for code that takes a `Clock`.
-  public var clock: VirtualClock<Converter> { VirtualClock(scheduler: self) }
 }

@@ -36,14 +36,14 @@ GROUPS = {
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
         *MAIN, *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
-        "Blocking/Result*.swift", "Synchronization/Condition.swift",
+        "Blocking/Result*.swift", "Synchronization/UnfairLock+Condition.swift",
         "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/GroupScheduler.swift"],
     "executors": [
         *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (
-            "ConcurrentScheduler", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Serial*", "Sto*", "Thread*")),
-        "Sources/LoopSource.swift", "Synchronization/Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
+            "ConcurrentScheduler", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Schedulers+StopPolicy", "Serial*", "Thread*")),
+        "Sources/LoopSource.swift", "Synchronization/UnfairLock+Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
 }
-WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift", "VirtualClock.swift"}  # Swift's own concurrency is not in the model
+WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
            "swift_isUniquelyReferenced_nonNull_native", "swift_getGenericMetadata", "swift_getSingletonMetadata",
            "swift_getTypeByMangledNameInContext2", "swift_getTypeByMangledNameInContextInMetadataState2", "swift_getTupleTypeMetadata2",

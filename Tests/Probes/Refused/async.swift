@@ -2,7 +2,7 @@
 import Scheduler
 
 func blocks(
-  _ thread: ThreadScheduler, _ threads: ThreadSchedulerGroup, _ pool: WorkerPool, _ queue: SerialScheduler,
+  _ thread: ThreadScheduler, _ threads: ThreadScheduler.Group, _ pool: WorkerPool, _ queue: SerialScheduler,
   _ group: ActionGroup, _ results: ResultGroup<Int>, _ drained: GroupScheduler, _ token: any Disposable
 ) async throws {
   thread.join()  // expected-error {{use await stopAndJoin()}}
@@ -32,7 +32,8 @@ func sleeps(_ loop: RunLoopLock, _ blocking: BlockingObservable<Int>) async thro
 }
 
 func locks(
-  _ lock: UnfairLock, _ recursive: RecursiveLock, _ shared: ReadWriteLock, _ condition: Condition, _ latch: Latch,
+  _ lock: UnfairLock, _ recursive: RecursiveLock, _ shared: ReadWriteLock, _ condition: UnfairLock.Condition,
+  _ latch: Latch,
   _ semaphore: Semaphore, _ number: Protected<Int>, _ end: MonotonicTime
 ) async throws {
   lock.lock()  // expected-error {{use withLock}}
@@ -56,7 +57,7 @@ func locks(
 
 // What takes their place.
 func doesNot(
-  _ thread: ThreadScheduler, _ threads: ThreadSchedulerGroup, _ pool: WorkerPool, _ queue: SerialScheduler,
+  _ thread: ThreadScheduler, _ threads: ThreadScheduler.Group, _ pool: WorkerPool, _ queue: SerialScheduler,
   _ lock: UnfairLock, _ results: ResultGroup<Int>, _ token: any Disposable
 ) async throws {
   await thread.stopAndJoin()

@@ -55,8 +55,8 @@ private struct Failed: Error, Equatable { let number: Int }
 
   @Test(
     "a perform that is dropped says so, before, under and after the stop",
-    arguments: [StopPolicy.runOutstanding, .dropOutstanding])
-  func dropped(_ policy: StopPolicy) async throws {
+    arguments: [Schedulers.StopPolicy.runOutstanding, .dropOutstanding])
+  func dropped(_ policy: Schedulers.StopPolicy) async throws {
     let thread = try ThreadScheduler(), hold = Gate()
     let schedulers: [any SchedulerType] = [
       thread, SerialScheduler(target: thread), AnyScheduler(thread), thread.wrapping { $0() },

@@ -46,8 +46,8 @@ private struct NoSuchFile: Error {}
 
   @Test(
     "at its thread's end it is released there, last made first, and later uses throw",
-    arguments: [StopPolicy.runOutstanding, .dropOutstanding])
-  func threadEnds(_ policy: StopPolicy) async throws {
+    arguments: [Schedulers.StopPolicy.runOutstanding, .dropOutstanding])
+  func threadEnds(_ policy: Schedulers.StopPolicy) async throws {
     let thread = try ThreadScheduler(), ends = Log<String>()
     let handles = ["a", "b", "c"].map { name in thread.confine { Handle(name, ends: ends) } }
     for handle in handles { _ = try await handle.perform { $0.use() } }
@@ -98,7 +98,7 @@ private struct NoSuchFile: Error {}
     let handle = thread.confine { Handle("a", ends: ends) }
     let uses: @Sendable () throws -> Int = { try handle.withValue { $0.use() } }
     #expect(try await pinned.result(of: uses).get() == 1)
-    for policy in [StopPolicy.dropOutstanding, .runOutstanding] {
+    for policy in [Schedulers.StopPolicy.dropOutstanding, .runOutstanding] {
       await thread.stopAndJoin(policy)
       #expect(ends.entries == ["a"])
       let late = await pinned.result(of: uses)

@@ -10,8 +10,8 @@ import Testing
 
   @Test(
     "a task ends, isolated and in order, whenever its scheduler is stopped, by either policy",
-    arguments: ExecutorUnderTest.withThread, [StopPolicy.runOutstanding, .dropOutstanding])
-  func table(_ test: ExecutorUnderTest, _ policy: StopPolicy) async throws {
+    arguments: ExecutorUnderTest.withThread, [Schedulers.StopPolicy.runOutstanding, .dropOutstanding])
+  func table(_ test: ExecutorUnderTest, _ policy: Schedulers.StopPolicy) async throws {
     for time in Time.allCases {
       let (scheduler, owner) = try test.make(), thread = try #require(owner), pinned = Pinned(scheduler), hold = Gate()
       if time != .after { thread.schedule { hold.wait() } }
@@ -35,8 +35,8 @@ import Testing
 
   @Test(
     "a task ends, isolated and in order, whenever its pool is stopped, by either policy",
-    arguments: Time.allCases, [StopPolicy.runOutstanding, .dropOutstanding])
-  func poolTable(_ time: Time, _ policy: StopPolicy) async throws {
+    arguments: Time.allCases, [Schedulers.StopPolicy.runOutstanding, .dropOutstanding])
+  func poolTable(_ time: Time, _ policy: Schedulers.StopPolicy) async throws {
     let pool = try WorkerPool(name: "stopped", workers: 2), free = pool.scheduler(), hold = Gate()
     let queue = SerialScheduler(target: pool.scheduler(priority: .low)), above = SerialScheduler(target: queue)
     let actors = [Pinned(queue), Pinned(above), Pinned(SerialScheduler(target: free))]
@@ -85,7 +85,7 @@ import Testing
     "late jobs of one submitter keep their order, those that were taken before the stop, too",
     arguments: ExecutorUnderTest.withThread)
   func order(_ test: ExecutorUnderTest) async throws {
-    for policy in [StopPolicy.runOutstanding, .dropOutstanding] {
+    for policy in [Schedulers.StopPolicy.runOutstanding, .dropOutstanding] {
       let (scheduler, owner) = try test.make(), thread = try #require(owner), hold = Gate(), log = Log<Int>()
       thread.schedule { hold.wait() }
       var tasks = (0..<100).map { n in Task(executorPreference: scheduler) { log.add(n) } }
@@ -101,8 +101,9 @@ import Testing
   }
 
   @Test(
-    "a thread that is being stopped takes jobs until it ends", arguments: [StopPolicy.runOutstanding, .dropOutstanding])
-  func untilTheEnd(_ policy: StopPolicy) async throws {
+    "a thread that is being stopped takes jobs until it ends",
+    arguments: [Schedulers.StopPolicy.runOutstanding, .dropOutstanding])
+  func untilTheEnd(_ policy: Schedulers.StopPolicy) async throws {
     let thread = try ThreadScheduler(), begun = Gate(), hold = Gate(), on = Log<Bool>()
     thread.schedule {
       begun.open()
@@ -137,7 +138,7 @@ import Testing
   func inTheMiddleOfMany(_ test: ExecutorUnderTest) async throws {
     for round in 0..<Scale.count(30) {
       let (scheduler, owner) = try test.make(), thread = try #require(owner), pinned = Pinned(scheduler)
-      let policy: StopPolicy = round % 2 == 0 ? .runOutstanding : .dropOutstanding
+      let policy: Schedulers.StopPolicy = round % 2 == 0 ? .runOutstanding : .dropOutstanding
       await withTaskGroup(of: Bool.self) { group in
         for n in 0..<60 {
           group.addTask {
@@ -296,7 +297,7 @@ import Testing
 }
 
 /// Shuts down ten times while tasks run on everything that this ends.
-private func shutDown(_ policy: StopPolicy) async {
+private func shutDown(_ policy: Schedulers.StopPolicy) async {
   _ = MainScheduler.enter { work in DispatchQueue.main.async(execute: work) }
   let pool = SerialScheduler(name: "pool"), above = SerialScheduler(target: pool), concurrent = ConcurrentScheduler()
   let actors = [Pinned(pool), Pinned(above), Pinned(MainScheduler.instance)]

@@ -75,7 +75,7 @@ struct CompositeDisposableTests {
     }
     let all = CompositeDisposable()
     let log = DisposalLog()
-    var model: [(key: DisposeKey, name: String)] = []
+    var model: [(key: CompositeDisposable.DisposeKey, name: String)] = []
     for step in 0..<5_000 {
       if model.isEmpty || next(100) < (step < 2_500 ? 60 : 45) {
         let key = try #require(all.insert(log.entry("\(step)")))
@@ -95,7 +95,7 @@ struct CompositeDisposableTests {
     let all = CompositeDisposable()
     let late = DisposalCounter()
     let other = DisposalCounter()
-    let keys = Protected<DisposeKey?>(nil)
+    let keys = Protected<CompositeDisposable.DisposeKey?>(nil)
     all.insert(
       Disposables.create {
         #expect(all.isDisposed)

@@ -26,8 +26,8 @@ import Testing
         pool.scheduler().schedule(work)
         return { await pool.stopAndJoin() }
       },
-      Join(name: "ThreadSchedulerGroup.stopAndJoin") { work in
-        let threads = try ThreadSchedulerGroup(count: 2, name: "join")
+      Join(name: "ThreadScheduler.Group.stopAndJoin") { work in
+        let threads = try ThreadScheduler.Group(count: 2, name: "join")
         threads.next().schedule(work)
         return { await threads.stopAndJoin() }
       },

@@ -55,7 +55,7 @@ private struct Trial {
   private var model = Model()
   private let notes = Notes(), world = World()
   private var bags: [Int: DisposeBag] = [:]
-  private var keys: [(key: DisposeKey, composite: Int, member: Int)] = []
+  private var keys: [(key: CompositeDisposable.DisposeKey, composite: Int, member: Int)] = []
   private(set) var done: [String] = []
   private var findings: [String] = []
 
@@ -183,7 +183,7 @@ private struct Trial {
     guard let child = any(where: { model.kind($0) != .bag && !model.reaches($0, into) }) else { return }
     done.append("insert \(child) into \(into)")
     let disposable: any Disposable = actual(child)
-    var key: DisposeKey?
+    var key: CompositeDisposable.DisposeKey?
     switch model.kind(into) {
     case .composite: key = actual(into, as: CompositeDisposable.self).insert(disposable)
     case .token: Lifetime(actual(into, as: Lifetime.Token.self)) += disposable

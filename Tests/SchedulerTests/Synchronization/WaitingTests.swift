@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.nothingIsLeft) struct ConditionTests {
   @Test("a value is passed on from thread to thread, once each, by a condition") func passedOn() {
-    let values = Protected<[Int]>([]), filled = Condition(), taken = Protected<[Int]>([])
+    let values = Protected<[Int]>([]), filled = UnfairLock.Condition(), taken = Protected<[Int]>([])
     onThreads(8) { n in
       for i in 0..<500 {
         if n < 4 {
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test("a broadcast ends all waits, with the lock taken") func broadcast() {
-    let lock = UnfairLock(), opened = Condition(), ready = Latch(count: 6), passed = Counter()
+    let lock = UnfairLock(), opened = UnfairLock.Condition(), ready = Latch(count: 6), passed = Counter()
     nonisolated(unsafe) var isOpen = false
     onThreads(7) { n in
       if n == 6 {
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test("a timed wait is not early, and ends with the lock taken") func timed() {
-    let lock = UnfairLock(), condition = Condition(), start = MonotonicTime.now
+    let lock = UnfairLock(), condition = UnfairLock.Condition(), start = MonotonicTime.now
     lock.lock()
     #expect(!condition.wait(with: lock, for: .milliseconds(20)))
     #expect(start.duration(to: .now) >= .milliseconds(20))
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test("a value that is not ready in time is left alone") func notReady() {
-    let value = Protected(0), condition = Condition(), start = MonotonicTime.now
+    let value = Protected(0), condition = UnfairLock.Condition(), start = MonotonicTime.now
     #expect(value.withLock(on: condition, for: .milliseconds(10), when: { $0 > 0 }) { $0 += 1 } == nil)
     #expect(start.duration(to: .now) >= .milliseconds(10))
     #expect(value.withLock(on: condition, until: .now, when: { $0 > 0 }) { $0 += 1 } == nil)
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test("a wait for longer than the clock can hold is for ever") func huge() {
-    let lock = UnfairLock(), condition = Condition(), waits = Protected(false)
+    let lock = UnfairLock(), condition = UnfairLock.Condition(), waits = Protected(false)
     onThreads(2) { n in
       if n == 1 {
         #expect(eventually { waits.read() && lock.withLock { true } })
@@ -81,7 +81,7 @@ import Testing
 
   @Test("a wait without the lock stops the process, in Swift") func withoutLock() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      synchronously { Condition().wait(with: UnfairLock()) }
+      synchronously { UnfairLock.Condition().wait(with: UnfairLock()) }
     }
     expectMessage(result, "csched_cond_wait:", "the caller does not own lock")
   }
@@ -283,7 +283,7 @@ import Testing
 
 @Suite(.nothingIsLeft) struct WaitingActionTests {
   @Test("actions that wait leave their threads to those that end the waits") func onPool() {
-    let scheduler = ConcurrentScheduler(), ready = Condition(), count = Protected(0)
+    let scheduler = ConcurrentScheduler(), ready = UnfairLock.Condition(), count = Protected(0)
     let semaphore = Semaphore(), latch = Latch(count: 1), ended = Latch(count: 24)
     for _ in 0..<24 {
       scheduler.schedule {

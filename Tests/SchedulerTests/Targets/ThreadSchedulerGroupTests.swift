@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.nothingIsLeft) struct ThreadSchedulerGroupTests {
   @Test("next gives each thread its turn, also when several ask") func turns() throws {
-    let group = try ThreadSchedulerGroup(count: 3, name: "turn"), log = Log<ObjectIdentifier>()
+    let group = try ThreadScheduler.Group(count: 3, name: "turn"), log = Log<ObjectIdentifier>()
     onThreads(3) { _ in for _ in 0..<100 { log.add(ObjectIdentifier(group.next())) } }
     for scheduler in group.schedulers {
       #expect(log.entries.count { $0 == ObjectIdentifier(scheduler) } == 100)
@@ -15,21 +15,21 @@ import Testing
   }
 
   @Test("equal keys are on the same thread, and many keys on all of them") func keys() throws {
-    let group = try ThreadSchedulerGroup(count: 4)
+    let group = try ThreadScheduler.Group(count: 4)
     for key in 0..<100 { #expect(group.scheduler(for: "\(key)") === group.scheduler(for: "\(key)")) }
     #expect(Set((0..<1_000).map { ObjectIdentifier(group.scheduler(for: $0)) }).count == 4)
     synchronously { group.stopAndJoin() }
   }
 
   @Test("the threads bear the group's name and their number, however long the name is") func names() throws {
-    let group = try ThreadSchedulerGroup(count: 11, name: "a-name-that-is-too-long")
+    let group = try ThreadScheduler.Group(count: 11, name: "a-name-that-is-too-long")
     let names = threadNames()
     #expect(names.contains("a-name-that-i-0") && names.contains("a-name-that--10"))
     synchronously { group.stopAndJoin() }
   }
 
   @Test("what a group was given runs before it has ended") func ends() async throws {
-    let group = try ThreadSchedulerGroup(count: 2), count = Counter()
+    let group = try ThreadScheduler.Group(count: 2), count = Counter()
     for _ in 0..<100 { group.next().schedule { count.increment() } }
     await group.stopAndJoin()
     #expect(count.value == 100)
@@ -38,7 +38,7 @@ import Testing
 
   @Test("what the process may not have is an error, and no thread is left") func refused() throws {
     #expect(throws: SchedulerError.self) {
-      try ThreadSchedulerGroup(count: 2, name: "refused", processors: [[1_000_000]])
+      try ThreadScheduler.Group(count: 2, name: "refused", processors: [[1_000_000]])
     }
     #expect(throws: SchedulerError.self) { try ThreadScheduler(name: "refused", processors: [-1]) }
     #expect(throws: SchedulerError.self) { try ThreadScheduler(name: "refused", priority: .nice(99)) }
@@ -51,7 +51,7 @@ import Testing
     @Test("threads are kept to their processors, and have their nice value") func kept() throws {
       let mine = processors(), nice = niceValue(), wanted = min(19, nice + 1)
       let own = mine.prefix(2).map { [$0] }
-      let group = try ThreadSchedulerGroup(count: 3, name: "kept", processors: own, priority: .nice(wanted))
+      let group = try ThreadScheduler.Group(count: 3, name: "kept", processors: own, priority: .nice(wanted))
       for (number, scheduler) in group.schedulers.enumerated() {
         let found = Log<[Int]>(), nices = Log<Int>()
         scheduler.schedule {
@@ -69,13 +69,13 @@ import Testing
   @Test("a group of no thread, or of too many, stops the process")
   func absurd() async {
     let none = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = try ThreadSchedulerGroup(count: 0, name: "none")
+      _ = try ThreadScheduler.Group(count: 0, name: "none")
     }
-    expectMessage(none, "ThreadSchedulerGroup.init", "Ask for 1 to")
+    expectMessage(none, "ThreadScheduler.Group.init", "Ask for 1 to")
     let many = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = try ThreadSchedulerGroup(count: .max)
+      _ = try ThreadScheduler.Group(count: .max)
     }
-    expectMessage(many, "ThreadSchedulerGroup.init", "Ask for 1 to")
+    expectMessage(many, "ThreadScheduler.Group.init", "Ask for 1 to")
   }
 }
 

@@ -4,7 +4,7 @@ private final class State: @unchecked Sendable {
   let composite = CompositeDisposable()
   let first = Child(), second = Child()
   let gone = Note()
-  var key: DisposeKey?
+  var key: CompositeDisposable.DisposeKey?
   var taken = 0
 }
 nonisolated(unsafe) private var state: State!

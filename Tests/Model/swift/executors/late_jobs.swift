@@ -73,8 +73,9 @@ private func prepare() -> State {
 
 // MARK: a thread's
 
-private func stopped(_ policy: StopPolicy, _ scheduler: @escaping (ThreadScheduler) -> (SchedulerTarget, TaskJob.Kind))
-{
+private func stopped(
+  _ policy: Schedulers.StopPolicy, _ scheduler: @escaping (ThreadScheduler) -> (SchedulerTarget, TaskJob.Kind)
+) {
   let state = prepare()
   spawn {
     let thread = state.start()
@@ -136,7 +137,7 @@ private func twoQueues() {
 private func bothRan() { allRan(2) }
 
 // Delayed ones: in the thread's timers, on their way there, or refused.
-private func delayed(_ policy: StopPolicy) {
+private func delayed(_ policy: Schedulers.StopPolicy) {
   let state = prepare()
   spawn {
     let thread = state.start()

@@ -37,7 +37,7 @@ final class Connection {
 /// The same as an actor that is pinned to a thread: whoever awaits it comes to that thread.
 actor WordList {
   private let thread: ThreadScheduler
-  private let connection: Confined<Connection>
+  private let connection: ThreadScheduler.Confined<Connection>
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 

@@ -69,7 +69,8 @@ func useTasks() throws {
 
 func useTogether() throws {
   let limited = ConcurrentScheduler(limit: 2), group = ActionGroup(), results = ResultGroup<Int>()
-  let counted = GroupScheduler(on: limited), threads = try ThreadSchedulerGroup(count: 2), merged = Protected<UInt64>(0)
+  let counted = GroupScheduler(on: limited), threads = try ThreadScheduler.Group(count: 2),
+    merged = Protected<UInt64>(0)
   let event = MergingEvent(on: threads.next(), .sum) { value in merged.withLock { $0 += value } }
   for n in 0..<10 {
     group.schedule(on: limited.barrier) {}

@@ -1,16 +1,18 @@
-/// What becomes of a task's job that comes to a ``ThreadScheduler`` when its thread has ended. An action is refused then; a task that was
-/// refused would never end.
-public enum LateJobPolicy: Hashable, Sendable {
-  /// It runs on the pool, after the others that came late: one at a time, in order, isolated as before, but on another thread than what is
-  /// confined to that one. ``Schedulers/onLateJob(_:)`` is told.
-  case runOnPool
-  /// It stops the process with a message: for what must never be touched on another thread.
-  case trap
+extension ThreadScheduler {
+  /// What becomes of a task's job that comes to a ``ThreadScheduler`` when its thread has ended. An action is refused then; a task that was
+  /// refused would never end.
+  public enum LateJobPolicy: Hashable, Sendable {
+    /// It runs on the pool, after the others that came late: one at a time, in order, isolated as before, but on another thread than what is
+    /// confined to that one. ``Schedulers/onLateJob(_:)`` is told.
+    case runOnPool
+    /// It stops the process with a message: for what must never be touched on another thread.
+    case trap
+  }
 }
 
 extension Schedulers {
   /// Has `handler` called for each job of a task that comes to a ``ThreadScheduler`` after its thread has ended, from now on, until what is
-  /// returned is disposed. Such a job runs on another thread: see ``LateJobPolicy``.
+  /// returned is disposed. Such a job runs on another thread: see ``ThreadScheduler/LateJobPolicy``.
   ///
   /// ```swift
   /// let reports = Schedulers.onLateJob { scheduler in log("\(scheduler) has lost its thread, and has tasks") }

@@ -1,0 +1,95 @@
+extension ThreadScheduler {
+  /// A value that is made, used and released on one thread: a database handle, a GL context, an interpreter. It need not be `Sendable`.
+  ///
+  /// ```swift
+  /// let thread = try ThreadScheduler(name: "database")
+  /// let database = thread.confine { try Database("notes.db") }
+  /// let found = try await database.perform { database in database.search("a") }
+  /// ```
+  ///
+  /// 1. It is released on the thread: as an action, after the last reference to this object is gone; or at the thread's end, after the last action
+  ///    and the last job of a task, values made later first.
+  /// 2. A use after that throws ``SchedulerError/stopped``.
+  /// 3. This object keeps the scheduler.
+  /// 4. In a child of `fork` the thread, and the value with it, are the parent's: a use stops the process with a message, and nobody releases it.
+  public final class Confined<Value>: Sendable {
+    /// The scheduler on whose thread the value is.
+    public let scheduler: ThreadScheduler
+    private let box: ConfinedBox<Value>
+    private let key: Int
+
+    init(to scheduler: ThreadScheduler, _ make: @escaping @Sendable () throws -> Value) {
+      let box = ConfinedBox<Value>()
+      self.scheduler = scheduler
+      self.box = box
+      key = scheduler.thread.end.add { box.release() }
+      withoutRefusalLine { _ = scheduler.schedule { box.fill(make) } }  // rule 2
+    }
+
+    deinit {
+      let thread = scheduler.thread
+      thread.submitOwn { [box, key] in  // rule 4
+        box.release()
+        thread.end.remove(key)
+      }
+    }
+
+    /// Calls `body` with the value on its thread, suspends the task until it has returned, and returns its result or throws its error.
+    ///
+    /// - Parameters:
+    ///   - isolation: the caller's, which it keeps.
+    ///   - body: what to do with the value. It must not let the value itself leave.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws, or what the making of the value threw; `CancellationError` when the task was cancelled before it began;
+    ///   ``SchedulerError/stopped`` when the thread was stopped.
+    public func perform<Result: Sendable>(
+      isolation: isolated (any Actor)? = #isolation, _ body: @escaping @Sendable (inout Value) throws -> Result
+    ) async throws -> Result {
+      try await scheduler.perform(isolation: isolation) { [box] in try box.use(body) }
+    }
+
+    /// Calls `body` with the value, for a caller who is on the thread. On another one, and inside of itself, it stops the process with a message;
+    /// but when the thread has ended, nobody is on it any more, and it throws wherever it is called: so does an actor of the thread's, which goes on.
+    ///
+    /// - Parameter body: what to do with the value.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws, or what the making of the value threw; ``SchedulerError/stopped`` when the value has been released.
+    public func withValue<Result>(_ body: (inout Value) throws -> Result) throws -> Result {
+      guard scheduler.isOnThread else {
+        if scheduler.thread.end.areValuesReleased { throw SchedulerError.stopped }
+        misuse(
+          "Confined.withValue", of: scheduler.thread.name,
+          "called on another thread than the value's. Use await perform."
+        )
+      }
+      return try box.use(body)
+    }
+  }
+}
+
+/// The value's place. Touched on the thread alone.
+private final class ConfinedBox<Value>: @unchecked Sendable {
+  // Unchecked, because the compiler does not know the thread; whoever calls is on it.
+  private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
+  private var isInUse = false
+  private var isReleased = false
+
+  func fill(_ make: () throws -> Value) { value = Result(catching: make) }
+
+  func release() {
+    isReleased = true
+    value = .failure(SchedulerError.stopped)
+  }
+
+  func use<Outcome>(_ body: (inout Value) throws -> Outcome) throws -> Outcome {
+    if isInUse { misuse("Confined.withValue", "called inside of a use of the same value. Hand on what that one has.") }
+    var taken = try value.get()
+    value = .failure(SchedulerError.stopped)  // the only reference goes to the body
+    isInUse = true
+    defer {
+      isInUse = false
+      if !isReleased { value = .success(taken) }  // which a wait inside of the use may have come to
+    }
+    return try body(&taken)
+  }
+}
