@@ -3,20 +3,23 @@ struct JobQueue {
   private var jobs: [RoutedJob] = []
   private var first = 0
   private var generator: Generator?
+  /// With a seed: the task whose job runs, and what it has enqueued of itself.
+  private var running: UInt64?, rest: RoutedJob?
 
   init(seed: UInt64?) { generator = seed.map(Generator.init(state:)) }
 
-  var isEmpty: Bool { first == jobs.count }
+  var isEmpty: Bool { first == jobs.count && rest == nil }
   var isDrawn: Bool { generator != nil }
 
-  mutating func append(_ job: RoutedJob) { jobs.append(job) }
+  /// A task that goes from one piece of code without an actor to another one does not give up its thread, so it may hold a lock meanwhile. With a
+  /// seed that is two jobs (see ``RoutedJob/runWithTurns()``): nothing comes between them.
+  mutating func append(_ job: RoutedJob) {
+    if let task = job.task, task == running, rest == nil { rest = job } else { jobs.append(job) }
+  }
 
   mutating func next() -> RoutedJob? {
     if isEmpty { return nil }
-    if generator != nil {
-      jobs.swapAt(Int.random(in: jobs.indices, using: &generator!), jobs.endIndex - 1)
-      return jobs.removeLast()
-    }
+    if generator != nil { return drawn() }
     defer {
       first += 1
       if first == jobs.count || first > 1_000 {
@@ -25,6 +28,20 @@ struct JobQueue {
       }
     }
     return jobs[first]
+  }
+
+  /// Follows the end of the job that ``next()`` returned.
+  mutating func ended() { running = nil }
+
+  private mutating func drawn() -> RoutedJob {
+    let job = rest.take() ?? takeAny()
+    running = job.place == .global ? job.task : nil
+    return job
+  }
+
+  private mutating func takeAny() -> RoutedJob {
+    jobs.swapAt(Int.random(in: jobs.indices, using: &generator!), jobs.endIndex - 1)
+    return jobs.removeLast()
   }
 
   /// SplitMix64: the same on every system and in every version, so that a seed that failed once fails again.

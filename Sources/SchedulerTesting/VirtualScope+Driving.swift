@@ -54,7 +54,9 @@ extension VirtualScope {
     guard let job else { return false }
     switch job.place {
     case .main: runOnMain(job)
-    case .global where isDrawn: job.runWithTurns()
+    case .global where isDrawn:
+      job.runWithTurns()
+      state.withLock { $0.queue.ended() }
     case .global: job.run()
     }
     return true

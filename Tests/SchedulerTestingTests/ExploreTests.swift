@@ -75,6 +75,29 @@ private actor Audit {
     }
   }
 
+  @Test("a task that gives up no thread keeps a lock over an await, whatever the seed") func lockOverAwait()
+    async throws
+  {
+    for seed in 0..<20 as Range<UInt64> {
+      let isLocked = Protected(false), collisions = Protected(0)
+      await withVirtualTime(seed: seed) { _ in
+        await withTaskGroup(of: Void.self) { group in
+          for _ in 0..<4 {
+            group.addTask {
+              for _ in 0..<5 {
+                if isLocked.exchange(true) { collisions.withLock { $0 += 1 } }
+                await withUnsafeContinuation { $0.resume() }  // as operators of AsyncAlgorithms do under their locks
+                isLocked.write(false)
+                await Task.yield()
+              }
+            }
+          }
+        }
+      }
+      #expect(collisions.read() == 0)
+    }
+  }
+
   @Test("Swift's own clocks sleep as long as they are told, whatever the seed")
   func sleeps() async throws {
     for seed in 0..<20 as Range<UInt64> {
