@@ -22,6 +22,8 @@ public typealias StoppedError = SchedulerError
 
 extension SchedulerError {
   /// Makes the error of a system call.
+  ///
+  /// - Parameter code: the system's error number.
   @available(*, deprecated, renamed: "system(_:)")
   public init(code: Int32) { self = .system(code) }
 

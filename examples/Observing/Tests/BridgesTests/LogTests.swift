@@ -45,7 +45,7 @@ private actor Confined {
 
   @Test("a task that goes on after the end of its thread is a warning, until the disposal") func late() async throws {
     let entries = Entries(), log = entries.logger().logLateJobs()
-    let thread = try ThreadScheduler(name: "ended"), confined = ThreadScheduler.Confined(to: thread)
+    let thread = try ThreadScheduler(name: "ended"), confined = Confined(to: thread)
     #expect(await confined.isOnThread())
     #expect(entries.entries(of: "ended").isEmpty)
     await thread.stopAndJoin()
