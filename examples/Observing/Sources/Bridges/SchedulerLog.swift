@@ -30,7 +30,7 @@ extension Logger {
   /// stop gave up is a notice, because the stop asked for it.
   public func logDrops() -> any Cancelable {
     Schedulers.onDrop { scheduler, reason in
-      var metadata: Logger.Metadata = ["reason": "\(reason)"]
+      var metadata: Logger.Metadata = ["reason": reason == .refused ? "refused" : "stopped"]
       if let scheduler { metadata["scheduler"] = "\(Schedulers.name(of: scheduler))" }
       log(level: reason == .refused ? .error : .notice, "an action was dropped", metadata: metadata)
     }
