@@ -78,6 +78,9 @@ final class Sleeper: Sendable {
     return submit()
   }
 
+  /// Whether this thread submits for one.
+  static var isNoted: Bool { csched_swift_sleeper_() != nil }
+
   /// Has the one for whom this thread submits, if there is one, be counted among `sleepers`.
   static func submitted(to sleepers: Sleepers) {
     guard let noted = csched_swift_sleeper_() else { return }

@@ -150,7 +150,7 @@ class TargetCore: @unchecked Sendable {
     _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside tag: TargetCore?,
     of action: ReturningAction? = nil
   ) -> ClosureTask {
-    if let timeline { Sleeper.submitted(to: timeline.sleepers) }
+    if Sleeper.isNoted, let timeline { Sleeper.submitted(to: timeline.sleepers) }
     guard let arrive = instant.arrive else { return submit(work, at: instant.tick, inside: tag, of: action) }
     return submit(
       {
