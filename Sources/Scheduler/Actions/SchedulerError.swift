@@ -18,9 +18,13 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
 
   /// The scheduler, or its target, has been stopped or shut down. Make another one.
   ///
-  /// As a drop: the action had been taken, and waited. The scheduler was stopped by a policy that drops it, or before its time had come; was shut
-  /// down; or ended with its last reference, as in virtual time. Or the closure of a ``CustomScheduler`` let go of it; or a thread ended inside of an
-  /// action of ``CurrentThreadScheduler``. Or the process ended, and nothing had run the main loop since: see ``MainScheduler``.
+  /// As the reason of a drop: the scheduler had accepted the action, and dropped it before it began. The causes are:
+  /// - a stop whose policy drops what is outstanding, or that came before the action's time;
+  /// - a shutdown;
+  /// - the release of the last reference to the scheduler, as in virtual time;
+  /// - the closure of a ``CustomScheduler``, which released the action without calling it;
+  /// - the end of a thread inside of an action of ``CurrentThreadScheduler``;
+  /// - the end of the process, for actions of ``MainScheduler`` that have not run.
   public static let stopped = SchedulerError(0)
 
   /// The action was dropped in `schedule` itself: the scheduler, or its target, had been stopped or shut down; or the system had no thread or

@@ -9,7 +9,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// - Parameters:
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
   ///   - scheduler: what the sequence needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with ``SchedulerError/deadlock``; otherwise nobody can see it.
+  ///     fails at once with ``SchedulerError/deadlock``. Without it such a wait ends by the timeout only.
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {

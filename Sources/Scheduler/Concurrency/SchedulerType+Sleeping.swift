@@ -30,7 +30,7 @@ extension SchedulerType {
         let waker = Waker(sleeper, resumption)
         waking.setDisposable(sleeper.noted { withoutRefusalLine { submit { waker.wake() } } })
         sleeper.begin()
-        // The clock may have passed meanwhile, with nobody left to wake the task.
+        // Another thread may have moved the clock past the instant before the task counted as asleep.
         guard isDue(), resumption.claim() else { return }
         waking.dispose()
         sleeper.wake()

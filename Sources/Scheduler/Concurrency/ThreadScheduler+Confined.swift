@@ -11,7 +11,8 @@ extension ThreadScheduler {
   ///    and the last job of a task, values made later first.
   /// 2. A use after that throws ``SchedulerError/stopped``.
   /// 3. This object keeps the scheduler.
-  /// 4. In a child of `fork` the thread, and the value with it, are the parent's: a use stops the process with a message, and nobody releases it.
+  /// 4. In a child of `fork` the value is not available, as its thread does not exist there: a use stops the process with a message. The value is
+  ///    not released in the child.
   public final class Confined<Value>: Sendable {
     /// The scheduler on whose thread the value is.
     public let scheduler: ThreadScheduler
@@ -48,8 +49,8 @@ extension ThreadScheduler {
       try await scheduler.perform(isolation: isolation) { [box] in try box.use(body) }
     }
 
-    /// Calls `body` with the value, for a caller who is on the thread. On another one, and inside of itself, it stops the process with a message;
-    /// but when the thread has ended, nobody is on it any more, and it throws wherever it is called: so does an actor of the thread's, which goes on.
+    /// Calls `body` with the value. Only on the value's thread, and not inside of another use: elsewhere it stops the process with a message. After the
+    /// end of the thread it throws on every thread, as a task of an actor of that thread may still go on.
     ///
     /// - Parameter body: what to do with the value.
     /// - Returns: what `body` returns.
