@@ -93,9 +93,10 @@ import Testing
         ran.increment()
       }
     }
-    for token in [token(), token()] { token.dispose() }
+    let disposed = ContinuousClock().measure { for token in [token(), token()] { token.dispose() } }
     #expect(ends.value == 2)
-    #expect(ran.value == 0)
+    // On a busy machine this thread can sleep past the shortest deadline between the two calls.
+    if disposed < delay { #expect(ran.value == 0) }
   }
 
   @Test("what has begun runs to its end, and then its own disposable is disposed", arguments: SchedulerUnderTest.queued)
