@@ -10,6 +10,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Scheduler", targets: ["Scheduler"]),
+    .library(name: "SchedulerRx", targets: ["SchedulerRx"]),
     .library(name: "SchedulerMainLoop", targets: ["SchedulerMainLoop"]),
     .library(name: "SchedulerFoundation", targets: ["SchedulerFoundation"]),
     .library(name: "SchedulerExecutors", targets: ["SchedulerExecutors"]),
@@ -26,10 +27,12 @@ let package = Package(
 
     .target(name: "CScheduler", dependencies: [.target(name: "CBSD", condition: .when(platforms: [.linux]))]),
     .target(name: "Scheduler", dependencies: ["CScheduler"]),
+    // The names of RxSwift, ReactiveSwift and others, and of this library's past.
+    .target(name: "SchedulerRx", dependencies: ["Scheduler"]),
     // Apart from Scheduler, because it brings Dispatch along.
     .target(name: "SchedulerMainLoop", dependencies: ["Scheduler"]),
     // Apart from Scheduler, because it brings Foundation along.
-    .target(name: "SchedulerFoundation", dependencies: ["Scheduler"]),
+    .target(name: "SchedulerFoundation", dependencies: ["Scheduler", "SchedulerRx"]),
     // All tasks of a program on this core: by a call, or by being linked, which needs a constructor in C.
     .target(name: "SchedulerExecutors", dependencies: ["Scheduler", "CSchedulerExecutors"]),
     .target(name: "CSchedulerExecutors", dependencies: ["CScheduler"]),
@@ -50,7 +53,9 @@ let package = Package(
       name: "CSchedulerTests", dependencies: ["CScheduler", "CTestSupport", "Scheduler", "TestSupport"]),
     .testTarget(
       name: "SchedulerTests",
-      dependencies: ["Scheduler", "SchedulerFoundation", "TestSupport", "CTestAllocations", "CTestSupport"],
+      dependencies: [
+        "Scheduler", "SchedulerRx", "SchedulerFoundation", "TestSupport", "CTestAllocations", "CTestSupport",
+      ],
       // In release the library is optimised. To optimise its tests as well would take four minutes more.
       swiftSettings: [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
     .testTarget(name: "SchedulerExecutorsTests", dependencies: ["SchedulerExecutors", "TestSupport"]),

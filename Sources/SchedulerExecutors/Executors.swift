@@ -52,7 +52,7 @@
       let priority = job.priority.rawValue, job = UnownedJob(job), tolerance = tolerance as? Duration ?? .zero
       switch instant {
       case let instant as ContinuousClock.Instant:
-        GlobalJobs.enqueue(job, priority: priority, at: BootTime(instant), tolerance: tolerance)
+        GlobalJobs.enqueue(job, priority: priority, continuous: instant.nanoseconds, tolerance: tolerance)
       case let instant as SuspendingClock.Instant:
         GlobalJobs.enqueue(job, priority: priority, at: MonotonicTime(instant), tolerance: tolerance)
       default: enqueue(job, afterSleepOf: clock, until: instant)
@@ -74,7 +74,7 @@
       let job = UnownedJob(job), tolerance = tolerance as? Duration ?? .zero
       switch instant {
       case let instant as ContinuousClock.Instant:
-        GlobalJobs.enqueueOnMain(job, at: BootTime(instant), tolerance: tolerance)
+        GlobalJobs.enqueueOnMain(job, continuous: instant.nanoseconds, tolerance: tolerance)
       case let instant as SuspendingClock.Instant:
         GlobalJobs.enqueueOnMain(job, at: MonotonicTime(instant), tolerance: tolerance)
       default: enqueue(job, afterSleepOf: clock, until: instant)

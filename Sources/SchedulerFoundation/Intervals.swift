@@ -1,5 +1,6 @@
 public import Dispatch
 public import Scheduler
+internal import SchedulerRx
 
 extension Duration {
   /// The same length; for ever, 292 years, for `.never`, and for kinds that are not known here.

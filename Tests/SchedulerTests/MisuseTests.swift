@@ -7,10 +7,10 @@ import Testing
 @Suite(.nothingIsLeft) struct MisuseTests {
   @Test("a periodic action on the immediate scheduler stops the process, and says why") func periodicImmediate() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      ImmediateScheduler.instance.schedule(after: .zero, repeating: .seconds(1)) {}
+      ImmediateScheduler.instance.schedule(.every(.seconds(1), after: .zero)) {}
     }
     expectMessage(
-      result, "Scheduler: ImmediateScheduler.schedulePeriodic: the caller would never go on", "Use a scheduler that has"
+      result, "Scheduler: ImmediateScheduler.schedule(.every): the caller would never go on", "Use a scheduler that has"
     )
   }
 

@@ -129,7 +129,7 @@ public final class ActionContext: Cancelable {
     on scheduler: some SchedulerType, after delay: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable (ActionContext) -> Void
   ) -> any Cancelable {
-    ActionContext(below: self).start(action) { scheduler.schedule(after: delay, tolerance: tolerance, $0) }
+    ActionContext(below: self).start(action) { scheduler.schedule(.after(delay, tolerance: tolerance), $0) }
   }
 
   /// Submits what calls `action`. Disposed meanwhile, it is disposed here.
@@ -233,6 +233,6 @@ extension SchedulerType {
   public func schedule(
     after delay: Duration, tolerance: Duration = .zero, _ action: @escaping @Sendable (ActionContext) -> Void
   ) -> any Cancelable {
-    ActionContext().start(action) { schedule(after: delay, tolerance: tolerance, $0) }
+    ActionContext().start(action) { schedule(.after(delay, tolerance: tolerance), $0) }
   }
 }

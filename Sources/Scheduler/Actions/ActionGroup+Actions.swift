@@ -31,7 +31,12 @@ extension ActionGroup {
   ///
   /// Schedulers themselves count nothing, because a count costs every action of all that share one two operations that all threads contend for, and
   /// because whose actions are meant is the asker's to say: a pool is everybody's.
-  public func scheduler(on scheduler: any SchedulerType) -> GroupScheduler { GroupScheduler(on: scheduler, in: self) }
+  public func scheduler(on scheduler: any SchedulerType) -> any SchedulerType {
+    ForwardingScheduler(to: scheduler) { [self] action, repeats, submit in
+      guard repeats else { return admit(action, submit) }
+      return admit(ActionMember(of: self, action)) { member in submit { member.tick() } }
+    }
+  }
 
   /// Makes `action` a member, which what `submit` schedules holds until it has ended.
   func admit(_ action: @escaping @Sendable () -> Void, _ submit: (@escaping @Sendable () -> Void) -> any Cancelable)

@@ -26,8 +26,8 @@
 ///
 /// 1. No tick begins while it is suspended, and its scheduler has nothing of it: no timer, no wakeup. It keeps its closure.
 /// 2. A pause leaves the ticks where they were. Those whose time has passed by ``resume()`` are late, as if that had taken until then: with
-///    ``PeriodicTiming/LateTicks/coalesce`` one tick at once stands for them, with ``PeriodicTiming/LateTicks/catchUp`` each is made up for, with
-///    ``PeriodicTiming/LateTicks/skip`` none. With ``PeriodicTiming/Pace/fixedDelay`` at most one was missed; it comes at once.
+///    ``ActionTiming/Pace/coalescing`` one tick at once stands for them, with ``ActionTiming/Pace/catchingUp`` each is made up for, with
+///    ``ActionTiming/Pace/skipping`` none. With ``ActionTiming/Pace/fixedDelay`` at most one was missed; it comes at once.
 /// 3. ``dispose()`` releases the closure at once, suspended or not. One that is released while it is suspended is over.
 /// 4. It keeps its scheduler until it is over. A group's action has left its group while it is suspended.
 ///
@@ -49,13 +49,13 @@ public final class PeriodicAction: Cancelable {
   }
 
   private let counted = CountedDisposable()
-  private let timing: PeriodicTiming
+  private let timing: ActionTiming
   private let scheduler: any SchedulerType
   private let action: RepeatedCall<@Sendable (PeriodicAction) -> Void, Schedule>
 
   /// Makes one that its scheduler has not yet.
   private init(
-    _ timing: PeriodicTiming, on scheduler: any SchedulerType, from first: MonotonicTime,
+    _ timing: ActionTiming, on scheduler: any SchedulerType, from first: MonotonicTime,
     _ action: @escaping @Sendable (PeriodicAction) -> Void
   ) {
     self.timing = timing
@@ -64,14 +64,8 @@ public final class PeriodicAction: Cancelable {
   }
 
   fileprivate static func started(
-    _ timing: PeriodicTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable (PeriodicAction) -> Void
+    _ timing: ActionTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable (PeriodicAction) -> Void
   ) -> PeriodicAction {
-    if let unimplemented = scheduler.unimplemented {
-      let refused = PeriodicAction(timing, on: scheduler, from: MonotonicTime(nanoseconds: 0), action)
-      refused.dispose()
-      _ = unimplemented.refuse("schedulePeriodic(_:action:), every \(timing.period),")
-      return refused
-    }
     let started = PeriodicAction(
       timing, on: scheduler, from: timing.first(from: scheduler.now), action)
     started.submit { _ in timing }
@@ -81,9 +75,9 @@ public final class PeriodicAction: Cancelable {
   // MARK: the ticks that the scheduler has
 
   /// Has the scheduler begin ticks, by the timing that is returned, unless it has some.
-  private func submit(_ decide: (inout Schedule) -> PeriodicTiming?) {
+  private func submit(_ decide: (inout Schedule) -> ActionTiming?) {
     let ticking = SingleAssignmentDisposable()
-    let begun = action.change { schedule, _ -> (PeriodicTiming, Int)? in
+    let begun = action.change { schedule, _ -> (ActionTiming, Int)? in
       guard let timing = decide(&schedule), schedule.ticking == nil else { return nil }
       schedule.ticking = ticking
       schedule.number += 1
@@ -91,7 +85,7 @@ public final class PeriodicAction: Cancelable {
     }
     guard let (timing, number) = begun else { return }
     let ticks = SubmittedTicks(of: self, number)
-    ticking.setDisposable(scheduler.schedulePeriodic(timing) { ticks.tick() })
+    ticking.setDisposable(scheduler.schedule(timing) { ticks.tick() })
   }
 
   fileprivate func tick(_ number: Int) {
@@ -186,31 +180,33 @@ private final class SubmittedTicks: Sendable {
   func tick() { action.tick(number) }
 }
 
-extension PeriodicTiming {
+extension ActionTiming {
   /// The timing by which ticks go on at `now`, after a pause.
-  fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> PeriodicTiming {
-    var resumed = self
-    let due = due(at: now, after: past)
-    resumed.startAfter = max(.zero, now.duration(to: due))
-    resumed.resumesAt = due
-    return resumed
+  fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> ActionTiming {
+    if let repetition {
+      return ActionTiming(.at(repetition.due(at: now, after: past)), tolerance: tolerance, repetition: repetition)
+    }
+    if case .after = start { return .at(past.first, tolerance: tolerance) }
+    return self
   }
+}
 
+extension ActionTiming.Repetition {
   /// When the next tick that the policy does not leave out is due, or was.
-  private func due(at now: MonotonicTime, after past: PeriodicAction.Past) -> MonotonicTime {
+  fileprivate func due(at now: MonotonicTime, after past: PeriodicAction.Past) -> MonotonicTime {
     func onGrid(after instant: MonotonicTime) -> MonotonicTime {
-      PeriodicTiming(every: period, pace: .fixedRate(late: .skip)).next(after: past.first, endedAt: instant)
+      ActionTiming.every(period, pace: .skipping).next(after: past.first, endedAt: instant)
         ?? MonotonicTime(nanoseconds: .max)
     }
     guard let last = past.last else {
-      let isLeftOut = pace == .fixedRate(late: .skip) && past.first < now
+      let isLeftOut = pace == .skipping && past.first < now
       return isLeftOut ? onGrid(after: now.advanced(by: .nanoseconds(-1))) : past.first
     }
     return switch pace {
     case .fixedDelay: last.end.advanced(by: max(.zero, period))
-    case .fixedRate(.catchUp): past.first.advanced(by: max(.zero, period) * past.count)
-    case .fixedRate(.coalesce): onGrid(after: last.begin)
-    case .fixedRate(.skip): onGrid(after: max(last.end, now.advanced(by: .nanoseconds(-1))))
+    case .catchingUp: past.first.advanced(by: max(.zero, period) * past.count)
+    case .coalescing: onGrid(after: last.begin)
+    case .skipping: onGrid(after: max(last.end, now.advanced(by: .nanoseconds(-1))))
     }
   }
 }
@@ -224,7 +220,7 @@ extension SchedulerType {
   ///   - action: what each tick runs; it is given the same object that this returns.
   @discardableResult
   public func schedulePeriodic(
-    _ timing: PeriodicTiming, action: @escaping @Sendable (PeriodicAction) -> Void
+    _ timing: ActionTiming, action: @escaping @Sendable (PeriodicAction) -> Void
   ) -> PeriodicAction { .started(timing, on: self, action) }
 
   /// Runs `action` every `period`, at first a period from now, and gives it what suspends, resumes and ends its ticks.
@@ -235,5 +231,5 @@ extension SchedulerType {
   @discardableResult
   public func schedulePeriodic(
     _ period: Duration, action: @escaping @Sendable (PeriodicAction) -> Void
-  ) -> PeriodicAction { schedulePeriodic(PeriodicTiming(every: period), action: action) }
+  ) -> PeriodicAction { schedulePeriodic(.every(period), action: action) }
 }

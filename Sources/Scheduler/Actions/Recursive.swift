@@ -22,7 +22,6 @@ extension ImmediateSchedulerType {
   public func scheduleRecursive<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   ) -> any Cancelable {
-    if let unimplemented { return unimplemented.refuse("scheduleRecursive(_:action:)") }
     let recursion = Recursion(scheduler: self, body: RecursiveBody(action))
     recursion.schedule(step(state, of: RecursionLife(recursion)))
     return recursion
@@ -35,7 +34,6 @@ extension ImmediateSchedulerType {
   public func scheduleRecursive(
     _ action: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) -> any Cancelable {
-    if let unimplemented { return unimplemented.refuse("scheduleRecursive(_:)") }
     return scheduleRecursive(()) { _, again in action { again(()) } }
   }
 }
@@ -122,7 +120,7 @@ private final class Recursion: Cancelable {
   private let ends = Occurrence()
 
   init(scheduler: any ImmediateSchedulerType, body: any Body) {
-    lent = scheduler as? any EndsByItself ?? (scheduler as? AnyScheduler)?.base as? any EndsByItself
+    lent = scheduler as? any EndsByItself
     self.scheduler = lent == nil ? scheduler : nil
     isImmediate = scheduler is ImmediateScheduler
     steps = Protected(Steps(body: body))

@@ -3,31 +3,34 @@ internal import CScheduler
 /// A closure that runs again and again, on one timer of the core, which its own run submits anew (task.c, TK6).
 struct RepeatingTask: ~Copyable {
   private let held: ClosureTask.Held
-  private let timing: PeriodicTiming
+  private let repetition: ActionTiming.Repetition
   private var due: csched_time
   /// In virtual time, `run` goes on for the first tick, and for no other one.
   private var tolerance: csched_time
 
   /// Submits one to `core`, inside of `tag` if there is one. Returns what cancels it, and whether it was accepted.
   static func submit(
-    _ timing: PeriodicTiming, to core: TargetCore, inside tag: TargetCore?, _ work: @escaping @Sendable () -> Void
+    _ timing: ActionTiming, _ repetition: ActionTiming.Repetition, to core: TargetCore, inside tag: TargetCore?,
+    _ work: @escaping @Sendable () -> Void
   ) -> (ClosureTask, isAccepted: Bool) {
     let task = csched_task.made(repeatingType, CSCHED_TASK_REPEATING, for: core)
     let due = firstDue(timing, on: core.timeline)
     let tolerance = csched_time(max(0, timing.tolerance.saturatedNanoseconds))
     of(task.job).initialize(
       to: RepeatingTask(
-        held: ClosureTask.Held(work, ActionOrigin(core, tag: tag)), timing: timing, due: due, tolerance: tolerance))
+        held: ClosureTask.Held(work, ActionOrigin(core, tag: tag)), repetition: repetition, due: due,
+        tolerance: tolerance))
     ClosureTask.Held.tell(task.job, UnsafeMutableRawPointer(of(task.job)))
     core.beginKeeping()
     let token = ClosureTask(task)
-    let first = core.timeline == nil ? timing.jittered(due, of: task.job) : due
+    let first = core.timeline == nil ? repetition.jittered(due, of: task.job) : due
     return (token, token.submit(to: core.target, at: first, on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance))
   }
 
-  private static func firstDue(_ timing: PeriodicTiming, on timeline: Timeline?) -> csched_time {
-    if let due = timing.resumesAt { return timeline?.instant(at: due).tick ?? due.nanoseconds }
-    return timeline?.instant(after: timing.startAfter).tick ?? timing.startAfter.deadline
+  private static func firstDue(_ timing: ActionTiming, on timeline: Timeline?) -> csched_time {
+    if case .at(let due) = timing.start { return timeline?.instant(at: due).tick ?? due.nanoseconds }
+    let delay = timing.delay(from: .now)
+    return timeline?.instant(after: delay).tick ?? delay.deadline
   }
 
   fileprivate static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<RepeatingTask> {
@@ -43,7 +46,7 @@ struct RepeatingTask: ~Copyable {
       each.deinitialize(count: 1)
       return
     }
-    let next = core.timeline == nil ? each.pointee.timing.jittered(due, of: job) : due
+    let next = core.timeline == nil ? each.pointee.repetition.jittered(due, of: job) : due
     let error = csched_task_submit_again_(job, next, each.pointee.tolerance)
     // Any other error has dropped it, as one that waits: its scheduler was stopped meanwhile.
     if error == CSCHED_TASK_UNWANTED_ { each.deinitialize(count: 1) }
@@ -52,12 +55,13 @@ struct RepeatingTask: ~Copyable {
   private mutating func next(on core: TargetCore, begunAt begun: csched_time) -> csched_time? {
     if let timeline = core.timeline {
       tolerance = .max
-      guard let next = timeline.next(timing, after: due, begunAt: begun) else { return nil }
+      guard let next = timeline.next(repetition, after: due, begunAt: begun) else { return nil }
       due = next
       return next
     }
-    let now = csched_now(), step = UInt64(max(0, timing.period.saturatedNanoseconds))
-    guard let next = timing.next(after: due, begunAt: begun, endedAt: now, step: step) else { return nil }
+    let now = csched_now()
+    guard let next = repetition.next(after: due, begunAt: begun, endedAt: now, step: repetition.step)
+    else { return nil }
     // What is due is delivered at once; where that may run it at once, too, tick inside tick, a timer brings it.
     due = core.mayRunInside ? max(next, csched_time_after(now, 20_000)) : next
     return due

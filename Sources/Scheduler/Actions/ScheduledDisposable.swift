@@ -19,7 +19,7 @@ internal import Synchronization
 ///    released undisposed: what belongs to a thread is not touched from another.
 /// 4. The inner one is released when the action is over, or dropped.
 ///
-/// The name is RxSwift's. ``ContextDisposable`` is the same type.
+/// The name is RxSwift's.
 public final class ScheduledDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
@@ -71,7 +71,6 @@ public final class ScheduledDisposable: DisposalNode {
   /// Tells whether an action of `scheduler` would run at once and change nothing: then no action is needed, and no stack.
   private static func isHere(_ scheduler: any ImmediateSchedulerType) -> Bool {
     switch scheduler {
-    case let any as AnyScheduler: isHere(any.base)
     case let immediate as ImmediateScheduler: Schedulers.current === immediate
     case is SubscriptionScheduler: Schedulers.hasCurrent
     default: false

@@ -10,7 +10,6 @@ extension ImmediateSchedulerType {
       """
   )
   @discardableResult
-  @_disfavoredOverload
   public func schedule(_ action: @escaping @Sendable () async throws -> Void) -> any Cancelable {
     Disposables.create()
   }
@@ -22,7 +21,6 @@ extension ImmediateSchedulerType {
       an action does not await. On a scheduler with threads: Task(executorPreference: scheduler) { await … }.value, or an actor on it.
       """
   )
-  @_disfavoredOverload
   public func perform<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     try await body()
   }
@@ -35,34 +33,20 @@ extension SchedulerType {
     message: "an action neither awaits nor throws. Use Task { try await scheduler.sleep(for: delay); await … }."
   )
   @discardableResult
-  @_disfavoredOverload
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () async throws -> Void) -> any Cancelable {
     Disposables.create()
   }
 
-  /// A repeated action neither awaits nor throws: see what the message names.
+  /// A timed action neither awaits nor throws: see what the message names.
   @available(
     *, unavailable,
     message: """
-      an action neither awaits nor throws. Use Task { for try await _ in scheduler.ticks(every: period) { await … } }.
+      an action neither awaits nor throws. Use Task { try await scheduler.sleep(for: delay); await … }, or \
+      Task { for try await _ in scheduler.ticks(every: period) { await … } }.
       """
   )
   @discardableResult
-  @_disfavoredOverload
   public func schedule(
-    after delay: Duration, repeating period: Duration, _ action: @escaping @Sendable () async throws -> Void
-  ) -> any Cancelable { Disposables.create() }
-
-  /// A repeated action neither awaits nor throws: see what the message names.
-  @available(
-    *, unavailable,
-    message: """
-      an action neither awaits nor throws. Use Task { for try await _ in scheduler.ticks(every: period) { await … } }.
-      """
-  )
-  @discardableResult
-  @_disfavoredOverload
-  public func schedule(
-    repeating period: Duration, _ action: @escaping @Sendable () async throws -> Void
+    _ timing: ActionTiming, _ action: @escaping @Sendable () async throws -> Void
   ) -> any Cancelable { Disposables.create() }
 }

@@ -31,13 +31,15 @@ package enum GlobalJobs {
     TaskJob(job, on: MainScheduler.instance, .ofMainActor).submit()
   }
 
-  /// The same two at `instant`, not earlier.
+  /// The same two at an instant, not earlier; `continuous` is one of the clock that counts the system's sleep.
   package static func enqueue(_ job: UnownedJob, priority: UInt8, at instant: MonotonicTime, tolerance: Duration) {
     submit(TaskJob(job, on: pool(priority), .ofAll), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance)
   }
 
-  package static func enqueue(_ job: UnownedJob, priority: UInt8, at instant: BootTime, tolerance: Duration) {
-    submit(TaskJob(job, on: pool(priority), .ofAll), at: instant.nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
+  package static func enqueue(
+    _ job: UnownedJob, priority: UInt8, continuous nanoseconds: UInt64, tolerance: Duration
+  ) {
+    submit(TaskJob(job, on: pool(priority), .ofAll), at: nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
   }
 
   package static func enqueueOnMain(_ job: UnownedJob, at instant: MonotonicTime, tolerance: Duration) {
@@ -46,9 +48,9 @@ package enum GlobalJobs {
     )
   }
 
-  package static func enqueueOnMain(_ job: UnownedJob, at instant: BootTime, tolerance: Duration) {
+  package static func enqueueOnMain(_ job: UnownedJob, continuous nanoseconds: UInt64, tolerance: Duration) {
     submit(
-      TaskJob(job, on: MainScheduler.instance, .ofMainActor), at: instant.nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
+      TaskJob(job, on: MainScheduler.instance, .ofMainActor), at: nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
   }
 
   private static func submit(_ job: TaskJob, at time: csched_time, _ clock: csched_clock, _ tolerance: Duration) {

@@ -7,8 +7,7 @@ struct LentPriority {
 
   /// Lends the present task's, if `scheduler` is on a pool, and lower.
   init?(to scheduler: some ImmediateSchedulerType) {
-    let base: any ImmediateSchedulerType = (scheduler as? AnyScheduler)?.base ?? scheduler
-    guard let target = base as? SchedulerTarget else { return nil }
+    guard let target = scheduler.unwrapped as? SchedulerTarget else { return nil }
     self.scheduler = target
     priority = SchedulerPriority(Task.currentPriority).core
     guard csched_target_lend(target.core.target, priority) else { return nil }

@@ -12,7 +12,7 @@ extension SchedulerType {
   ///
   /// - Parameter timing: when; the pace counts what the task does between two ticks as the tick's run.
   /// - Returns: a sequence of the instants at which the ticks were due.
-  public func ticks(_ timing: PeriodicTiming) -> SchedulerTicks { SchedulerTicks(scheduler: self, timing: timing) }
+  public func ticks(_ timing: ActionTiming) -> SchedulerTicks { SchedulerTicks(scheduler: self, timing: timing) }
 
   /// The instants of every `period` from now on: see ``ticks(_:)``. Ticks that are missed become one.
   ///
@@ -21,7 +21,7 @@ extension SchedulerType {
   ///   - tolerance: up to how much later than it is due a tick may come.
   /// - Returns: a sequence of the instants at which the ticks were due.
   public func ticks(every period: Duration, tolerance: Duration = .zero) -> SchedulerTicks {
-    ticks(PeriodicTiming(every: period, tolerance: tolerance))
+    ticks(.every(period, tolerance: tolerance))
   }
 }
 
@@ -33,19 +33,19 @@ public struct SchedulerTicks: AsyncSequence, Sendable {
   /// The scheduler whose time it is.
   public let scheduler: any SchedulerType
   /// When the ticks come.
-  public let timing: PeriodicTiming
+  public let timing: ActionTiming
 
   public func makeAsyncIterator() -> Iterator { Iterator(scheduler: scheduler, timing: timing) }
 
   /// One iteration.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let scheduler: any SchedulerType
-    fileprivate let timing: PeriodicTiming
+    fileprivate let timing: ActionTiming
     /// When the last tick was due, and when it came.
     private var last: (due: MonotonicTime, came: MonotonicTime)?
     private var isOver = false
 
-    fileprivate init(scheduler: any SchedulerType, timing: PeriodicTiming) {
+    fileprivate init(scheduler: any SchedulerType, timing: ActionTiming) {
       self.scheduler = scheduler
       self.timing = timing
     }

@@ -5,11 +5,11 @@ extension SchedulerType {
     guard now < instant else { return }
     if let target = self as? SchedulerTarget, target.core.timeline == nil {
       return try await awaiting(isolation: isolation) { action in
-        schedule(at: instant, tolerance: tolerance) { action.run {} }
+        schedule(.at(instant, tolerance: tolerance)) { action.run {} }
       }
     }
     try await asleep(isolation: isolation, isDue: { now >= instant }) { wake in
-      schedule(at: instant, tolerance: tolerance, wake)
+      schedule(.at(instant, tolerance: tolerance), wake)
     }
   }
 

@@ -11,20 +11,6 @@ extension SchedulerTarget: CustomDebugStringConvertible {
   }
 }
 
-extension AnyScheduler: CustomDebugStringConvertible {
-  public var debugDescription: String { "AnyScheduler of \(String(reflecting: base))" }
-}
-
-extension WrappingScheduler: CustomDebugStringConvertible {
-  public var debugDescription: String { "WrappingScheduler of \(String(reflecting: base))" }
-}
-
-extension GroupScheduler: CustomDebugStringConvertible {
-  public var debugDescription: String {
-    "GroupScheduler of \(String(reflecting: base)), \(group.pendingCount) pending"
-  }
-}
-
 extension RecordingScheduler: CustomDebugStringConvertible {
   public var debugDescription: String {
     "RecordingScheduler of \(String(reflecting: base)), \(history.count) events"

@@ -27,8 +27,23 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   public static var isScheduleRequired: Bool { csched_trampoline_is_required() }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    if Self.isScheduleRequired {
+      core.run {
+        _ = csched_trampoline_enter()
+        defer { csched_trampoline_leave() }
+        action()
+      }
+      return Disposables.create()
+    }
+    let waiting = ClosureTask(action, for: core)
+    waiting.submitToTrampoline()
+    return waiting
+  }
+
+  /// Schedules what returns a disposable: with no object where it runs at once and returns nothing to dispose.
+  func submitReturning<State: Sendable>(
+    _ state: State, _ action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable {
     if Self.isScheduleRequired {
       let returned = core.run {
@@ -41,21 +56,6 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     let waiting = ReturningAction()
     waiting.task = ClosureTask({ waiting.settle(action(state)) }, for: core, of: waiting)
     waiting.task.submitToTrampoline()
-    return waiting
-  }
-
-  @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    if Self.isScheduleRequired {
-      core.run {
-        _ = csched_trampoline_enter()
-        defer { csched_trampoline_leave() }
-        action()
-      }
-      return Disposables.create()
-    }
-    let waiting = ClosureTask(action, for: core)
-    waiting.submitToTrampoline()
     return waiting
   }
 }

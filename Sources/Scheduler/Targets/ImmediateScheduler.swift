@@ -13,12 +13,7 @@ public final class ImmediateScheduler: SchedulerType {
 
   private init() { core.publish(self) }
 
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    EndedAction.leading(to: core.run { action(state) })
-  }
+  public var now: MonotonicTime { .now }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
@@ -27,26 +22,18 @@ public final class ImmediateScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    csched_swift_sleep_until_(delay.deadline)
-    return schedule(state, action: action)
-  }
-
-  @discardableResult
-  public func schedule(
-    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    sleep(until: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance)
-    return schedule(action)
-  }
-
-  @discardableResult
-  public func schedule(
-    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    sleep(until: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance)
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    if timing.period != nil {
+      misuse(
+        "ImmediateScheduler.schedule(.every)",
+        "the caller would never go on. Use a scheduler that has a thread or a queue.")
+    }
+    switch timing.start {
+    case .after(let delay): csched_swift_sleep_until_(delay.deadline)
+    case .at(let instant): csched_swift_sleep_until_(instant.nanoseconds)
+    case .continuous(let nanoseconds): sleep(until: nanoseconds, on: CSCHED_CLOCK_BOOT, timing.tolerance)
+    case .wall(let instant): sleep(until: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, timing.tolerance)
+    }
     return schedule(action)
   }
 
@@ -61,18 +48,11 @@ public final class ImmediateScheduler: SchedulerType {
       }
       if waking.isDisposed, csched_clock_now(clock) < nanoseconds {
         misuse(
-          "ImmediateScheduler.schedule(at:)",
+          "ImmediateScheduler.schedule(.at)",
           "the system has no thread or descriptor to keep that clock with. Raise its limits, or use a delay.")
       }
       sleep.wait()
     }
-  }
-
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
-    misuse(
-      "ImmediateScheduler.schedulePeriodic",
-      "the caller would never go on. Use a scheduler that has a thread or a queue.")
   }
 }
 

@@ -32,26 +32,48 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
   public static let asyncInstance: MainScheduler = MainScheduler(
     tag: CurrentTag(madeBy: { _ in MainScheduler.asyncInstance }))
 
-  init(tag: CurrentTag?) { super.init(core: MainCore.shared, tag: tag) }
+  /// What it counts instead of all that is on the main thread, to know whether it may run at once.
+  private let own: OwnWork?
+
+  private init(tag: CurrentTag?, own: OwnWork? = nil) {
+    self.own = own
+    super.init(core: MainCore.shared, tag: tag)
+  }
+
+  /// For the module with RxSwift's names: makes one that runs at once when nothing of its own waits or runs, whatever the others do.
+  package convenience init(countsOwnWork: Void) {
+    _ = MainScheduler.instance  // the first one made is the current one
+    self.init(tag: nil, own: OwnWork())
+  }
 
   // MARK: scheduling
 
   @discardableResult
-  public override func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    runsAtOnce
-      ? EndedAction.leading(to: core.run { action(state) }) : super.schedule(state, action: action)
-  }
-
-  @discardableResult
   public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    guard runsAtOnce else { return super.schedule(action) }
-    core.run(action)
+    let entry = own?.enter()
+    guard runsAtOnce(entry) else {
+      guard let entry else { return super.schedule(action) }
+      return super.schedule { withExtendedLifetime(entry, action) }
+    }
+    withExtendedLifetime(entry) { core.run(action) }
     return Disposables.create()
   }
 
-  private var runsAtOnce: Bool { tag == nil && MainCore.isFree }
+  override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
+    let entry = own?.enter()
+    if runsAtOnce(entry) {
+      withExtendedLifetime(entry) { core.run(work) }
+    } else if let entry {
+      super.submit({ withExtendedLifetime(entry, work) }, of: returning)
+    } else {
+      super.submit(work, of: returning)
+    }
+  }
+
+  private func runsAtOnce(_ entry: OwnWork.Entry?) -> Bool {
+    if let entry { return entry.isFirst && MainCore.isHere }
+    return tag == nil && MainCore.isFree
+  }
 
   // MARK: running
 
@@ -103,4 +125,27 @@ public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// For that module: runs the delayed actions that are due. On the thread that is the main one there.
   package static func runDueInHost() { MainCore.shared.runDue() }
+}
+
+/// How many actions of one scheduler wait or run.
+private final class OwnWork: Sendable {
+  private let count = Protected(0)
+
+  /// One of them, until it goes.
+  final class Entry: Sendable {
+    private let work: OwnWork
+    let isFirst: Bool
+
+    fileprivate init(_ work: OwnWork) {
+      self.work = work
+      isFirst = work.count.withLock { count in
+        count += 1
+        return count == 1
+      }
+    }
+
+    deinit { work.count.withLock { $0 -= 1 } }
+  }
+
+  func enter() -> Entry { Entry(self) }
 }

@@ -38,84 +38,27 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   public var now: MonotonicTime { core.timeline?.now ?? .now }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    let returning = ReturningAction()
-    core.submit({ returning.settle(action(state)) }, inside: tag, of: returning)
-    return returning
-  }
-
-  @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     core.submit(action, inside: tag).task
   }
 
   @discardableResult
-  public final func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    let returning = ReturningAction()
-    submit({ returning.settle(action(state)) }, after: delay, of: returning)
-    return returning
+  public final func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    core.submit(action, timing, inside: tag)
   }
 
   @discardableResult
-  public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void)
-    -> any Cancelable
-  {
-    submit(action, after: delay)
+  public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    core.submit(action, after: delay, inside: tag)
   }
 
-  @discardableResult
-  public final func schedule(
-    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { submit(action, after: delay, tolerance: tolerance) }
-
-  @discardableResult
-  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    schedule(at: instant, tolerance: .zero, action)
+  /// Schedules what settles `returning`.
+  func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
+    core.submit(work, inside: tag, of: returning)
   }
 
-  @discardableResult
-  public final func schedule(
-    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    guard let timeline = core.timeline else {
-      return core.submit(action, at: instant.nanoseconds, tolerance: tolerance, inside: tag)
-    }
-    return core.submit(action, at: timeline.instant(at: instant), inside: tag)
-  }
-
-  @discardableResult
-  public final func schedule(
-    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    core.submit(action, at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance: tolerance, inside: tag)
-  }
-
-  @discardableResult
-  public final func schedule(
-    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    core.submit(action, at: instant.nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance: tolerance, inside: tag)
-  }
-
-  @discardableResult
-  public final func schedulePeriodic(
-    _ timing: PeriodicTiming, action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    core.submit(timing, inside: tag, action)
-  }
-
-  @discardableResult
-  private func submit(
-    _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero,
-    of action: ReturningAction? = nil
-  ) -> ClosureTask {
-    guard let timeline = core.timeline else {
-      return core.submit(work, at: delay.deadline, tolerance: tolerance, inside: tag, of: action)
-    }
-    return core.submit(work, at: timeline.instant(after: delay), inside: tag, of: action)
+  /// The same for `delay` from now.
+  final func submit(_ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction) {
+    core.submit(work, after: delay, inside: tag, of: returning)
   }
 }

@@ -42,7 +42,6 @@ extension ImmediateSchedulerType {
   public func schedule(
     _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Cancelable {
-    if let unimplemented { return unimplemented.refuse("schedule(_:onDrop:)") }
     return schedule(action, isTold: true, onDrop: onDrop)
   }
 
@@ -85,7 +84,6 @@ extension SchedulerType {
     after delay: Duration, _ action: @escaping @Sendable () -> Void,
     onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Cancelable {
-    if let unimplemented { return unimplemented.refuse("schedule(after:_:onDrop:), after \(delay),") }
     return told(onDrop) { told in withoutRefusalLine { schedule(after: delay) { told.run(action) } } }
   }
 }

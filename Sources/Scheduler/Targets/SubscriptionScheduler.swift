@@ -38,15 +38,6 @@ public final class SubscriptionScheduler: SchedulerType {
   public var now: MonotonicTime { Schedulers.enclosing?.now ?? .now }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    if Schedulers.hasCurrent { return EndedAction.leading(to: action(state)) }
-    return MainCore.isHere
-      ? EndedAction.leading(to: MainCore.shared.run { action(state) }) : background.schedule(state, action: action)
-  }
-
-  @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     if Schedulers.hasCurrent {
       action()
@@ -59,32 +50,7 @@ public final class SubscriptionScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { timed.schedule(state, after: delay, action: action) }
-
-  @discardableResult
-  public func schedule(
-    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { timed.schedule(after: delay, tolerance: tolerance, action) }
-
-  @discardableResult
-  public func schedule(
-    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
-
-  @discardableResult
-  public func schedule(
-    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
-
-  @discardableResult
-  public func schedule(
-    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { timed.schedule(at: instant, tolerance: tolerance, action) }
-
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
-    timed.schedulePeriodic(timing, action: action)
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    timed.schedule(timing, action)
   }
 }

@@ -159,13 +159,44 @@ class TargetCore: @unchecked Sendable {
       }, at: instant.tick, inside: tag, of: action)
   }
 
-  /// Submits `work` to run again and again.
+  /// Submits `work` as `timing` says.
   final func submit(
-    _ timing: PeriodicTiming, inside tag: TargetCore?, _ work: @escaping @Sendable () -> Void
+    _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, inside tag: TargetCore?
   ) -> ClosureTask {
-    let (task, isAccepted) = RepeatingTask.submit(timing, to: self, inside: tag, work)
+    if let repetition = timing.repetition { return submit(work, timing, repetition, inside: tag) }
+    switch timing.start {
+    case .after(let delay): return submit(work, after: delay, tolerance: timing.tolerance, inside: tag)
+    case .at(let instant):
+      guard let timeline else {
+        return submit(work, at: instant.nanoseconds, tolerance: timing.tolerance, inside: tag)
+      }
+      return submit(work, at: timeline.instant(at: instant), inside: tag)
+    case .continuous(let nanoseconds):
+      return submit(work, at: nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance: timing.tolerance, inside: tag)
+    case .wall(let instant):
+      return submit(
+        work, at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance: timing.tolerance, inside: tag)
+    }
+  }
+
+  /// Submits `work` for `delay` from now.
+  @discardableResult
+  final func submit(
+    _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero, inside tag: TargetCore?,
+    of action: ReturningAction? = nil
+  ) -> ClosureTask {
+    guard let timeline else { return submit(work, at: delay.deadline, tolerance: tolerance, inside: tag, of: action) }
+    return submit(work, at: timeline.instant(after: delay), inside: tag, of: action)
+  }
+
+  /// Submits `work` to run again and again.
+  private func submit(
+    _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, _ repetition: ActionTiming.Repetition,
+    inside tag: TargetCore?
+  ) -> ClosureTask {
+    let (task, isAccepted) = RepeatingTask.submit(timing, repetition, to: self, inside: tag, work)
     if !isAccepted { noteRefusal() }
-    if isOnMain, timing.startAfter <= .zero { MainCore.shared.submitted() }
+    if isOnMain, timing.isDue { MainCore.shared.submitted() }
     return task
   }
 

@@ -33,9 +33,11 @@ class Timeline: @unchecked Sendable {
   func ticks(in period: Duration, from tick: csched_time) -> UInt64 { 0 }
 
   /// The tick after the one that was due at `due`; `nil` when there is none.
-  final func next(_ timing: PeriodicTiming, after due: csched_time, begunAt begun: csched_time) -> csched_time? {
+  final func next(_ repetition: ActionTiming.Repetition, after due: csched_time, begunAt begun: csched_time)
+    -> csched_time?
+  {
     let now = tick
-    let step = ticks(in: timing.period, from: timing.pace == .fixedDelay ? now : due)
-    return step == 0 || now == .max ? nil : timing.next(after: due, begunAt: begun, endedAt: now, step: step)
+    let step = ticks(in: repetition.period, from: repetition.pace == .fixedDelay ? now : due)
+    return step == 0 || now == .max ? nil : repetition.next(after: due, begunAt: begun, endedAt: now, step: step)
   }
 }

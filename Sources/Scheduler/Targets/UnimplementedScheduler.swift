@@ -5,7 +5,7 @@
 /// model.rename("a")  // stops with a message if this schedules anything
 /// ```
 ///
-/// 1. Each method of a scheduler's, and `now`, calls the handler once, with its own name, on the calling thread, before it returns.
+/// 1. Each look at `now`, and each submission, calls the handler once, with what was asked for, on the calling thread, before it returns.
 /// 2. The default handler stops the process with the message. Where another one returns, no action runs or is kept; what is
 ///    returned does nothing when it is disposed; and `now` is 0.
 /// 3. The message is the prefix, what was called, and what to do about it.
@@ -32,59 +32,14 @@ public struct UnimplementedScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    refuse("schedule(_:action:)")
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    report("schedule(_:)")
+    return NopDisposable()
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { refuse("schedule(_:)") }
-
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    refuse("schedule(_:after:action:), after \(delay),")
-  }
-
-  @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    refuse("schedule(after:_:), after \(delay),")
-  }
-
-  @discardableResult
-  public func schedule(at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    refuse("schedule(at:_:), at \(instant.nanoseconds) ns,")
-  }
-
-  @discardableResult
-  public func schedule(
-    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { refuse("schedule(after:tolerance:_:), after \(delay),") }
-
-  @discardableResult
-  public func schedule(
-    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { refuse("schedule(at:tolerance:_:), at \(instant.nanoseconds) ns,") }
-
-  @discardableResult
-  public func schedule(
-    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { refuse("schedule(at:tolerance:_:), at \(instant.nanosecondsSince1970) ns since 1970,") }
-
-  @discardableResult
-  public func schedule(
-    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { refuse("schedule(at:tolerance:_:), at \(instant.nanoseconds) ns since the start,") }
-
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
-    refuse("schedulePeriodic(_:action:), every \(timing.period),")
-  }
-
-  func refuse(_ call: String) -> any Cancelable {
-    report(call)
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    report("schedule(_:_:), \(timing),")
     return NopDisposable()
   }
 
@@ -93,13 +48,5 @@ public struct UnimplementedScheduler: SchedulerType {
     handler(
       "\(start)\(call) was called on an UnimplementedScheduler. "
         + "Give the code a scheduler that works, such as a TestScheduler, or see why it needs one here.")
-  }
-}
-
-extension ImmediateSchedulerType {
-  /// The scheduler that reports every use, if this is one: for methods that are made of others, so that it is their own name it is told.
-  var unimplemented: UnimplementedScheduler? {
-    if Self.self == UnimplementedScheduler.self { return self as? UnimplementedScheduler }
-    return Self.self == AnyScheduler.self ? (self as? AnyScheduler)?.base as? UnimplementedScheduler : nil
   }
 }

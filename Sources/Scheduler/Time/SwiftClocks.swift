@@ -1,16 +1,28 @@
-// Swift's clocks are the same two of the system: `ContinuousClock` counts its sleep, as `BootTime` does, and `SuspendingClock` does not, as
+internal import CScheduler
+
+// Swift's clocks are the same two of the system: `ContinuousClock` counts its sleep, and `SuspendingClock` does not, as
 // `MonotonicTime` does not. So their instants differ by what they are counted from, and by their resolution, an attosecond.
 
-extension BootTime {
-  /// The first instant that is not before `instant`: less than a nanosecond later. Held at the clock's ends.
-  public init(_ instant: ContinuousClock.Instant) {
-    self = BootTime(nanoseconds: 0).advanced(by: ContinuousClock.epoch.duration(to: instant))
+extension ContinuousClock.Instant {
+  /// The instant in the core's count: rounded up to nanoseconds, and held at that clock's ends.
+  package var nanoseconds: UInt64 {
+    UInt64(0).nanoseconds(advancedBy: ContinuousClock.epoch.duration(to: self))
   }
 }
 
-extension ContinuousClock.Instant {
-  /// The same instant. `UInt64.max`, which never comes, is an instant in 584 years here.
-  public init(_ time: BootTime) { self = ContinuousClock.epoch.advanced(by: .sinceStart(time.nanoseconds)) }
+extension ActionTiming {
+  /// Once, at an instant of the clock that goes on while the system sleeps. In virtual time, too, the instant is the real clock's: from then on
+  /// the action is due there.
+  ///
+  /// Where the system has no thread or descriptor to keep this clock with, the action is dropped. A scheduler that is stopped keeps the
+  /// action until its instant, and then drops it.
+  ///
+  /// - Parameters:
+  ///   - instant: when. One that has passed is a plain submission.
+  ///   - tolerance: up to how much later it may run.
+  public static func at(continuous instant: ContinuousClock.Instant, tolerance: Duration = .zero) -> Self {
+    Self(.continuous(instant.nanoseconds), tolerance: tolerance)
+  }
 }
 
 extension MonotonicTime {
@@ -30,7 +42,7 @@ extension ContinuousClock {
   #if compiler(>=6.3)
     fileprivate static var epoch: Instant { ContinuousClock().systemEpoch }
   #else
-    fileprivate static let epoch = now.advanced(by: .zero - .sinceStart(BootTime.now.nanoseconds))
+    fileprivate static let epoch = now.advanced(by: .zero - .sinceStart(csched_clock_now(CSCHED_CLOCK_BOOT)))
   #endif
 }
 

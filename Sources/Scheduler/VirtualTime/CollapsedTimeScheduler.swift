@@ -19,33 +19,13 @@ public final class CollapsedTimeScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { EndedAction.leading(to: core.run { action(state) }) }
-
-  @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     core.run(action)
     return Disposables.create()
   }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { schedule(state, action: action) }
-
-  @discardableResult
-  public func schedule(
-    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(action) }
-
-  @discardableResult
-  public func schedule(
-    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(action) }
-
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(action)
   }
 }

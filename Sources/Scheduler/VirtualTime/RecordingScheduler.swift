@@ -41,15 +41,6 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
   }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    recorded(nil) { recorded in
-      base.schedule(state) { state in recorded.run { action(state) } ?? Disposables.create() }
-    }
-  }
-
-  @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     recorded(nil) { recorded in base.schedule { recorded.run(action) } }
   }
@@ -80,53 +71,15 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   public var now: MonotonicTime { base.now }
 
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    recorded(delay) { recorded in
-      base.schedule(state, after: delay) { state in recorded.run { action(state) } ?? Disposables.create() }
-    }
-  }
-
-  @discardableResult
-  public func schedule(
-    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    recorded(delay) { recorded in base.schedule(after: delay, tolerance: tolerance) { recorded.run(action) } }
-  }
-
-  /// Its events bear the delay until then, zero where that has passed; the action is handed on with the instant itself. So for the other
-  /// clocks.
+  /// Hands `action` on with its timing. Its events bear the delay until then, zero where that has passed. The ticks of a periodic action are
+  /// actions of their own.
   ///
   /// - Parameters:
-  ///   - instant: when.
-  ///   - tolerance: handed on.
+  ///   - timing: when it runs.
   ///   - action: what to run.
   @discardableResult
-  public func schedule(
-    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    recorded(max(.zero, now.duration(to: instant))) { recorded in
-      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
-    }
-  }
-
-  @discardableResult
-  public func schedule(
-    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    recorded(max(.zero, WallTime.now.duration(to: instant))) { recorded in
-      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
-    }
-  }
-
-  @discardableResult
-  public func schedule(
-    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    recorded(max(.zero, BootTime.now.duration(to: instant))) { recorded in
-      base.schedule(at: instant, tolerance: tolerance) { recorded.run(action) }
-    }
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    if timing.period != nil { return PeriodicTicks.started(timing, on: self, action) }
+    return recorded(max(.zero, timing.delay(from: now))) { recorded in base.schedule(timing) { recorded.run(action) } }
   }
 }

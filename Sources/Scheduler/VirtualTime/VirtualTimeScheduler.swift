@@ -19,7 +19,7 @@ internal import CScheduler
 /// 8. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
 ///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
 /// 9. *Ticks.* The clock counts ticks, nanoseconds unless the converter says otherwise: what has one tick runs in the order of insertion.
-///    Periodic actions tick as on every other scheduler: at a fixed rate unless their ``PeriodicTiming`` says otherwise. What the clock was
+///    Periodic actions tick as on every other scheduler: at a fixed rate unless their ``ActionTiming`` says otherwise. What the clock was
 ///    moved past by `sleep(to:)` is late.
 /// 10. It is a target for a ``SerialScheduler`` as any other, with delayed and periodic actions in virtual time. `sync` on one that has
 ///     something to do waits, and until its end runs what is due as soon as it comes, unless somebody drives.
@@ -78,15 +78,12 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   // MARK: at once
 
   @discardableResult
-  public override func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    schedule(state, after: .zero, action: action)
-  }
-
-  @discardableResult
   public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(after: .zero, action)
+  }
+
+  override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
+    core.submit(work, after: .zero, inside: tag, of: returning)
   }
 
   // MARK: at a time, or after an interval of virtual time
@@ -116,7 +113,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
     schedule(state, at: converter.offsetVirtualTime(virtualTime, offset: delay), action: action)
   }
 
-  /// Schedules `action` for `time`, or for now where that is in the past; otherwise as ``schedule(_:action:)``.
+  /// Schedules `action` for `time`, or for now where that is in the past; otherwise as ``ImmediateSchedulerType/schedule(_:action:)``.
   ///
   /// - Parameters:
   ///   - state: what `action` is given.
@@ -136,15 +133,6 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     core.submit(action, at: timeline.instant(of: time), inside: nil)
   }
-
-  /// Schedules `action` for the virtual time of `instant`, as the converter says, or for now where that is in the past. Equal instants keep
-  /// the order of submission, whoever moves the clock meanwhile.
-  // Disfavoured, so that an instant is virtual time where that is monotonic time, too.
-  @_disfavoredOverload
-  @discardableResult
-  public override func schedule(
-    at instant: MonotonicTime, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { super.schedule(at: instant, action) }
 }
 
 extension VirtualTimeScheduler: EndsByItself {}

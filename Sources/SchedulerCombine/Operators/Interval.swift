@@ -20,11 +20,11 @@
       every period: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride = .zero,
       options: SchedulerOptions? = nil
     ) -> OperatorPublisher<Int, Never> {
-      let timing = PeriodicTiming(every: period.duration, tolerance: tolerance.duration)
+      let timing = ActionTiming.every(period.duration, tolerance: tolerance.duration)
       return OperatorPublisher { downstream in
         let ticks = Ticks(downstream)
         ticks.start()
-        ticks.begin { target(options).schedulePeriodic(timing) { ticks.tick() } }
+        ticks.begin { target(options).schedule(timing) { ticks.tick() } }
       }
     }
   }

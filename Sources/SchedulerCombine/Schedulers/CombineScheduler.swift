@@ -73,9 +73,9 @@
       options: SchedulerOptions?, _ action: @escaping () -> Void
     ) -> any Cancellable {
       nonisolated(unsafe) let action = action  // as above
-      let timing = PeriodicTiming(
-        startAfter: now.distance(to: date).duration, every: interval.duration, tolerance: tolerance.duration)
-      return DisposingCancellable(disposable: target(options).schedulePeriodic(timing) { action() })
+      let timing = ActionTiming.every(
+        interval.duration, after: now.distance(to: date).duration, tolerance: tolerance.duration)
+      return DisposingCancellable(disposable: target(options).schedule(timing) { action() })
     }
 
     /// Schedules `action`, and returns what cancels it.
@@ -90,20 +90,19 @@
       at date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride = .zero, _ options: SchedulerOptions?,
       _ action: @escaping @Sendable () -> Void
     ) -> any Disposable {
-      target(options).schedule(at: date.time, tolerance: tolerance.duration, action)
+      target(options).schedule(.at(date.time, tolerance: tolerance.duration), action)
     }
 
     /// Whether the caller is an action of the scheduler.
     var isCurrent: Bool {
       guard let current = Schedulers.current else { return false }
       if let waiting = base as? WaitingScheduler { return waiting.base as AnyObject === current }
-      return ((base as? AnyScheduler)?.base ?? base) as AnyObject === current
+      return base as AnyObject === current
     }
 
     func target(_ options: SchedulerOptions?) -> any SchedulerType {
       guard let priority = options?.priority else { return base }
-      let pool = ((base as? AnyScheduler)?.base ?? base) as? ConcurrentScheduler
-      return pool.map { $0.prioritized(priority) } ?? base
+      return (base as? ConcurrentScheduler)?.prioritized(priority) ?? base
     }
   }
 #endif

@@ -15,25 +15,15 @@
 
     init(base: any ImmediateSchedulerType) { self.base = base }
 
-    @discardableResult
-    func schedule<State: Sendable>(
-      _ state: State, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Cancelable { base.schedule(state, action: action) }
+    var now: MonotonicTime { .now }
 
     @discardableResult
     func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
 
     @discardableResult
-    func schedule<State: Sendable>(
-      _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Cancelable {
-      if delay > .zero { SchedulerCombine.ImmediateScheduler.instance.schedule(after: delay) {} }
-      return base.schedule(state, action: action)
-    }
-
-    @discardableResult
-    func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
-      SchedulerCombine.ImmediateScheduler.instance.schedulePeriodic(timing, action: action)
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+      SchedulerCombine.ImmediateScheduler.instance.schedule(timing) {}
+      return base.schedule(action)
     }
   }
 #endif

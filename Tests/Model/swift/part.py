@@ -20,7 +20,7 @@ ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected
     "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
-    "SchedulerType", "SchedulerTarget", "MainScheduler", "MainCore", "CurrentTag", "AnyScheduler", "UnimplementedScheduler"))]
+    "SchedulerType", "SchedulerTarget", "MainScheduler", "MainCore", "CurrentTag", "CurrentThreadScheduler", "ForwardingScheduler"))]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
               "Disposables/BooleanDisposable.swift"],
@@ -28,16 +28,16 @@ GROUPS = {
     "actions": MAIN,
     "virtual": [
         *MAIN, "Targets/EndsByItself.swift", "Disposables/SerialDisposable.swift",
-        *(f"Actions/{name}.swift" for name in ("SchedulerType+Periodic", "RepeatedCall", "PeriodicAction")),
+        *(f"Actions/{name}.swift" for name in ("PeriodicTicks", "RepeatedCall", "PeriodicAction")),
         *(f"VirtualTime/{name}.swift" for name in (
             "Virtual*", "ConvertedTimeline", "MonotonicTimeConverter", "TestScheduler"))],
     "blocking": [
-        *MAIN, "Targets/CurrentThreadScheduler.swift", "Blocking/BlockingSink.swift",
+        *MAIN, "Blocking/BlockingSink.swift",
         "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
         *MAIN, *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
         "Blocking/Result*.swift", "Synchronization/UnfairLock+Condition.swift",
-        "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/GroupScheduler.swift"],
+        "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift"],
     "executors": [
         *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (
             "ConcurrentScheduler", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Schedulers+StopPolicy", "Serial*", "Thread*")),

@@ -117,7 +117,7 @@ MUTANTS = [
     ("action: an action that is over gets a holder", "ReturningAction", "if !links.isOver { swap(&links.holder, &other) }", "swap(&links.holder, &other)"),
     ("action: who waits does not get what comes late", "ReturningAction", "late?.returned = returned", "_ = late"),
     ("action: a wait is not announced", "ReturningAction", "if !links.isOver { links.late = late }", ""),
-    ("action: who waits does not wait", "ReturningAction", "task.disposeAndWait() return withLinks", "return withLinks"),
+    ("action: who waits does not wait", "ReturningAction", "else { task.disposeAndWait() } return withLinks", "return withLinks"),
     ("action: one that has run already is not passed over", "ReturningAction", "if isOver { replace(next, by: further) }", ""),
     ("action: what replaces the next is not held", "ReturningAction", "if isReplaced { hold(next) }", ""),
     ("action: who is over keeps its holder", "ReturningAction", "isOver = true return holder.take()", "isOver = true; return holder"),
@@ -128,7 +128,7 @@ MUTANTS = [
     ("action: what is dropped is not over", "ReturningAction", "let holder = withLinks { links, _ in links.end() } _ = consume holder", ""),
     ("action: it is not told of its drop", "ClosureTask", "action?.drop()", ""),
     ("action: a disposal leaves what was returned", "ReturningAction", "return (!isDisposed, links.returned.take())", "return (!isDisposed, links.returned)"),
-    ("action: a disposal does not cancel", "ReturningAction", "task.dispose() return returned", "return returned"),
+    ("action: a disposal does not cancel", "ReturningAction", "else { task.dispose() } return returned", "return returned"),
     # RepeatingTask.swift
     ("periodic action: a tick does not look when it begins", "RepeatingTask", "if !csched_task_is_unwanted_(job) { each", "do { each"),
     ("periodic action: the last tick keeps its work", "RepeatingTask", "each.deinitialize(count: 1) return }", "return }"),

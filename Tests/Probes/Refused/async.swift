@@ -3,7 +3,7 @@ import Scheduler
 
 func blocks(
   _ thread: ThreadScheduler, _ threads: ThreadScheduler.Group, _ pool: WorkerPool, _ queue: SerialScheduler,
-  _ group: ActionGroup, _ results: ResultGroup<Int>, _ drained: GroupScheduler, _ token: any Disposable
+  _ group: ActionGroup, _ results: ResultGroup<Int>, _ token: any Disposable
 ) async throws {
   thread.join()  // expected-error {{use await stopAndJoin()}}
   threads.stopAndJoin()  // expected-error {{'async' but is not marked with 'await'}} expected-note {{call is 'async'}}
@@ -16,7 +16,6 @@ func blocks(
   _ = results.next()  // expected-error {{'async' but is not marked with 'await'}} expected-note {{call is 'async'}}
   _ = try results.next(for: .zero)  // expected-error {{use await next()}}
   _ = try results.next(until: thread.now)  // expected-error {{use await next()}}
-  _ = drained.drain(timeout: .zero)  // expected-error {{use await group.waitForAll()}}
   token.disposeAndWait()  // expected-error {{'async' but is not marked with 'await'}} expected-note {{call is 'async'}}
 }
 
@@ -75,11 +74,10 @@ func work() async {}
 func fail() async throws {}
 func failAtOnce() throws {}
 func awaits(
-  _ any: any SchedulerType, _ erased: AnyScheduler, _ thread: ThreadScheduler, _ queue: SerialScheduler,
+  _ any: any SchedulerType, _ thread: ThreadScheduler, _ queue: SerialScheduler,
   _ pool: ConcurrentScheduler, _ test: TestScheduler
 ) {
   any.schedule { await work() }  // expected-error {{neither awaits nor throws}}
-  erased.schedule { await work() }  // expected-error {{neither awaits nor throws}}
   thread.schedule { await work() }  // expected-error {{Task(executorPreference: scheduler) { await … }}}
   queue.schedule { await work() }  // expected-error {{neither awaits nor throws}}
   pool.schedule { await work() }  // expected-error {{neither awaits nor throws}}
@@ -95,8 +93,8 @@ func awaits(
   action.dispose()
   thread.schedule(after: .seconds(1)) { await work() }  // expected-error {{try await scheduler.sleep(for: delay)}}
   any.schedule(after: .seconds(1)) { try await fail() }  // expected-error {{try await scheduler.sleep(for: delay)}}
-  thread.schedule(after: .zero, repeating: .seconds(1)) { await work() }  // expected-error {{scheduler.ticks(}}
-  thread.schedule(repeating: .seconds(1)) { await work() }  // expected-error {{scheduler.ticks(}}
+  thread.schedule(.every(.seconds(1), after: .zero)) { await work() }  // expected-error {{scheduler.ticks(}}
+  thread.schedule(.every(.seconds(1))) { await work() }  // expected-error {{scheduler.ticks(}}
 }
 
 func performs(_ any: any SchedulerType, _ thread: ThreadScheduler, _ queue: SerialScheduler) async throws {
@@ -113,6 +111,6 @@ func doesNotAwait(_ thread: ThreadScheduler) {
   thread.schedule { try? failAtOnce() }
   thread.schedule { Task { await work() } }
   thread.schedule(after: .seconds(1)) {}
-  thread.schedule(after: .zero, repeating: .seconds(1)) {}
-  thread.schedule(repeating: .seconds(1)) {}
+  thread.schedule(.every(.seconds(1), after: .zero)) {}
+  thread.schedule(.every(.seconds(1))) {}
 }

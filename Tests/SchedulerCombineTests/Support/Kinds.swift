@@ -59,8 +59,7 @@
         ctest_host_main_loop()
         return Made(scheduler: SchedulerCombine.MainScheduler.asyncInstance)
       },
-      Kind(name: "AnyScheduler") { Made(scheduler: AnyScheduler(SerialScheduler(name: "kind"))) },
-      Kind(name: "WrappingScheduler") { Made(scheduler: SerialScheduler(name: "kind").wrapping { $0() }) },
+      Kind(name: "a wrapper") { Made(scheduler: SerialScheduler(name: "kind").wrapping { $0() }) },
       Kind(name: "RecordingScheduler") { Made(scheduler: RecordingScheduler(SerialScheduler(name: "kind"))) },
       Kind(name: "TestScheduler") {
         let scheduler = TestScheduler()

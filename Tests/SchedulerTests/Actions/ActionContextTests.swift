@@ -6,7 +6,7 @@ import Testing
 @Suite(.nothingIsLeft) struct ActionContextTests {
   @Test("an action runs with its context, on whichever scheduler", arguments: SchedulerUnderTest.all)
   func runs(_ kind: SchedulerUnderTest) throws {
-    let scheduler = AnyScheduler(try kind.make()), group = ActionGroup(), runs = Counter(), calls = Counter()
+    let scheduler = try kind.make(), group = ActionGroup(), runs = Counter(), calls = Counter()
     group.enter()
     let token = scheduler.schedule { (context: ActionContext) in
       context.onDispose { calls.increment() }

@@ -7,7 +7,7 @@ import Testing
   @Test("a group is empty when all of its actions have run, on whichever scheduler", arguments: SchedulerUnderTest.all)
   func all(_ kind: SchedulerUnderTest) throws {
     let scheduler = try kind.make(), group = ActionGroup(), runs = Counter()
-    for _ in 0..<50 { group.schedule(on: AnyScheduler(scheduler)) { runs.increment() } }
+    for _ in 0..<50 { group.schedule(on: scheduler) { runs.increment() } }
     #expect(synchronously { group.wait(for: .seconds(60)) })
     #expect(runs.value == 50)
     #expect(group.isIdle)
@@ -16,10 +16,10 @@ import Testing
   @Test("what the actions of a group hold has gone when it is empty", arguments: SchedulerUnderTest.all)
   func captures(_ kind: SchedulerUnderTest) throws {
     let scheduler = try kind.make(), group = ActionGroup(), ends = Counter()
-    let grouped = group.scheduler(on: AnyScheduler(scheduler))
+    let grouped = group.scheduler(on: scheduler)
     func submit() {
       let witness = Witness(ends), other = Witness(ends), state = Witness(ends)
-      group.schedule(on: AnyScheduler(scheduler)) { witness.touch() }
+      group.schedule(on: scheduler) { witness.touch() }
       grouped.schedule(state) { state in
         state.touch()
         other.touch()
@@ -106,7 +106,7 @@ import Testing
   @Test("to cancel a group whose actions have all ended does nothing", arguments: SchedulerUnderTest.all)
   func cancelledLate(_ kind: SchedulerUnderTest) throws {
     let scheduler = try kind.make(), group = ActionGroup(), runs = Counter()
-    for _ in 0..<20 { group.schedule(on: AnyScheduler(scheduler)) { runs.increment() } }
+    for _ in 0..<20 { group.schedule(on: scheduler) { runs.increment() } }
     #expect(synchronously { group.wait(for: .seconds(60)) })
     group.cancelAll()
     #expect(runs.value == 20 && group.isIdle)
@@ -172,9 +172,9 @@ import Testing
     scheduler.schedule { runs.increment() }
     scheduler.schedule(2) { _ in Disposables.create() }
     let witness = Witness(ends)
-    let periodic = scheduler.schedule(after: .milliseconds(1), repeating: .milliseconds(1)) { witness.touch() }
+    let periodic = scheduler.schedule(.every(.milliseconds(1), after: .milliseconds(1))) { witness.touch() }
     scheduler.schedule(after: .seconds(3_600)) { runs.increment() }
-    scheduler.schedule(at: WallTime.now.advanced(by: .seconds(3_600))) { runs.increment() }
+    scheduler.schedule(.at(wall: WallTime.now.advanced(by: .seconds(3_600)))) { runs.increment() }
     #expect(group.pendingCount == 5 && !group.isIdle)
     #expect(synchronously { !group.wait(for: .milliseconds(2)) })
     periodic.dispose()
@@ -187,24 +187,24 @@ import Testing
     #expect(runs.value == 1)
   }
 
-  @Test("a scheduler with a group of its own is asked, drained and cancelled") func asked() {
-    let queue = SerialScheduler(), scheduler = GroupScheduler(on: queue), runs = Counter()
-    #expect(scheduler.isIdle && scheduler.pendingCount == 0 && synchronously { scheduler.drain(timeout: .zero) })
+  @Test("what is scheduled on a group's scheduler is counted, waited for and cancelled by the group") func asked() {
+    let queue = SerialScheduler(), group = ActionGroup(), scheduler = group.scheduler(on: queue), runs = Counter()
+    #expect(group.isIdle && group.pendingCount == 0 && synchronously { group.wait(for: .zero) })
     queue.suspend()
     for _ in 0..<3 { scheduler.schedule { runs.increment() } }
     scheduler.schedule(after: .seconds(3_600)) { runs.increment() }
     queue.schedule { runs.increment() }  // not its own
-    #expect(!scheduler.isIdle && scheduler.pendingCount == 4)
-    #expect(synchronously { !scheduler.drain(timeout: .milliseconds(2)) && !scheduler.drain(timeout: .seconds(-1)) })
-    scheduler.cancelAll()
-    #expect(scheduler.isIdle && synchronously { scheduler.drain(timeout: .zero) })
+    #expect(!group.isIdle && group.pendingCount == 4)
+    #expect(synchronously { !group.wait(for: .milliseconds(2)) && !group.wait(for: .seconds(-1)) })
+    group.cancelAll()
+    #expect(group.isIdle && synchronously { group.wait(for: .zero) })
     scheduler.schedule {
       runs.increment()
       scheduler.schedule { runs.increment() }
     }
     queue.resume()
-    #expect(synchronously { scheduler.drain(timeout: .seconds(60)) })
-    #expect(runs.value == 3 && scheduler.isIdle)
+    #expect(synchronously { group.wait(for: .seconds(60)) })
+    #expect(runs.value == 3 && group.isIdle)
   }
 
   @Test("a recursion is in its group until no step follows") func recursion() {

@@ -35,7 +35,7 @@ import Testing
     let scheduler = try test.make(), ticks = Counter(), ends = Counter()
     func start() -> PeriodicAction {
       let witness = Witness(ends)
-      return scheduler.schedulePeriodic(PeriodicTiming(startAfter: .zero, every: test.shortestPeriod)) { action in
+      return scheduler.schedulePeriodic(.every(test.shortestPeriod, after: .zero)) { action in
         witness.touch()
         action.suspend()
         action.resume()  // a pause that ends before the tick does is none
@@ -60,7 +60,7 @@ import Testing
     let scheduler = try test.make(), ends = Counter(), ticks = Counter()
     func start(_ delay: Duration) -> PeriodicAction {
       let witness = Witness(ends)
-      return scheduler.schedulePeriodic(PeriodicTiming(startAfter: delay, every: .milliseconds(1))) { _ in
+      return scheduler.schedulePeriodic(.every(.milliseconds(1), after: delay)) { _ in
         witness.touch()
         ticks.increment()
       }
@@ -90,7 +90,7 @@ import Testing
     let scheduler = try test.make(), ends = Counter(), ticks = Counter(), inside = Log<Int>()
     func start() -> PeriodicAction {
       let witness = Witness(ends)
-      return scheduler.schedulePeriodic(PeriodicTiming(startAfter: .zero, every: .milliseconds(1))) { action in
+      return scheduler.schedulePeriodic(.every(.milliseconds(1), after: .zero)) { action in
         witness.touch()
         guard ticks.increment() == 3 else { return }
         action.suspend()
@@ -105,14 +105,14 @@ import Testing
 
   @Test("a suspended periodic action leaves nothing with the scheduler", arguments: [0, 1, 2, 3, 4])
   func nothingWaits(kind: Int) {
-    let clock = TestScheduler(), ticks = Counter()
+    let clock = TestScheduler(), ticks = Counter(), group = ActionGroup()
     let scheduler: any SchedulerType =
       switch kind {
       case 0: clock
       case 1: SerialScheduler(target: clock)
       case 2: Foreign(base: clock)
       case 3: RecordingScheduler(clock)
-      default: ActionGroup().scheduler(on: clock)
+      default: group.scheduler(on: clock)
       }
     let action = scheduler.schedulePeriodic(.seconds(1)) { action in if ticks.increment() == 3 { action.suspend() } }
     #expect(clock.pendingCount == 1)
@@ -127,14 +127,14 @@ import Testing
     #expect(clock.pendingCount == 1)
     action.dispose()
     #expect(clock.pendingCount == 0)
-    if let group = scheduler as? GroupScheduler { #expect(group.isIdle) }
+    #expect(group.isIdle)
   }
 
   /// Ticks of 10 ms: the pause is in the tick of 20, before that, or before the first one, and ends at 45.
-  private static let paces: [(pace: PeriodicTiming.Pace, ticks: [[Int]])] = [
-    (.fixedRate(late: .coalesce), [[10, 20, 45, 50, 60], [10, 45, 50, 60], [45, 50, 60]]),
-    (.fixedRate(late: .catchUp), [[10, 20, 45, 45, 50, 60], [10, 45, 45, 45, 50, 60], [45, 45, 45, 45, 50, 60]]),
-    (.fixedRate(late: .skip), [[10, 20, 50, 60], [10, 50, 60], [50, 60]]),
+  private static let paces: [(pace: ActionTiming.Pace, ticks: [[Int]])] = [
+    (.coalescing, [[10, 20, 45, 50, 60], [10, 45, 50, 60], [45, 50, 60]]),
+    (.catchingUp, [[10, 20, 45, 45, 50, 60], [10, 45, 45, 45, 50, 60], [45, 45, 45, 45, 50, 60]]),
+    (.skipping, [[10, 20, 50, 60], [10, 50, 60], [50, 60]]),
     (.fixedDelay, [[10, 20, 45, 55], [10, 45, 55], [45, 55]]),
   ]
 
@@ -148,10 +148,10 @@ import Testing
         case 1: SerialScheduler(target: clock)
         case 2: Foreign(base: clock)
         case 3: RecordingScheduler(clock)
-        default: AnyScheduler(clock.wrapping { $0() })
+        default: ActionGroup().scheduler(on: clock.wrapping { $0() })
         }
       let seen = Log<Int>()
-      let timing = PeriodicTiming(every: .milliseconds(10), pace: Self.paces[pace].pace)
+      let timing = ActionTiming.every(.milliseconds(10), pace: Self.paces[pace].pace)
       let action = scheduler.schedulePeriodic(timing) { [unowned clock] action in
         let now = Int(start.duration(to: clock.now) / .milliseconds(1))
         seen.add(now)
@@ -170,7 +170,7 @@ import Testing
 
   @Test("of ticks that are left out, the one that is due at the end of a pause is none") func onTime() {
     let clock = TestScheduler(), seen = Log<UInt64>()
-    let timing = PeriodicTiming(every: .milliseconds(10), pace: .fixedRate(late: .skip))
+    let timing = ActionTiming.every(.milliseconds(10), pace: .skipping)
     let action = clock.schedulePeriodic(timing) { [unowned clock] _ in seen.add(clock.now.nanoseconds / 1_000_000) }
     for pause in [30, 20] {
       action.suspend()
@@ -187,7 +187,7 @@ import Testing
     for isForeign in [false, true] {
       let clock = TestScheduler(), seen = Log<Int>()
       let scheduler: any SchedulerType = isForeign ? Foreign(base: clock) : clock
-      let timing = PeriodicTiming(startAfter: .milliseconds(25), every: .milliseconds(10), pace: Self.paces[pace].pace)
+      let timing = ActionTiming.every(.milliseconds(10), after: .milliseconds(25), pace: Self.paces[pace].pace)
       let action = scheduler.schedulePeriodic(timing) { [unowned clock] _ in
         seen.add(Int(clock.now.nanoseconds / 1_000_000))
       }
@@ -217,16 +217,10 @@ import Testing
       return now
     }
 
-    func schedule<State: Sendable>(
-      _ state: State, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Cancelable { base.schedule(state, action: action) }
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
 
-    func schedule<State: Sendable>(
-      _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Cancelable { base.schedule(state, after: delay, action: action) }
-
-    func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
-      base.schedulePeriodic(timing, action: action)
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+      base.schedule(timing, action)
     }
   }
 
@@ -296,8 +290,8 @@ import Testing
       let ticks = Counter(), inside = Protected(0), overlaps = Counter(), late = Counter(), isOver = BooleanDisposable()
       func start() -> PeriodicAction {
         let witness = Witness(ends)
-        let pace: PeriodicTiming.Pace = round % 2 == 0 ? .fixedRate(late: .coalesce) : .fixedDelay
-        let timing = PeriodicTiming(startAfter: .zero, every: test.shortestPeriod, pace: pace)
+        let pace: ActionTiming.Pace = round % 2 == 0 ? .coalescing : .fixedDelay
+        let timing = ActionTiming.every(test.shortestPeriod, after: .zero, pace: pace)
         return scheduler.schedulePeriodic(timing) { action in
           witness.touch()
           if inside.withLock({ count in

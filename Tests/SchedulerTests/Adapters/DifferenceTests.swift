@@ -1,6 +1,7 @@
 import Foundation
 import Scheduler
 import SchedulerFoundation
+import SchedulerRx
 import TestSupport
 import Testing
 
@@ -30,7 +31,7 @@ import Testing
     let queue = SerialScheduler(name: "time"), ran = Counter()
     let before = MonotonicTime.now
     #expect(queue.now >= before)
-    queue.schedule(at: WallTime(Date() - 10)) { ran.increment() }
+    queue.schedule(.at(wall: WallTime(Date() - 10))) { ran.increment() }
     #expect(eventually { ran.value == 1 })
   }
 
@@ -56,7 +57,7 @@ import Testing
 
   @Test("RxSwift: ticks that are missed become one, where theirs each come") func lateTicks() {
     let clock = TestScheduler(), ticks = Counter()
-    let ticking = clock.schedulePeriodic(PeriodicTiming(every: .seconds(1))) { ticks.increment() }
+    let ticking = clock.schedule(.every(.seconds(1))) { ticks.increment() }
     clock.sleep(by: .seconds(10))
     clock.advance()
     #expect(ticks.value == 1)
@@ -150,7 +151,7 @@ import Testing
 
   @Test("ReactiveObjC: the current scheduler is known in repeating actions, too") func current() {
     let clock = TestScheduler(), found = Log<Bool>()
-    let ticking = clock.schedule(repeating: .seconds(1)) { found.add(Schedulers.current === clock) }
+    let ticking = clock.schedule(.every(.seconds(1))) { found.add(Schedulers.current === clock) }
     clock.advance(by: .seconds(2))
     ticking.dispose()
     #expect(found.entries == [true, true])

@@ -44,8 +44,8 @@ import Testing
 
   @Test("an action for a date that has passed runs at once, and one for a later date waits") func scheduled() {
     let queue = SerialScheduler(name: "dates"), ran = Counter()
-    queue.schedule(at: WallTime(Date())) { ran.increment() }
-    let late = queue.schedule(at: WallTime(Date() + 3_600)) { ran.increment() }
+    queue.schedule(.at(wall: WallTime(Date()))) { ran.increment() }
+    let late = queue.schedule(.at(wall: WallTime(Date() + 3_600))) { ran.increment() }
     #expect(eventually { ran.value == 1 })
     late.dispose()
   }

@@ -12,23 +12,21 @@ final class SchedulerOfReactive: SchedulerType, @unchecked Sendable {
   var now: MonotonicTime { start.time.advanced(by: .seconds(base.currentDate.timeIntervalSince(start.date))) }
 
   @discardableResult
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { submit({ action(state) }) { base.schedule($0) } }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { cancelable(action) { base.schedule($0) } }
 
   @discardableResult
-  func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    submit({ action(state) }) { base.schedule(after: base.currentDate + max(delay, .zero) / .seconds(1), action: $0) }
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    timing.schedule(on: self, action) { delay, _, action in
+      cancelable(action) { base.schedule(after: base.currentDate + max(delay, .zero) / .seconds(1), action: $0) }
+    }
   }
+}
 
-  private func submit(
-    _ action: @escaping @Sendable () -> any Disposable,
-    _ submission: (@escaping () -> Void) -> (any ReactiveSwift.Disposable)?
-  ) -> any Cancelable {
-    let returned = SingleAssignmentDisposable()
-    nonisolated(unsafe) let waiting = submission { if !returned.isDisposed { returned.setDisposable(action()) } }
-    return Disposables.create(Disposables.create { waiting?.dispose() }, returned)
-  }
+/// Has one of ReactiveSwift's schedule `action`, and keeps that from being called once what is returned has been disposed.
+func cancelable(
+  _ action: @escaping @Sendable () -> Void, _ submit: (@escaping () -> Void) -> (any ReactiveSwift.Disposable)?
+) -> any Cancelable {
+  let isCancelled = BooleanDisposable()
+  nonisolated(unsafe) let waiting = submit { if !isCancelled.isDisposed { action() } }
+  return Disposables.create(Disposables.create { waiting?.dispose() }, isCancelled)
 }

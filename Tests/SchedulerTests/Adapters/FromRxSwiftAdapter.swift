@@ -13,14 +13,20 @@ final class SchedulerOfRx: SchedulerType, @unchecked Sendable {
   var now: MonotonicTime { start.time.advanced(by: .seconds(base.now.timeIntervalSince(start.date))) }
 
   @discardableResult
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { ours(base.schedule(state) { RxDisposable(base: action($0)) }) }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    ours(base.schedule(()) { _ in called(action) })
+  }
 
   @discardableResult
-  func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    ours(base.scheduleRelative(state, dueTime: DispatchTimeInterval(delay)) { RxDisposable(base: action($0)) })
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    timing.schedule(on: self, action) { delay, _, action in
+      ours(base.scheduleRelative((), dueTime: DispatchTimeInterval(delay)) { called(action) })
+    }
   }
+}
+
+/// Calls `action`, and returns a disposable of RxSwift's that does nothing.
+func called(_ action: () -> Void) -> any RxSwift.Disposable {
+  action()
+  return RxDisposable(base: Disposables.create())
 }

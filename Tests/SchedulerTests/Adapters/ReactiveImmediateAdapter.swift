@@ -18,13 +18,5 @@ struct ImmediateSchedulerOfReactive: ImmediateSchedulerType, @unchecked Sendable
   let base: any ReactiveSwift.Scheduler
 
   @discardableResult
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    let returned = SingleAssignmentDisposable()
-    nonisolated(unsafe) let waiting = base.schedule {
-      if !returned.isDisposed { returned.setDisposable(action(state)) }
-    }
-    return Disposables.create(Disposables.create { waiting?.dispose() }, returned)
-  }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { cancelable(action) { base.schedule($0) } }
 }

@@ -28,8 +28,8 @@ final class ReactiveScheduler: ReactiveSwift.DateScheduler {
     after date: Date, interval: DispatchTimeInterval, leeway: DispatchTimeInterval, action: @escaping () -> Void
   ) -> (any ReactiveSwift.Disposable)? {
     nonisolated(unsafe) let action = action
-    let timing = PeriodicTiming(
-      startAfter: dates.span(to: date, from: base.now), every: Duration(interval), tolerance: Duration(leeway))
-    return ReactiveDisposable(base.schedulePeriodic(timing) { action() })
+    let timing = ActionTiming.every(
+      Duration(interval), after: dates.span(to: date, from: base.now), tolerance: Duration(leeway))
+    return ReactiveDisposable(base.schedule(timing) { action() })
   }
 }

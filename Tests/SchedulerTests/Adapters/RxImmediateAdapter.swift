@@ -16,7 +16,7 @@ struct ImmediateSchedulerOfRx: ImmediateSchedulerType, @unchecked Sendable {
   let base: any RxSwift.ImmediateSchedulerType
 
   @discardableResult
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { ours(base.schedule(state) { RxDisposable(base: action($0)) }) }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    ours(base.schedule(()) { _ in called(action) })
+  }
 }

@@ -28,6 +28,6 @@ struct RxScheduler: RxSwift.SchedulerType {
   ) -> any RxSwift.Disposable {
     var state = state
     nonisolated(unsafe) let tick = { state = action(state) }
-    return RxDisposable(base: base.schedule(after: Duration(startAfter), repeating: Duration(period)) { tick() })
+    return RxDisposable(base: base.schedule(.every(Duration(period), after: Duration(startAfter))) { tick() })
   }
 }

@@ -1,5 +1,6 @@
 import CTestSupport
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 
@@ -38,21 +39,46 @@ import Testing
     #expect(log.entries.last == "at at 300")
   }
 
-  @Test("RxSwift: MainScheduler() is one more name of the main scheduler, with the same order") func mainScheduler()
-    async
-  {
+  @Test(
+    "RxTest: a period of zero ticks once a second of virtual time, through a wrapper, too", arguments: [false, true])
+  func zeroPeriod(isWrapped: Bool) {
+    let clock = TestScheduler(initialClock: 0), log = Log<Int>()
+    let scheduler: any SchedulerType = isWrapped ? clock.wrapping { $0() } : clock
+    let token = scheduler.schedulePeriodic(0, startAfter: .seconds(2), period: .zero) { [unowned clock] count in
+      log.add(Int(clock.now.nanoseconds / 1_000_000_000))
+      return count + 1
+    }
+    clock.advanceTo(5)
+    token.dispose()
+    clock.advanceTo(9)
+    #expect(log.entries == [2, 3, 4, 5])
+  }
+
+  @Test("RxSwift: each MainScheduler() runs at once when nothing of its own waits") func mainScheduler() async {
     await #expect(processExitsWith: .success) {
       onMainThread {
         let first = MainScheduler(), second = MainScheduler(), log = Log<String>()
         first.schedule {
           #expect(Schedulers.current === MainScheduler.instance)
           MainScheduler.ensureExecutingOnScheduler()
+          first.schedule { log.add("its own") }
           second.schedule { log.add("nested") }
+          second.schedule(1) { _ in
+            log.add("returning")
+            return Disposables.create()
+          }
           log.add("at once")
         }
-        #expect(log.entries == ["at once"])
+        #expect(log.entries == ["nested", "returning", "at once"])
+        first.schedule { log.add("after its own") }
+        // What is disposed, or queued by another thread, counts until its turn.
+        let waiting = second.asQueued { log.add("disposed") }
+        second.schedule { log.add("last") }
+        waiting.dispose()
         MainScheduler.runUntilIdle()
-        #expect(log.entries == ["at once", "nested"])
+        #expect(log.entries.dropFirst(3) == ["its own", "after its own", "last"])
+        second.schedule { log.add("at once again") }
+        #expect(log.entries.last == "at once again")
       }
     }
   }
@@ -220,5 +246,14 @@ import Testing
 
   @Test("RxSwift: the concurrent main scheduler is the main one") func main() {
     #expect(ConcurrentMainScheduler.instance === MainScheduler.instance)
+  }
+}
+
+extension MainScheduler {
+  /// Schedules from another thread.
+  fileprivate func asQueued(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    let token = Protected<(any Cancelable)?>(nil)
+    onThreads(1) { _ in token.write(self.schedule(action)) }
+    return token.read()!
   }
 }

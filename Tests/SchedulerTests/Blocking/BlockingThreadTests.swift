@@ -6,13 +6,13 @@ import Testing
 @Suite(.nothingIsLeft) struct BlockingThreadTests {
   @Test("a ThreadScheduler's thread keeps serving its actions and timers while it waits") func onItsThread() throws {
     let thread = try ThreadScheduler(), log = Log<String>(), done = Gate()
-    let ticks = Counter(), token = thread.schedule(after: .zero, repeating: .milliseconds(1)) { ticks.increment() }
+    let ticks = Counter(), token = thread.schedule(.every(.milliseconds(1), after: .zero)) { ticks.increment() }
     thread.schedule {
       let lock = RunLoopLock(timeout: .seconds(200))
       thread.schedule { log.add("action") }
       thread.schedule(after: .milliseconds(5)) { log.add("timer") }
       let seen = ticks.value
-      let watching = thread.schedule(after: .milliseconds(6), repeating: .milliseconds(1)) {
+      let watching = thread.schedule(.every(.milliseconds(1), after: .milliseconds(6))) {
         if ticks.value > seen + 2 { lock.stop() }
       }
       log.add(outcome(lock))

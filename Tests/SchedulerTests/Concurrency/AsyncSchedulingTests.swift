@@ -59,7 +59,7 @@ private struct Failed: Error, Equatable { let number: Int }
   func dropped(_ policy: Schedulers.StopPolicy) async throws {
     let thread = try ThreadScheduler(), hold = Gate()
     let schedulers: [any SchedulerType] = [
-      thread, SerialScheduler(target: thread), AnyScheduler(thread), thread.wrapping { $0() },
+      thread, SerialScheduler(target: thread), ActionGroup().scheduler(on: thread), thread.wrapping { $0() },
     ]
     thread.schedule { hold.wait() }
     // Started on the thread of a second scheduler, so that all have asked before the stop.
@@ -187,7 +187,7 @@ private struct Failed: Error, Equatable { let number: Int }
 
   @Test("a virtual scheduler under a type that hides it counts its sleepers all the same")
   func hiddenVirtual() async throws {
-    let scheduler = TestScheduler(), any: any SchedulerType = scheduler, hidden = AnyScheduler(scheduler)
+    let scheduler = TestScheduler(), any: any SchedulerType = scheduler, hidden = scheduler.wrapping { $0() }
     let tasks = [
       Task { try await any.sleep(for: .seconds(10)) }, Task { try await hidden.sleep(for: .seconds(10)) },
       Task { try await Task.sleep(for: .seconds(10), clock: any.clock) },
@@ -215,7 +215,7 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(seen.entries == (1...5).map { MonotonicTime(nanoseconds: $0 * 1_000_000_000) })
     let thread = try ThreadScheduler(), start = MonotonicTime.now
     var count = 0
-    for try await tick in thread.ticks(PeriodicTiming(startAfter: .zero, every: .milliseconds(1))) {
+    for try await tick in thread.ticks(ActionTiming.every(.milliseconds(1), after: .zero)) {
       #expect(tick <= .now && tick >= start)
       count += 1
       if count == 10 { break }
@@ -223,10 +223,12 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(start.duration(to: .now) >= .milliseconds(9))
   }
 
-  @Test("ticks that are late are as the timing says", arguments: [PeriodicTiming.LateTicks.coalesce, .catchUp, .skip])
-  func lateTicks(_ late: PeriodicTiming.LateTicks) async throws {
+  @Test(
+    "ticks that are late are as the timing says",
+    arguments: [ActionTiming.Pace.coalescing, .catchingUp, .skipping, .fixedDelay])
+  func lateTicks(_ pace: ActionTiming.Pace) async throws {
     let scheduler = TestScheduler(), seen = Log<Int>()
-    let timing = PeriodicTiming(every: .milliseconds(10), pace: .fixedRate(late: late))
+    let timing = ActionTiming.every(.milliseconds(10), pace: pace)
     let task = Task {
       for try await _ in scheduler.ticks(timing) {
         seen.add(Int(scheduler.now.nanoseconds / 1_000_000))
@@ -234,12 +236,13 @@ private struct Failed: Error, Equatable { let number: Int }
         if seen.entries.count == 5 { break }
       }
     }
-    // The table of PeriodicTiming.LateTicks.
+    // The table of ActionTiming.Pace.
     let expected: [Int] =
-      switch late {
-      case .coalesce: [10, 20, 45, 50, 60]
-      case .catchUp: [10, 20, 45, 45, 50]
-      case .skip: [10, 20, 50, 60, 70]
+      switch pace {
+      case .coalescing: [10, 20, 45, 50, 60]
+      case .catchingUp: [10, 20, 45, 45, 50]
+      case .skipping: [10, 20, 50, 60, 70]
+      case .fixedDelay: [10, 20, 55, 65, 75]
       }
     for instant in expected where instant != 45 {
       await scheduler.awaitSleepers(count: 1)
@@ -252,7 +255,7 @@ private struct Failed: Error, Equatable { let number: Int }
   @Test("a tick that comes late stands for those that were due by then") func deliveredLate() async throws {
     let scheduler = TestScheduler(), seen = Log<Int>()
     let task = Task {
-      for try await _ in scheduler.ticks(PeriodicTiming(every: .milliseconds(10))) {
+      for try await _ in scheduler.ticks(ActionTiming.every(.milliseconds(10))) {
         seen.add(Int(scheduler.now.nanoseconds / 1_000_000))
         if seen.entries.count == 4 { break }
       }
@@ -263,7 +266,7 @@ private struct Failed: Error, Equatable { let number: Int }
       scheduler.advance(by: .milliseconds(advance))
     }
     try await task.value
-    #expect(seen.entries == [10, 45, 50, 60])  // the table of PeriodicTiming.LateTicks
+    #expect(seen.entries == [10, 45, 50, 60])  // the table of ActionTiming.LateTicks
   }
 
   @Test("ticks end with their task, and throw when their scheduler is stopped")

@@ -55,7 +55,7 @@ import Testing
       let plain = thread.schedule {}
       let returning = thread.schedule(1) { _ in Disposables.create() }
       let delayed = thread.schedule(after: .seconds(60)) {}
-      let periodic = thread.schedule(after: .seconds(60), repeating: .seconds(60)) {}
+      let periodic = thread.schedule(.every(.seconds(60), after: .seconds(60))) {}
       // What cancels a closure that returns nothing is a value, and no disposable of its own.
       var live = Diagnostics.live
       #expect((live.jobs, live.closures, live.disposables, live.threads) == (5, 5, 1, 1))
@@ -80,7 +80,7 @@ import Testing
       do {
         let virtual = TestScheduler()
         let once = virtual.schedule(after: .seconds(1)) {}
-        virtual.schedule(after: .seconds(1), repeating: .seconds(1)) {}
+        virtual.schedule(.every(.seconds(1), after: .seconds(1))) {}
         #expect((Diagnostics.live.jobs, Diagnostics.live.closures) == (2, 2))
         once.dispose()
         virtual.advance(by: .seconds(5))
@@ -108,7 +108,7 @@ import Testing
       thread.schedule {}
       thread.schedule(1) { _ in Disposables.create() }
       thread.schedule(after: .seconds(60)) {}
-      thread.schedule(after: .seconds(60), repeating: .seconds(60)) {}
+      thread.schedule(.every(.seconds(60), after: .seconds(60))) {}
       synchronously { thread.join() }
       #expect(Diagnostics.live.isEmpty)
     }

@@ -157,7 +157,7 @@ import Testing
         SerialScheduler(target: thread),
       ]
       try Schedulers.startTrace(path)
-      let periodic = thread.schedule(after: .zero, repeating: .milliseconds(1)) { ticks.increment() }
+      let periodic = thread.schedule(.every(.milliseconds(1), after: .zero)) { ticks.increment() }
       try synchronously {
         onThreads(3) { _ in
           for scheduler in all {

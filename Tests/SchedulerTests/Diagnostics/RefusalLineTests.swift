@@ -49,10 +49,9 @@ import Testing
     ("BarrierScheduler", { afterShutdown(ConcurrentScheduler(limit: 2).barrier) }),
     ("SerialScheduler", { afterShutdown(SerialScheduler()) }),
     ("SerialScheduler on MainScheduler", { SerialScheduler(target: afterShutdown(MainScheduler.instance)) }),
-    ("AnyScheduler", { AnyScheduler(try thread()) }),
-    ("WrappingScheduler", { try thread().wrapping { $0() } }),
+    ("a wrapper", { try thread().wrapping { $0() } }),
     ("RecordingScheduler", { RecordingScheduler(try thread()) }),
-    ("GroupScheduler", { ActionGroup().scheduler(on: try thread()) }),
+    ("a group", { ActionGroup().scheduler(on: try thread()) }),
     ("a scheduler of another module", { Foreign(base: try thread()) }),
     ("MainScheduler", { afterShutdown(MainScheduler.asyncInstance) }),
   ]
@@ -139,9 +138,9 @@ import Testing
     ("schedule(_:action:)", { $0.schedule(1) { _ in Disposables.create() } }),
     ("schedule(after:)", { $0.schedule(after: .seconds(3_600)) {} }),
     ("schedule(_:after:action:)", { $0.schedule(1, after: .seconds(3_600)) { _ in Disposables.create() } }),
-    ("schedule(at:)", { $0.schedule(at: .now.advanced(by: .seconds(3_600))) {} }),
-    ("schedule(after:repeating:)", { $0.schedule(after: .zero, repeating: .seconds(3_600)) {} }),
-    ("schedulePeriodic", { $0.schedulePeriodic(PeriodicTiming(every: .seconds(3_600))) {} }),
+    ("schedule(.at())", { $0.schedule(.at(.now.advanced(by: .seconds(3_600)))) {} }),
+    ("schedule(after:repeating:)", { $0.schedule(.every(.seconds(3_600), after: .zero)) {} }),
+    ("schedulePeriodic", { $0.schedule(.every(.seconds(3_600))) {} }),
     ("scheduleRecursive", { $0.scheduleRecursive { again in again() } }),
     ("schedule with a context", { $0.schedule { (context: ActionContext) in _ = context.isCancelled } }),
     (
@@ -280,9 +279,9 @@ import Testing
       let schedulers: [any SchedulerType] = [thread, queue, Foreign(base: thread)]
       for scheduler in schedulers {
         scheduler.schedule(after: .seconds(3_600)) {}
-        scheduler.schedule(after: .seconds(3_600), repeating: .seconds(3_600)) {}
+        scheduler.schedule(.every(.seconds(3_600), after: .seconds(3_600))) {}
         scheduler.schedule(after: .seconds(3_600)) {}.dispose()
-        scheduler.schedule(after: .zero, repeating: .seconds(3_600)) {}.dispose()
+        scheduler.schedule(.every(.seconds(3_600), after: .zero)) {}.dispose()
       }
       let sleep = Task { try await thread.sleep(for: .seconds(3_600)) }
       let signals = Task { for try await _ in thread.signals(SIGWINCH) {} }
@@ -293,7 +292,7 @@ import Testing
       }
       entered.wait()
       for scheduler in schedulers {
-        scheduler.schedule(after: .zero, repeating: .microseconds(1)) {
+        scheduler.schedule(.every(.microseconds(1), after: .zero)) {
           thread.stop(runs ? .runOutstanding : .dropOutstanding)
           ticks.increment()
         }

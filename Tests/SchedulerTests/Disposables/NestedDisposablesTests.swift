@@ -133,9 +133,7 @@ struct NestedDisposablesTests {
   private struct Noticing: Disposable, ImmediateSchedulerType {
     let notice: DeathNotice
     func dispose() {}
-    func schedule<State: Sendable>(
-      _ state: State, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Cancelable { Disposables.create() }
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { Disposables.create() }
   }
 
   @Test("a container released by a capture inside a release is gone when that deinit goes on", arguments: Leaf.allCases)

@@ -1,4 +1,5 @@
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 
@@ -136,7 +137,6 @@ struct ScheduledDisposableTests {
   func deep() {
     let schedulers: [any ImmediateSchedulerType] = [
       ImmediateScheduler.instance, SubscriptionScheduler.instance, CurrentThreadScheduler.instance,
-      AnyScheduler(ImmediateScheduler.instance),
     ]
     for count in [1, schedulers.count] {
       let leaf = DisposalCounter()

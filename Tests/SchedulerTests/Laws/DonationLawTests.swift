@@ -56,7 +56,7 @@ import Testing
     "a task of high priority that waits by perform is not held up by a flood of middle work", arguments: [false, true])
   func perform(_ isHidden: Bool) async throws {
     let isOneShort = try await isShort { queue, note in
-      let scheduler: any SchedulerType = isHidden ? AnyScheduler(queue) : queue
+      let scheduler: any SchedulerType = isHidden ? queue.wrapping { $0() } : queue
       try await Task(priority: .high) { try await scheduler.perform(note) }.value
     }
     #expect(isOneShort)

@@ -45,7 +45,7 @@ import Testing
       ran.increment()
       return Disposables.create()
     }
-    scheduler.schedulePeriodic(PeriodicTiming(every: .seconds(3_600))) { ran.increment() }
+    scheduler.schedule(.every(.seconds(3_600))) { ran.increment() }
     scheduler.scheduleRecursive { _ in ran.increment() }
     return 6
   }
@@ -84,7 +84,7 @@ import Testing
       let waiting = [
         scheduler.schedule(after: .seconds(3_600)) {},
         scheduler.schedule(after: .seconds(3_600), { alone.increment() }, onDrop: { _ in told.increment() }),
-        scheduler.schedule(after: .seconds(3_600), repeating: .seconds(1)) {},
+        scheduler.schedule(.every(.seconds(1), after: .seconds(3_600))) {},
       ]
       for token in waiting {
         token.dispose()
@@ -113,7 +113,7 @@ import Testing
         { schedule in
           let thread = try ThreadScheduler(), leave = Gate(), queue = SerialScheduler(target: thread)
           thread.schedule { leave.wait() }
-          schedule(AnyScheduler(RecordingScheduler(queue.wrapping { $0() })))
+          schedule(ActionGroup().scheduler(on: RecordingScheduler(queue)).wrapping { $0() })
           thread.stop(.dropOutstanding)
           leave.open()
           thread.join()
@@ -208,7 +208,7 @@ import Testing
         let token = Schedulers.onDrop { _, reason in reports.add(reason) }
         let queue = SerialScheduler(), main = MainScheduler.asyncInstance
         let all: [any SchedulerType] = [
-          queue, ConcurrentScheduler(), main, AnyScheduler(main), CustomScheduler { $0() },
+          queue, ConcurrentScheduler(), main, main.wrapping { $0() }, CustomScheduler { $0() },
         ]
         queue.schedule {
           entered.open()
@@ -275,8 +275,8 @@ import Testing
         synchronously { pool.join() }
         return scheduler
       }
-    ), ("AnyScheduler", { AnyScheduler(try thread()) }),
-    ("GroupScheduler", { ActionGroup().scheduler(on: try thread()) }),
+    ), ("a wrapper", { try thread().wrapping { $0() } }),
+    ("a group", { ActionGroup().scheduler(on: try thread()) }),
     ("RecordingScheduler", { RecordingScheduler(try thread()) }),
   ]
 

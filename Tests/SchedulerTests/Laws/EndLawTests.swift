@@ -20,7 +20,7 @@ import Testing
         body()
         return Disposables.create()
       },
-      scheduler.schedule(at: scheduler.now.advanced(by: .milliseconds(1)), body),
+      scheduler.schedule(.at(scheduler.now.advanced(by: .milliseconds(1))), body),
       scheduler.scheduleRecursive(0) { _, _ in body() },
     ]
   }
@@ -35,7 +35,7 @@ import Testing
         body()
         return Disposables.create()
       },
-      scheduler.schedule(after: .seconds(3_600), repeating: .seconds(1), body),
+      scheduler.schedule(.every(.seconds(1), after: .seconds(3_600)), body),
       scheduler.schedulePeriodic(1, startAfter: .seconds(3_600), period: .seconds(1)) {
         body()
         return $0
@@ -101,7 +101,7 @@ import Testing
   @Test("a periodic action is over when it is disposed, from inside too", arguments: SchedulerUnderTest.queued)
   func periodic(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), token = SingleAssignmentDisposable(), ticks = Counter()
-    let ticking = scheduler.schedule(after: .zero, repeating: .milliseconds(1)) {
+    let ticking = scheduler.schedule(.every(.milliseconds(1), after: .zero)) {
       if ticks.increment() == 3 { token.dispose() }
     }
     #expect(!Self.isOver(ticking) || ticks.value >= 3)
@@ -183,8 +183,8 @@ import Testing
   @Test("what ran in virtual time says that it is disposed") func virtual() {
     let scheduler = TestScheduler(), child = BooleanDisposable()
     let tokens = Self.schedule(on: scheduler) {} + [scheduler.schedule(0) { _ in child }]
-    let once = scheduler.schedule(after: .milliseconds(1), repeating: .zero) {}
-    let ticking = scheduler.schedule(after: .zero, repeating: .milliseconds(1)) {}
+    let once = scheduler.schedule(.every(.zero, after: .milliseconds(1))) {}
+    let ticking = scheduler.schedule(.every(.milliseconds(1), after: .zero)) {}
     scheduler.advance(by: .milliseconds(2))
     #expect(tokens.allSatisfy(Self.isOver) && Self.isOver(once))
     #expect(!Self.isOver(ticking) && !child.isDisposed)
@@ -211,7 +211,7 @@ import Testing
   @Test("what wraps a scheduler hands on what is over") func wrappers() throws {
     let thread = try ThreadScheduler()
     let wrappers: [any SchedulerType] = [
-      AnyScheduler(thread), thread.wrapping { $0() }, RecordingScheduler(thread), Foreign(base: thread),
+      ActionGroup().scheduler(on: thread), thread.wrapping { $0() }, RecordingScheduler(thread), Foreign(base: thread),
       RecordingScheduler(Foreign(base: thread)),
     ]
     for scheduler in wrappers {
@@ -251,7 +251,7 @@ import Testing
       entered.wait()
       let tokens: [any Cancelable] = [
         queue.schedule {}, queue.schedule(0) { _ in Disposables.create() }, queue.schedule(after: .seconds(60)) {},
-        pool.schedule(after: .seconds(60)) {}, pool.schedule(after: .seconds(60), repeating: .seconds(1)) {},
+        pool.schedule(after: .seconds(60)) {}, pool.schedule(.every(.seconds(1), after: .seconds(60))) {},
         CustomScheduler { $0() }.schedule(after: .seconds(60)) {},
       ]
       Thread.detachNewThread {
@@ -275,11 +275,9 @@ struct Foreign: SchedulerType {
   let base: any SchedulerType
   var now: MonotonicTime { base.now }
 
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { Token(inner: base.schedule(state, action: action)) }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { Token(inner: base.schedule(action)) }
 
-  func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { Token(inner: base.schedule(state, after: delay, action: action)) }
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    timing.schedule(on: self, action) { delay, _, action in Token(inner: base.schedule(after: delay, action)) }
+  }
 }

@@ -30,7 +30,7 @@ import Testing
   @Test("equal deadlines keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
   func equalDeadlines(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), log = Log<Int>(), instant = MonotonicTime.now.advanced(by: .milliseconds(20))
-    for n in 0..<200 { scheduler.schedule(at: instant) { log.add(n) } }
+    for n in 0..<200 { scheduler.schedule(.at(instant)) { log.add(n) } }
     #expect(eventually { log.entries.count == 200 })
     #expect(log.entries == Array(0..<200))
   }
@@ -165,7 +165,7 @@ import Testing
   @Test("current is set in periodic actions", arguments: SchedulerUnderTest.queued)
   func currentInPeriodic(_ test: SchedulerUnderTest) throws {
     let (scheduler, current) = try test.makeBoth(), seen = Log<Bool>()
-    let token = scheduler.schedule(after: .zero, repeating: .milliseconds(1)) {
+    let token = scheduler.schedule(.every(.milliseconds(1), after: .zero)) {
       seen.add(Schedulers.current === current)
     }
     #expect(eventually { seen.entries.count >= 3 })

@@ -42,7 +42,7 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
         check("due") { main.schedule(after: .zero) { nest("due") } }
         let ticks = SerialDisposable()
         check("periodic") {
-          ticks.disposable = main.schedule(after: .zero, repeating: .milliseconds(1)) {
+          ticks.disposable = main.schedule(.every(.milliseconds(1), after: .zero)) {
             ticks.dispose()
             nest("periodic")
           }
@@ -93,16 +93,16 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
         }
         check { main.schedule(after: .zero, first) }
         check { main.schedule(after: .milliseconds(-1), first) }
-        check { main.schedule(at: MonotonicTime(nanoseconds: 1), first) }
+        check { main.schedule(.at(MonotonicTime(nanoseconds: 1)), first) }
         check {
           let due = MonotonicTime.now.advanced(by: .milliseconds(2))
-          let delayed = main.schedule(at: due, first)
+          let delayed = main.schedule(.at(due), first)
           usleep(3_000)
           return delayed
         }
         check {
           let ticks = SerialDisposable()
-          ticks.disposable = main.schedule(after: .milliseconds(1), repeating: .seconds(60)) {
+          ticks.disposable = main.schedule(.every(.seconds(60), after: .milliseconds(1))) {
             first()
             ticks.dispose()
           }
@@ -165,7 +165,7 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
           return Disposables.create()
         }
         let ticks = SerialDisposable()
-        ticks.disposable = subscription.schedule(after: .milliseconds(2), repeating: .milliseconds(1)) {
+        ticks.disposable = subscription.schedule(.every(.milliseconds(1), after: .milliseconds(2))) {
           note("tick")
           ticks.dispose()
           MainScheduler.stop()

@@ -19,15 +19,16 @@ import Testing
     let works = Protected<[@Sendable () -> Void]>([])
     let looked = Protected<(@Sendable () -> Void)?>(nil)
 
-    func schedule<State: Sendable>(
-      _ state: State, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Cancelable {
-      works.withLock { $0.append { _ = action(state) } }
+    var now: MonotonicTime { .now }
+
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+      works.append(action)
       return Nosy { [looked] in looked.read()?() }
     }
-    func schedule<State: Sendable>(
-      _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-    ) -> any Cancelable { schedule(state, action: action) }
+
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+      timing.schedule(on: self, action) { _, _, action in schedule(action) }
+    }
 
     func runAll() { for work in works.exchange([]) { work() } }
   }
@@ -36,7 +37,7 @@ import Testing
   func tokens() {
     let kinds: [@Sendable (Manual) -> any Cancelable] = [
       { $0.scheduleRecursive(0) { n, again in if n < 5 { again(n + 1) } } },
-      { $0.schedule(after: .zero, repeating: .nanoseconds(1)) {} },
+      { $0.schedule(.every(.nanoseconds(1), after: .zero)) {} },
       { RecordingScheduler($0).schedule {} }, { $0.wrapping { $0() }.schedule {} },
     ]
     for make in kinds {

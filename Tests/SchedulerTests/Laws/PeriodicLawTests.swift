@@ -21,7 +21,7 @@ import Testing
     let scheduler = try test.make(), ends = Counter(), ticks = Counter()
     func start(_ delay: Duration) -> any Disposable {
       let witness = Witness(ends)
-      return scheduler.schedule(after: delay, repeating: .milliseconds(1)) {
+      return scheduler.schedule(.every(.milliseconds(1), after: delay)) {
         witness.touch()
         ticks.increment()
       }
@@ -40,8 +40,8 @@ import Testing
   @Test("a jitter makes ticks later, and the grid stays where it is", arguments: SchedulerUnderTest.queued)
   func jitter(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), seen = Log<MonotonicTime>(), start = scheduler.now
-    let timing = PeriodicTiming(every: .milliseconds(4), jitter: .milliseconds(2))
-    let token = scheduler.schedulePeriodic(timing) { seen.add(scheduler.now) }
+    let timing = ActionTiming.every(.milliseconds(4), jitter: .milliseconds(2))
+    let token = scheduler.schedule(timing) { seen.add(scheduler.now) }
     #expect(eventually { seen.entries.count >= 5 })
     token.dispose()
     for (count, time) in seen.entries.enumerated() {
@@ -56,7 +56,7 @@ import Testing
     do {
       let witness = Witness(ends)
       token.setDisposable(
-        scheduler.schedule(after: .milliseconds(1), repeating: .milliseconds(1)) {
+        scheduler.schedule(.every(.milliseconds(1), after: .milliseconds(1))) {
           witness.touch()
           if ticks.increment() == 3, isSet.wait() { token.dispose() }
         })
@@ -74,12 +74,12 @@ import Testing
   func zero(_ test: SchedulerUnderTest, period: Duration) throws {
     let scheduler = try test.make(), ends = Counter()
     for pace in [
-      PeriodicTiming.Pace.fixedRate(late: .coalesce), .fixedRate(late: .catchUp), .fixedRate(late: .skip), .fixedDelay,
+      ActionTiming.Pace.coalescing, .catchingUp, .skipping, .fixedDelay,
     ] {
       let ticks = Counter(), others = Counter()
       func start() -> any Cancelable {
         let witness = Witness(ends)
-        return scheduler.schedulePeriodic(PeriodicTiming(startAfter: .zero, every: period, pace: pace)) {
+        return scheduler.schedule(.every(period, after: .zero, pace: pace)) {
           witness.touch()
           ticks.increment()
         }
@@ -106,19 +106,19 @@ import Testing
   func zeroOnOthers() throws {
     let thread = try ThreadScheduler(), ticks = Counter()
     for scheduler: any SchedulerType in [
-      Foreign(base: thread), RecordingScheduler(thread), AnyScheduler(Foreign(base: thread)),
+      Foreign(base: thread), RecordingScheduler(thread), Foreign(base: thread).wrapping { $0() },
     ] {
       let before = ticks.value
-      let token = scheduler.schedule(after: .zero, repeating: .zero) { ticks.increment() }
+      let token = scheduler.schedule(.every(.zero, after: .zero)) { ticks.increment() }
       #expect(eventually { ticks.value >= before + 50 })
       token.disposeAndWait()
     }
     let virtual = TestScheduler(), turns = Counter()
     for scheduler: any SchedulerType in [
-      virtual, Foreign(base: virtual), RecordingScheduler(virtual), AnyScheduler(virtual),
+      virtual, Foreign(base: virtual), RecordingScheduler(virtual), virtual.wrapping { $0() },
     ] {
       let before = turns.value
-      let token = scheduler.schedule(after: .seconds(1), repeating: .zero) { turns.increment() }
+      let token = scheduler.schedule(.every(.zero, after: .seconds(1))) { turns.increment() }
       virtual.advance(by: .seconds(2))
       #expect(turns.value == before + 1)
       #expect(token.isDisposed)
@@ -130,9 +130,7 @@ import Testing
     let scheduler = CustomScheduler { work in work() }, ticks = Counter()
     for period in [Duration.zero, .nanoseconds(1)] {
       let before = ticks.value
-      let token = scheduler.schedulePeriodic(
-        PeriodicTiming(startAfter: .zero, every: period, pace: .fixedRate(late: .catchUp))
-      ) { ticks.increment() }
+      let token = scheduler.schedule(.every(period, after: .zero, pace: .catchingUp)) { ticks.increment() }
       #expect(eventually { ticks.value >= before + 50 })
       token.disposeAndWait()
     }
@@ -143,7 +141,7 @@ import Testing
     let scheduler = try test.make()
     for round in 0..<Int(Scale.count(200)) {
       let isDisposed = BooleanDisposable(), late = Counter(), ticks = Counter(), isInside = Protected(false)
-      let token = scheduler.schedule(after: .zero, repeating: test.shortestPeriod) {
+      let token = scheduler.schedule(.every(test.shortestPeriod, after: .zero)) {
         let wasDisposed = isDisposed.isDisposed
         isInside.write(true)
         if wasDisposed { late.increment() }
@@ -163,8 +161,8 @@ import Testing
   @Test("a fixed rate does not drift", arguments: SchedulerUnderTest.queued)
   func drift(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ticks = Counter(), start = scheduler.now, early = Counter()
-    let timing = PeriodicTiming(every: .milliseconds(1), pace: .fixedRate(late: .catchUp))
-    let token = scheduler.schedulePeriodic(timing) {
+    let timing = ActionTiming.every(.milliseconds(1), pace: .catchingUp)
+    let token = scheduler.schedule(timing) {
       let n = ticks.increment()
       if start.duration(to: scheduler.now) < .milliseconds(n) { early.increment() }
     }
@@ -179,9 +177,9 @@ import Testing
   func catchUpIsFair(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ticks = Counter(), waited = Log<Int>()
     // Each takes longer than its period, so each is late, by ever more.
-    let timing = PeriodicTiming(startAfter: .zero, every: .microseconds(1), pace: .fixedRate(late: .catchUp))
+    let timing = ActionTiming.every(.microseconds(1), after: .zero, pace: .catchingUp)
     let tokens = (0..<3).map { _ in
-      scheduler.schedulePeriodic(timing) {
+      scheduler.schedule(timing) {
         usleep(20)
         let now = ticks.increment()
         let other: @Sendable () -> Void = { waited.add(ticks.value - now) }
@@ -198,9 +196,7 @@ import Testing
   @Test("a pause between the end of a tick and the next is kept", arguments: SchedulerUnderTest.queued)
   func fixedDelay(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), pauses = Log<Duration>(), last = Log<MonotonicTime>()
-    let token = scheduler.schedulePeriodic(
-      PeriodicTiming(startAfter: .zero, every: .milliseconds(2), pace: .fixedDelay)
-    ) {
+    let token = scheduler.schedule(.every(.milliseconds(2), after: .zero, pace: .fixedDelay)) {
       if let end = last.entries.last { pauses.add(end.duration(to: scheduler.now)) }
       usleep(1_000)
       last.add(scheduler.now)
@@ -212,25 +208,24 @@ import Testing
 
   @Test("late ticks are merged, made up for, or left out, as asked")
   func late() {
-    func next(_ pace: PeriodicTiming.Pace, after last: UInt64, endedAt end: UInt64) -> UInt64? {
-      PeriodicTiming(startAfter: .zero, every: .nanoseconds(1_000), pace: pace)
+    func next(_ pace: ActionTiming.Pace, after last: UInt64, endedAt end: UInt64) -> UInt64? {
+      ActionTiming.every(.nanoseconds(1_000), after: .zero, pace: pace)
         .next(after: MonotonicTime(nanoseconds: last), endedAt: MonotonicTime(nanoseconds: end))?.nanoseconds
     }
     // Due at 7 000, ended at 10 500: 8 000, 9 000 and 10 000 were missed.
-    #expect(next(.fixedRate(late: .catchUp), after: 7_000, endedAt: 10_500) == 8_000)
-    #expect(next(.fixedRate(late: .coalesce), after: 7_000, endedAt: 10_500) == 10_000)
-    #expect(next(.fixedRate(late: .skip), after: 7_000, endedAt: 10_500) == 11_000)
+    #expect(next(.catchingUp, after: 7_000, endedAt: 10_500) == 8_000)
+    #expect(next(.coalescing, after: 7_000, endedAt: 10_500) == 10_000)
+    #expect(next(.skipping, after: 7_000, endedAt: 10_500) == 11_000)
     #expect(next(.fixedDelay, after: 7_000, endedAt: 10_500) == 11_500)
     // In time: the grid.
-    #expect(next(.fixedRate(late: .coalesce), after: 10_000, endedAt: 10_500) == 11_000)
-    #expect(next(.fixedRate(late: .catchUp), after: .max - 10, endedAt: .max - 5) == .max)
-    #expect(next(.fixedRate(late: .catchUp), after: .max, endedAt: .max) == nil)
+    #expect(next(.coalescing, after: 10_000, endedAt: 10_500) == 11_000)
+    #expect(next(.catchingUp, after: .max - 10, endedAt: .max - 5) == .max)
+    #expect(next(.catchingUp, after: .max, endedAt: .max) == nil)
   }
 
   /// The ticks of a period of 1 000, by when each begins, when the second one begins at `late`, or takes until then.
-  private func ticks(_ late: PeriodicTiming.LateTicks?, late instant: UInt64, isDelivery: Bool) -> [UInt64] {
-    let timing = PeriodicTiming(
-      startAfter: .zero, every: .nanoseconds(1_000), pace: late.map { .fixedRate(late: $0) } ?? .fixedDelay)
+  private func ticks(_ pace: ActionTiming.Pace, late instant: UInt64, isDelivery: Bool) -> [UInt64] {
+    let timing = ActionTiming.every(.nanoseconds(1_000), after: .zero, pace: pace)
     var now: UInt64 = 0, due: UInt64? = 1_000, begins: [UInt64] = []
     while let last = due, begins.count < 12 {
       now = max(now, last)
@@ -249,30 +244,33 @@ import Testing
   @Test(
     "after a late delivery one tick stands for all that were missed, and the next is on the grid that is yet to come")
   func coalesced() {
-    #expect(ticks(.coalesce, late: 2_500, isDelivery: true).prefix(4) == [1_000, 2_500, 3_000, 4_000])
-    #expect(ticks(.coalesce, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 4_000, 5_000])
-    #expect(ticks(.coalesce, late: 3_500, isDelivery: true).prefix(4) == [1_000, 3_500, 4_000, 5_000])
-    #expect(ticks(.coalesce, late: 4_500, isDelivery: true).prefix(4) == [1_000, 4_500, 5_000, 6_000])
-    #expect(ticks(.coalesce, late: 1_002_300, isDelivery: true).prefix(4) == [1_000, 1_002_300, 1_003_000, 1_004_000])
-    // One that took so long that others were missed is followed by one that stands for those.
-    #expect(ticks(.coalesce, late: 2_500, isDelivery: false).prefix(4) == [1_000, 2_000, 3_000, 4_000])
-    #expect(ticks(.coalesce, late: 3_000, isDelivery: false).prefix(4) == [1_000, 2_000, 3_000, 4_000])
-    #expect(ticks(.coalesce, late: 4_500, isDelivery: false).prefix(5) == [1_000, 2_000, 4_500, 5_000, 6_000])
+    #expect(ticks(.coalescing, late: 2_500, isDelivery: true).prefix(4) == [1_000, 2_500, 3_000, 4_000])
+    #expect(ticks(.coalescing, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 4_000, 5_000])
+    #expect(ticks(.coalescing, late: 3_500, isDelivery: true).prefix(4) == [1_000, 3_500, 4_000, 5_000])
+    #expect(ticks(.coalescing, late: 4_500, isDelivery: true).prefix(4) == [1_000, 4_500, 5_000, 6_000])
     #expect(
-      ticks(.coalesce, late: 1_002_300, isDelivery: false).prefix(5) == [1_000, 2_000, 1_002_300, 1_003_000, 1_004_000])
+      ticks(.coalescing, late: 1_002_300, isDelivery: true).prefix(4) == [1_000, 1_002_300, 1_003_000, 1_004_000])
+    // One that took so long that others were missed is followed by one that stands for those.
+    #expect(ticks(.coalescing, late: 2_500, isDelivery: false).prefix(4) == [1_000, 2_000, 3_000, 4_000])
+    #expect(ticks(.coalescing, late: 3_000, isDelivery: false).prefix(4) == [1_000, 2_000, 3_000, 4_000])
+    #expect(ticks(.coalescing, late: 4_500, isDelivery: false).prefix(5) == [1_000, 2_000, 4_500, 5_000, 6_000])
+    #expect(
+      ticks(.coalescing, late: 1_002_300, isDelivery: false).prefix(5) == [
+        1_000, 2_000, 1_002_300, 1_003_000, 1_004_000,
+      ])
   }
 
   @Test("the other paces after a late delivery") func lateOthers() {
     for isDelivery in [true, false] {
-      let skipped = ticks(.skip, late: 4_500, isDelivery: isDelivery)
+      let skipped = ticks(.skipping, late: 4_500, isDelivery: isDelivery)
       #expect(skipped.prefix(4) == [1_000, isDelivery ? 4_500 : 2_000, 5_000, 6_000])
-      let made = ticks(.catchUp, late: 4_500, isDelivery: isDelivery)
+      let made = ticks(.catchingUp, late: 4_500, isDelivery: isDelivery)
       #expect(made.prefix(6) == [1_000, isDelivery ? 4_500 : 2_000, 4_500, 4_500, 5_000, 6_000])
-      let delayed = ticks(nil, late: 4_500, isDelivery: isDelivery)
+      let delayed = ticks(.fixedDelay, late: 4_500, isDelivery: isDelivery)
       #expect(delayed.prefix(4) == [1_000, isDelivery ? 4_500 : 2_000, 5_500, 6_500])
     }
-    #expect(ticks(.skip, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 4_000, 5_000])
-    #expect(ticks(.catchUp, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 3_000, 4_000])
+    #expect(ticks(.skipping, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 4_000, 5_000])
+    #expect(ticks(.catchingUp, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 3_000, 4_000])
   }
 
   /// In virtual time nothing is late but where the clock is moved past it, so that is how it is held up.
@@ -289,7 +287,7 @@ import Testing
     }
     entered.wait()
     let before = scheduler.now
-    let token = scheduler.schedule(after: period, repeating: period) { begins.add(scheduler.now) }
+    let token = scheduler.schedule(.every(period, after: period)) { begins.add(scheduler.now) }
     let after = scheduler.now
     submitted.open()
     #expect(eventually { begins.entries.count >= 2 })

@@ -1,4 +1,5 @@
 import Scheduler
+import SchedulerRx
 
 /// The forms of `schedule` that have to do with time, as the compiler finds them for one static type.
 ///
@@ -13,31 +14,16 @@ struct ScheduleForms {
   let once: [Form]
 
   static let periodicNames = [
-    "schedule(after:repeating:_:)", "schedule(after:repeating:tolerance:_:)", "schedule(repeating:_:)",
-    "schedule(repeating:tolerance:_:)", "schedule(after:interval:action:)", "schedule(after:interval:_:)",
-    "schedulePeriodic(timing)", "schedulePeriodic(period)", "schedulePeriodic(state, timing)",
+    "schedule(.every)", "schedule(.every, after:)", "schedulePeriodic(timing)", "schedulePeriodic(period)",
+    "schedule(after:interval:action:)", "schedule(after:interval:_:)", "schedulePeriodic(state, timing)",
     "schedulePeriodic(state, period)", "schedulePeriodic(_:startAfter:period:)", "scheduleRepeatedTask",
   ]
 
-  /// Those of the scheduler as itself; `nil`: its type is not known here.
+  /// Those of the scheduler as a class with overloads of its own; `nil`: it has none.
   static func asItself(_ scheduler: any SchedulerType) -> ScheduleForms? {
     switch scheduler {
-    case let scheduler as ThreadScheduler: of(scheduler)
-    case let scheduler as SerialScheduler: of(scheduler)
-    case let scheduler as ConcurrentScheduler: of(scheduler)
-    case let scheduler as BarrierScheduler: of(scheduler)
-    case let scheduler as CustomScheduler: of(scheduler)
-    case let scheduler as MainScheduler: of(scheduler)
-    case let scheduler as SubscriptionScheduler: of(scheduler)
     case let scheduler as TestScheduler: of(scheduler)
-    case let scheduler as HistoricalScheduler: of(scheduler)
-    case let scheduler as AnyScheduler: of(scheduler)
-    case let scheduler as WrappingScheduler: of(scheduler)
-    case let scheduler as GroupScheduler: of(scheduler)
-    case let scheduler as RecordingScheduler<ThreadScheduler>: of(scheduler)
-    case let scheduler as RecordingScheduler<ConcurrentScheduler>: of(scheduler)
-    case let scheduler as RecordingScheduler<TestScheduler>: of(scheduler)
-    case let scheduler as Foreign: of(scheduler)
+    case let scheduler as SchedulerTarget: of(scheduler)
     default: nil
     }
   }
@@ -54,24 +40,22 @@ struct ScheduleForms {
   /// Those that are found for any scheduler.
   static func of(_ s: any SchedulerType) -> ScheduleForms {
     let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
+      { s.schedule(.every($0), $1) },
+      { s.schedule(.every($0, after: $0), $1) },
+      { period, action in s.schedulePeriodic(.every(period)) { _ in action() } },
+      { period, action in s.schedulePeriodic(period) { _ in action() } },
       { s.schedule(after: $0, interval: $0, action: $1) },
       { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
+      { s.schedulePeriodic((), .every($0), action: stateful($1)) },
       { s.schedulePeriodic((), $0, action: stateful($1)) },
       { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
       { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
     ]
     let once: [Form] = [
       { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
+      { s.schedule(.after($0), $1) },
+      { s.schedule(.after($0, tolerance: .zero), $1) },
+      { s.schedule(.at(s.now.advanced(by: $0)), $1) },
       { s.schedule(after: s.now.advanced(by: $0), $1) },
       { s.schedule((), after: $0, action: returning($1)) },
       { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
@@ -79,188 +63,24 @@ struct ScheduleForms {
     return ScheduleForms(periodic: periodic, once: once)
   }
 
-  private static func of(_ s: ThreadScheduler) -> ScheduleForms {
+  private static func of(_ s: SchedulerTarget) -> ScheduleForms {
     let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
+      { s.schedule(.every($0), $1) },
+      { s.schedule(.every($0, after: $0), $1) },
+      { period, action in s.schedulePeriodic(.every(period)) { _ in action() } },
+      { period, action in s.schedulePeriodic(period) { _ in action() } },
       { s.schedule(after: $0, interval: $0, action: $1) },
       { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
+      { s.schedulePeriodic((), .every($0), action: stateful($1)) },
       { s.schedulePeriodic((), $0, action: stateful($1)) },
       { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
       { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
     ]
     let once: [Form] = [
       { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: SerialScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: ConcurrentScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: BarrierScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: CustomScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: MainScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: SubscriptionScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
+      { s.schedule(.after($0), $1) },
+      { s.schedule(.after($0, tolerance: .zero), $1) },
+      { s.schedule(.at(s.now.advanced(by: $0)), $1) },
       { s.schedule(after: s.now.advanced(by: $0), $1) },
       { s.schedule((), after: $0, action: returning($1)) },
       { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
@@ -270,243 +90,26 @@ struct ScheduleForms {
 
   private static func of(_ s: TestScheduler) -> ScheduleForms {
     let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
+      { s.schedule(.every($0), $1) },
+      { s.schedule(.every($0, after: $0), $1) },
+      { period, action in s.schedulePeriodic(.every(period)) { _ in action() } },
+      { period, action in s.schedulePeriodic(period) { _ in action() } },
       { s.schedule(after: $0, interval: $0, action: $1) },
       { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
+      { s.schedulePeriodic((), .every($0), action: stateful($1)) },
       { s.schedulePeriodic((), $0, action: stateful($1)) },
       { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
       { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
     ]
     let once: [Form] = [
       { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
+      { s.schedule(.after($0), $1) },
+      { s.schedule(.after($0, tolerance: .zero), $1) },
+      { s.schedule(.at(s.now.advanced(by: $0)), $1) },
       { s.schedule(after: s.now.advanced(by: $0), $1) },
       { s.schedule((), after: $0, action: returning($1)) },
       { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: HistoricalScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
       { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: AnyScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: WrappingScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: GroupScheduler) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: RecordingScheduler<ThreadScheduler>) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: RecordingScheduler<ConcurrentScheduler>) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: RecordingScheduler<TestScheduler>) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
-    ]
-    return ScheduleForms(periodic: periodic, once: once)
-  }
-
-  private static func of(_ s: Foreign) -> ScheduleForms {
-    let periodic: [Form] = [
-      { s.schedule(after: $0, repeating: $0, $1) },
-      { s.schedule(after: $0, repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(repeating: $0, $1) },
-      { s.schedule(repeating: $0, tolerance: .zero, $1) },
-      { s.schedule(after: $0, interval: $0, action: $1) },
-      { s.schedule(after: s.now.advanced(by: $0), interval: $0, $1) },
-      { s.schedulePeriodic(PeriodicTiming(every: $0), action: $1) },
-      { s.schedulePeriodic($0, action: $1) },
-      { s.schedulePeriodic((), PeriodicTiming(every: $0), action: stateful($1)) },
-      { s.schedulePeriodic((), $0, action: stateful($1)) },
-      { s.schedulePeriodic((), startAfter: $0, period: $0, action: stateful($1)) },
-      { period, action in s.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in action() } },
-    ]
-    let once: [Form] = [
-      { s.schedule(after: $0, $1) },
-      { s.schedule(after: $0, tolerance: .zero, $1) },
-      { s.schedule(at: s.now.advanced(by: $0), $1) },
-      { s.schedule(at: s.now.advanced(by: $0), tolerance: .zero, $1) },
-      { s.schedule(after: s.now.advanced(by: $0), $1) },
-      { s.schedule((), after: $0, action: returning($1)) },
-      { s.scheduleRelative((), dueTime: $0, action: returning($1)) },
     ]
     return ScheduleForms(periodic: periodic, once: once)
   }

@@ -10,7 +10,7 @@ import Testing
 /// that ``MainProcessTests`` starts has those that run on the main thread itself.
 struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
   /// A scheduler, and which one is current in its actions.
-  typealias Made = (scheduler: any SchedulerType & AnyObject, current: any AnyObject & Sendable)
+  typealias Made = (scheduler: any SchedulerType, current: any AnyObject & Sendable)
 
   let name: String
   /// Actions run one at a time, in order.
@@ -29,17 +29,16 @@ struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  func make() throws -> any SchedulerType & AnyObject { try makeBoth().scheduler }
+  func make() throws -> any SchedulerType { try makeBoth().scheduler }
 
   /// The shortest period that repeats.
   var shortestPeriod: Duration { isVirtual ? .microseconds(10) : .zero }
 
   /// Lets `span` of the scheduler's time pass in one of its actions.
   func pass(_ span: Duration, on scheduler: any SchedulerType) {
-    switch scheduler {
+    switch isVirtual ? Schedulers.current ?? scheduler : scheduler {
     case let scheduler as TestScheduler: scheduler.sleep(by: span)
     case let scheduler as HistoricalScheduler: scheduler.sleep(by: span)
-    case let scheduler as AnyScheduler: pass(span, on: scheduler.base)
     case let scheduler as SerialScheduler where isVirtual:
       Self.clocks.read()[scheduler.name]!.scheduler!.sleep(by: span)
     default:
@@ -129,11 +128,10 @@ extension SchedulerUnderTest {
     ] + onMain
     + [thread, concurrent].flatMap { base in
       [
-        base.wrapped("AnyScheduler") { AnyScheduler($0) }, base.wrapped("WrappingScheduler") { $0.wrapping { $0() } },
-        base.wrapped("RecordingScheduler", by: record),
-        base.wrapped("GroupScheduler") { ActionGroup().scheduler(on: $0) },
+        base.wrapped("a wrapper") { $0.wrapping { $0() } }, base.wrapped("RecordingScheduler", by: record),
+        base.wrapped("a group") { ActionGroup().scheduler(on: $0) },
       ]
-    } + [virtual.wrapped("AnyScheduler") { AnyScheduler($0) }]
+    } + [virtual.wrapped("a wrapper") { $0.wrapping { $0() } }]
 
   private static let thread = SchedulerUnderTest("ThreadScheduler") { try ThreadScheduler(name: "law") }
   private static let concurrent = SchedulerUnderTest("ConcurrentScheduler", isSerial: false) {
@@ -153,7 +151,7 @@ extension SchedulerUnderTest {
     SchedulerUnderTest("MainScheduler.asyncInstance", isMain: true) {
       _ = main
       return MainScheduler.asyncInstance
-    }.wrapped("AnyScheduler") { AnyScheduler($0) },
+    }.wrapped("a wrapper") { $0.wrapping { $0() } },
   ]
 
   // MARK: how they are made
@@ -170,7 +168,7 @@ extension SchedulerUnderTest {
 
   /// The same, handed through `wrap`; what is current stays.
   private func wrapped(
-    _ kind: String, by wrap: @escaping @Sendable (any SchedulerType) -> any SchedulerType & AnyObject
+    _ kind: String, by wrap: @escaping @Sendable (any SchedulerType) -> any SchedulerType
   ) -> SchedulerUnderTest {
     SchedulerUnderTest(
       name: "\(kind) of \(name)", isSerial: isSerial, isQueued: isQueued, isQueuedInside: isQueuedInside,
@@ -181,8 +179,8 @@ extension SchedulerUnderTest {
     }
   }
 
-  @Sendable private static func record(_ base: any SchedulerType) -> any SchedulerType & AnyObject {
-    func open(_ base: some SchedulerType) -> any SchedulerType & AnyObject { RecordingScheduler(base) }
+  @Sendable private static func record(_ base: any SchedulerType) -> any SchedulerType {
+    func open(_ base: some SchedulerType) -> any SchedulerType { RecordingScheduler(base) }
     return open(base)
   }
 
@@ -222,22 +220,20 @@ extension SchedulerUnderTest {
 
 /// The current thread's scheduler with time: a delayed action has its thread sleep before.
 private final class Trampoline: SchedulerType {
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { CurrentThreadScheduler.instance.schedule(state, action: action) }
+  var now: MonotonicTime { .now }
 
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     CurrentThreadScheduler.instance.schedule(action)
   }
 
-  func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    let end = MonotonicTime.now.advanced(by: delay)
-    while case let left = MonotonicTime.now.duration(to: end), left > .zero {
-      usleep(UInt32(min(left / .microseconds(1) + 1, 1e5)))
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    timing.schedule(on: self, action) { delay, _, action in
+      let end = MonotonicTime.now.advanced(by: delay)
+      while case let left = MonotonicTime.now.duration(to: end), left > .zero {
+        usleep(UInt32(min(left / .microseconds(1) + 1, 1e5)))
+      }
+      return schedule(action)
     }
-    return schedule(state, action: action)
   }
 }
 

@@ -21,15 +21,15 @@ import Testing
       let delay = Duration.microseconds(100 * n)
       tokens += [
         scheduler.schedule(after: delay, action()),
-        scheduler.schedule(at: .now.advanced(by: delay), action()),
-        scheduler.schedule(after: delay, repeating: .milliseconds(1), action()),
+        scheduler.schedule(.at(.now.advanced(by: delay)), action()),
+        scheduler.schedule(.every(.milliseconds(1), after: delay), action()),
         scheduler.schedule(after: .seconds(3_600), action()),
         scheduler.schedule(action()),
       ]
       if let target = scheduler as? SchedulerTarget {
         tokens += [
-          target.schedule(at: WallTime.now.advanced(by: delay), action()),
-          target.schedule(at: BootTime.now.advanced(by: delay), action()),
+          target.schedule(.at(wall: WallTime.now.advanced(by: delay)), action()),
+          target.schedule(.at(continuous: ContinuousClock.now.advanced(by: delay)), action()),
         ]
       }
     }
@@ -53,8 +53,8 @@ import Testing
       for n in 0..<20 {
         let delay = Duration.microseconds(100 * n)
         scheduler.schedule(after: delay) { ran.increment() }
-        scheduler.schedule(at: WallTime.now.advanced(by: delay)) { ran.increment() }
-        scheduler.schedule(at: BootTime.now.advanced(by: delay)) { ran.increment() }
+        scheduler.schedule(.at(wall: WallTime.now.advanced(by: delay))) { ran.increment() }
+        scheduler.schedule(.at(continuous: ContinuousClock.now.advanced(by: delay))) { ran.increment() }
       }
     }
     #expect(eventually { ran.value == 120 })
@@ -67,8 +67,8 @@ import Testing
     let hold = Gate(), began = Counter(), ran = Counter(), ends = Counter()
     let instants: [(SchedulerTarget, Duration, @escaping @Sendable () -> Void) -> any Disposable] = [
       { $0.schedule(after: $1, $2) },
-      { $0.schedule(at: WallTime.now.advanced(by: $1), $2) },
-      { $0.schedule(at: BootTime.now.advanced(by: $1), $2) },
+      { $0.schedule(.at(wall: WallTime.now.advanced(by: $1)), $2) },
+      { $0.schedule(.at(continuous: ContinuousClock.now.advanced(by: $1)), $2) },
     ]
     // An instant that has passed by now would be this thread's own action, and block it: a second is later than any pause on the way.
     for instant in instants {
@@ -108,7 +108,7 @@ import Testing
       let custom = CustomScheduler { work in queue.async(execute: work) }
       let log = Log<Int>(), instant = MonotonicTime.now.advanced(by: .microseconds(100))
       for n in 0..<10 {
-        custom.schedule(at: instant) { log.add(n) }
+        custom.schedule(.at(instant)) { log.add(n) }
         if round % 2 == 0 { usleep(10) }
       }
       #expect(eventually { log.entries.count == 10 })
@@ -131,7 +131,7 @@ import Testing
           let witnesses = (0..<3).map { _ in ThreadWitness(threads, ends) }
           scheduler.schedule(after: .microseconds(100 * n)) { witnesses[0].touch() }
           scheduler.schedule(after: .seconds(60)) { witnesses[1].touch() }
-          scheduler.schedule(at: WallTime.now.advanced(by: .microseconds(100 * n))) { witnesses[2].touch() }
+          scheduler.schedule(.at(wall: WallTime.now.advanced(by: .microseconds(100 * n)))) { witnesses[2].touch() }
         }
       }
       usleep(1_000)

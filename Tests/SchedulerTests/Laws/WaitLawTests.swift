@@ -83,7 +83,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
             return Disposables.create()
           }
         case 2: return scheduler.schedule(after: .microseconds(round % 50), work)
-        case 3: return scheduler.schedule(after: .zero, repeating: .microseconds(round % 50), work)
+        case 3: return scheduler.schedule(.every(.microseconds(round % 50), after: .zero), work)
         default:
           return scheduler.scheduleRecursive { again in
             work()
@@ -122,7 +122,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
           return Disposables.create()
         })
     case 2: token.setDisposable(scheduler.schedule(after: .milliseconds(1), work))
-    case 3: token.setDisposable(scheduler.schedule(after: .zero, repeating: .milliseconds(1), work))
+    case 3: token.setDisposable(scheduler.schedule(.every(.milliseconds(1), after: .zero), work))
     default:
       token.setDisposable(
         scheduler.scheduleRecursive { again in
@@ -158,7 +158,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
           ? scheduler.schedulePeriodic(0, startAfter: .zero, period: period) {
             work()
             return $0
-          } : scheduler.schedule(after: .zero, repeating: period, work)
+          } : scheduler.schedule(.every(period, after: .zero), work)
       }
       let token = make()
       entered.wait()
@@ -341,7 +341,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
             work()
             return Disposables.create()
           }
-        case 2: return scheduler.schedule(after: .zero, repeating: .seconds(1), work)
+        case 2: return scheduler.schedule(.every(.seconds(1), after: .zero), work)
         default:
           return scheduler.scheduleRecursive { again in
             work()
@@ -364,7 +364,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     }
     let scheduler = TestScheduler(), token = SingleAssignmentDisposable(), ran = Counter()
     token.setDisposable(
-      scheduler.schedule(after: .zero, repeating: .seconds(1)) {
+      scheduler.schedule(.every(.seconds(1), after: .zero)) {
         ran.increment()
         token.disposable?.disposeAndWait()
       })
@@ -407,7 +407,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
   @Test("wrappers and other schedulers' periodic and recursive actions wait, too") func wrappers() throws {
     let thread = try ThreadScheduler()
     let wrappers: [any SchedulerType] = [
-      AnyScheduler(thread), thread.wrapping { $0() }, RecordingScheduler(thread), Foreign(base: thread),
+      ActionGroup().scheduler(on: thread), thread.wrapping { $0() }, RecordingScheduler(thread), Foreign(base: thread),
       RecordingScheduler(Foreign(base: thread)), SubscriptionScheduler(),
     ]
     for scheduler in wrappers {
@@ -424,7 +424,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
           }
           switch kind {
           case 0: return scheduler.schedule(work)
-          case 1: return scheduler.schedule(after: .zero, repeating: .microseconds(10), work)
+          case 1: return scheduler.schedule(.every(.microseconds(10), after: .zero), work)
           default:
             return scheduler.scheduleRecursive { again in
               work()
@@ -483,9 +483,9 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
       switch kind {
       case 0: inner = thread.schedule { owner.touch() }
       case 1: inner = thread.schedule(after: .seconds(60)) { owner.touch() }
-      case 2: inner = thread.schedule(after: .zero, repeating: .seconds(1)) { owner.touch() }
+      case 2: inner = thread.schedule(.every(.seconds(1), after: .zero)) { owner.touch() }
       case 3: inner = thread.scheduleRecursive { _ in owner.touch() }
-      case 4: inner = Foreign(base: thread).schedule(after: .zero, repeating: .seconds(1)) { owner.touch() }
+      case 4: inner = Foreign(base: thread).schedule(.every(.seconds(1), after: .zero)) { owner.touch() }
       default: inner = TestScheduler().schedule { owner.touch() }
       }
       token.setDisposable(inner)

@@ -93,7 +93,7 @@ private final class Actual: Sendable {
         plan.returns
           ? scheduler.schedule(0, at: time, action: returning(plan)) : scheduler.schedule(at: time, body(plan)))
     case .scheduleRepeating(let plan, let delay, let period):
-      keep(plan, scheduler.schedule(after: .nanoseconds(delay), repeating: .nanoseconds(period), body(plan)))
+      keep(plan, scheduler.schedule(.every(.nanoseconds(period), after: .nanoseconds(delay)), body(plan)))
     case .dispose(let id): tokens.read()[id]?.dispose()
     case .advance(let span): scheduler.advance(by: .nanoseconds(span))
     case .advanceTo(let time): scheduler.advance(to: MonotonicTime(nanoseconds: UInt64(time)))

@@ -95,7 +95,7 @@ import Testing
     let ran = Latch(count: 2), ticks = Latch(count: 3)
     ConcurrentScheduler(limit: 2).barrier.schedule { ran.countDown() }
     ConcurrentScheduler(limit: 2).barrier.schedule(after: .milliseconds(2)) { ran.countDown() }
-    let ticking = ConcurrentScheduler(limit: 2).barrier.schedule(after: .zero, repeating: .milliseconds(1)) {
+    let ticking = ConcurrentScheduler(limit: 2).barrier.schedule(.every(.milliseconds(1), after: .zero)) {
       if ticks.count > 0 { ticks.countDown() }
     }
     #expect(synchronously { ran.wait(for: .seconds(60)) && ticks.wait(for: .seconds(60)) })

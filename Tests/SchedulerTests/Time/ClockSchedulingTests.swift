@@ -15,39 +15,44 @@ private struct ClockInstant: Sendable {
   /// The ways that `scheduler` has, each counting from now.
   static func all(of scheduler: any SchedulerType) -> [ClockInstant] {
     let start = scheduler.now
-    let wall = WallTime.now, boot = BootTime.now
+    let wall = WallTime.now, boot = ContinuousClock.now
     return [
       ClockInstant(
-        schedule: { scheduler.schedule(at: start.advanced(by: $0), $1) },
+        schedule: { scheduler.schedule(.at(start.advanced(by: $0)), $1) },
         isReached: { scheduler.now >= start.advanced(by: $0) },
-        schedulePassed: { scheduler.schedule(at: MonotonicTime(nanoseconds: 0), $0) },
-        scheduleNever: { scheduler.schedule(at: MonotonicTime(nanoseconds: .max), $0) }),
+        schedulePassed: { scheduler.schedule(.at(MonotonicTime(nanoseconds: 0)), $0) },
+        scheduleNever: { scheduler.schedule(.at(MonotonicTime(nanoseconds: .max)), $0) }),
       ClockInstant(
-        schedule: { scheduler.schedule(at: start.advanced(by: $0), tolerance: .milliseconds(1), $1) },
+        schedule: { scheduler.schedule(.at(start.advanced(by: $0), tolerance: .milliseconds(1)), $1) },
         isReached: { scheduler.now >= start.advanced(by: $0) },
-        schedulePassed: { scheduler.schedule(at: MonotonicTime(nanoseconds: 0), tolerance: .seconds(-1), $0) },
-        scheduleNever: { scheduler.schedule(at: MonotonicTime(nanoseconds: .max), tolerance: .seconds(Int64.max), $0) }
+        schedulePassed: { scheduler.schedule(.at(MonotonicTime(nanoseconds: 0), tolerance: .seconds(-1)), $0) },
+        scheduleNever: { scheduler.schedule(.at(MonotonicTime(nanoseconds: .max), tolerance: .seconds(Int64.max)), $0) }
       ),
       ClockInstant(
-        schedule: { scheduler.schedule(at: wall.advanced(by: $0), $1) },
+        schedule: { scheduler.schedule(.at(wall: wall.advanced(by: $0)), $1) },
         isReached: { WallTime.now >= wall.advanced(by: $0) },
-        schedulePassed: { scheduler.schedule(at: WallTime(secondsSince1970: -1), $0) },
-        scheduleNever: { scheduler.schedule(at: WallTime.never, $0) }),
+        schedulePassed: { scheduler.schedule(.at(wall: WallTime(secondsSince1970: -1)), $0) },
+        scheduleNever: { scheduler.schedule(.at(wall: WallTime.never), $0) }),
       ClockInstant(
-        schedule: { scheduler.schedule(at: wall.advanced(by: $0), tolerance: .milliseconds(1), $1) },
+        schedule: { scheduler.schedule(.at(wall: wall.advanced(by: $0), tolerance: .milliseconds(1)), $1) },
         isReached: { WallTime.now >= wall.advanced(by: $0) },
-        schedulePassed: { scheduler.schedule(at: WallTime(secondsSince1970: 0), $0) },
-        scheduleNever: { scheduler.schedule(at: WallTime(secondsSince1970: .nan), $0) }),
+        schedulePassed: { scheduler.schedule(.at(wall: WallTime(secondsSince1970: 0)), $0) },
+        scheduleNever: { scheduler.schedule(.at(wall: WallTime(secondsSince1970: .nan)), $0) }),
       ClockInstant(
-        schedule: { scheduler.schedule(at: boot.advanced(by: $0), $1) },
-        isReached: { BootTime.now >= boot.advanced(by: $0) },
-        schedulePassed: { scheduler.schedule(at: BootTime(nanoseconds: 0), tolerance: .seconds(-1), $0) },
-        scheduleNever: { scheduler.schedule(at: BootTime(nanoseconds: .max), tolerance: .seconds(Int64.max), $0) }),
+        schedule: { scheduler.schedule(.at(continuous: boot.advanced(by: $0)), $1) },
+        isReached: { ContinuousClock.now >= boot.advanced(by: $0) },
+        schedulePassed: {
+          scheduler.schedule(.at(continuous: boot.advanced(by: .seconds(-1_000_000_000)), tolerance: .seconds(-1)), $0)
+        },
+        scheduleNever: {
+          scheduler.schedule(
+            .at(continuous: boot.advanced(by: .seconds(Int64.max / 2)), tolerance: .seconds(Int64.max)), $0)
+        }),
       ClockInstant(
-        schedule: { scheduler.schedule(at: boot.advanced(by: $0), tolerance: .milliseconds(1), $1) },
-        isReached: { BootTime.now >= boot.advanced(by: $0) },
-        schedulePassed: { scheduler.schedule(at: BootTime(nanoseconds: 0), $0) },
-        scheduleNever: { scheduler.schedule(at: BootTime(nanoseconds: .max), $0) }),
+        schedule: { scheduler.schedule(.at(continuous: boot.advanced(by: $0), tolerance: .milliseconds(1)), $1) },
+        isReached: { ContinuousClock.now >= boot.advanced(by: $0) },
+        schedulePassed: { scheduler.schedule(.at(continuous: boot.advanced(by: .seconds(-1_000_000_000))), $0) },
+        scheduleNever: { scheduler.schedule(.at(continuous: boot.advanced(by: .seconds(Int64.max / 2))), $0) }),
     ]
   }
 }
@@ -129,8 +134,8 @@ private struct ClockInstant: Sendable {
     let ran = Gate(), name = "let-go-clock"
     try {
       let thread = try ThreadScheduler(name: name)
-      thread.schedule(at: WallTime.now.advanced(by: .milliseconds(20))) { ran.open() }
-      SerialScheduler(target: thread).schedule(at: BootTime.now.advanced(by: .milliseconds(10))) {}
+      thread.schedule(.at(wall: WallTime.now.advanced(by: .milliseconds(20)))) { ran.open() }
+      SerialScheduler(target: thread).schedule(.at(continuous: ContinuousClock.now.advanced(by: .milliseconds(10)))) {}
     }()
     #expect(ran.wait())
     #expect(eventually { System.threads(named: name) == 0 })
@@ -140,7 +145,7 @@ private struct ClockInstant: Sendable {
     let thread = try ThreadScheduler(name: "stopped"), ends = Counter(), ran = Counter()
     do {
       let witness = Witness(ends)
-      thread.schedule(at: WallTime.now.advanced(by: .milliseconds(200))) {
+      thread.schedule(.at(wall: WallTime.now.advanced(by: .milliseconds(200)))) {
         witness.touch()
         ran.increment()
       }
@@ -148,12 +153,12 @@ private struct ClockInstant: Sendable {
     thread.stop(.dropOutstanding)
     #expect(eventually { ends.value == 1 })
     #expect(ran.value == 0)
-    #expect(thread.schedule(at: WallTime.now) {}.isDisposed)
+    #expect(thread.schedule(.at(wall: WallTime.now)) {}.isDisposed)
   }
 
   @Test("an instant without a type's name is one of the monotonic clock") func unnamed() {
     let ran = Gate()
-    SerialScheduler().schedule(at: .now.advanced(by: .milliseconds(1))) { ran.open() }
+    SerialScheduler().schedule(.at(.now.advanced(by: .milliseconds(1)))) { ran.open() }
     #expect(ran.wait())
   }
 }

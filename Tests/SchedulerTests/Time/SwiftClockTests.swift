@@ -1,18 +1,9 @@
+import CScheduler
 import Scheduler
 import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct SwiftClockTests {
-  @Test("boot times and instants of the continuous clock are converted there and back without loss") func continuous() {
-    for time in [BootTime(nanoseconds: 0), .now, BootTime(nanoseconds: 1 << 62)] {
-      #expect(BootTime(ContinuousClock.Instant(time)) == time)
-      for change in [-1, 1] where time.nanoseconds > 0 {
-        let moved = ContinuousClock.Instant(time).advanced(by: .nanoseconds(change))
-        #expect(moved == ContinuousClock.Instant(BootTime(nanoseconds: time.nanoseconds - 1 + UInt64(change + 1))))
-      }
-    }
-  }
-
   @Test("monotonic times and instants of the suspending clock are converted there and back without loss")
   func suspending() {
     for time in [MonotonicTime(nanoseconds: 0), .now, MonotonicTime.now.advanced(by: .seconds(1_000_000_000))] {
@@ -30,7 +21,6 @@ import Testing
       #expect(span(plus(now, .seconds(3)), now) == .seconds(3) && span(now, plus(now, .seconds(3))) == .seconds(-3))
     }
     look(MonotonicTime.now, +, -, -)
-    look(BootTime.now, +, -, -)
     look(WallTime.now, +, -, -)
     look(HistoricalDate(sinceEpoch: .seconds(9)), +, -, -)
     var time = MonotonicTime(nanoseconds: 10)
@@ -43,9 +33,8 @@ import Testing
 
   @Test("a look at one clock lies between two looks at the other") func bounds() {
     for _ in 0..<100 {
-      let (before, boot, after) = (ContinuousClock.now, BootTime.now, ContinuousClock.now)
-      #expect(before <= ContinuousClock.Instant(boot) && ContinuousClock.Instant(boot) <= after)
-      #expect(BootTime(before) <= boot && boot <= BootTime(after))
+      let before = csched_clock_now(CSCHED_CLOCK_BOOT), now = ContinuousClock.now.nanoseconds
+      #expect(before <= now && now <= csched_clock_now(CSCHED_CLOCK_BOOT))
     }
     for _ in 0..<100 {
       let (before, now, after) = (SuspendingClock.now, MonotonicTime.now, SuspendingClock.now)
@@ -56,11 +45,15 @@ import Testing
 
   @Test("what lies between two nanoseconds is rounded up, so that nothing is early, and the ends hold") func rounding()
   {
-    let time = BootTime.now, instant = ContinuousClock.Instant(time)
-    let sliver = Duration(secondsComponent: 0, attosecondsComponent: 1)
-    #expect(BootTime(instant.advanced(by: sliver)) == time.advanced(by: .nanoseconds(1)))
-    #expect(BootTime(instant.advanced(by: .seconds(-1_000_000_000_000))) == BootTime(nanoseconds: 0))
-    #expect(BootTime(instant.advanced(by: .seconds(Int64.max / 2))) == BootTime(nanoseconds: .max))
+    let instant = ContinuousClock.now, count = instant.nanoseconds
+    let whole = instant.advanced(by: .nanoseconds(1_000))
+    #expect(whole.nanoseconds == count + 1_000 && whole.advanced(by: .nanoseconds(-1_000)).nanoseconds == count)
+    let slivers = (1...4).map {
+      instant.advanced(by: Duration(secondsComponent: 0, attosecondsComponent: $0 * 250_000_000))
+    }
+    #expect(slivers.allSatisfy { $0.nanoseconds >= count } && slivers[3].nanoseconds == count + 1)
+    #expect(instant.advanced(by: .seconds(-1_000_000_000_000)).nanoseconds == 0)
+    #expect(instant.advanced(by: .seconds(Int64.max / 2)).nanoseconds == .max)
     #expect(
       MonotonicTime(SuspendingClock.now.advanced(by: .seconds(Int64.max / 2))) == MonotonicTime(nanoseconds: .max))
   }

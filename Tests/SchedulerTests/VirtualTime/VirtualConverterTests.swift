@@ -102,7 +102,7 @@ private struct HookConverter: VirtualTimeConverter {
       return Disposables.create()
     }
     scheduler.schedule(at: 101) { [unowned scheduler] in log.add("c \(scheduler.virtualTime)") }
-    scheduler.schedule(after: .milliseconds(500), repeating: .milliseconds(1_500)) { [unowned scheduler] in
+    scheduler.schedule(.every(.milliseconds(1_500), after: .milliseconds(500))) { [unowned scheduler] in
       log.add("tick \(scheduler.virtualTime)")
     }
     scheduler.schedule(after: .seconds(Int64.max)) { log.add("never") }
@@ -174,7 +174,7 @@ private struct HookConverter: VirtualTimeConverter {
     }
     for (n, token) in tokens.enumerated() where n % 3 != 0 { token.dispose() }
     tokens = []
-    scheduler.schedule(after: .nanoseconds(10), repeating: .nanoseconds(100)) { log.add(-1) }
+    scheduler.schedule(.every(.nanoseconds(100), after: .nanoseconds(10))) { log.add(-1) }
     scheduler.step(5)
     scheduler.sleep(by: 1)
     scheduler.advance(by: 1_000)

@@ -108,12 +108,12 @@ import Testing
         return Disposables.create()
       }
       subscription.schedule(after: .seconds(3_600)) { note("delayed") }
-      subscription.schedule(at: subscription.now.advanced(by: .seconds(30))) { note("at an instant") }
+      subscription.schedule(.at(subscription.now.advanced(by: .seconds(30)))) { note("at an instant") }
       subscription.schedule(0, after: .seconds(3_600)) { _ in
         note("delayed with state")
         return Disposables.create()
       }
-      ticks.disposable = subscription.schedule(after: .seconds(10), repeating: .seconds(10)) {
+      ticks.disposable = subscription.schedule(.every(.seconds(10), after: .seconds(10))) {
         note("tick")
         ticks.dispose()
       }
@@ -133,8 +133,7 @@ import Testing
     let base = TestScheduler(), seen = Log<Bool>()
     let note: @Sendable () -> Void = { [unowned base] in seen.add(Schedulers.current === base) }
     let wrappers: [any SchedulerType] = [
-      AnyScheduler(base), base.wrapping { run in run() }, RecordingScheduler(base),
-      AnyScheduler(RecordingScheduler(base)),
+      base.wrapping { run in run() }, RecordingScheduler(base), RecordingScheduler(base).wrapping { $0() },
     ]
     for wrapper in wrappers {
       let ticks = SerialDisposable()
@@ -144,12 +143,12 @@ import Testing
         return Disposables.create()
       }
       wrapper.schedule(after: .seconds(1), note)
-      ticks.disposable = wrapper.schedule(after: .seconds(1), repeating: .seconds(1)) {
+      ticks.disposable = wrapper.schedule(.every(.seconds(1), after: .seconds(1))) {
         note()
         ticks.dispose()
       }
     }
     base.advance(by: .seconds(3))
-    #expect(seen.entries == Array(repeating: true, count: 16))
+    #expect(seen.entries == Array(repeating: true, count: 12))
   }
 }

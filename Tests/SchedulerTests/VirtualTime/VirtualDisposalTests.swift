@@ -20,7 +20,7 @@ import Testing
           _ = one
         })
       tokens.append(
-        scheduler.schedule(repeating: .seconds(5)) { [two] in
+        scheduler.schedule(.every(.seconds(5))) { [two] in
           ran.increment()
           _ = two
         })
@@ -98,8 +98,8 @@ import Testing
     token.dispose()
   }
 
-  @Test("a recursion ends with the scheduler, and does not keep it", arguments: [false, true])
-  func recursionGoes(isAny: Bool) {
+  @Test("a recursion ends with the scheduler, and does not keep it")
+  func recursionGoes() {
     weak var seen: Token?
     let turns = Counter()
     let recursion: any Cancelable
@@ -111,9 +111,7 @@ import Testing
         turns.increment()
         again(number + 1)
       }
-      recursion =
-        isAny
-        ? AnyScheduler(scheduler).scheduleRecursive(0, action: body) : scheduler.scheduleRecursive(0, action: body)
+      recursion = scheduler.scheduleRecursive(0, action: body)
       scheduler.step(3)
       #expect(!recursion.isDisposed)
     }
@@ -181,7 +179,7 @@ import Testing
       let start = scheduler!.schedule(0) { [unowned scheduler] _ in
         later.disposable =
           switch ending {
-          case .turn: scheduler!.schedule(repeating: .seconds(1)) { later.dispose() }
+          case .turn: scheduler!.schedule(.every(.seconds(1))) { later.dispose() }
           case .disposal, .scheduler: scheduler!.schedule(1, after: .seconds(1)) { _ in Disposables.create() }
           }
         return later.disposable!

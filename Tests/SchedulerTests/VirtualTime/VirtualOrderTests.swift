@@ -162,7 +162,7 @@ import Testing
     scheduler.schedule(after: .seconds(Int64.max)) { log.add("never") }
     scheduler.schedule(after: huge) { log.add("never") }
     scheduler.schedule(after: .seconds(Int64.min)) { log.add("now") }
-    scheduler.schedule(repeating: .seconds(Int64.max)) { log.add("never, repeated") }
+    scheduler.schedule(.every(.seconds(Int64.max))) { log.add("never, repeated") }
     scheduler.schedule(after: .seconds(1)) { log.add("a second") }
     scheduler.run()
     scheduler.step(100)
@@ -174,7 +174,7 @@ import Testing
     #expect(log.entries.count == 5, "an advance to the end of time goes there, and each comes once")
     scheduler.advance(by: huge)
     scheduler.schedule(after: huge) { log.add("at the end") }
-    scheduler.schedule(repeating: .seconds(1)) { log.add("tick") }
+    scheduler.schedule(.every(.seconds(1))) { log.add("tick") }
     scheduler.run()
     scheduler.advance(by: .seconds(Int64.min))
     #expect(scheduler.now == end)

@@ -8,7 +8,7 @@ import Testing
   @Test("the example: sixty ticks in a minute, without drift")
   func example() {
     let ticks = Protected(0)
-    let ticking = scheduler.schedule(repeating: .seconds(1)) { ticks.withLock { $0 += 1 } }
+    let ticking = scheduler.schedule(.every(.seconds(1))) { ticks.withLock { $0 += 1 } }
     scheduler.advance(by: .seconds(60))
     ticking.dispose()
     #expect(ticks.read() == 60)
@@ -31,8 +31,8 @@ import Testing
 
   @Test("virtual time has no jitter: ticks come when they are due") func jitter() {
     let log = Log<UInt64>(), start = scheduler.now
-    let timing = PeriodicTiming(every: .seconds(1), jitter: .milliseconds(500))
-    let token = scheduler.schedulePeriodic(timing) { [unowned scheduler] in log.add(scheduler.now.nanoseconds) }
+    let timing = ActionTiming.every(.seconds(1), jitter: .milliseconds(500))
+    let token = scheduler.schedule(timing) { [unowned scheduler] in log.add(scheduler.now.nanoseconds) }
     scheduler.advance(by: .seconds(5))
     token.dispose()
     #expect(log.entries == (1...5).map { start.advanced(by: .seconds($0)).nanoseconds })
@@ -41,8 +41,8 @@ import Testing
   @Test("a jitter makes the ticks of a scheduler without timers of its own later, each by a share of its own")
   func jitterElsewhere() {
     let log = Log<Duration>(), start = scheduler.now
-    let timing = PeriodicTiming(every: .seconds(1), jitter: .milliseconds(500))
-    let token = Foreign(base: scheduler).schedulePeriodic(timing) { [unowned scheduler] in
+    let timing = ActionTiming.every(.seconds(1), jitter: .milliseconds(500))
+    let token = Foreign(base: scheduler).schedule(timing) { [unowned scheduler] in
       log.add(start.duration(to: scheduler.now))
     }
     scheduler.advance(by: .seconds(100))
@@ -55,7 +55,7 @@ import Testing
   @Test("a start that is not positive is now", arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min)])
   func startsNow(start: Duration) {
     let log = Log<Int>()
-    scheduler.schedule(after: start, repeating: .seconds(2)) { [unowned scheduler] in log.add(second(scheduler)) }
+    scheduler.schedule(.every(.seconds(2), after: start)) { [unowned scheduler] in log.add(second(scheduler)) }
     scheduler.advance(by: .seconds(5))
     #expect(log.entries == [0, 2, 4])
   }
@@ -65,9 +65,9 @@ import Testing
     arguments: [Duration.zero, .nanoseconds(-1), .seconds(Int64.min)])
   func zeroPeriod(period: Duration) {
     let ticks = Counter()
-    scheduler.schedule(after: .seconds(1), repeating: period) { ticks.increment() }
-    scheduler.schedulePeriodic(0, startAfter: .seconds(1), period: period) { ticks.increment() + $0 }
-    scheduler.schedule(repeating: period) { ticks.increment() }
+    scheduler.schedule(.every(period, after: .seconds(1))) { ticks.increment() }
+    scheduler.schedulePeriodic(.every(period, after: .seconds(1))) { _ in ticks.increment() }
+    scheduler.schedule(.every(period)) { ticks.increment() }
     scheduler.advance(by: .seconds(1))
     scheduler.run()
     scheduler.step(10)
@@ -80,8 +80,8 @@ import Testing
   )
   func runEnds() {
     let log = Log<String>()
-    scheduler.schedule(repeating: .seconds(1)) { [unowned scheduler] in log.add("tick \(second(scheduler))") }
-    scheduler.schedule(after: .seconds(3), repeating: .seconds(9)) { log.add("other") }
+    scheduler.schedule(.every(.seconds(1))) { [unowned scheduler] in log.add("tick \(second(scheduler))") }
+    scheduler.schedule(.every(.seconds(9), after: .seconds(3))) { log.add("other") }
     scheduler.run()
     #expect(log.entries == ["tick 1", "tick 2", "other"])
     #expect(scheduler.now.nanoseconds == 3_000_000_000)
@@ -99,9 +99,9 @@ import Testing
   @Test("a periodic action that is disposed before its first turn keeps no run going")
   func runEndsForDisposed() {
     let ticks = Counter()
-    scheduler.schedule(repeating: .seconds(1)) { ticks.increment() }
+    scheduler.schedule(.every(.seconds(1))) { ticks.increment() }
     scheduler.run()
-    scheduler.schedule(after: .seconds(100), repeating: .seconds(1)) {}.dispose()
+    scheduler.schedule(.every(.seconds(1), after: .seconds(100))) {}.dispose()
     scheduler.run()
     #expect(ticks.value == 1)
     #expect(scheduler.now.nanoseconds == 1_000_000_000)
@@ -110,11 +110,11 @@ import Testing
   @Test("run goes on for periodic actions when it is told to, until they are disposed")
   func runIncludesPeriodic() {
     let log = Log<Int>(), token = SerialDisposable()
-    token.disposable = scheduler.schedule(repeating: .seconds(1)) { [unowned scheduler] in
+    token.disposable = scheduler.schedule(.every(.seconds(1))) { [unowned scheduler] in
       log.add(second(scheduler))
       if log.entries.count == 5 { token.dispose() }
     }
-    scheduler.schedule(repeating: .seconds(Int64.max)) { log.add(-1) }
+    scheduler.schedule(.every(.seconds(Int64.max))) { log.add(-1) }
     scheduler.run(includingPeriodic: true)
     #expect(log.entries == [1, 2, 3, 4, 5])
     #expect(scheduler.pendingCount == 1, "what waits at the end of time does")
@@ -124,27 +124,27 @@ import Testing
   func runIncludesPeriodicForEver() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let scheduler = TestScheduler(actionLimit: 1_000)
-      scheduler.schedule(repeating: .seconds(1)) {}
+      scheduler.schedule(.every(.seconds(1))) {}
       scheduler.run(includingPeriodic: true)
     }
     expectMessage(result, "Scheduler: VirtualTimeScheduler.run: ", "ran 1000 actions", "raise actionLimit")
   }
 
-  /// What the table in ``PeriodicTiming`` says, with 45 reached by a sleep before the tick, and in the tick of 20.
+  /// What the table in ``ActionTiming`` says, with 45 reached by a sleep before the tick, and in the tick of 20.
   @Test(
     "late ticks are what their policy says", arguments: [false, true],
     [
-      (PeriodicTiming.Pace.fixedRate(late: .coalesce), [10, 45, 50, 60], [10, 20, 45, 50, 60]),
-      (.fixedRate(late: .catchUp), [10, 45, 45, 45, 50, 60], [10, 20, 45, 45, 50, 60]),
-      (.fixedRate(late: .skip), [10, 45, 50, 60], [10, 20, 50, 60]),
+      (ActionTiming.Pace.coalescing, [10, 45, 50, 60], [10, 20, 45, 50, 60]),
+      (.catchingUp, [10, 45, 45, 45, 50, 60], [10, 20, 45, 45, 50, 60]),
+      (.skipping, [10, 45, 50, 60], [10, 20, 50, 60]),
       (.fixedDelay, [10, 45, 55], [10, 20, 55]),
     ])
-  func policies(isInQueue: Bool, expected: (pace: PeriodicTiming.Pace, delivered: [Int], ended: [Int])) {
+  func policies(isInQueue: Bool, expected: (pace: ActionTiming.Pace, delivered: [Int], ended: [Int])) {
     for isInside in [false, true] {
       let log = Log<Int>(), clock = TestScheduler(), queue = SerialScheduler(target: clock)
-      let timing = PeriodicTiming(every: .milliseconds(10), pace: expected.pace)
+      let timing = ActionTiming.every(.milliseconds(10), pace: expected.pace)
       let scheduler: any SchedulerType = isInQueue ? queue : clock
-      let ticking = scheduler.schedulePeriodic(timing) { [unowned clock] in
+      let ticking = scheduler.schedule(timing) { [unowned clock] in
         let now = Int(clock.now.nanoseconds / 1_000_000)
         log.add(now)
         if isInside, now == 20 { clock.sleep(by: .milliseconds(25)) }
@@ -160,7 +160,7 @@ import Testing
   @Test("ticks that the clock was moved past are one late tick, and the next is on the grid")
   func lateTicks() {
     let log = Log<Int>()
-    scheduler.schedule(repeating: .seconds(2)) { [unowned scheduler] in log.add(second(scheduler)) }
+    scheduler.schedule(.every(.seconds(2))) { [unowned scheduler] in log.add(second(scheduler)) }
     scheduler.sleep(by: .seconds(11))
     scheduler.advance(by: .seconds(3))
     #expect(log.entries == [11, 12, 14])
@@ -170,7 +170,7 @@ import Testing
   func tickOrder() {
     let log = Log<String>()
     scheduler.schedule(after: .seconds(2)) { log.add("before") }
-    scheduler.schedule(repeating: .seconds(1)) { [unowned scheduler] in
+    scheduler.schedule(.every(.seconds(1))) { [unowned scheduler] in
       log.add("tick")
       scheduler.schedule(after: .seconds(1)) { log.add("by the tick") }
     }
@@ -185,7 +185,7 @@ import Testing
     do {
       let capture = Token()
       seen = capture
-      token.disposable = scheduler.schedule(repeating: .seconds(1)) { [capture] in
+      token.disposable = scheduler.schedule(.every(.seconds(1))) { [capture] in
         if ticks.increment() == 3 { token.dispose() }
         _ = capture
       }

@@ -35,7 +35,7 @@ import Testing
       log.add("state")
       return Disposables.create()
     }
-    queue.schedule(at: MonotonicTime(nanoseconds: 1_500_000_000)) { log.add("at") }
+    queue.schedule(.at(MonotonicTime(nanoseconds: 1_500_000_000))) { log.add("at") }
     queue.schedule(after: .seconds(Int64.max)) { log.add("never") }
     let cancelled = queue.schedule(after: .seconds(3)) { log.add("cancelled") }
     cancelled.dispose()
@@ -48,13 +48,13 @@ import Testing
   @Test("a queue's periodic action keeps to virtual time, and run ends after its first turn")
   func periodic() {
     let queue = SerialScheduler(target: clock), log = Log<Int>()
-    let ticking = queue.schedule(after: .seconds(5), repeating: .seconds(5)) { [self] in log.add(second()) }
+    let ticking = queue.schedule(.every(.seconds(5), after: .seconds(5))) { [self] in log.add(second()) }
     clock.run()
     #expect(log.entries == [5])
     clock.advance(by: .seconds(10))
     #expect(log.entries == [5, 10, 15])
     ticking.dispose()
-    queue.schedulePeriodic(PeriodicTiming(every: .zero)) { log.add(0) }
+    queue.schedule(.every(.zero)) { log.add(0) }
     clock.advance(by: .seconds(10))
     #expect(log.entries == [5, 10, 15, 0], "a period that moves time on by nothing has one turn")
   }
@@ -211,8 +211,8 @@ import Testing
     }
     token.dispose()
     #expect(disposed.value == 1)
-    scheduler.schedule(at: MonotonicTime(nanoseconds: .max)) { look(4) }
-    scheduler.schedule(after: .seconds(1), repeating: .seconds(1)) { look(5) }
+    scheduler.schedule(.at(MonotonicTime(nanoseconds: .max))) { look(4) }
+    scheduler.schedule(.every(.seconds(1), after: .seconds(1))) { look(5) }
     scheduler.scheduleRecursive(0) { n, again in
       if n < 100_000 { again(n + 1) } else { look(6) }
     }

@@ -109,7 +109,7 @@ import Testing
     let scheduler = TestScheduler(), after = Counter()
     for _ in 0..<Scale.count(200, least: 50) {
       let isDisposed = BooleanDisposable(), begun = Gate()
-      let ticking = scheduler.schedule(repeating: .nanoseconds(1)) {
+      let ticking = scheduler.schedule(.every(.nanoseconds(1))) {
         if isDisposed.isDisposed { after.increment() }
         begun.open()
       }

@@ -4,11 +4,17 @@ import Scheduler
 
 private let main = MainScheduler.asyncInstance
 private let trampoline = CurrentThreadScheduler.instance
+private let anyMain: any SchedulerType = main, anyTrampoline: any ImmediateSchedulerType = trampoline
 private let noWork: @Sendable () -> Void = {}
 
 /// A chain of actions each of which returns the disposable of the next.
 @Sendable private func hop(_ left: Int) -> any Disposable {
   left == 0 ? Disposables.create() : trampoline.schedule(left - 1, action: hop)
+}
+
+/// The same through the protocol.
+@Sendable private func anyHop(_ left: Int) -> any Disposable {
+  left == 0 ? Disposables.create() : anyTrampoline.schedule(left - 1, action: anyHop)
 }
 
 /// A source that is over at once.
@@ -35,6 +41,21 @@ private let paths: KeyValuePairs<String, (Int) -> Void> = [
     trampoline.schedule { for _ in 0..<count { trampoline.schedule(noWork) } }
   },
   "trampoline_chain": { count in _ = trampoline.schedule(count, action: hop) },
+  "any_trampoline_chain": { count in _ = anyTrampoline.schedule(count, action: anyHop) },
+  "any_returning_run": { count in
+    for _ in 0..<count {
+      anyMain.schedule(1) { _ in Disposables.create() }
+      MainScheduler.runUntilIdle()
+    }
+  },
+  "any_delayed_dispose": { count in
+    for _ in 0..<count { anyMain.schedule(after: .seconds(1_000_000), noWork).dispose() }
+  },
+  "any_delayed_returning_dispose": { count in
+    for _ in 0..<count {
+      anyMain.schedule(1, after: .seconds(1_000_000)) { _ in Disposables.create() }.dispose()
+    }
+  },
   "main_schedule_run": { count in
     for _ in 0..<count {
       main.schedule(noWork)

@@ -36,7 +36,7 @@ private func returning() -> State {
 private func periodic() -> State {
   let state = start(), runs = state.runs
   state.action = state.core.submit(
-    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil, capturing(state.gone) { runs.value += 1 })
+    capturing(state.gone) { runs.value += 1 }, .every(.nanoseconds(1), pace: .fixedDelay), inside: nil)
   return state
 }
 
@@ -81,11 +81,10 @@ private func tickedAndOver() {
 private func periodicOnTwo() {
   let state = start(), runs = state.runs, runner = state.runner
   state.action = state.core.submit(
-    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil,
     capturing(state.gone) {
       runs.value += 1
       runner.value = Int(csched_swift_thread_())
-    })
+    }, .every(.nanoseconds(1), pace: .fixedDelay), inside: nil)
   spawn { state.core.perform(atMost: 1) }
   spawn {
     state.action!.dispose()
@@ -132,11 +131,10 @@ private func waitInsideDrop() {
 private func waitInsideTick() {
   let state = start(), runs = state.runs
   state.action = state.core.submit(
-    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil,
     capturing(state.gone) { [unowned state] in
       runs.value += 1
       state.action!.disposeAndWait()
-    })
+    }, .every(.nanoseconds(1), pace: .fixedDelay), inside: nil)
   spawn { state.core.perform(atMost: 2) }
 }
 
@@ -144,8 +142,7 @@ private func waitInsideTick() {
 private func waitInLastTick() {
   let state = start(), waiter = Waiter()
   state.action = state.core.submit(
-    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil,
-    capturing(state.gone) { withExtendedLifetime(waiter) {} })
+    capturing(state.gone) { withExtendedLifetime(waiter) {} }, .every(.nanoseconds(1), pace: .fixedDelay), inside: nil)
   spawn { state.core.perform(atMost: 1) }
   spawn { state.action!.dispose() }
 }

@@ -14,8 +14,7 @@ private func start() -> State {
   state = new
   let ticks = new.ticks
   new.action = new.core.submit(
-    PeriodicTiming(every: .nanoseconds(1), pace: .fixedDelay), inside: nil,
-    capturing(new.gone) { ticks.value += 1 })
+    capturing(new.gone) { ticks.value += 1 }, .every(.nanoseconds(1), pace: .fixedDelay), inside: nil)
   return new
 }
 
@@ -56,8 +55,7 @@ private func letGoAgainstTick() {
   onLoop = (LoopCore(), nil)
   let ticks = state.ticks
   onLoop.action = onLoop.core.submit(
-    PeriodicTiming(every: .microseconds(100), pace: .fixedDelay), inside: nil,
-    capturing(state.gone) { ticks.value += 1 })
+    capturing(state.gone) { ticks.value += 1 }, .every(.microseconds(100), pace: .fixedDelay), inside: nil)
   csched_loop_detach(onLoop.core.loop)
   spawn {
     csched_loop_attach(onLoop.core.loop)

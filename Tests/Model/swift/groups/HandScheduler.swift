@@ -7,11 +7,4 @@ struct HandScheduler: ImmediateSchedulerType {
 
   @discardableResult
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { core.submit(action).task }
-
-  @discardableResult
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    core.submit(returning: { action(state) })
-  }
 }

@@ -139,11 +139,6 @@ private struct InPlace: ImmediateSchedulerType {
     action()
     return AnonymousDisposable(held)
   }
-
-  @discardableResult
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { AnonymousDisposable(held) }
 }
 
 /// A context that is kept does not keep the token of what has ended.

@@ -139,7 +139,7 @@ private func disposalOfResult() {
 private func periodicAgainstNobody() {
   state = State()
   let state = state!, runs = state.runs
-  state.token = state.scheduler.schedule(repeating: .nanoseconds(1), capturing(state.gone) { runs.value += 1 })
+  state.token = state.scheduler.schedule(.every(.nanoseconds(1)), capturing(state.gone) { runs.value += 1 })
 }
 
 private func periodicAgainstDisposal() {
@@ -203,7 +203,7 @@ private func waitInside() {
   state = State()
   let state = state!, runs = state.runs
   state.token = state.scheduler.schedule(
-    repeating: .nanoseconds(1),
+    .every(.nanoseconds(1)),
     capturing(state.gone) { [unowned state] in
       runs.value += 1
       state.token!.disposeAndWait()
@@ -294,30 +294,18 @@ private struct Foreign: SchedulerType {
 
   var now: MonotonicTime { base.now }
 
-  func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { base.schedule(state, action: action) }
-
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
 
-  func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { base.schedule(state, after: delay, action: action) }
-
-  func schedule(
-    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, action) }
-
-  func schedule(
-    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { base.schedule(at: instant, tolerance: tolerance, action) }
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    timing.period == nil ? base.schedule(timing, action) : PeriodicTicks.started(timing, on: self, action)
+  }
 }
 
 private func foreignAgainstWait() {
   state = State()
   let state = state!, runs = state.runs
-  state.token = Foreign(base: state.scheduler).schedulePeriodic(
-    PeriodicTiming(every: .nanoseconds(1)), action: capturing(state.gone) { runs.value += 1 })
+  state.token = Foreign(base: state.scheduler).schedule(
+    .every(.nanoseconds(1)), capturing(state.gone) { runs.value += 1 })
   spawn { state.scheduler.advance(to: instant(2)) }
   spawn { awaitEnd(of: state) }
 }

@@ -52,8 +52,8 @@ private final class Ticks: Sendable {
 
 private func ourDrift() -> Double {
   let ticks = Ticks(), start = MonotonicTime.now.nanoseconds
-  let timing = PeriodicTiming(every: .nanoseconds(period), pace: .fixedRate(late: .catchUp))
-  let token = thread.schedulePeriodic(timing) { if ticks.take(1, since: start) { ticks.done.signal() } }
+  let timing = ActionTiming.every(.nanoseconds(period), pace: .catchingUp)
+  let token = thread.schedule(timing) { if ticks.take(1, since: start) { ticks.done.signal() } }
   ticks.done.wait()
   token.dispose()
   return ticks.drift
@@ -82,7 +82,7 @@ let punctualityRows = [
   Row(
     "R2", "lateness of a timer after 1 ms, p50",
     [
-      Contender("ThreadScheduler", .ours, lateness { thread.schedule(at: MonotonicTime(nanoseconds: $0), $1) }),
+      Contender("ThreadScheduler", .ours, lateness { thread.schedule(.at(MonotonicTime(nanoseconds: $0)), $1) }),
       Contender(
         "timer source", .dispatch,
         lateness { deadline, work in

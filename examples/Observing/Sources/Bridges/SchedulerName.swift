@@ -9,7 +9,6 @@ extension Schedulers {
       case let queue as SerialScheduler: queue.name
       case let workers as ConcurrentScheduler: workers.name
       case let custom as CustomScheduler: custom.name
-      case let any as AnyScheduler: self.name(of: any.base)
       default: ""
       }
     return name.isEmpty ? "\(type(of: scheduler))" : name

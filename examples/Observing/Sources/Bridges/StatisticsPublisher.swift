@@ -37,7 +37,7 @@ extension Schedulers {
   ) throws(SchedulerError) -> any Cancelable {
     try startCounting()
     let all = schedulers.map { PublishedScheduler($0.value, as: $0.key, to: factory) }
-    return scheduler.schedulePeriodic(PeriodicTiming(every: period, tolerance: period / 10)) {
+    return scheduler.schedule(.every(period, tolerance: period / 10)) {
       for each in all { each.publish() }
     }
   }

@@ -34,7 +34,7 @@ extension SchedulerType {
 /// 3. Each step of `scheduleRecursive` is an action: a child of the step that asked for it.
 /// 4. What was disposed before it began never begins.
 /// 5. `Schedulers.current` inside is the scheduler below.
-/// 6. Queue time is the monotonic clock's, or the clock's that was asked for; it says nothing of virtual time.
+/// 6. Queue time is the monotonic clock's, from when the action was due by its clock at the submission; it says nothing of virtual time.
 public final class TracingScheduler: SchedulerType {
   /// What begins a span: all that an action may keep, which must not keep the scheduler that it waits in.
   private struct Spans: Sendable {
@@ -64,84 +64,30 @@ public final class TracingScheduler: SchedulerType {
 
   /// Begins a span here and now, and has `submit` schedule what ends it.
   private func spanned(
-    due: MonotonicTime = .now, _ submit: (SpannedAction) -> any Cancelable
-  ) -> any Cancelable { spanned(queueTime: { due.duration(to: .now) }, submit) }
-
-  private func spanned(
     queueTime: @escaping @Sendable () -> Duration, _ submit: (SpannedAction) -> any Cancelable
   ) -> any Cancelable {
     let span = ActionSpan(spans.begin(in: .current ?? .topLevel), queueTime: queueTime)
     return SpannedDisposable(submit(SpannedAction(span)), span)
   }
 
-  /// When something is due that is delayed by `delay` from now.
-  private func due(after delay: Duration) -> MonotonicTime { .now.advanced(by: max(.zero, delay)) }
-
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    spanned { spanned in base.schedule(state) { state in spanned.run { action(state) } ?? Disposables.create() } }
-  }
-
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    spanned { spanned in base.schedule { spanned.run(action) } }
+    let due = MonotonicTime.now
+    return spanned(queueTime: { due.duration(to: .now) }) { spanned in base.schedule { spanned.run(action) } }
   }
 
   @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
-    spanned(due: due(after: delay)) { spanned in
-      base.schedule(state, after: delay) { state in spanned.run { action(state) } ?? Disposables.create() }
-    }
-  }
-
-  @discardableResult
-  public func schedule(
-    after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    spanned(due: due(after: delay)) { spanned in
-      base.schedule(after: delay, tolerance: tolerance) { spanned.run(action) }
-    }
-  }
-
-  @discardableResult
-  public func schedule(
-    at instant: MonotonicTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    spanned(due: due(after: now.duration(to: instant))) { spanned in
-      base.schedule(at: instant, tolerance: tolerance) { spanned.run(action) }
-    }
-  }
-
-  @discardableResult
-  public func schedule(
-    at instant: WallTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    let due = max(instant, .now)  // by that clock, which may be set meanwhile
-    return spanned(queueTime: { due.duration(to: .now) }) { spanned in
-      base.schedule(at: instant, tolerance: tolerance) { spanned.run(action) }
-    }
-  }
-
-  @discardableResult
-  public func schedule(
-    at instant: BootTime, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
-    let due = max(instant, .now)
-    return spanned(queueTime: { due.duration(to: .now) }) { spanned in
-      base.schedule(at: instant, tolerance: tolerance) { spanned.run(action) }
-    }
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    if timing.period != nil { return ticking(timing, action) }
+    let due = MonotonicTime.now.advanced(by: max(.zero, timing.delay(from: now)))
+    return spanned(queueTime: { due.duration(to: .now) }) { spanned in base.schedule(timing) { spanned.run(action) } }
   }
 
   // MARK: one span a tick
 
-  @discardableResult
-  public func schedulePeriodic(_ timing: PeriodicTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
+  private func ticking(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     let context = ServiceContext.current ?? .topLevel
-    return base.schedulePeriodic(timing) { [spans] in
+    return base.schedule(timing) { [spans] in
       let span = spans.begin(in: context)
       defer { span.end() }
       ServiceContext.withValue(span.context, operation: action)

@@ -101,15 +101,15 @@ extension FinishedInMemorySpan {
       case 0: traced.schedule(note)
       case 1: traced.schedule(1) { _ in (note(), Disposables.create()).1 }
       case 2: traced.schedule(after: soon, note)
-      case 3: traced.schedule(after: soon, tolerance: soon, note)
+      case 3: traced.schedule(.after(soon, tolerance: soon), note)
       case 4: traced.schedule(1, after: soon) { _ in (note(), Disposables.create()).1 }
-      case 5: traced.schedule(at: MonotonicTime.now.advanced(by: soon), note)
-      case 6: traced.schedule(at: WallTime.now.advanced(by: soon), tolerance: .zero, note)
-      case 7: traced.schedule(at: BootTime.now.advanced(by: soon), tolerance: .zero, note)
+      case 5: traced.schedule(.at(.now.advanced(by: soon)), note)
+      case 6: traced.schedule(.at(wall: WallTime.now.advanced(by: soon), tolerance: .zero), note)
+      case 7: traced.schedule(.at(continuous: ContinuousClock.now.advanced(by: soon), tolerance: .zero), note)
       case 8: traced.schedule { (_: ActionContext) in note() }
       case 9: traced.schedule(note, onDrop: { _ in })
       case 10: traced.scheduleRecursive { (_: @escaping @Sendable () -> Void) in note() }
-      default: AnyScheduler(traced).schedule(note)
+      default: traced.wrapping { $0() }.schedule(note)
       }
     }
     done.wait()
@@ -143,8 +143,8 @@ extension FinishedInMemorySpan {
   @Test("the queue time of what is delayed begins at its deadline") func delayed() throws {
     let tracer = InMemoryTracer(), thread = try ThreadScheduler(name: "late"), traced = thread.traced(by: tracer)
     let done = Latch(count: 2)
-    traced.schedule(after: .milliseconds(300), tolerance: .zero) { done.countDown() }
-    traced.schedule(at: WallTime.now.advanced(by: .milliseconds(300)), tolerance: .zero) { done.countDown() }
+    traced.schedule(.after(.milliseconds(300), tolerance: .zero)) { done.countDown() }
+    traced.schedule(.at(wall: WallTime.now.advanced(by: .milliseconds(300)), tolerance: .zero)) { done.countDown() }
     done.wait()
     finish(thread)
     for span in tracer.finishedSpans {
@@ -208,7 +208,7 @@ extension FinishedInMemorySpan {
   func periodic() {
     let tracer = InMemoryTracer(), time = TestScheduler(), seen = Seen()
     let ticks = with("alice") {
-      time.traced("tick", by: tracer).schedulePeriodic(PeriodicTiming(every: .seconds(1))) { seen.note() }
+      time.traced("tick", by: tracer).schedule(.every(.seconds(1))) { seen.note() }
     }
     #expect(tracer.activeSpans.isEmpty)
     with("bob") { time.advance(by: .seconds(3)) }
@@ -243,7 +243,7 @@ extension FinishedInMemorySpan {
       below = time
       traced.schedule {}
       traced.schedule(after: .seconds(1)) {}
-      traced.schedule(after: .seconds(1), repeating: .seconds(1)) {}
+      traced.schedule(.every(.seconds(1), after: .seconds(1))) {}
     }
     #expect(below == nil)
   }

@@ -16,7 +16,7 @@ final class ProgressBar: Sendable {
   init(of total: Int) {
     self.total = total
     guard isatty(STDERR_FILENO) != 0 else { return }
-    drawing.disposable = scheduler.schedule(after: .zero, repeating: .milliseconds(100)) { [state] in
+    drawing.disposable = scheduler.schedule(.every(.milliseconds(100), after: .zero)) { [state] in
       let (done, retries) = state.read()
       let text = "\r" + Self.line(done, of: total, retries: retries)
       write(STDERR_FILENO, text, text.utf8.count)

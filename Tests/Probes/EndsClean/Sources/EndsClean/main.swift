@@ -12,13 +12,13 @@ func use() throws {
   let custom = CustomScheduler { work in queue.schedule(work) }
   let schedulers: [any SchedulerType] = [
     thread, queue, onThread, custom, ConcurrentScheduler(), SubscriptionScheduler.instance, MainScheduler.instance,
-    MainScheduler.asyncInstance, AnyScheduler(queue), queue.wrapping { run in run() },
+    MainScheduler.asyncInstance, ActionGroup().scheduler(on: queue), queue.wrapping { run in run() },
   ]
   let bag = DisposeBag()
   for scheduler in schedulers {
     scheduler.schedule { count.withLock { $0 += 1 } }
     scheduler.schedule(after: .milliseconds(1)) { count.withLock { $0 += 1 } }
-    scheduler.schedule(after: .milliseconds(1), repeating: .milliseconds(1)) {}.disposed(by: bag)
+    scheduler.schedule(.every(.milliseconds(1), after: .milliseconds(1))) {}.disposed(by: bag)
     scheduler.schedule(after: .seconds(60)) {}  // dropped at the end
     scheduler.schedule(1) { _ in Disposables.create {} }.disposed(by: bag)
   }
@@ -69,7 +69,7 @@ func useTasks() throws {
 
 func useTogether() throws {
   let limited = ConcurrentScheduler(limit: 2), group = ActionGroup(), results = ResultGroup<Int>()
-  let counted = GroupScheduler(on: limited), threads = try ThreadScheduler.Group(count: 2),
+  let all = ActionGroup(), counted = all.scheduler(on: limited), threads = try ThreadScheduler.Group(count: 2),
     merged = Protected<UInt64>(0)
   let event = MergingEvent(on: threads.next(), .sum) { value in merged.withLock { $0 += value } }
   for n in 0..<10 {
@@ -82,8 +82,8 @@ func useTogether() throws {
     event.merge(1)
   }
   counted.schedule(after: .seconds(60)) {}
-  counted.cancelAll()
-  check(counted.drain(timeout: .seconds(10)) && group.wait(for: .seconds(10)), "groups")
+  all.cancelAll()
+  check(all.wait(for: .seconds(10)) && group.wait(for: .seconds(10)), "groups")
   var sum = 0
   while let result = results.next() { sum += try result.get() }
   while merged.read() < 10 { MainScheduler.run(until: .now.advanced(by: .milliseconds(1))) }

@@ -5,7 +5,7 @@ import Scheduler
 func checkOrder() {
   let threads = 3, count = 2_000, over = DispatchGroup(), last = Protected([Int](repeating: -1, count: threads))
   // Due actions in between, of which none runs another's.
-  let ticks = MainScheduler.asyncInstance.schedule(after: .zero, repeating: .microseconds(200)) {}
+  let ticks = MainScheduler.asyncInstance.schedule(.every(.microseconds(200), after: .zero)) {}
   let queue = SerialScheduler(target: MainScheduler.instance), onQueue = Protected(-1)
   for thread in 0..<threads {
     over.enter()

@@ -71,7 +71,7 @@ main.schedule(after: .milliseconds(20)) {
 }
 MainScheduler.run()
 check(log.take() == ["delayed"] && start.duration(to: .now) >= .milliseconds(20), "delayed")
-let ticks = later.schedule(after: .zero, repeating: .milliseconds(1)) { log.add("tick") }
+let ticks = later.schedule(.every(.milliseconds(1), after: .zero)) { log.add("tick") }
 for _ in 0..<3 {
   repeat {
     check(!MainScheduler.run(until: .now.advanced(by: .milliseconds(5))), "not stopped")

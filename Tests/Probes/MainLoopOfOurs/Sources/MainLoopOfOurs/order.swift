@@ -31,7 +31,7 @@ func checkOrder() {
   }
   nested("periodic") { body in
     let ticks = SerialDisposable()
-    ticks.disposable = main.schedule(after: .milliseconds(1), repeating: .milliseconds(1)) {
+    ticks.disposable = main.schedule(.every(.milliseconds(1), after: .milliseconds(1))) {
       ticks.dispose()
       body()
     }
@@ -54,7 +54,7 @@ func checkOrder() {
   }
   waiting("one of the other handle") { later.schedule($0) }
   waiting("one without a delay") { main.schedule(after: .zero, $0) }
-  waiting("one that is late") { main.schedule(at: MonotonicTime(nanoseconds: 1), $0) }
+  waiting("one that is late") { main.schedule(.at(MonotonicTime(nanoseconds: 1)), $0) }
   waiting("one that is due") { body in
     defer { usleep(2_000) }
     return main.schedule(after: .milliseconds(1), body)

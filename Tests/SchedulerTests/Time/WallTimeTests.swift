@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-@Suite(.nothingIsLeft) struct WallAndBootTimeTests {
+@Suite(.nothingIsLeft) struct WallTimeTests {
   @Test("a wall time is made of seconds: early ones are held at 1970, late ones and what is no number never come")
   func seconds() {
     #expect(WallTime(secondsSince1970: 0).nanosecondsSince1970 == 0)
@@ -19,8 +19,8 @@ import Testing
     #expect(WallTime(nanosecondsSince1970: 2_500_000_000).secondsSince1970 == 2.5)
   }
 
-  @Test("wall and boot times are moved, measured and compared, and held at their ends") func arithmetic() {
-    let wall = WallTime(nanosecondsSince1970: 100), boot = BootTime(nanoseconds: 100)
+  @Test("wall times are moved, measured and compared, and held at their ends") func arithmetic() {
+    let wall = WallTime(nanosecondsSince1970: 100)
     #expect(wall.advanced(by: .nanoseconds(5)).nanosecondsSince1970 == 105)
     #expect(wall.advanced(by: .nanoseconds(-100)).nanosecondsSince1970 == 0)
     #expect(wall.advanced(by: .seconds(-1)).nanosecondsSince1970 == 0)
@@ -31,16 +31,9 @@ import Testing
     #expect(wall.advanced(by: .seconds(3)).duration(to: wall) == .seconds(-3))
     #expect(wall.duration(to: .never) == .nanoseconds(Int64.max))
     #expect(wall < .never && !(wall < wall) && Set([wall, wall]).count == 1)
-    #expect(boot.advanced(by: .nanoseconds(5)) == BootTime(nanoseconds: 105))
-    #expect(boot.advanced(by: .seconds(-1)).nanoseconds == 0)
-    #expect(boot.advanced(by: .seconds(Int64.max)).nanoseconds == .max)
-    #expect(boot.duration(to: BootTime(nanoseconds: 90)) == .nanoseconds(-10))
-    #expect(boot < BootTime(nanoseconds: 101))
   }
 
-  @Test("the boot clock goes on, and the wall clock knows this century") func now() {
-    let boot = BootTime.now
-    #expect(boot <= BootTime.now)
+  @Test("the wall clock knows this century") func now() {
     #expect(WallTime.now.secondsSince1970 > 1_600_000_000)
   }
 }

@@ -1,55 +1,81 @@
+public import Scheduler
+
 // Names that the users of other libraries look for. Each does what the one it stands for does, and says whose it is.
 
 extension SchedulerType {
-  /// RxSwift's name of ``schedule(_:after:action:)``.
+  /// RxSwift's name of `schedule(_:after:action:)`.
   @discardableResult
   public func scheduleRelative<State: Sendable>(
     _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable {
-    if let unimplemented { return unimplemented.refuse("scheduleRelative(_:dueTime:action:), after \(dueTime),") }
     return schedule(state, after: dueTime, action: action)
   }
 
-  /// RxSwift's name of `schedulePeriodic(_:_:action:)`; ticks that are missed become one.
+  /// Runs `action` as `timing` says, each time with what it returned before. Ticks never overlap, on a concurrent scheduler either.
+  ///
+  /// - Parameters:
+  ///   - state: what the first tick is given.
+  ///   - timing: when the ticks are due, and what becomes of late ones.
+  ///   - action: what each tick runs; the next one is given what it returns.
+  @discardableResult
+  public func schedulePeriodic<State: Sendable>(
+    _ state: State, _ timing: ActionTiming, action: @escaping @Sendable (State) -> State
+  ) -> any Cancelable {
+    let state = Protected(Optional(state))
+    return schedule(timing) {
+      guard let last = state.withLock({ $0.take() }) else { return }
+      let next = action(last)
+      state.withLock { $0 = next }
+    }
+  }
+
+  /// RxSwift's periodic action: at first a period from now, each time with what it returned before.
+  ///
+  /// - Parameters:
+  ///   - state: what the first tick is given.
+  ///   - period: the time from tick to tick, and until the first one.
+  ///   - action: what each tick runs; the next one is given what it returns.
+  @discardableResult
+  public func schedulePeriodic<State: Sendable>(
+    _ state: State, _ period: Duration, action: @escaping @Sendable (State) -> State
+  ) -> any Cancelable { schedulePeriodic(state, .every(period), action: action) }
+
+  /// RxSwift's periodic action; ticks that are missed become one.
   ///
   /// - Parameters:
   ///   - state: what the first tick is given.
   ///   - startAfter: the time until the first tick.
-  ///   - period: the time from tick to tick.
+  ///   - period: the time from tick to tick. Zero is a second in virtual time, where RxTest ticks once a unit of its time, which is a second here.
   ///   - action: what each tick runs; the next one is given what it returns.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
   ) -> any Cancelable {
-    if let unimplemented {
-      return unimplemented.refuse("schedulePeriodic(_:startAfter:period:action:), every \(period),")
-    }
-    return schedulePeriodic(state, PeriodicTiming(startAfter: startAfter, every: period), action: action)
+    let period = isVirtual && period <= .zero ? .seconds(1) : period
+    return schedulePeriodic(state, .every(period, after: startAfter), action: action)
   }
 
-  /// ReactiveSwift's name of ``schedule(after:repeating:tolerance:_:)``; there the first parameter is a date.
+  /// ReactiveSwift's name of `schedule(.every(interval, after: delay))`; there the first parameter is a date.
   @discardableResult
   public func schedule(
     after delay: Duration, interval: Duration, leeway: Duration = .zero, action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    if let unimplemented { return unimplemented.refuse("schedule(after:interval:leeway:action:), every \(interval),") }
-    return schedule(after: delay, repeating: interval, tolerance: leeway, action)
+    schedule(.every(interval, after: delay, tolerance: leeway), action)
   }
 
-  /// Combine's name of ``schedule(at:tolerance:_:)-(MonotonicTime,_,_)``.
+  /// Combine's name of `schedule(.at(instant))`.
   @discardableResult
   public func schedule(
     after instant: MonotonicTime, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(at: instant, tolerance: tolerance, action) }
+  ) -> any Cancelable { schedule(.at(instant, tolerance: tolerance), action) }
 
-  /// Combine's name of ``schedule(after:repeating:tolerance:_:)``; first at `instant`, and at once where that has passed.
+  /// Combine's periodic action; first at `instant`, and at once where that has passed.
   @discardableResult
   public func schedule(
     after instant: MonotonicTime, interval: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable () -> Void
   ) -> any Cancelable {
-    if let unimplemented { return unimplemented.refuse("schedule(after:interval:tolerance:_:), every \(interval),") }
-    return schedule(after: now.duration(to: instant), repeating: interval, tolerance: tolerance, action)
+    schedule(.every(interval, after: now.duration(to: instant), tolerance: tolerance), action)
   }
 
   /// SwiftNIO's repeated task: as a periodic action, but its closure is given what cancels it.
@@ -69,19 +95,13 @@ extension SchedulerType {
     initialDelay: Duration, delay: Duration, _ task: @escaping @Sendable (RepeatedTask) -> Void
   ) -> RepeatedTask {
     let repeated = RepeatedTask()
-    if let unimplemented {
-      repeated.began(unimplemented.refuse("scheduleRepeatedTask(initialDelay:delay:_:), every \(delay),"))
-    } else {
-      let timing = PeriodicTiming(startAfter: initialDelay, every: delay, pace: .fixedDelay)
-      repeated.began(schedulePeriodic(timing) { repeated.run(task) })
-    }
+    repeated.began(schedule(.every(delay, after: initialDelay, pace: .fixedDelay)) { repeated.run(task) })
     return repeated
   }
 }
 
 /// What cancels a repeated task, in SwiftNIO's words: from outside, or inside of the closure, which is given it.
-public final class RepeatedTask: DisposalNode {
-  private let counted = CountedDisposable()
+public final class RepeatedTask: Cancelable {
   private let action = SingleAssignmentDisposable()  // the first run may be before it is set
 
   fileprivate init() {}
@@ -95,29 +115,29 @@ public final class RepeatedTask: DisposalNode {
 
   public func dispose() { action.dispose() }
 
-  /// SwiftNIO's name of ``dispose()``: no run begins after it.
+  /// SwiftNIO's name of `dispose()`: no run begins after it.
   public func cancel() { dispose() }
 
-  func detachChildren(into walk: inout DisposalWalk) { action.detachChildren(into: &walk) }
+  public func disposeAndWait() { action.disposeAndWait() }
 }
 
 extension VirtualTimeScheduler {
-  /// ReactiveObjC's name, of its test scheduler, of ``run()``.
+  /// ReactiveObjC's name, of its test scheduler, of `run()`.
   public func stepAll() { run() }
 
-  /// RxSwift's name of ``run()``.
+  /// RxSwift's name of `run()`.
   public func start() { run() }
 
-  /// RxSwift's name of ``advance(to:)``.
+  /// RxSwift's name of `advance(to:)`.
   public func advanceTo(_ time: VirtualTime) { advance(to: time) }
 
-  /// RxSwift's name of ``schedule(_:at:action:)``.
+  /// RxSwift's name of `schedule(_:at:action:)`.
   @discardableResult
   public func scheduleAbsoluteVirtual<State: Sendable>(
     _ state: State, time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable { schedule(state, at: time, action: action) }
 
-  /// RxSwift's name of ``schedule(_:afterVirtual:action:)``.
+  /// RxSwift's name of `schedule(_:afterVirtual:action:)`.
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
@@ -131,24 +151,24 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
     self.init(initialClock: Self.time(initialClock))
   }
 
-  /// Moves the clock to so many seconds after the start of time: see ``advance(to:)``.
+  /// Moves the clock to so many seconds after the start of time: see `advance(to:)`.
   ///
   /// - Parameter time: how many seconds after the start of time; the past is taken for the present.
   public func advanceTo(_ time: Int) { advance(to: Self.time(time)) }
 
-  /// RxTest's name of ``schedule(at:_:)-(VirtualTime,_)``, in seconds after the start of time.
+  /// RxTest's name of `schedule(at:_:)-(VirtualTime,_)`, in seconds after the start of time.
   @discardableResult
   public func scheduleAt(_ time: Int, action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(at: Self.time(time), action)
   }
 
-  /// RxSwift's name of ``schedule(_:at:action:)``, in seconds after the start of time.
+  /// RxSwift's name of `schedule(_:at:action:)`, in seconds after the start of time.
   @discardableResult
   public func scheduleAbsoluteVirtual<State: Sendable>(
     _ state: State, time: Int, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Cancelable { schedule(state, at: Self.time(time), action: action) }
 
-  /// RxSwift's name of ``schedule(_:afterVirtual:action:)``, in seconds.
+  /// RxSwift's name of `schedule(_:afterVirtual:action:)`, in seconds.
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime: Int, action: @escaping @Sendable (State) -> any Disposable
@@ -160,44 +180,41 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
 }
 
 extension MainScheduler {
-  /// Makes one, as RxSwift does. It stands for ``instance``: it runs at once when that does, has the same order, and in its actions
-  /// ``Schedulers/current`` is that.
-  public convenience init() {
-    _ = MainScheduler.instance  // the first one made is the current one
-    self.init(tag: nil)
-  }
+  /// Makes one, as RxSwift does: on the main thread it runs an action at once when nothing that was scheduled on itself waits or runs, whatever
+  /// waits on the other ones. In its actions `Schedulers/current` is `instance`.
+  public convenience init() { self.init(countsOwnWork: ()) }
 
   /// RxSwift's check that the caller is on the main thread: elsewhere it stops the process with `errorMessage`, or one that says so.
   public static func ensureExecutingOnScheduler(errorMessage: String? = nil) {
-    if MainCore.isHere { return }
+    if GlobalJobs.isOnMain { return }
     misuse(
       "MainScheduler.ensureExecutingOnScheduler",
       errorMessage ?? "called on another thread than the main one. Schedule the call on MainScheduler.instance.")
   }
 }
 
-/// RxSwift's name of the main scheduler where order does not count. Here ``MainScheduler`` keeps the order, too.
+/// RxSwift's name of the main scheduler where order does not count. Here `MainScheduler` keeps the order, too.
 public typealias ConcurrentMainScheduler = MainScheduler
 
-/// RxSwift's name of ``SerialScheduler``.
+/// RxSwift's name of `SerialScheduler`.
 public typealias SerialDispatchQueueScheduler = SerialScheduler
 
-/// RxSwift's name of ``ConcurrentScheduler``.
+/// RxSwift's name of `ConcurrentScheduler`.
 public typealias ConcurrentDispatchQueueScheduler = ConcurrentScheduler
 
 extension SerialScheduler {
-  /// Makes one on the pool that everybody shares, in the words of RxSwift: as ``init(name:target:priority:)``.
+  /// Makes one on the pool that everybody shares, in the words of RxSwift: as `init(name:target:priority:)`.
   ///
   /// - Parameters:
   ///   - qos: its priority; Dispatch's names of the classes are names of it.
-  ///   - name: for ``name``, any length.
+  ///   - name: for `name`, any length.
   public convenience init(qos: SchedulerPriority, internalSerialQueueName name: String = "") {
     self.init(name: name, priority: qos)
   }
 }
 
 extension ConcurrentScheduler {
-  /// Makes one in the words of RxSwift: as ``init(name:priority:)``.
+  /// Makes one in the words of RxSwift: as `init(name:priority:)`.
   ///
   /// - Parameter qos: its priority; Dispatch's names of the classes are names of it.
   public convenience init(qos: SchedulerPriority) { self.init(priority: qos) }
@@ -205,18 +222,18 @@ extension ConcurrentScheduler {
 
 /// Dispatch's names of the priorities that have others here.
 extension SchedulerPriority {
-  /// Dispatch's name of ``high``.
+  /// Dispatch's name of `high`.
   public static var userInteractive: SchedulerPriority { .high }
 
-  /// Dispatch's name of ``high``.
+  /// Dispatch's name of `high`.
   public static var userInitiated: SchedulerPriority { .high }
 
-  /// Dispatch's name of ``low``.
+  /// Dispatch's name of `low`.
   public static var utility: SchedulerPriority { .low }
 }
 
 extension SerialDisposable {
-  /// ReactiveSwift's name of ``disposable``.
+  /// ReactiveSwift's name of `disposable`.
   public var inner: (any Disposable)? {
     get { disposable }
     set { disposable = newValue }
@@ -224,7 +241,7 @@ extension SerialDisposable {
 }
 
 extension CompositeDisposable {
-  /// Adds `disposable`, in the words of ReactiveSwift: as ``insert(_:)-(Disposable)``.
+  /// Adds `disposable`, in the words of ReactiveSwift: as `insert(_:)-(Disposable)`.
   ///
   /// - Returns: what takes it out again, undisposed, at its disposal; nil, where there is nothing to take out: the composite has been disposed,
   ///   or `disposable` is nil.
@@ -236,7 +253,9 @@ extension CompositeDisposable {
 
   /// Adds what runs `action` once, in the words of ReactiveSwift: see `add(_:)` of a disposable.
   @discardableResult
-  public func add(_ action: @escaping @Sendable () -> Void) -> (any Cancelable)? { add(AnonymousDisposable(action)) }
+  public func add(_ action: @escaping @Sendable () -> Void) -> (any Cancelable)? {
+    add(Disposables.create(with: action))
+  }
 
   /// Adds `disposable`, in the words of ReactiveSwift: returns what `add(_:)` of a disposable does.
   @discardableResult
@@ -252,32 +271,32 @@ extension CompositeDisposable {
 }
 
 extension ScopedDisposable where Inner == CompositeDisposable {
-  /// Adds `disposable` to ``inner``, in the words of ReactiveSwift: see `CompositeDisposable.add`.
+  /// Adds `disposable` to `inner`, in the words of ReactiveSwift: see `CompositeDisposable.add`.
   @discardableResult
   public static func += (
     scope: ScopedDisposable<CompositeDisposable>, disposable: (any Disposable)?
   ) -> (any Cancelable)? { scope.inner.add(disposable) }
 
-  /// Adds what runs `action` once to ``inner``, in the words of ReactiveSwift.
+  /// Adds what runs `action` once to `inner`, in the words of ReactiveSwift.
   @discardableResult
   public static func += (
     scope: ScopedDisposable<CompositeDisposable>, action: @escaping @Sendable () -> Void
   ) -> (any Cancelable)? { scope.inner.add(action) }
 }
 
-/// Rx.NET's name of a disposable that disposes on a context, which here is a scheduler: so it is ``ScheduledDisposable``.
+/// Rx.NET's name of a disposable that disposes on a context, which here is a scheduler: so it is `ScheduledDisposable`.
 ///
 /// Rx.NET has two types because it has two kinds of targets: its `ContextDisposable` posts to a `SynchronizationContext`, and its
 /// `ScheduledDisposable` schedules. Swift has no such context beside schedulers; whatever can take a closure is one, by
-/// ``CustomScheduler``. A second class would be the first one by another name.
+/// `CustomScheduler`. A second class would be the first one by another name.
 public typealias ContextDisposable = ScheduledDisposable
 
 extension ScheduledDisposable {
-  /// Creates one that disposes `disposable` on `context`, in the words of ``ContextDisposable``.
+  /// Creates one that disposes `disposable` on `context`, in the words of `ContextDisposable`.
   public convenience init(context: any ImmediateSchedulerType, disposable: any Disposable) {
     self.init(scheduler: context, disposable: disposable)
   }
 
-  /// Where the inner one is disposed, in the words of ``ContextDisposable``.
+  /// Where the inner one is disposed, in the words of `ContextDisposable`.
   public var context: any ImmediateSchedulerType { scheduler }
 }
