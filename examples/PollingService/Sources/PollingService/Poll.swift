@@ -68,10 +68,10 @@ private final class Run: Sendable {
   private func fetch(_ request: Int, _ attempt: Int) throws(RequestError) -> String {
     do {
       let socket = try Socket()
-      guard let inFlight = everything += { socket.hangUp() } else { throw RequestError.cancelled }
+      guard let inFlight = everything.insert(AnyDisposable { socket.hangUp() }) else { throw RequestError.cancelled }
       let timeout = timeouts.schedule(after: poll.timeout) { socket.hangUp() }
       defer {
-        inFlight.dispose()
+        everything.take(for: inFlight)
         timeout.dispose()
       }
       let text = try ConcurrentScheduler.withReplacementThread {
