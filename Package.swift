@@ -16,6 +16,7 @@ let package = Package(
     .library(name: "SchedulerExecutors", targets: ["SchedulerExecutors"]),
     .library(name: "SchedulerExecutorsLinked", targets: ["SchedulerExecutorsLinked"]),
     .library(name: "SchedulerTesting", targets: ["SchedulerTesting"]),
+    .library(name: "SchedulerVirtualTime", targets: ["SchedulerVirtualTime"]),
     .library(name: "SchedulerCombine", targets: ["SchedulerCombine"]),
     .library(name: "CScheduler", targets: ["CScheduler"]),
   ],
@@ -37,9 +38,11 @@ let package = Package(
     .target(name: "SchedulerExecutors", dependencies: ["Scheduler", "CSchedulerExecutors"]),
     .target(name: "CSchedulerExecutors", dependencies: ["CScheduler"]),
     .target(name: "SchedulerExecutorsLinked", dependencies: ["SchedulerExecutors"]),
+    // Schedulers for tests. Pure Swift, so that an app may have one of them as a default.
+    .target(name: "SchedulerTesting", dependencies: ["Scheduler"]),
     // Virtual time for tasks. Apart from Scheduler, because it puts itself before Swift's own executors, which needs a constructor in C.
-    .target(name: "SchedulerTesting", dependencies: ["Scheduler", "CSchedulerTesting"]),
-    .target(name: "CSchedulerTesting"),
+    .target(name: "SchedulerVirtualTime", dependencies: ["Scheduler", "CSchedulerVirtualTime"]),
+    .target(name: "CSchedulerVirtualTime"),
     // Empty without the trait, so that nobody fetches OpenCombine who does not ask for it.
     .target(name: "SchedulerCombine", dependencies: ["Scheduler", openCombine]),
 
@@ -54,7 +57,8 @@ let package = Package(
     .testTarget(
       name: "SchedulerTests",
       dependencies: [
-        "Scheduler", "SchedulerRx", "SchedulerFoundation", "TestSupport", "CTestAllocations", "CTestSupport",
+        "Scheduler", "SchedulerRx", "SchedulerTesting", "SchedulerFoundation", "TestSupport", "CTestAllocations",
+        "CTestSupport",
       ],
       // In release the library is optimised. To optimise its tests as well would take four minutes more.
       swiftSettings: [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
@@ -63,9 +67,9 @@ let package = Package(
     .target(name: "Streams", dependencies: ["SchedulerCombine", openCombine], path: "examples/Streams"),
     .testTarget(
       name: "SchedulerCombineTests",
-      dependencies: ["SchedulerCombine", "Streams", "TestSupport", "CTestSupport", openCombine]),
+      dependencies: ["SchedulerCombine", "SchedulerTesting", "Streams", "TestSupport", "CTestSupport", openCombine]),
     .testTarget(
-      name: "SchedulerTestingTests", dependencies: ["SchedulerTesting", "TestSupport"]),
+      name: "SchedulerVirtualTimeTests", dependencies: ["SchedulerVirtualTime", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

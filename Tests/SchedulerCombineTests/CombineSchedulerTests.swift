@@ -1,6 +1,7 @@
 #if Combine
   import OpenCombine
   import SchedulerCombine
+  import SchedulerTesting
   import TestSupport
   import Testing
 

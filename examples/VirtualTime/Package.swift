@@ -14,7 +14,7 @@ let package = Package(
     .testTarget(
       name: "VirtualTimeTests",
       dependencies: [
-        "Suggestions", .product(name: "SchedulerTesting", package: "Scheduler"),
+        "Suggestions", .product(name: "SchedulerVirtualTime", package: "Scheduler"),
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
       ]),
   ],

@@ -1,9 +1,9 @@
 internal import CScheduler
 
 /// What becomes of an action that was handed on: known to the action and to its disposable.
-final class ActionFate: Sendable {
+package final class ActionFate: Sendable {
   /// What is noted besides the drop.
-  enum Event { case ran, disposed }
+  package enum Event: Sendable { case ran, disposed }
 
   private enum Phase {
     /// It may begin, or be disposed.
@@ -25,13 +25,20 @@ final class ActionFate: Sendable {
   private let state: Protected<State>
   let note: @Sendable (Event) -> Void
 
-  init(onDrop: (@Sendable (SchedulerError) -> Void)? = nil, note: @escaping @Sendable (Event) -> Void = { _ in }) {
+  package init(
+    onDrop: (@Sendable (SchedulerError) -> Void)? = nil, note: @escaping @Sendable (Event) -> Void = { _ in }
+  ) {
     self.note = note
     state = Protected(State(onDrop: onDrop))
   }
 
   /// Whether it is disposed or over.
   var isOver: Bool { state.read { $0.phase == .disposed || $0.phase == .over } }
+
+  /// Has `submit` schedule an action, whose fate this is, and returns what cancels it.
+  package func token(_ submit: (FatedAction) -> any Disposable) -> any Cancelable {
+    FatedDisposable(submit(FatedAction(self)), self)
+  }
 
   /// Follows the submission.
   func endSubmission() {
@@ -75,16 +82,16 @@ final class ActionFate: Sendable {
 }
 
 /// What the scheduler's closure alone holds of such an action: it ends with it, run or dropped.
-final class FatedAction: Sendable {
+package final class FatedAction: Sendable {
   private let fate: ActionFate
 
-  init(_ fate: ActionFate) { self.fate = fate }
+  package init(_ fate: ActionFate) { self.fate = fate }
 
   deinit { fate.end() }
 
   /// Calls `body`, unless it has been disposed before.
   @discardableResult
-  func run<Result>(_ body: () -> Result) -> Result? {
+  package func run<Result>(_ body: () -> Result) -> Result? {
     guard fate.claimRun() else { return nil }
     defer { fate.end() }
     return withRefusalLine(body)

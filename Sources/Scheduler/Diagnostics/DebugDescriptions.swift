@@ -11,12 +11,6 @@ extension SchedulerTarget: CustomDebugStringConvertible {
   }
 }
 
-extension RecordingScheduler: CustomDebugStringConvertible {
-  public var debugDescription: String {
-    "RecordingScheduler of \(String(reflecting: base)), \(history.count) events"
-  }
-}
-
 extension SubscriptionScheduler: CustomDebugStringConvertible {
   public var debugDescription: String {
     "SubscriptionScheduler, in the background \(queue.read().map { String(reflecting: $0) } ?? "nothing yet")"
@@ -25,16 +19,6 @@ extension SubscriptionScheduler: CustomDebugStringConvertible {
 
 extension ImmediateScheduler: CustomDebugStringConvertible {
   public var debugDescription: String { "ImmediateScheduler: runs each action on its caller's thread, at once" }
-}
-
-extension CollapsedTimeScheduler: CustomDebugStringConvertible {
-  public var debugDescription: String {
-    "CollapsedTimeScheduler: runs each action on its caller's thread, at once, whatever its time"
-  }
-}
-
-extension UnimplementedScheduler: CustomDebugStringConvertible {
-  public var debugDescription: String { "UnimplementedScheduler: refuses each action" }
 }
 
 extension CurrentThreadScheduler: CustomDebugStringConvertible {

@@ -20,5 +20,17 @@ final class CurrentTag: TargetCore, @unchecked Sendable {
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { make?(self) ?? super.makeScheduler() }
 }
 
+/// The same for a scheduler of another module of this package.
+package struct CurrentScope: Sendable {
+  private let tag = CurrentTag()
+
+  package init() {}
+
+  /// Makes `scheduler` the one that ``Schedulers/current`` is in what runs here.
+  package func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) { tag.publish(scheduler) }
+
+  package func run(_ body: () -> Void) { tag.run(body) }
+}
+
 /// A table without functions.
 private nonisolated(unsafe) let undelivered = constantTable(csched_target_type())

@@ -3,6 +3,7 @@
   import Dispatch
   import OpenCombine
   import SchedulerCombine
+  import SchedulerTesting
   import TestSupport
   import Testing
 

@@ -1,6 +1,6 @@
 import AsyncAlgorithms
 import Scheduler
-import SchedulerTesting
+import SchedulerVirtualTime
 import Suggestions
 import Testing
 

@@ -1,3 +1,5 @@
+public import Scheduler
+
 /// Reports every use: for a test of code that should need no scheduler, or not on the path that is tested.
 ///
 /// ```swift
@@ -34,13 +36,13 @@ public struct UnimplementedScheduler: SchedulerType {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
     report("schedule(_:)")
-    return NopDisposable()
+    return Disposables.create()
   }
 
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     report("schedule(_:_:), \(timing),")
-    return NopDisposable()
+    return Disposables.create()
   }
 
   private func report(_ call: String) {
@@ -49,4 +51,8 @@ public struct UnimplementedScheduler: SchedulerType {
       "\(start)\(call) was called on an UnimplementedScheduler. "
         + "Give the code a scheduler that works, such as a TestScheduler, or see why it needs one here.")
   }
+}
+
+extension UnimplementedScheduler: CustomDebugStringConvertible {
+  public var debugDescription: String { "UnimplementedScheduler: refuses each action" }
 }

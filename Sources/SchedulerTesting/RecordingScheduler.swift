@@ -1,3 +1,5 @@
+public import Scheduler
+
 /// Hands all work on to another scheduler, and keeps a history of what was scheduled, what ran and what was disposed.
 ///
 /// 1. Each action has an ordinal: 1 for the first that was scheduled, and so on. Its events bear it.
@@ -57,7 +59,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
     }
     // Weak, or an action that waits would keep the scheduler that it waits in. Without a recorder nobody can see the history.
     let fate = ActionFate(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
-    return FatedDisposable(submit(FatedAction(fate)), fate)
+    return fate.token(submit)
   }
 
   private func write(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {
@@ -79,7 +81,13 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   ///   - action: what to run.
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    if timing.period != nil { return PeriodicTicks.started(timing, on: self, action) }
+    if timing.period != nil { return timing.schedule(on: self, action) { _, _, _ in Disposables.create() } }
     return recorded(max(.zero, timing.delay(from: now))) { recorded in base.schedule(timing) { recorded.run(action) } }
+  }
+}
+
+extension RecordingScheduler: CustomDebugStringConvertible {
+  public var debugDescription: String {
+    "RecordingScheduler of \(String(reflecting: base)), \(history.count) events"
   }
 }

@@ -1,3 +1,5 @@
+public import Scheduler
+
 /// Runs every action at once, before `schedule` returns, whatever its time: for tests in which time makes no difference.
 ///
 /// ```swift
@@ -5,27 +7,33 @@
 /// model.search("a")  // asks for a pause of 300 ms, and goes on at once
 /// ```
 ///
-/// 1. Nobody waits, and ``now`` stays as it is. For order in time take a ``TestScheduler``.
+/// 1. Nobody waits, and ``now`` stays as it is. For order in time take a `TestScheduler`.
 /// 2. A periodic action has one tick.
-/// 3. Recursive scheduling is flat: see ``ImmediateSchedulerType/scheduleRecursive(_:action:)``. One that never ends does not return.
+/// 3. Recursive scheduling is flat: see `ImmediateSchedulerType/scheduleRecursive(_:action:)`. One that never ends does not return.
 public final class CollapsedTimeScheduler: SchedulerType {
   public let now: MonotonicTime
-  private let core = CurrentTag()
+  private let scope = CurrentScope()
 
   /// Creates one whose clock stands at `now` for ever.
   public init(now: MonotonicTime = MonotonicTime(nanoseconds: 0)) {
     self.now = now
-    core.publish(self)
+    scope.publish(self)
   }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    core.run(action)
+    scope.run(action)
     return Disposables.create()
   }
 
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
     schedule(action)
+  }
+}
+
+extension CollapsedTimeScheduler: CustomDebugStringConvertible {
+  public var debugDescription: String {
+    "CollapsedTimeScheduler: runs each action on its caller's thread, at once, whatever its time"
   }
 }

@@ -1,4 +1,4 @@
-// What SchedulerTesting needs and Swift does not have: something that runs before main, a variable of a thread, and stderr. Private.
+// What SchedulerVirtualTime needs and Swift does not have: something that runs before main, a variable of a thread, and stderr. Private.
 #ifndef CSCHEDULER_TESTING_H
 #define CSCHEDULER_TESTING_H
 

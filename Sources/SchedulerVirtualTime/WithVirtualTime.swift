@@ -1,4 +1,4 @@
-internal import CSchedulerTesting
+internal import CSchedulerVirtualTime
 internal import Scheduler
 
 /// Runs `body` and all tasks that come of it in virtual time: one job at a time, the same way each time, and no sleep takes real time.

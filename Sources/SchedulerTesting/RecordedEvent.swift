@@ -1,3 +1,5 @@
+public import Scheduler
+
 /// One entry of the history of a ``RecordingScheduler``.
 public struct RecordedEvent: Hashable, Sendable, CustomStringConvertible {
   /// What happened to an action.

@@ -1,9 +1,9 @@
-#include <CSchedulerTesting.h>
+#include <CSchedulerVirtualTime.h>
 
 #include <stddef.h>
 #include <stdio.h>
 
-extern void csched_testing_install_(void); // in Swift: Sources/SchedulerTesting/VirtualExecutors.swift
+extern void csched_testing_install_(void); // in Swift: Sources/SchedulerVirtualTime/VirtualExecutors.swift
 
 static _Thread_local void *scope;
 

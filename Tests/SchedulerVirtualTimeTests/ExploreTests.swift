@@ -1,5 +1,5 @@
 import Scheduler
-import SchedulerTesting
+import SchedulerVirtualTime
 import TestSupport
 import Testing
 

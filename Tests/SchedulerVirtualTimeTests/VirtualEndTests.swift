@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Scheduler
-import SchedulerTesting
+import SchedulerVirtualTime
 import TestSupport
 import Testing
 

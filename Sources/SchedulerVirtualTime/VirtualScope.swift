@@ -1,4 +1,4 @@
-internal import CSchedulerTesting
+internal import CSchedulerVirtualTime
 internal import Dispatch
 internal import Scheduler
 internal import Synchronization

@@ -88,6 +88,6 @@
   }
 #endif
 
-/// Before main, by CSchedulerTesting.
+/// Before main, by CSchedulerVirtualTime.
 @_cdecl("csched_testing_install_")
 func installBeforeMain() { VirtualExecutors.install() }
