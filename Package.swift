@@ -67,7 +67,9 @@ let package = Package(
     .target(name: "Streams", dependencies: ["SchedulerCombine", openCombine], path: "examples/Streams"),
     .testTarget(
       name: "SchedulerCombineTests",
-      dependencies: ["SchedulerCombine", "SchedulerTesting", "Streams", "TestSupport", "CTestSupport", openCombine]),
+      dependencies: [
+        "SchedulerCombine", "SchedulerRx", "SchedulerTesting", "Streams", "TestSupport", "CTestSupport", openCombine,
+      ]),
     .testTarget(
       name: "SchedulerVirtualTimeTests", dependencies: ["SchedulerVirtualTime", "TestSupport"]),
   ],

@@ -122,7 +122,7 @@ final class FatedDisposable: DisposalNode {
 
   func dispose() { DisposalWalk.dispose(self) }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     guard let inner else { return }
     disposed.write(true)
     guard fate.claimDisposal() else { return walk.push(inner) }

@@ -59,7 +59,7 @@ public final class ScheduledDisposable: DisposalNode {
     DisposalWalk.dispose(self)
   }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }  // A1, A3: release
     if Self.isHere(scheduler) {
       walk.push(inner)

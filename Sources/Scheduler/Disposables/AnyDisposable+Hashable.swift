@@ -14,5 +14,5 @@ extension Disposable {
   ///   func show() { queue.schedule(after: .seconds(1)) { blink() }.store(in: &pending) }
   /// }
   /// ```
-  public func store(in set: inout Set<AnyDisposable>) { set.insert(AnyDisposable(ScopedDisposable(self))) }
+  public func store(in set: inout Set<AnyDisposable>) { set.insert(AnyDisposable(self, disposesOnRelease: true)) }
 }

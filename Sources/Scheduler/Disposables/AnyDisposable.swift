@@ -14,7 +14,7 @@ internal import Synchronization
 /// The closure runs once; it and its captures are released before the winning ``dispose()`` returns. One allocation, beside the
 /// closure's own context. ``isDisposed`` tells of this disposable, not of the one that it stands for.
 ///
-/// Unlike Combine's `AnyCancellable` it does not cancel when it is released: ``ScopedDisposable`` does. The idea is that of
+/// Unlike Combine's `AnyCancellable` it does not cancel when it is released, unless it was put in a set by `store(in:)`. The idea is that of
 /// ReactiveSwift.
 public final class AnyDisposable: DisposalNode {
   private let counted = CountedDisposable()
@@ -23,28 +23,36 @@ public final class AnyDisposable: DisposalNode {
   @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
   // As `action`; at most one of the two is there.
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
+  private let disposesOnRelease: Bool
 
   /// Creates one that does nothing but remember that it was disposed.
   public init() {
     disposed = Atomic(false)
+    disposesOnRelease = false
   }
 
   /// Creates one that runs `cancel` at the first disposal.
   public init(_ cancel: @escaping @Sendable () -> Void) {
     disposed = Atomic(false)
+    disposesOnRelease = false
     action = HeldClosure(cancel)
   }
 
   /// Creates one that disposes `disposable`.
-  public init(_ disposable: any Disposable) {
+  public convenience init(_ disposable: any Disposable) { self.init(disposable, disposesOnRelease: false) }
+
+  /// The same; it disposes `disposable` when it is released, too, if asked to.
+  init(_ disposable: any Disposable, disposesOnRelease: Bool) {
     disposed = Atomic(false)
+    self.disposesOnRelease = disposesOnRelease
     child = disposable
   }
 
   deinit {
     if action != nil { DisposalWalk.outsideOfRelease { action = nil } }
     guard child != nil else { return }
-    DisposalWalk.release { walk in
+    let join = disposesOnRelease ? DisposalWalk.disposeOnRelease : DisposalWalk.release
+    join { walk in
       if let child = child.take() { walk.push(child) }
     }
   }
@@ -59,7 +67,7 @@ public final class AnyDisposable: DisposalNode {
     if let child = detach() { DisposalWalk.disposeChild(child) }
   }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     if let child = detach() { walk.push(child) }
   }
 

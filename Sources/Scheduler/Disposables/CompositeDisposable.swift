@@ -90,7 +90,7 @@ public final class CompositeDisposable: DisposalNode {
     DisposalWalk.dispose(self)
   }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     lock.lock()
     disposed.store(true, ordering: .releasing)  // M4: release; pairs with isDisposed
     let all = children.takeAll()

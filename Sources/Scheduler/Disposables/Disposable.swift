@@ -6,7 +6,7 @@
 /// 2. *Any thread.* `dispose()` may be called from any thread, by several at a time, and from inside another disposal.
 ///    Exactly one call wins. A call that loses may return while the winner is still at work.
 /// 3. *At once.* When the winning call returns, all that the disposable held has been disposed, and its closure with all
-///    captures has been released. (``ScheduledDisposable`` puts that off, and ``RefCountDisposable`` has dependents to wait for.)
+///    captures has been released. (``ScheduledDisposable`` puts that off, and `RefCountDisposable` has dependents to wait for.)
 /// 4. *In order.* Children are disposed in the order in which they were added, each with all that is below it before the
 ///    next one, and on the thread that disposes.
 /// 5. *No lock.* User code (a closure, a child's `dispose()`, the `deinit` of a capture) never runs under a lock of ours,
@@ -14,7 +14,7 @@
 /// 6. *None is lost.* A child that is added while its container is being disposed is disposed exactly once, either by
 ///    the disposal or by the call that adds it.
 /// 7. *Letting go is not disposing.* A disposable that is merely released does not dispose. ``DisposeBag``,
-///    ``ScopedDisposable`` and ``Lifetime/Token`` are there to do so, and no other.
+///    `ScopedDisposable` and `Lifetime.Token` are there to do so, and no other.
 /// 8. *Any depth.* Containers inside containers are disposed, and released, with a constant stack. A chain that runs
 ///    through closures or through disposables from elsewhere is theirs to bound.
 ///

@@ -17,7 +17,7 @@ internal import CScheduler
 /// that is disposed may be the last to hold what is then merely released.
 ///
 /// Allocates only when a container that has younger siblings holds a container.
-struct DisposalWalk {
+package struct DisposalWalk {
   /// What is left of one container's children: `one`, then `rest`.
   private struct Frame {
     var one: (any Disposable)?
@@ -46,12 +46,12 @@ struct DisposalWalk {
   private typealias Awaited = (disposable: any Disposable, late: LateReturn?)
 
   /// Disposes `root` and all that is below it.
-  static func dispose(_ root: some DisposalNode) {
+  package static func dispose(_ root: some DisposalNode) {
     dispose { root.detachChildren(into: &$0) }
   }
 
   /// Disposes `child`, taken out of a container, and all that is below it; without a walk if that is `child` alone.
-  static func disposeChild(_ child: any Disposable) {
+  package static func disposeChild(_ child: any Disposable) {
     if node(child) == nil {
       child.dispose()
     } else {
@@ -85,12 +85,12 @@ struct DisposalWalk {
   }
 
   /// Releases what `fill` pushes, undisposed: for the `deinit` of a node.
-  static func release(_ fill: (inout DisposalWalk) -> Void) {
+  package static func release(_ fill: (inout DisposalWalk) -> Void) {
     join(disposing: false, fill)
   }
 
   /// Disposes what `fill` pushes: for the `deinit` of a node that disposes when it is released.
-  static func disposeOnRelease(_ fill: (inout DisposalWalk) -> Void) {
+  package static func disposeOnRelease(_ fill: (inout DisposalWalk) -> Void) {
     join(disposing: true, fill)
   }
 
@@ -128,7 +128,7 @@ struct DisposalWalk {
 
   /// Runs `body`, which may run user code, for the `deinit` of a node, which a walk may be releasing: what is released inside
   /// is gone when `body` returns, instead of waiting for that walk.
-  static func outsideOfRelease(_ body: () -> Void) {
+  package static func outsideOfRelease(_ body: () -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
     let active = slot.pointee
     slot.pointee = nil
@@ -137,19 +137,19 @@ struct DisposalWalk {
   }
 
   /// Adds the only child of a container.
-  mutating func push(_ child: any Disposable) {
+  package mutating func push(_ child: any Disposable) {
     next = child
     nextDisposes = disposes
   }
 
   /// Leaves `node` to be released, undisposed, by a disposal: as the only child of a container.
-  mutating func push(released node: some DisposalNode) {
+  package mutating func push(released node: some DisposalNode) {
     disposes = false
     push(node)
   }
 
   /// Adds the two children of a container.
-  mutating func push(_ first: any Disposable, _ second: any Disposable) {
+  package mutating func push(_ first: any Disposable, _ second: any Disposable) {
     save()
     frame.one = second
     push(first)

@@ -126,7 +126,7 @@ public final class SerialDisposable: DisposalNode {
     if let old = detach() { DisposalWalk.disposeChild(old) }
   }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     if let old = detach() { walk.push(old) }
   }
 

@@ -111,7 +111,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
     if let child = detach() { DisposalWalk.disposeChild(child) }
   }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     if let child = detach() { walk.push(child) }
   }
 

@@ -3,7 +3,7 @@ internal import CScheduler
 /// What is counted while it lives: see `Diagnostics`.
 ///
 /// The tokens below have no size: an object that has one as a field is counted from its making to its end, by no code of its own.
-enum Counted {
+package enum Counted {
   /// Whether anything is counted. It never changes, so whatever was counted up is counted down.
   @inline(__always) static var isOn: Bool {
     #if DEBUG
@@ -20,7 +20,7 @@ enum Counted {
   @inline(__always) static func closures(_ change: Int) { count(CSCHED_COUNTED_CLOSURES_, change) }
 
   /// Adds `change` to the disposables.
-  @inline(__always) static func disposables(_ change: Int) { count(CSCHED_COUNTED_DISPOSABLES_, change) }
+  @inline(__always) package static func disposables(_ change: Int) { count(CSCHED_COUNTED_DISPOSABLES_, change) }
 
   @inline(__always) private static func count(_ kind: csched_counted_, _ change: Int) {
     if isOn { csched_count_(kind, Int64(change)) }
@@ -28,8 +28,8 @@ enum Counted {
 }
 
 /// A field of each class of disposables.
-struct CountedDisposable: ~Copyable {
-  @inline(__always) init() { Counted.disposables(1) }
+package struct CountedDisposable: ~Copyable {
+  @inline(__always) package init() { Counted.disposables(1) }
   @inline(__always) deinit { Counted.disposables(-1) }
 }
 

@@ -10,7 +10,7 @@ from core_part import ModelPart
 from source import replace
 import swift_mutants
 
-# What is compiled together, as patterns below Sources/Scheduler: as little as will do, because each mutant compiles its group.
+# What is compiled together, as patterns below Sources/Scheduler and Sources/SchedulerRx: as little as will do, because each mutant compiles its group.
 WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name}.swift" for name in (
     "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
@@ -57,7 +57,8 @@ def tool(name):
 
 
 class SwiftPart(ModelPart):
-    sources = "Sources/Scheduler"
+    sources = "Sources"
+    modules = ("Scheduler", "SchedulerRx")
 
     def __init__(self, group, root, scratch, core):
         self.name, self.root, self.folder = group, root, scratch / group
@@ -74,7 +75,8 @@ class SwiftPart(ModelPart):
         shutil.copytree(self.root / "Tests/Model/shadow", self.folder / "include", dirs_exist_ok=True)
 
     def _files(self):
-        found = {path for pattern in GROUPS[self.name] for path in self.module.glob(pattern) if path.name not in WITHOUT}
+        found = {path for module in self.modules for pattern in GROUPS[self.name] for path in (self.module / module).glob(pattern)
+                 if path.name not in WITHOUT}
         checks = [*(self.root / "Tests/Model/swift").glob("*.swift"), *(self.root / "Tests/Model/swift" / self.name).glob("*.swift")]
         if MAIN[-1] in GROUPS[self.name] and self.name != "executors":
             checks += (self.root / "Tests/Model/swift/tasks").glob("*.swift")
@@ -114,9 +116,9 @@ class SwiftPart(ModelPart):
         return swift_mutants.CHECKS.get(mutant[0]) or swift_mutants.CHECKS[pathlib.Path(mutant[1]).stem]
 
     def mutants(self):
-        """Yields (name, file below Sources/Scheduler, mutated text) for each that this group's checks are to kill."""
+        """Yields (name, file below Sources, mutated text) for each that this group's checks are to kill."""
         for stem in swift_mutants.GROUP_OF[self.name]:
-            path = next(self.module.rglob(f"{stem}.swift"))
+            path = next(path for module in self.modules for path in (self.module / module).rglob(f"{stem}.swift"))
             text, file = path.read_text(), str(path.relative_to(self.module))
             for name, own, old, new in swift_mutants.MUTANTS:
                 if own == stem:

@@ -1,5 +1,6 @@
 import Foundation
 import Scheduler
+import SchedulerRx
 
 /// One of ReactiveSwift's, for us. Where that returns no disposable it cannot be cancelled; the closure is then kept from being called.
 final class SchedulerOfReactive: SchedulerType, @unchecked Sendable {

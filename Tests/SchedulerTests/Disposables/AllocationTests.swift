@@ -1,5 +1,6 @@
 import CTestAllocations
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 

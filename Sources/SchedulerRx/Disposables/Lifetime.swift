@@ -1,3 +1,5 @@
+public import Scheduler
+
 /// The time during which something lives, as others may see it: they register what is to be disposed at its end.
 ///
 /// ```swift
@@ -50,7 +52,7 @@ public final class Lifetime: Sendable {
   /// Calls `action` when the lifetime ends, at once where that has been; returns what revokes it, nil after the end.
   @discardableResult
   public func observeEnded(_ action: @escaping @Sendable () -> Void) -> (any Cancelable)? {
-    register(AnonymousDisposable(action))
+    register(Disposables.create(with: action))
   }
 
   /// Disposes `disposable`, if there is one, when the lifetime ends, at once where that has been; returns what revokes that.

@@ -1,3 +1,5 @@
+public import Scheduler
+
 extension Lifetime {
   /// Ends a lifetime when it is released: the field of an owner whose lifetime it is.
   ///
@@ -20,7 +22,7 @@ extension Lifetime {
     /// Ends the lifetime.
     public func dispose() { observers.dispose() }
 
-    func detachChildren(into walk: inout DisposalWalk) {
+    package func detachChildren(into walk: inout DisposalWalk) {
       observers.detachChildren(into: &walk)
     }
   }

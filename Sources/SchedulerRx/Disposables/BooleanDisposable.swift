@@ -3,6 +3,7 @@
 // Checked by: "what was written before dispose is seen after isDisposed".
 // Models: swift/disposables/once.swift.
 
+public import Scheduler
 internal import Synchronization
 
 /// Remembers that it was disposed, and does nothing else: a flag that running work can look at.

@@ -14,6 +14,7 @@
 //   "dependents that race the primary never lose the underlying nor dispose it early".
 // Models: swift/slots/ref_count.swift.
 
+public import Scheduler
 internal import Synchronization
 
 /// Disposes its underlying disposable when it has been disposed itself, and so have all of its dependents.
@@ -79,7 +80,7 @@ public final class RefCountDisposable: DisposalNode {
     if let underlying = leavePrimary() { DisposalWalk.disposeChild(underlying) }
   }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     if let underlying = leavePrimary() { walk.push(underlying) }
   }
 
@@ -121,7 +122,7 @@ private final class DependentDisposable: DisposalNode {
     DisposalWalk.dispose(self)
   }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }  // R3, R4: release
     if let underlying = parent.leaveDependent() {
       walk.push(underlying)

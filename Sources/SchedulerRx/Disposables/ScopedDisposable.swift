@@ -3,6 +3,7 @@
 // Checked by: "a scoped disposable that races its own release disposes once".
 // Models: swift/disposables/once.swift.
 
+public import Scheduler
 internal import Synchronization
 
 /// Disposes another disposable when it is itself released, if that has not been done before.
@@ -20,7 +21,7 @@ internal import Synchronization
 ///    use. Store it in a property, or hold it with `withExtendedLifetime`.
 ///
 /// A class, and not a noncopyable value, so that it can be stored in collections and be a child of any other disposable. For many
-/// see ``DisposeBag``. The idea is that of ReactiveSwift.
+/// see `DisposeBag`. The idea is that of ReactiveSwift.
 public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
@@ -53,7 +54,7 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
     if let inner = detach() { DisposalWalk.disposeChild(inner) }
   }
 
-  func detachChildren(into walk: inout DisposalWalk) {
+  package func detachChildren(into walk: inout DisposalWalk) {
     if let inner = detach() { walk.push(inner) }
   }
 

@@ -5,6 +5,7 @@
 // Checked by: "an observer that is revoked while the lifetime ends is called or revoked".
 // Models: swift/disposables/lifetime.swift.
 
+internal import Scheduler
 internal import Synchronization
 
 /// Takes one observer out of a lifetime, uncalled.
