@@ -187,3 +187,9 @@ public final class GroupScheduler: SchedulerType {
     base.schedule(timing, action)
   }
 }
+
+@available(*, deprecated, renamed: "LoopScheduler.Statistics")
+public typealias LoopStatistics = LoopScheduler.Statistics
+
+@available(*, deprecated, renamed: "SchedulerTarget")
+public typealias BarrierScheduler = SchedulerTarget

@@ -12,7 +12,9 @@ extension SchedulerType {
   ///
   /// - Parameter timing: when; the pace counts what the task does between two ticks as the tick's run.
   /// - Returns: a sequence of the instants at which the ticks were due.
-  public func ticks(_ timing: ActionTiming) -> SchedulerTicks { SchedulerTicks(scheduler: self, timing: timing) }
+  public func ticks(_ timing: ActionTiming) -> some AsyncSequence<MonotonicTime, any Error> & Sendable {
+    SchedulerTicks(scheduler: self, timing: timing)
+  }
 
   /// The instants of every `period` from now on: see ``ticks(_:)``. Ticks that are missed become one.
   ///
@@ -20,40 +22,41 @@ extension SchedulerType {
   ///   - period: the time from tick to tick, and until the first.
   ///   - tolerance: up to how much later than it is due a tick may come.
   /// - Returns: a sequence of the instants at which the ticks were due.
-  public func ticks(every period: Duration, tolerance: Duration = .zero) -> SchedulerTicks {
+  public func ticks(every period: Duration, tolerance: Duration = .zero) -> some AsyncSequence<
+    MonotonicTime, any Error
+  > & Sendable {
     ticks(.every(period, tolerance: tolerance))
   }
 }
 
-/// The instants of a timing on a scheduler: see ``SchedulerType/ticks(_:)``.
-public struct SchedulerTicks: AsyncSequence, Sendable {
-  public typealias Element = MonotonicTime
-  public typealias Failure = any Error
+/// The instants of a timing on a scheduler.
+private struct SchedulerTicks: AsyncSequence, Sendable {
+  typealias Element = MonotonicTime
+  typealias Failure = any Error
 
-  /// The scheduler whose time it is.
-  public let scheduler: any SchedulerType
-  /// When the ticks come.
-  public let timing: ActionTiming
+  let scheduler: any SchedulerType
+  let timing: ActionTiming
 
-  public func makeAsyncIterator() -> Iterator { Iterator(scheduler: scheduler, timing: timing) }
+  func makeAsyncIterator() -> Iterator { Iterator(scheduler: scheduler, timing: timing) }
 
   /// One iteration.
-  public struct Iterator: AsyncIteratorProtocol {
-    fileprivate let scheduler: any SchedulerType
-    fileprivate let timing: ActionTiming
+  struct Iterator: AsyncIteratorProtocol {
+    let scheduler: any SchedulerType
+    let timing: ActionTiming
     /// When the last tick was due, and when it came.
     private var last: (due: MonotonicTime, came: MonotonicTime)?
     private var isOver = false
+    /// Tells the jitter of this iteration from that of others.
+    private let salt = UnsafeRawPointer(bitPattern: UInt.random(in: 1...UInt.max))
 
-    fileprivate init(scheduler: any SchedulerType, timing: ActionTiming) {
+    init(scheduler: any SchedulerType, timing: ActionTiming) {
       self.scheduler = scheduler
       self.timing = timing
     }
 
-    public mutating func next() async throws -> MonotonicTime? { try await next(isolation: nil) }
+    mutating func next() async throws -> MonotonicTime? { try await next(isolation: nil) }
 
-    /// Suspends the task until the next tick, and returns when that was due; `nil` when the task is cancelled, or time has come to its end.
-    public mutating func next(isolation: isolated (any Actor)?) async throws -> MonotonicTime? {
+    mutating func next(isolation: isolated (any Actor)?) async throws -> MonotonicTime? {
       guard !isOver else { return nil }
       isOver = true  // unless it gets to the tick
       let now = scheduler.now
@@ -62,13 +65,19 @@ public struct SchedulerTicks: AsyncSequence, Sendable {
         ?? timing.first(from: now)
       guard let due else { return nil }
       do {
-        try await scheduler.suspendTask(until: due, tolerance: timing.tolerance, isolation: isolation)
+        try await scheduler.suspendTask(until: jittered(due), tolerance: timing.tolerance, isolation: isolation)
       } catch is CancellationError {
         return nil
       }
       last = (due, scheduler.now)
       isOver = false
       return due
+    }
+
+    /// The end of time stays what it is.
+    private func jittered(_ due: MonotonicTime) -> MonotonicTime {
+      guard let repetition = timing.repetition, !scheduler.isVirtual else { return due }
+      return MonotonicTime(nanoseconds: repetition.jittered(due.nanoseconds, of: salt))
     }
   }
 }

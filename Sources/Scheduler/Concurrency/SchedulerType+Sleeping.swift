@@ -48,7 +48,6 @@ extension SchedulerType {
   ///   - tolerance: up to how much later.
   ///   - isolation: the caller's, which it keeps.
   /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
-  @_disfavoredOverload
   public func sleep(
     until instant: MonotonicTime, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
   ) async throws { try await suspendTask(until: instant, tolerance: tolerance, isolation: isolation) }
@@ -66,7 +65,6 @@ extension SchedulerType {
   ///   - tolerance: up to how much longer.
   ///   - isolation: the caller's, which it keeps.
   /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
-  @_disfavoredOverload
   public func sleep(
     for duration: Duration, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
   ) async throws {

@@ -1,11 +1,12 @@
 extension LoopScheduler {
-  /// The times when `descriptor` can be read. Each iteration waits only while its task does, so one that reads slowly is not flooded.
-  public func readable(_ descriptor: Int32) -> DescriptorReadiness<Self> {
+  /// The times when `descriptor` can be read. Each iteration waits only while its task does, so one that reads slowly is not flooded; it ends when
+  /// its task is cancelled.
+  public func readable(_ descriptor: Int32) -> some AsyncSequence<Void, any Error> & Sendable {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: true)
   }
 
   /// The times when `descriptor` can be written: see ``readable(_:)``.
-  public func writable(_ descriptor: Int32) -> DescriptorReadiness<Self> {
+  public func writable(_ descriptor: Int32) -> some AsyncSequence<Void, any Error> & Sendable {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: false)
   }
 
@@ -48,20 +49,19 @@ extension LoopScheduler {
 }
 
 /// The times when a descriptor can be read or written: see ``LoopScheduler/readable(_:)``.
-public struct DescriptorReadiness<Scheduler: LoopScheduler>: AsyncSequence, AsyncIteratorProtocol, Sendable {
-  public typealias Element = Void
-  public typealias Failure = any Error
+private struct DescriptorReadiness: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  typealias Element = Void
+  typealias Failure = any Error
 
-  let scheduler: Scheduler
+  let scheduler: LoopScheduler
   let descriptor: Int32
   let isReading: Bool
 
-  public func makeAsyncIterator() -> Self { self }
+  func makeAsyncIterator() -> Self { self }
 
-  public func next() async throws -> Void? { try await next(isolation: nil) }
+  func next() async throws -> Void? { try await next(isolation: nil) }
 
-  /// Suspends the task until the descriptor is ready; `nil` when the task is cancelled.
-  public func next(isolation: isolated (any Actor)?) async throws -> Void? {
+  func next(isolation: isolated (any Actor)?) async throws -> Void? {
     do {
       try await scheduler.awaiting(isolation: isolation) { (action: AwaitedAction<Void>) in
         let token = SingleAssignmentDisposable()

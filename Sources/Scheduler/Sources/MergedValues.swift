@@ -9,7 +9,9 @@ extension MergingEvent {
   /// - Parameter rule: how values become one.
   /// - Returns: the event, and what it is told, for one task to iterate over. The sequence ends after ``MergingEvent/dispose()``, or when the
   ///   event is let go, with what was merged before; when the task is cancelled it ends, and disposes the event.
-  public static func sequence(_ rule: Rule) -> (event: MergingEvent, values: MergedValues) {
+  public static func sequence(_ rule: Rule) -> (
+    event: MergingEvent, values: some AsyncSequence<UInt64, Never> & Sendable
+  ) {
     let news = ElementBuffer<Void>(capacity: 1), value = Protected<UInt64>(0), end = EndOfValues(news)
     let event = MergingEvent(on: ImmediateScheduler.instance, rule) { more in
       value.withLock { $0 = rule.merged($0, with: more) }
@@ -21,20 +23,20 @@ extension MergingEvent {
 }
 
 /// What a ``MergingEvent`` is told, as a task takes it: ``MergingEvent/sequence(_:)``.
-public struct MergedValues: AsyncSequence, Sendable {
-  public typealias Element = UInt64
-  public typealias Failure = Never
+private struct MergedValues: AsyncSequence, Sendable {
+  typealias Element = UInt64
+  typealias Failure = Never
 
   let news: ElementReader<Void>
   let value: Protected<UInt64>
 
   /// Waits for the next value.
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: AsyncIteratorProtocol {
     let news: ElementReader<Void>
     let value: Protected<UInt64>
 
     /// All that was merged since the last call, never 0; `nil` when nothing more will come. It suspends the task until there is something.
-    public mutating func next() async -> UInt64? {
+    mutating func next() async -> UInt64? {
       while (try? await news.buffer.next()) != nil {
         let taken = value.withLock { value in
           defer { value = 0 }
@@ -46,7 +48,7 @@ public struct MergedValues: AsyncSequence, Sendable {
     }
   }
 
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(news: news, value: value) }
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(news: news, value: value) }
 }
 
 /// Belongs to the handler, and ends the sequence with it.

@@ -73,7 +73,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///
   /// The meaning is that of Dispatch's barriers. Of a scheduler without a limit, whose actions share the pool with all others, there are none: that
   /// stops the process with a message. Thread: any.
-  public var barrier: BarrierScheduler {
+  public var barrier: SchedulerTarget {
     guard let limit = core as? LimitCore else {
       misuse(
         "ConcurrentScheduler.barrier", of: name,

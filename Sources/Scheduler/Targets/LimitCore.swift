@@ -66,7 +66,7 @@ final class BarrierCore: TargetCore, @unchecked Sendable {
 }
 
 /// Runs actions of a ``ConcurrentScheduler`` with a limit alone: see ``ConcurrentScheduler/barrier``.
-public final class BarrierScheduler: SchedulerTarget, @unchecked Sendable {
+final class BarrierScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let limit: LimitCore
 

@@ -21,7 +21,7 @@ internal import CScheduler
 ///    ``Schedulers/onDrop(_:)`` reports each as ``SchedulerError/stopped``. Their closures are not released.
 /// 5. There is no such line if the process ends inside of a run, after a run that ``stop()`` has ended, after ``Schedulers/shutdown(_:)``, or while a
 ///    host runs the loop; nor if it ends by `_exit`, `abort` or a signal.
-public final class MainScheduler: SchedulerTarget, @unchecked Sendable {
+public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The one that runs at once when it can; else when the main thread runs the main loop.
   ///

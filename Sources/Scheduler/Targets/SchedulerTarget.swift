@@ -3,7 +3,7 @@ internal import CScheduler
 /// The base of the schedulers that run work on a target of their own: delayed and periodic actions, and use as the target of a
 /// ``SerialScheduler``.
 ///
-/// ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``BarrierScheduler``, ``MainScheduler``, ``VirtualTimeScheduler`` and
+/// ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler``, ``VirtualTimeScheduler`` and
 /// ``CustomScheduler`` are all there are; with the last of them anything that takes a closure becomes one.
 public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   // Unchecked, because a class that has subclasses cannot be checked; what all of them store is constant and Sendable.

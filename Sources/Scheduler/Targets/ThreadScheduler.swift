@@ -17,7 +17,7 @@ internal import CScheduler
 ///    before runs first.
 /// 4. After ``stop(_:)`` an action is refused: it is released at once, and the disposable returned says that it is disposed.
 ///    ``trySchedule(_:)`` throws instead.
-public final class ThreadScheduler: SchedulerTarget, @unchecked Sendable {
+public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: ThreadCore
 

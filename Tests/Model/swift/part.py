@@ -20,7 +20,7 @@ ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected
     "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
-    "SchedulerType", "SchedulerTarget", "MainScheduler", "MainCore", "CurrentTag", "CurrentThreadScheduler", "ForwardingScheduler"))]
+    "SchedulerType", "SchedulerTarget", "LoopScheduler", "MainScheduler", "MainCore", "CurrentTag", "CurrentThreadScheduler", "ForwardingScheduler"))]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
               "Disposables/BooleanDisposable.swift"],

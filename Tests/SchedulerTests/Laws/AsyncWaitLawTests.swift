@@ -127,13 +127,19 @@ import Testing
           { event.merge(1) },
           {
             var iterator = values.makeAsyncIterator()
-            return await iterator.next() != nil
+            return await iterator.next(isolation: #isolation) != nil
           }
         )
       },
       Wait(name: "DescriptorReadiness") {
         let ends = Ends(), thread = try ThreadScheduler(name: "wait")
-        return ({ ends.say() }, { (try? await thread.readable(ends.reading).next()) != nil })
+        return (
+          { ends.say() },
+          {
+            var iterator = thread.readable(ends.reading).makeAsyncIterator()
+            return (try? await iterator.next()) != nil
+          }
+        )
       },
     ]
   }

@@ -43,7 +43,7 @@ func spawn(_ script: String) -> pid_t {
 
 extension SchedulerUnderTest {
   /// One of ``loops``.
-  func makeLoop() throws -> any LoopScheduler { try make() as! any LoopScheduler }
+  func makeLoop() throws -> LoopScheduler { try make() as! LoopScheduler }
 }
 
 extension LoopScheduler {

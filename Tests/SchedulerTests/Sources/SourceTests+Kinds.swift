@@ -24,7 +24,7 @@ enum SourceKind: CaseIterable, Sendable {
 
   /// Has `scheduler` wait. Returns the source, and what brings its event about.
   fileprivate func begin(
-    on scheduler: any LoopScheduler, _ stage: Stage, _ handler: @escaping @Sendable () -> Void
+    on scheduler: LoopScheduler, _ stage: Stage, _ handler: @escaping @Sendable () -> Void
   ) -> (source: any Cancelable, provoke: () -> Void) {
     switch self {
     case .readable: return (scheduler.onReadable(stage.ends.reading, handler), stage.ends.say)
@@ -53,7 +53,7 @@ extension SourceTests {
     "a handler runs with the scheduler as the current one, and may dispose its own source, whose captures are then gone",
     arguments: SchedulerUnderTest.loops, SourceKind.allCases)
   func disposedInside(_ test: SchedulerUnderTest, kind: SourceKind) throws {
-    let made = try test.makeBoth(), scheduler = made.scheduler as! any LoopScheduler, current = made.current
+    let made = try test.makeBoth(), scheduler = made.scheduler as! LoopScheduler, current = made.current
     let stage = Stage(kind), log = Log<Bool>(), own = SingleAssignmentDisposable(), busy = Gate()
     scheduler.schedule { busy.wait() }  // nothing comes before `own` has the source
     weak var seen: Token?

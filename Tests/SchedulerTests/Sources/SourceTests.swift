@@ -84,7 +84,7 @@ import Testing
   @Test("a task reads what comes, at its own pace, and ends by cancellation", arguments: SchedulerUnderTest.loops)
   func asyncReads(_ test: SchedulerUnderTest) async throws { try await read(on: try test.makeLoop()) }
 
-  private func read(on scheduler: some LoopScheduler) async throws {
+  private func read(on scheduler: LoopScheduler) async throws {
     let ends = Ends(), read = Counter()
     let task = Task {
       var times = 0
@@ -100,8 +100,11 @@ import Testing
     }
     task.cancel()
     #expect(try await task.value == 20)
-    let writable = scheduler.writable(ends.writing).makeAsyncIterator()
-    for _ in 0..<3 { #expect(try await writable.next() != nil) }
+    var writable = scheduler.writable(ends.writing).makeAsyncIterator()
+    for _ in 0..<3 {
+      let ready: Void? = try await writable.next()
+      #expect(ready != nil)
+    }
     await #expect(throws: SchedulerError.system(EBADF)) { for try await _ in scheduler.writable(-1) {} }
     synchronously { scheduler.end() }
     guard scheduler is ThreadScheduler else { return }
@@ -128,7 +131,7 @@ import Testing
     await #expect(throws: SchedulerError.stopped) { _ = try await signals.next() }
   }
 
-  private func hear(on scheduler: any LoopScheduler) async throws {
+  private func hear(on scheduler: LoopScheduler) async throws {
     let folder = makeFolder()
     var signals = scheduler.signals(SIGCONT).makeAsyncIterator()
     var changes = scheduler.changes(ofFileAt: folder, kinds: .created).makeAsyncIterator()
@@ -251,15 +254,15 @@ import Testing
     let (event, values) = MergingEvent.sequence(.sum)
     var iterator = values.makeAsyncIterator()
     for value: UInt64 in [1, 2, 0, 3] { event.merge(value) }
-    #expect(await iterator.next() == 6)
+    #expect(await iterator.next(isolation: #isolation) == 6)
     async let next = { await values.first { $0 > 0 } }()
     event.merge(7)
     #expect(await next == 7)
     event.merge(8)
     event.dispose()
     event.merge(9)
-    #expect(await iterator.next() == 8)
-    #expect(await iterator.next() == nil)
+    #expect(await iterator.next(isolation: #isolation) == 8)
+    #expect(await iterator.next(isolation: #isolation) == nil)
     let (other, others) = MergingEvent.sequence(.union)
     let task = Task { for await _ in others {} }
     task.cancel()
