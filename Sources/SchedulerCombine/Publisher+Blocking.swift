@@ -37,7 +37,7 @@
   }
 
   /// Hands a publisher's values on as events, and asks for the next when one is wanted.
-  final class EventSubscriber<Input: Sendable, Failure: Error>: Subscriber, Cancelable, @unchecked Sendable {
+  final class EventSubscriber<Input: Sendable, Failure: Error>: Subscriber, Disposable, @unchecked Sendable {
     // Unchecked, because a subscription is not Sendable: it is touched under the lock, and may be cancelled on any thread by its contract.
     private struct State {
       var subscription: (any Subscription)?

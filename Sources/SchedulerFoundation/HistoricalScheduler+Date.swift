@@ -16,11 +16,11 @@ extension VirtualTimeScheduler where Converter == InstantConverter<HistoricalDat
   @discardableResult
   public func scheduleAbsoluteVirtual<State: Sendable>(
     _ state: State, time date: Date, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { schedule(state, at: HistoricalDate(date), action: action) }
+  ) -> any Disposable { schedule(state, at: HistoricalDate(date), action: action) }
 
   /// Schedules `action` for so many seconds of virtual time from now; for now, where that is not positive.
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime seconds: TimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { schedule(state, afterVirtual: .held(seconds: seconds), action: action) }
+  ) -> any Disposable { schedule(state, afterVirtual: .held(seconds: seconds), action: action) }
 }

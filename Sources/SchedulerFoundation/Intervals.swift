@@ -30,7 +30,7 @@ extension SchedulerType {
   @discardableResult
   public func scheduleRelative<State: Sendable>(
     _ state: State, dueTime: DispatchTimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { scheduleRelative(state, dueTime: Duration(dueTime), action: action) }
+  ) -> any Disposable { scheduleRelative(state, dueTime: Duration(dueTime), action: action) }
 
   /// Schedules `action` for `startAfter` from now, and then for every `period`: RxSwift's method with RxSwift's type.
   @_disfavoredOverload
@@ -38,7 +38,7 @@ extension SchedulerType {
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: DispatchTimeInterval, period: DispatchTimeInterval,
     action: @escaping @Sendable (State) -> State
-  ) -> any Cancelable {
+  ) -> any Disposable {
     schedulePeriodic(state, startAfter: Duration(startAfter), period: Duration(period), action: action)
   }
 }

@@ -92,44 +92,44 @@ extension SchedulerType {
   @discardableResult
   public func schedule(
     after delay: Duration, tolerance: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(.after(delay, tolerance: tolerance), action) }
+  ) -> any Disposable { schedule(.after(delay, tolerance: tolerance), action) }
 
   @available(*, deprecated, message: "write schedule(.at(instant, tolerance: tolerance)) { … }")
   @discardableResult
   public func schedule(
     at instant: MonotonicTime, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(.at(instant, tolerance: tolerance), action) }
+  ) -> any Disposable { schedule(.at(instant, tolerance: tolerance), action) }
 
   @available(*, deprecated, message: "write schedule(.at(wall: instant, tolerance: tolerance)) { … }")
   @_disfavoredOverload
   @discardableResult
   public func schedule(
     at instant: WallTime, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(.at(wall: instant, tolerance: tolerance), action) }
+  ) -> any Disposable { schedule(.at(wall: instant, tolerance: tolerance), action) }
 
   @available(*, deprecated, message: "write schedule(.at(continuous: instant, tolerance: tolerance)) { … }")
   @_disfavoredOverload
   @discardableResult
   public func schedule(
     at instant: ContinuousClock.Instant, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(.at(continuous: instant, tolerance: tolerance), action) }
+  ) -> any Disposable { schedule(.at(continuous: instant, tolerance: tolerance), action) }
 
   @available(*, deprecated, message: "write schedule(.every(period, after: delay, tolerance: tolerance)) { … }")
   @discardableResult
   public func schedule(
     after delay: Duration? = nil, repeating period: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(.every(period, after: delay, tolerance: tolerance), action) }
+  ) -> any Disposable { schedule(.every(period, after: delay, tolerance: tolerance), action) }
 
   @available(*, deprecated, renamed: "schedule(_:_:)")
   @discardableResult
-  public func schedulePeriodic(_ timing: ActionTiming, action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedulePeriodic(_ timing: ActionTiming, action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(timing, action)
   }
 
   @available(*, deprecated, message: "write schedule(.every(period)) { … }")
   @discardableResult
-  public func schedulePeriodic(_ period: Duration, action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedulePeriodic(_ period: Duration, action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(.every(period), action)
   }
 }
@@ -146,10 +146,10 @@ public final class AnyScheduler: SchedulerType {
   public var now: MonotonicTime { base.now }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
 
   @discardableResult
-  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     base.schedule(timing, action)
   }
 }
@@ -180,10 +180,10 @@ public final class GroupScheduler: SchedulerType {
   public func drain(timeout: Duration) -> Bool { group.wait(for: timeout) }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
 
   @discardableResult
-  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     base.schedule(timing, action)
   }
 }

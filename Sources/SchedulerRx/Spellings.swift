@@ -7,7 +7,7 @@ extension SchedulerType {
   @discardableResult
   public func scheduleRelative<State: Sendable>(
     _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
+  ) -> any Disposable {
     return schedule(state, after: dueTime, action: action)
   }
 
@@ -20,7 +20,7 @@ extension SchedulerType {
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, _ timing: ActionTiming, action: @escaping @Sendable (State) -> State
-  ) -> any Cancelable {
+  ) -> any Disposable {
     let state = Protected(Optional(state))
     return schedule(timing) {
       guard let last = state.withLock({ $0.take() }) else { return }
@@ -38,7 +38,7 @@ extension SchedulerType {
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, _ period: Duration, action: @escaping @Sendable (State) -> State
-  ) -> any Cancelable { schedulePeriodic(state, .every(period), action: action) }
+  ) -> any Disposable { schedulePeriodic(state, .every(period), action: action) }
 
   /// RxSwift's periodic action; ticks that are missed become one.
   ///
@@ -50,7 +50,7 @@ extension SchedulerType {
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
-  ) -> any Cancelable {
+  ) -> any Disposable {
     let period = isVirtual && period <= .zero ? .seconds(1) : period
     return schedulePeriodic(state, .every(period, after: startAfter), action: action)
   }
@@ -59,7 +59,7 @@ extension SchedulerType {
   @discardableResult
   public func schedule(
     after delay: Duration, interval: Duration, leeway: Duration = .zero, action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     schedule(.every(interval, after: delay, tolerance: leeway), action)
   }
 
@@ -67,14 +67,14 @@ extension SchedulerType {
   @discardableResult
   public func schedule(
     after instant: MonotonicTime, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable { schedule(.at(instant, tolerance: tolerance), action) }
+  ) -> any Disposable { schedule(.at(instant, tolerance: tolerance), action) }
 
   /// Combine's periodic action; first at `instant`, and at once where that has passed.
   @discardableResult
   public func schedule(
     after instant: MonotonicTime, interval: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     schedule(.every(interval, after: now.duration(to: instant), tolerance: tolerance), action)
   }
 
@@ -101,17 +101,17 @@ extension SchedulerType {
 }
 
 /// What cancels a repeated task, in SwiftNIO's words: from outside, or inside of the closure, which is given it.
-public final class RepeatedTask: Cancelable {
+public final class RepeatedTask: Disposable {
   private let action = SingleAssignmentDisposable()  // the first run may be before it is set
 
   fileprivate init() {}
 
-  fileprivate func began(_ action: any Cancelable) { self.action.setDisposable(action) }
+  fileprivate func began(_ action: any Disposable) { self.action.setDisposable(action) }
 
   /// It may have been cancelled before what stands for its runs is set.
   fileprivate func run(_ task: (RepeatedTask) -> Void) { if !action.isDisposed { task(self) } }
 
-  public var isDisposed: Bool { action.isDisposed || (action.disposable as? any Cancelable)?.isDisposed == true }
+  public var isDisposed: Bool { action.isDisposed || action.disposable?.isDisposed == true }
 
   public func dispose() { action.dispose() }
 
@@ -135,13 +135,13 @@ extension VirtualTimeScheduler {
   @discardableResult
   public func scheduleAbsoluteVirtual<State: Sendable>(
     _ state: State, time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { schedule(state, at: time, action: action) }
+  ) -> any Disposable { schedule(state, at: time, action: action) }
 
   /// RxSwift's name of `schedule(_:afterVirtual:action:)`.
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { schedule(state, afterVirtual: dueTime, action: action) }
+  ) -> any Disposable { schedule(state, afterVirtual: dueTime, action: action) }
 }
 
 extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
@@ -158,7 +158,7 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
 
   /// RxTest's name of `schedule(at:_:)-(VirtualTime,_)`, in seconds after the start of time.
   @discardableResult
-  public func scheduleAt(_ time: Int, action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func scheduleAt(_ time: Int, action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(at: Self.time(time), action)
   }
 
@@ -166,13 +166,13 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
   @discardableResult
   public func scheduleAbsoluteVirtual<State: Sendable>(
     _ state: State, time: Int, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { schedule(state, at: Self.time(time), action: action) }
+  ) -> any Disposable { schedule(state, at: Self.time(time), action: action) }
 
   /// RxSwift's name of `schedule(_:afterVirtual:action:)`, in seconds.
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime: Int, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable { schedule(state, afterVirtual: .seconds(dueTime), action: action) }
+  ) -> any Disposable { schedule(state, afterVirtual: .seconds(dueTime), action: action) }
 
   private static func time(_ seconds: Int) -> MonotonicTime {
     MonotonicTime(nanoseconds: 0).advanced(by: .seconds(max(0, seconds)))
@@ -232,6 +232,9 @@ extension SchedulerPriority {
   public static var utility: SchedulerPriority { .low }
 }
 
+/// RxSwift's name of a `Disposable` that tells whether it is disposed, as each does here.
+public typealias Cancelable = Disposable
+
 extension SerialDisposable {
   /// ReactiveSwift's name of `disposable`.
   public var inner: (any Disposable)? {
@@ -246,20 +249,20 @@ extension CompositeDisposable {
   /// - Returns: what takes it out again, undisposed, at its disposal; nil, where there is nothing to take out: the composite has been disposed,
   ///   or `disposable` is nil.
   @discardableResult
-  public func add(_ disposable: (any Disposable)?) -> (any Cancelable)? {
+  public func add(_ disposable: (any Disposable)?) -> (any Disposable)? {
     guard let disposable, let key = insert(disposable) else { return nil }
     return Disposables.create { [weak self] in _ = self?.take(for: key) }
   }
 
   /// Adds what runs `action` once, in the words of ReactiveSwift: see `add(_:)` of a disposable.
   @discardableResult
-  public func add(_ action: @escaping @Sendable () -> Void) -> (any Cancelable)? {
+  public func add(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     add(Disposables.create(with: action))
   }
 
   /// Adds `disposable`, in the words of ReactiveSwift: returns what `add(_:)` of a disposable does.
   @discardableResult
-  public static func += (composite: CompositeDisposable, disposable: (any Disposable)?) -> (any Cancelable)? {
+  public static func += (composite: CompositeDisposable, disposable: (any Disposable)?) -> (any Disposable)? {
     composite.add(disposable)
   }
 
@@ -267,7 +270,7 @@ extension CompositeDisposable {
   @discardableResult
   public static func += (
     composite: CompositeDisposable, action: @escaping @Sendable () -> Void
-  ) -> (any Cancelable)? { composite.add(action) }
+  ) -> (any Disposable)? { composite.add(action) }
 }
 
 extension ScopedDisposable where Inner == CompositeDisposable {
@@ -275,13 +278,13 @@ extension ScopedDisposable where Inner == CompositeDisposable {
   @discardableResult
   public static func += (
     scope: ScopedDisposable<CompositeDisposable>, disposable: (any Disposable)?
-  ) -> (any Cancelable)? { scope.inner.add(disposable) }
+  ) -> (any Disposable)? { scope.inner.add(disposable) }
 
   /// Adds what runs `action` once to `inner`, in the words of ReactiveSwift.
   @discardableResult
   public static func += (
     scope: ScopedDisposable<CompositeDisposable>, action: @escaping @Sendable () -> Void
-  ) -> (any Cancelable)? { scope.inner.add(action) }
+  ) -> (any Disposable)? { scope.inner.add(action) }
 }
 
 /// Rx.NET's name of a disposable that disposes on a context, which here is a scheduler: so it is `ScheduledDisposable`.

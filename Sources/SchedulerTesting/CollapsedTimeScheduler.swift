@@ -21,13 +21,13 @@ public final class CollapsedTimeScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     scope.run(action)
     return Disposables.create()
   }
 
   @discardableResult
-  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(action)
   }
 }

@@ -43,14 +43,14 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     recorded(nil) { recorded in base.schedule { recorded.run(action) } }
   }
 
   /// Writes down that something is scheduled, has `submit` do it, and returns what disposes it and writes that down.
   private func recorded(
     _ delay: Duration?, _ submit: (FatedAction) -> any Disposable
-  ) -> any Cancelable {
+  ) -> any Disposable {
     let time = present
     let ordinal = record.withLock {
       $0.last += 1
@@ -80,7 +80,7 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   ///   - timing: when it runs.
   ///   - action: what to run.
   @discardableResult
-  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     if timing.period != nil { return timing.schedule(on: self, action) { _, _, _ in Disposables.create() } }
     return recorded(max(.zero, timing.delay(from: now))) { recorded in base.schedule(timing) { recorded.run(action) } }
   }

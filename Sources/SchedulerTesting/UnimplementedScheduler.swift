@@ -34,13 +34,13 @@ public struct UnimplementedScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     report("schedule(_:)")
     return Disposables.create()
   }
 
   @discardableResult
-  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     report("schedule(_:_:), \(timing),")
     return Disposables.create()
   }

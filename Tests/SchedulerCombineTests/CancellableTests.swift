@@ -59,5 +59,8 @@
     }
   }
 
-  private struct NoOperation: Disposable { func dispose() {} }
+  private struct NoOperation: Disposable {
+    var isDisposed: Bool { true }
+    func dispose() {}
+  }
 #endif

@@ -98,9 +98,9 @@
 
     var now: MonotonicTime { .now }
 
-    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { Disposables.create() }
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { Disposables.create() }
 
-    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
       tolerances.append(timing.tolerance)
       return Disposables.create()
     }

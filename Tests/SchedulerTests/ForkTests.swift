@@ -179,11 +179,11 @@ private func useExecutors() async {
     let thread = try! ThreadScheduler(name: "left"), queue = SerialScheduler(), pool = ConcurrentScheduler()
     let group = ActionGroup(), results = ResultGroup<Int>(), own = try! WorkerPool(workers: 1)
     let threads = try! ThreadScheduler.Group(count: 2)
-    let disposables: [any Cancelable]
+    let disposables: [any Disposable]
     let event: MergingEvent
 
     init() {
-      var all: [any Cancelable] = []
+      var all: [any Disposable] = []
       let (thread, queue, pool) = (self.thread, self.queue, self.pool)
       for scheduler in [thread, queue, pool, SerialScheduler(target: thread), own.scheduler()] as [any SchedulerType] {
         all.append(scheduler.schedule(after: .seconds(3_600)) {})

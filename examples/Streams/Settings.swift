@@ -27,7 +27,7 @@
     }
 
     /// Has `observer` called with the key of each change, on the thread that makes it, until the disposal of what is returned.
-    public func observe(_ observer: @escaping @Sendable (String) -> Void) -> any Cancelable {
+    public func observe(_ observer: @escaping @Sendable (String) -> Void) -> any Disposable {
       let number = state.withLock { state in
         state.last += 1
         state.observers[state.last] = observer
@@ -50,7 +50,7 @@
     private let isSetting = Protected(false)  // on the queue: whether the next change is our own
     private let known: Protected<String?>  // on the queue: what has come out, or was sent, last
     private let subject: BehaviorSubject<String?, Never>
-    private let observing: any Cancelable
+    private let observing: any Disposable
 
     public init(_ key: String, of store: SettingsStore) {
       let queue = SerialScheduler(name: key), subject = BehaviorSubject<String?, Never>(store[key])

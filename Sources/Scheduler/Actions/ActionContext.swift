@@ -33,7 +33,7 @@ internal import CScheduler
 ///    ``dispose()`` alone.
 /// 4. ``Disposable/disposeAndWait()`` waits for the action and for all that is left of the tree, unless this thread is inside of it: members
 ///    that wait for each other must not be waited for by one of them.
-public final class ActionContext: Cancelable {
+public final class ActionContext: Disposable {
   /// What the core keeps in its tree, in memory that stays where it is.
   private struct Node {
     var cancellation = csched_cancellation()
@@ -46,7 +46,7 @@ public final class ActionContext: Cancelable {
   // The core's, which any thread may call.
   nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
   /// What is under way, until the end.
-  private let scheduled = Protected<(any Cancelable)?>(nil)
+  private let scheduled = Protected<(any Disposable)?>(nil)
   /// What it is below, if that has gone: nobody else may keep it.
   private let parent = Protected<ActionContext?>(nil)
 
@@ -100,7 +100,7 @@ public final class ActionContext: Cancelable {
   /// - Returns: what takes the handler back: it is not called after that, but a call on another thread may have begun. Wait for its end by
   ///   ``Disposable/disposeAndWait()`` before you take away what it uses. At the end of the action all are taken back.
   @discardableResult
-  public func onDispose(_ handler: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func onDispose(_ handler: @escaping @Sendable () -> Void) -> any Disposable {
     let added = DisposalHandler(handler)
     added.add(to: cancellation)
     return added
@@ -115,7 +115,7 @@ public final class ActionContext: Cancelable {
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable (ActionContext) -> Void
-  ) -> any Cancelable { ActionContext(below: self).start(action) { scheduler.schedule($0) } }
+  ) -> any Disposable { ActionContext(below: self).start(action) { scheduler.schedule($0) } }
 
   /// The same for `delay` from now, or up to `tolerance` later.
   ///
@@ -128,13 +128,13 @@ public final class ActionContext: Cancelable {
   public func schedule(
     on scheduler: some SchedulerType, after delay: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable (ActionContext) -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     ActionContext(below: self).start(action) { scheduler.schedule(.after(delay, tolerance: tolerance), $0) }
   }
 
   /// Submits what calls `action`. Disposed meanwhile, it is disposed here.
   fileprivate func start(
-    _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Cancelable
+    _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ActionContext {
     if isCancelled {
       end()
@@ -177,7 +177,7 @@ public final class ActionContext: Cancelable {
   }
 
   /// A closure that is called once, or taken back before.
-  private final class DisposalHandler: Cancelable, @unchecked Sendable {
+  private final class DisposalHandler: Disposable, @unchecked Sendable {
     // Unchecked: `body` is the caller's, and then that of the release, which comes once, after it.
     @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
     private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
@@ -217,7 +217,7 @@ extension ImmediateSchedulerType {
   /// - Parameter action: what to run. It asks the context whether it is to end.
   /// - Returns: what cancels it: before it begins as any action; while it runs by telling its context; and at any time what was scheduled through the context.
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Disposable {
     ActionContext().start(action) { schedule($0) }
   }
 }
@@ -232,7 +232,7 @@ extension SchedulerType {
   @discardableResult
   public func schedule(
     after delay: Duration, tolerance: Duration = .zero, _ action: @escaping @Sendable (ActionContext) -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     ActionContext().start(action) { schedule(.after(delay, tolerance: tolerance), $0) }
   }
 }

@@ -36,7 +36,7 @@ package final class ActionFate: Sendable {
   var isOver: Bool { state.read { $0.phase == .disposed || $0.phase == .over } }
 
   /// Has `submit` schedule an action, whose fate this is, and returns what cancels it.
-  package func token(_ submit: (FatedAction) -> any Disposable) -> any Cancelable {
+  package func token(_ submit: (FatedAction) -> any Disposable) -> any Disposable {
     FatedDisposable(submit(FatedAction(self)), self)
   }
 

@@ -10,7 +10,7 @@ extension ActionGroup {
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     admit(action) { scheduler.schedule($0) }
   }
 
@@ -39,14 +39,14 @@ extension ActionGroup {
   }
 
   /// Makes `action` a member, which what `submit` schedules holds until it has ended.
-  func admit(_ action: @escaping @Sendable () -> Void, _ submit: (@escaping @Sendable () -> Void) -> any Cancelable)
-    -> any Cancelable
+  func admit(_ action: @escaping @Sendable () -> Void, _ submit: (@escaping @Sendable () -> Void) -> any Disposable)
+    -> any Disposable
   {
     admit(ActionMember(of: self, action)) { member in submit { member.run() } }
   }
 
   /// Has `submit` schedule what holds the member until it has ended.
-  func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Cancelable) -> any Cancelable {
+  func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Disposable) -> any Disposable {
     let scheduled = submit(member)
     members.append(member, cancelledBy: scheduled)
     return scheduled

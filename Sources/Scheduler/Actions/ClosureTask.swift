@@ -5,7 +5,7 @@ internal import CScheduler
 ///
 /// It is a task of the core, in whose memory the closure lies (task.h has its laws). Where the closure returns a disposable, an object keeps
 /// that: ``ReturningAction``.
-struct ClosureTask: Cancelable, @unchecked Sendable {
+struct ClosureTask: Disposable, @unchecked Sendable {
   // Unchecked, because a pointer is not Sendable; the core takes the value on any thread.
   let task: csched_task
 

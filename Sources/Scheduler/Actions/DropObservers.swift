@@ -20,7 +20,7 @@ enum DropObservers {
   /// Whether there are any.
   @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1
 
-  static func add(_ handler: @escaping Handler) -> any Cancelable {
+  static func add(_ handler: @escaping Handler) -> any Disposable {
     let observer = DropObserver(handler)
     change { $0.append(observer) }
     return observer
@@ -48,7 +48,7 @@ enum DropObservers {
 }
 
 /// One of them. A thread that is inside of it does not tell it: what it drops itself it knows, and it would have no end.
-private final class DropObserver: Cancelable {
+private final class DropObserver: Disposable {
   private struct State {
     var handler: DropObservers.Handler?
     var inside: [UInt] = []

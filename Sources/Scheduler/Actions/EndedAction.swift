@@ -8,7 +8,7 @@ final class EndedAction: DisposalNode {
   private init(_ returned: any Disposable) { self.returned = returned }
 
   /// Returns what stands for an action that has run and returned `returned`.
-  static func leading(to returned: any Disposable) -> any Cancelable {
+  static func leading(to returned: any Disposable) -> any Disposable {
     let kind = type(of: returned)
     if kind == NopDisposable.self { return NopDisposable() }
     return kind == EndedAction.self ? returned as! EndedAction : EndedAction(returned)

@@ -32,7 +32,7 @@
 /// 4. It keeps its scheduler until it is over. A group's action has left its group while it is suspended.
 ///
 /// Any thread may call any of it, also inside of the action.
-public final class PeriodicAction: Cancelable {
+public final class PeriodicAction: Disposable {
   private struct Schedule {
     var ticking: SingleAssignmentDisposable?
     var number = 0

@@ -1,5 +1,5 @@
 /// A periodic action out of delayed ones.
-final class PeriodicTicks: Cancelable {
+final class PeriodicTicks: Disposable {
   private let counted = CountedDisposable()
   /// One that repeats.
   private let timing: ActionTiming

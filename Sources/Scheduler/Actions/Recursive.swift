@@ -21,7 +21,7 @@ extension ImmediateSchedulerType {
   @discardableResult
   public func scheduleRecursive<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     let recursion = Recursion(scheduler: self, body: RecursiveBody(action))
     recursion.schedule(step(state, of: RecursionLife(recursion)))
     return recursion
@@ -33,7 +33,7 @@ extension ImmediateSchedulerType {
   @discardableResult
   public func scheduleRecursive(
     _ action: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     return scheduleRecursive(()) { _, again in action { again(()) } }
   }
 }
@@ -82,7 +82,7 @@ private final class ScheduledStep: Sendable {
 }
 
 /// The steps of one recursive action: those that are scheduled and have not begun.
-private final class Recursion: Cancelable {
+private final class Recursion: Disposable {
   private let counted = CountedDisposable()
   typealias Body = AnyObject & Sendable
   typealias Step = @Sendable (any Body) -> Void

@@ -55,7 +55,7 @@ final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
   /// Has `submit` schedule `body` on any scheduler.
   static func submit(
-    _ body: @escaping @Sendable () -> any Disposable, by submit: (@escaping @Sendable () -> Void) -> any Cancelable
+    _ body: @escaping @Sendable () -> any Disposable, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ReturningAction {
     let action = ReturningAction(), run = ReturningBody(body, of: action)
     action.forwarded = ForwardedTask(submit { run.call() })
@@ -156,8 +156,8 @@ final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
 /// What cancels a closure on somebody else's scheduler: in an object of its own, because most actions have none, and look for it (a tenth of their time).
 private final class ForwardedTask: Sendable {
-  let token: any Cancelable
-  init(_ token: any Cancelable) { self.token = token }
+  let token: any Disposable
+  init(_ token: any Disposable) { self.token = token }
 }
 
 /// What a scheduler's closure alone holds: it ends uncalled if that is dropped.

@@ -41,7 +41,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
-  ) -> any Cancelable {
+  ) -> any Disposable {
     state.withLock { $0.pending += 1 }
     return members.admit(ResultMember(of: self, action)) { member in
       let token = member.token

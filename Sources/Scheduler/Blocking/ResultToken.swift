@@ -12,14 +12,14 @@
 internal import Synchronization
 
 /// Cancels an action of a ``ResultGroup``. It does not hold the member, whose end tells of a drop.
-final class ResultToken: Cancelable {
+final class ResultToken: Disposable {
   private let counted = CountedDisposable()
   /// Whether it is disposed, or over.
   private let isOver = Atomic(false)
   /// Written once, before anybody else has this.
-  nonisolated(unsafe) private var scheduled: (any Cancelable)?
+  nonisolated(unsafe) private var scheduled: (any Disposable)?
 
-  func follow(_ scheduled: any Cancelable) { self.scheduled = scheduled }
+  func follow(_ scheduled: any Disposable) { self.scheduled = scheduled }
 
   func end() { isOver.store(true, ordering: .releasing) }  // RT1: pairs with isDisposed's acquiring
 

@@ -10,7 +10,7 @@ extension ImmediateSchedulerType {
       """
   )
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () async throws -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () async throws -> Void) -> any Disposable {
     Disposables.create()
   }
 
@@ -33,7 +33,7 @@ extension SchedulerType {
     message: "an action neither awaits nor throws. Use Task { try await scheduler.sleep(for: delay); await … }."
   )
   @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () async throws -> Void) -> any Cancelable {
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () async throws -> Void) -> any Disposable {
     Disposables.create()
   }
 
@@ -48,5 +48,5 @@ extension SchedulerType {
   @discardableResult
   public func schedule(
     _ timing: ActionTiming, _ action: @escaping @Sendable () async throws -> Void
-  ) -> any Cancelable { Disposables.create() }
+  ) -> any Disposable { Disposables.create() }
 }

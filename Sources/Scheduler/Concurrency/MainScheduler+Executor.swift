@@ -28,7 +28,7 @@ extension MainScheduler {
   /// - Parameter action: what to do on the main actor.
   /// - Returns: what cancels it before it begins.
   @discardableResult
-  public func schedule(onMainActor action: @escaping @MainActor @Sendable () -> Void) -> any Cancelable {
+  public func schedule(onMainActor action: @escaping @MainActor @Sendable () -> Void) -> any Disposable {
     schedule { MainActor.assumeIsolated(action) }
   }
 }

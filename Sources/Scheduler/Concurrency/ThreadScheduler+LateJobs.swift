@@ -21,7 +21,7 @@ extension Schedulers {
   /// - Parameter handler: is given the scheduler, before the job runs; on the thread that gives the job to it, or on its own thread at the end;
   ///   outside of all locks of ours.
   /// - Returns: what ends the reports. A call on another thread that has begun goes on.
-  public static func onLateJob(_ handler: @escaping @Sendable (_ scheduler: ThreadScheduler) -> Void) -> any Cancelable
+  public static func onLateJob(_ handler: @escaping @Sendable (_ scheduler: ThreadScheduler) -> Void) -> any Disposable
   {
     let key = lateHandlers.withLock { handlers in
       handlers.last += 1

@@ -15,7 +15,7 @@
 internal import Synchronization
 
 /// Runs a closure at its first disposal.
-final class AnonymousDisposable: Cancelable {
+final class AnonymousDisposable: Disposable {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by deinit, alone.

@@ -2,14 +2,14 @@ extension Disposables {
   /// Returns a disposable that cancels `task` once, and lets go of it. As with every task, cancelling asks and does not wait.
   ///
   /// Releasing it undisposed does not cancel the task.
-  public static func create<Success, Failure: Error>(_ task: Task<Success, Failure>) -> any Cancelable {
+  public static func create<Success, Failure: Error>(_ task: Task<Success, Failure>) -> any Disposable {
     AnonymousDisposable { task.cancel() }
   }
 }
 
 extension Task {
   /// A disposable that cancels this task: see ``Disposables/create(_:)-(Task<Success,Failure>)``.
-  public var asDisposable: any Cancelable {
+  public var asDisposable: any Disposable {
     Disposables.create(self)
   }
 }

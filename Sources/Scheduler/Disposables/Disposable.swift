@@ -18,10 +18,22 @@
 /// 8. *Any depth.* Containers inside containers are disposed, and released, with a constant stack. A chain that runs
 ///    through closures or through disposables from elsewhere is theirs to bound.
 ///
-/// The name and the shape are those of Rx (.NET, RxSwift).
+/// The name and the shape are those of Rx (.NET, RxSwift), where `isDisposed` is of a protocol of its own.
 public protocol Disposable: Sendable {
   /// Ends it; does nothing if it has ended already.
   func dispose()
+
+  /// Tells whether it is disposed, or over: nothing of what it stands for will begin any more. It turns true once, and stays so.
+  ///
+  /// 1. From the beginning of the first ``Disposable/dispose()``, before its first effect.
+  /// 2. For what a scheduler returns, also from the end of the run; of a periodic or recursive action, from the end of the last one. What
+  ///    the action returned may be alive then: a later ``Disposable/dispose()`` disposes it.
+  /// 3. For that, too, from the drop: by a scheduler that has been stopped, refuses, ends, or lets go of it for another reason. The closure
+  ///    and its captures are gone then, as after the end of the run.
+  ///
+  /// One atomic load or two, but for virtual time, which has a lock. Whoever sees it true sees what was before the disposal, or what the run
+  /// did.
+  var isDisposed: Bool { get }
 
   /// Disposes it, and returns after what is running of it has ended, with what that did visible: for whoever is about to take away
   /// what the work uses.

@@ -8,7 +8,7 @@
 ///    children out inside the closure: one that a local still held would outlive the walk, and die recursively. What must run
 ///    user code (a closure to let go) goes into ``DisposalWalk/outsideOfRelease(_:)``, and what is to be disposed into
 ///    ``DisposalWalk/disposeOnRelease(_:)``.
-package protocol DisposalNode: AnyObject, Cancelable {
+package protocol DisposalNode: AnyObject, Disposable {
   /// Becomes disposed, and moves all children it held into `walk` by at most one push. The second time it does nothing.
   func detachChildren(into walk: inout DisposalWalk)
 }

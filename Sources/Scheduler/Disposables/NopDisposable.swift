@@ -1,5 +1,5 @@
 /// Does nothing: for work that was over before its disposable could be handed out. It has no storage.
-struct NopDisposable: Cancelable {
+struct NopDisposable: Disposable {
   /// True: there is nothing that would still come.
   var isDisposed: Bool { true }
 

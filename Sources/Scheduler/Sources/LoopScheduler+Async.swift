@@ -40,7 +40,7 @@ extension LoopScheduler {
   }
 
   private func stream<Event: Sendable>(
-    _ begin: (ElementBuffer<Event>) -> any Cancelable
+    _ begin: (ElementBuffer<Event>) -> any Disposable
   ) -> AsyncThrowingStream<Event, any Error> {
     let buffer = ElementBuffer<Event>(), reader = ElementReader(buffer)
     buffer.follow(begin(buffer))

@@ -8,7 +8,7 @@ extension LoopScheduler {
   /// - Returns: what ends it.
   public func onBeforeSleep(
     _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Cancelable { hook(isBefore: true, handler, onDrop) }
+  ) -> any Disposable { hook(isBefore: true, handler, onDrop) }
 
   /// Calls `handler` when the thread has woken, or has found work in place of a sleep, before that runs: see ``onBeforeSleep(_:onDrop:)``.
   ///
@@ -17,11 +17,11 @@ extension LoopScheduler {
   ///   - onDrop: told when the hook ends by itself.
   public func onAfterWake(
     _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Cancelable { hook(isBefore: false, handler, onDrop) }
+  ) -> any Disposable { hook(isBefore: false, handler, onDrop) }
 
   private func hook(
     isBefore: Bool, _ handler: @escaping @Sendable () -> Void, _ onDrop: (@Sendable (SchedulerError) -> Void)?
-  ) -> any Cancelable {
+  ) -> any Disposable {
     let source = HookSource(isBefore: isBefore, on: self, onDrop: onDrop) { handler() }
     source.begin()
     return source

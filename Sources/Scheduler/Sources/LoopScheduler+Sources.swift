@@ -1,7 +1,7 @@
 internal import CScheduler
 
 extension LoopScheduler {
-  private func begin<Event>(_ source: LoopSource<Event>) -> any Cancelable {
+  private func begin<Event>(_ source: LoopSource<Event>) -> any Disposable {
     source.begin()
     return source
   }
@@ -15,7 +15,7 @@ extension LoopScheduler {
   /// - Returns: what ends it.
   public func onReadable(
     _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Cancelable {
+  ) -> any Disposable {
     begin(DescriptorSource(descriptor, CSCHED_FD_READ, on: self, onDrop: onDrop) { handler() })
   }
 
@@ -27,7 +27,7 @@ extension LoopScheduler {
   ///   - onDrop: told when the source ends by itself.
   public func onWritable(
     _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Cancelable {
+  ) -> any Disposable {
     begin(DescriptorSource(descriptor, CSCHED_FD_WRITE, on: self, onDrop: onDrop) { handler() })
   }
 
@@ -41,7 +41,7 @@ extension LoopScheduler {
   public func onSignal(
     _ signal: Int32, _ handler: @escaping @Sendable (_ count: Int) -> Void,
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Cancelable { begin(SignalSource(signal, on: self, onDrop: onDrop, handler)) }
+  ) -> any Disposable { begin(SignalSource(signal, on: self, onDrop: onDrop, handler)) }
 
   /// Calls `handler` once, when `process` has ended, and reaps it. If it is disposed before, the caller must reap.
   ///
@@ -53,7 +53,7 @@ extension LoopScheduler {
   public func onExit(
     of process: Int32, _ handler: @escaping @Sendable (ProcessEnd) -> Void,
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Cancelable { begin(ChildSource(process, on: self, onDrop: onDrop, handler)) }
+  ) -> any Disposable { begin(ChildSource(process, on: self, onDrop: onDrop, handler)) }
 
   /// Calls `handler` for each change of what `path` is now: a file, or a directory and its entries.
   ///
@@ -66,5 +66,5 @@ extension LoopScheduler {
   public func onChange(
     ofFileAt path: String, kinds: FileChange.Kinds = .all, _ handler: @escaping @Sendable (FileChange) -> Void,
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Cancelable { begin(FileSource(path, kinds, on: self, onDrop: onDrop, handler)) }
+  ) -> any Disposable { begin(FileSource(path, kinds, on: self, onDrop: onDrop, handler)) }
 }

@@ -17,7 +17,7 @@ internal import CScheduler
 /// A source of a scheduler's loop: what the loop's thread is to call a handler for, until it is disposed, or ends by itself.
 ///
 /// It belongs to two: to whoever disposes it, on any thread, and to the loop, on its own. `state` decides between them.
-class LoopSource<Event: Sendable>: Cancelable, @unchecked Sendable {
+class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   // Unchecked, because a class that has subclasses cannot be checked: what changes is guarded by `state`, or belongs to the loop's thread.
   typealias Handler = @Sendable (Event) -> Void
   typealias OnDrop = @Sendable (SchedulerError) -> Void

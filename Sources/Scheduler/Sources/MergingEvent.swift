@@ -10,7 +10,7 @@
 /// 3. When the scheduler is stopped, what was merged is gone, as its actions are.
 ///
 /// For a task there is ``sequence(_:)``. The idea is Dispatch's, of data-add and data-or sources.
-public final class MergingEvent: Cancelable, @unchecked Sendable {
+public final class MergingEvent: Disposable, @unchecked Sendable {
   // Unchecked, because the compiler does not see that the protocol's value is Sendable in an existential: all is constant, or under a lock.
   /// How values become one.
   public enum Rule: Hashable, Sendable {

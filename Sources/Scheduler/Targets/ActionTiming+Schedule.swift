@@ -4,7 +4,7 @@ extension ActionTiming {
   /// Schedules `action` as this timing says, on a scheduler that has nothing but a timer: for its ``SchedulerType/schedule(_:_:)``.
   ///
   /// ```swift
-  /// func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  /// func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
   ///   timing.schedule(on: self, action) { delay, _, action in timers.start(delay, action) }
   /// }
   /// ```
@@ -17,8 +17,8 @@ extension ActionTiming {
   ///   - submit: starts the timer. It is given the delay, which may be zero or negative; the tolerance; and what to run.
   public func schedule(
     on scheduler: some SchedulerType, _ action: @escaping @Sendable () -> Void,
-    by submit: (_ delay: Duration, _ tolerance: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable
-  ) -> any Cancelable {
+    by submit: (_ delay: Duration, _ tolerance: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable
+  ) -> any Disposable {
     if repetition != nil { return PeriodicTicks.started(self, on: scheduler, action) }
     switch start {
     case .after(let delay): return submit(delay, tolerance, action)
@@ -34,7 +34,7 @@ extension ActionTiming {
   private func wait<Scheduler: SchedulerType>(
     until nanoseconds: UInt64, on clock: csched_clock, then action: @escaping @Sendable () -> Void,
     on scheduler: Scheduler
-  ) -> any Cancelable {
+  ) -> any Disposable {
     CustomCore(name: "\(Scheduler.self)") { work in scheduler.schedule(work) }
       .submit(action, at: nanoseconds, on: clock, tolerance: tolerance, inside: nil)
   }

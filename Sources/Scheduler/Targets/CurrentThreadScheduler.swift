@@ -27,7 +27,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   public static var isScheduleRequired: Bool { csched_trampoline_is_required() }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     if Self.isScheduleRequired {
       core.run {
         _ = csched_trampoline_enter()
@@ -44,7 +44,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// Schedules what returns a disposable: with no object where it runs at once and returns nothing to dispose.
   func submitReturning<State: Sendable>(
     _ state: State, _ action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
+  ) -> any Disposable {
     if Self.isScheduleRequired {
       let returned = core.run {
         _ = csched_trampoline_enter()

@@ -23,8 +23,8 @@ final class ForwardingScheduler: SchedulerType {
   typealias Admission =
     @Sendable (
       _ action: @escaping @Sendable () -> Void, _ repeats: Bool,
-      _ submit: (@escaping @Sendable () -> Void) -> any Cancelable
-    ) -> any Cancelable
+      _ submit: (@escaping @Sendable () -> Void) -> any Disposable
+    ) -> any Disposable
 
   fileprivate let base: any SchedulerType
   private let admit: Admission
@@ -38,12 +38,12 @@ final class ForwardingScheduler: SchedulerType {
   var now: MonotonicTime { base.now }
 
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     admit(action, false) { base.schedule($0) }
   }
 
   @discardableResult
-  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     admit(action, timing.period != nil) { base.schedule(timing, $0) }
   }
 }

@@ -16,13 +16,13 @@ public final class ImmediateScheduler: SchedulerType {
   public var now: MonotonicTime { .now }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.run(action)
     return Disposables.create()
   }
 
   @discardableResult
-  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     if timing.period != nil {
       misuse(
         "ImmediateScheduler.schedule(.every)",

@@ -12,7 +12,7 @@ public protocol ImmediateSchedulerType: Sendable {
   ///
   /// - Parameter action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable
 }
 
 extension ImmediateSchedulerType {
@@ -24,7 +24,7 @@ extension ImmediateSchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
+  ) -> any Disposable {
     if Self.self == CurrentThreadScheduler.self {
       return CurrentThreadScheduler.instance.submitReturning(state, action)
     }

@@ -49,7 +49,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   // MARK: scheduling
 
   @discardableResult
-  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     let entry = own?.enter()
     guard runsAtOnce(entry) else {
       guard let entry else { return super.schedule(action) }

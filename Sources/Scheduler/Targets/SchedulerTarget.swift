@@ -38,17 +38,17 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   public var now: MonotonicTime { core.timeline?.now ?? .now }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.submit(action, inside: tag).task
   }
 
   @discardableResult
-  public final func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public final func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.submit(action, timing, inside: tag)
   }
 
   @discardableResult
-  public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.submit(action, after: delay, inside: tag)
   }
 

@@ -22,7 +22,7 @@ public protocol SchedulerType: ImmediateSchedulerType {
   ///   - timing: when it runs.
   ///   - action: what to run. It is released, with its captures, when it has run for the last time, is disposed, or is dropped.
   @discardableResult
-  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable
 }
 
 extension SchedulerType {
@@ -32,7 +32,7 @@ extension SchedulerType {
   ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
   ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
-  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(.after(delay), action)
   }
 
@@ -45,7 +45,7 @@ extension SchedulerType {
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
+  ) -> any Disposable {
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule(.after(delay), $0) } }
     let returning = ReturningAction()
     target.submit({ returning.settle(action(state)) }, after: delay, of: returning)

@@ -19,7 +19,7 @@ extension Schedulers {
   public static func onDrop(
     _ handler:
       @escaping @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) -> Void
-  ) -> any Cancelable { DropObservers.add(handler) }
+  ) -> any Disposable { DropObservers.add(handler) }
 }
 
 extension ImmediateSchedulerType {
@@ -41,14 +41,14 @@ extension ImmediateSchedulerType {
   @discardableResult
   public func schedule(
     _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (SchedulerError) -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     return schedule(action, isTold: true, onDrop: onDrop)
   }
 
   /// The same. `isTold`: `onDrop` tells the one who schedules, so that a debug build does not print a refusal.
   func schedule(
     _ action: @escaping @Sendable () -> Void, isTold: Bool, onDrop: @escaping @Sendable (SchedulerError) -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     told(onDrop) { told in
       isTold ? withoutRefusalLine { schedule { told.run(action) } } : schedule { told.run(action) }
     }
@@ -56,7 +56,7 @@ extension ImmediateSchedulerType {
 
   fileprivate func told(
     _ onDrop: @escaping @Sendable (SchedulerError) -> Void, _ submit: (FatedAction) -> any Disposable
-  ) -> any Cancelable {
+  ) -> any Disposable {
     let fate = ActionFate(onDrop: onDrop)
     var action: FatedAction? = FatedAction(fate)
     let token = submit(action!)
@@ -83,7 +83,7 @@ extension SchedulerType {
   public func schedule(
     after delay: Duration, _ action: @escaping @Sendable () -> Void,
     onDrop: @escaping @Sendable (SchedulerError) -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     return told(onDrop) { told in withoutRefusalLine { schedule(after: delay) { told.run(action) } } }
   }
 }

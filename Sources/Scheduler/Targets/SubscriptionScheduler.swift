@@ -38,7 +38,7 @@ public final class SubscriptionScheduler: SchedulerType {
   public var now: MonotonicTime { Schedulers.enclosing?.now ?? .now }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     if Schedulers.hasCurrent {
       action()
     } else if MainCore.isHere {
@@ -50,7 +50,7 @@ public final class SubscriptionScheduler: SchedulerType {
   }
 
   @discardableResult
-  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     timed.schedule(timing, action)
   }
 }

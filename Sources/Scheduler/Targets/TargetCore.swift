@@ -196,7 +196,7 @@ class TargetCore: @unchecked Sendable {
   ) -> ClosureTask {
     let (task, isAccepted) = RepeatingTask.submit(timing, repetition, to: self, inside: tag, work)
     if !isAccepted { noteRefusal() }
-    if isOnMain, timing.isDue { MainCore.shared.submitted() }
+    if isOnMain, timing.delay(from: .now) <= .zero { MainCore.shared.submitted() }
     return task
   }
 

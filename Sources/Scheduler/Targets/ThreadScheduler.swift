@@ -53,7 +53,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   ///
   /// - Parameter action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
-  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Cancelable {
+  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
     let (action, isAccepted) = core.submit(action, isTold: true)
     guard isAccepted else { throw SchedulerError.stopped }
     return action

@@ -159,9 +159,6 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     .map(MonotonicTime.init(nanoseconds:))
   }
 
-  /// Whether it is due at once, and not by an instant of a clock.
-  var isDue: Bool { if case .after(let delay) = start { delay <= .zero } else { false } }
-
   /// When the first tick is due, as seen from `now`.
   func first(from now: MonotonicTime) -> MonotonicTime {
     if case .at(let instant) = start { return instant }

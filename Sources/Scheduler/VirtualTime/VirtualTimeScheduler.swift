@@ -78,7 +78,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   // MARK: at once
 
   @discardableResult
-  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(after: .zero, action)
   }
 
@@ -96,7 +96,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public func schedule(
     afterVirtual delay: VirtualTimeInterval, _ action: @escaping @Sendable () -> Void
-  ) -> any Cancelable {
+  ) -> any Disposable {
     schedule(at: converter.offsetVirtualTime(virtualTime, offset: delay), action)
   }
 
@@ -109,7 +109,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, afterVirtual delay: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
+  ) -> any Disposable {
     schedule(state, at: converter.offsetVirtualTime(virtualTime, offset: delay), action: action)
   }
 
@@ -122,7 +122,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Cancelable {
+  ) -> any Disposable {
     let returning = ReturningAction()
     core.submit({ returning.settle(action(state)) }, at: timeline.instant(of: time), inside: nil, of: returning)
     return returning
@@ -130,7 +130,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
 
   /// Schedules `action` for `time`, or for now where that is in the past.
   @discardableResult
-  public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.submit(action, at: timeline.instant(of: time), inside: nil)
   }
 }

@@ -34,7 +34,7 @@
   extension Cancellable {
     /// Returns a disposable that cancels this one at its first disposal, and has let go of it then. Letting go of the disposable does not
     /// cancel; it releases this one, and an `AnyCancellable` cancels then.
-    public func asDisposable() -> any Cancelable {
+    public func asDisposable() -> any Disposable {
       nonisolated(unsafe) let cancel: () -> Void = cancel  // called once, and on any thread, by Combine's contract
       return Disposables.create { cancel() }
     }

@@ -18,10 +18,10 @@
     var now: MonotonicTime { .now }
 
     @discardableResult
-    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
 
     @discardableResult
-    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
       SchedulerCombine.ImmediateScheduler.instance.schedule(timing) {}
       return base.schedule(action)
     }

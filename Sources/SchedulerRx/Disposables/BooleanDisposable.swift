@@ -15,7 +15,7 @@ internal import Synchronization
 /// worker.async { while !stop.isDisposed { step() } }
 /// stop.dispose()
 /// ```
-public final class BooleanDisposable: Cancelable {
+public final class BooleanDisposable: Disposable {
   private let counted = CountedDisposable()
   private let disposed: Atomic<Bool>
 

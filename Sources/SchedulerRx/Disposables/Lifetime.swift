@@ -51,17 +51,17 @@ public final class Lifetime: Sendable {
 
   /// Calls `action` when the lifetime ends, at once where that has been; returns what revokes it, nil after the end.
   @discardableResult
-  public func observeEnded(_ action: @escaping @Sendable () -> Void) -> (any Cancelable)? {
+  public func observeEnded(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     register(Disposables.create(with: action))
   }
 
   /// Disposes `disposable`, if there is one, when the lifetime ends, at once where that has been; returns what revokes that.
   @discardableResult
-  public static func += (lifetime: Lifetime, disposable: (any Disposable)?) -> (any Cancelable)? {
+  public static func += (lifetime: Lifetime, disposable: (any Disposable)?) -> (any Disposable)? {
     disposable.flatMap { lifetime.register($0) }
   }
 
-  private func register(_ disposable: any Disposable) -> (any Cancelable)? {
+  private func register(_ disposable: any Disposable) -> (any Disposable)? {
     observers.insert(disposable).map { LifetimeRegistration(key: $0, in: observers) }
   }
 }

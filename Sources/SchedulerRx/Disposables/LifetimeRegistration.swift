@@ -9,7 +9,7 @@ internal import Scheduler
 internal import Synchronization
 
 /// Takes one observer out of a lifetime, uncalled.
-final class LifetimeRegistration: Cancelable {
+final class LifetimeRegistration: Disposable {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   private let key: CompositeDisposable.DisposeKey

@@ -64,7 +64,7 @@ public final class RefCountDisposable: DisposalNode {
   }
 
   /// Returns a new dependent: until it is disposed, the underlying is not. One allocation.
-  public func retain() -> any Cancelable {
+  public func retain() -> any Disposable {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while old != Self.primary {
       let (won, seen) = word.weakCompareExchange(

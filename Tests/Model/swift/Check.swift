@@ -48,6 +48,7 @@ final class Note: @unchecked Sendable { var value = 0 }
 /// A child that counts its disposals, in data of that kind.
 final class Child: Disposable, @unchecked Sendable {
   private(set) var disposals = 0
+  var isDisposed: Bool { disposals > 0 }
   func dispose() { disposals += 1 }
 }
 
@@ -79,6 +80,8 @@ final class Dying: Disposable {
     self.whenDisposed = whenDisposed
     capture = Capture(gone)
   }
+
+  var isDisposed: Bool { false }
 
   func dispose() {
     runs.value += 1

@@ -12,7 +12,7 @@ import swift_mutants
 
 # What is compiled together, as patterns below Sources/Scheduler and Sources/SchedulerRx: as little as will do, because each mutant compiles its group.
 WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name}.swift" for name in (
-    "Disposable", "Disposables", "Cancelable", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
+    "Disposable", "Disposables", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
     "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
     "ClosureTask", "RepeatingTask", "ReturningAction", "EndedAction", "ActionOrigin", "DropObservers", "SchedulerError")),

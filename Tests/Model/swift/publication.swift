@@ -2,7 +2,7 @@
 
 nonisolated(unsafe) private var note: Note!
 
-func publication(_ disposable: any Cancelable, by outer: (any Disposable)? = nil) {
+func publication(_ disposable: any Disposable, by outer: (any Disposable)? = nil) {
   let before = Note()
   note = before
   spawn {

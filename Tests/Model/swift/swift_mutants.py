@@ -215,7 +215,7 @@ MUTANTS = [
     ("context: who waits does not", "ActionContext", "each.scheduled.read()?.disposeAndWait()", "_ = each"),
     ("context: a drop is no end", "ActionContext", "deinit { context.end() }", "deinit {}"),
     ("context: an end is none", "ActionContext", "withExtendedLifetime(last) { csched_cancellation_end(cancellation) }", "withExtendedLifetime(last) {}"),
-    ("context: what has ended keeps what was scheduled", "ActionContext", "let last = scheduled.exchange(nil)", "let last: (any Cancelable)? = nil"),
+    ("context: what has ended keeps what was scheduled", "ActionContext", "let last = scheduled.exchange(nil)", "let last: (any Disposable)? = nil"),
     ("context: a tree does not keep what is in it", "ActionContext", "_ = Unmanaged.passRetained(self)  // the tree's, until it has gone", "_ = Unmanaged.passRetained(self); Unmanaged.passUnretained(self).release()"),
     ("context: one below what has gone does not keep that", "ActionContext", "if !isHeld { self.parent.write(parent) }", ""),
     ("context: what has gone keeps what it was below", "ActionContext", "context.takeUnretainedValue().parent.write(nil)", ""),

@@ -44,7 +44,7 @@
 
     @Test("what another observer makes of our value, inside of our own change, comes out") func normalized() {
       let store = SettingsStore(), heard = Recorder<String?, Never>()
-      func normalize(_ store: SettingsStore) -> any Cancelable {
+      func normalize(_ store: SettingsStore) -> any Disposable {
         store.observe { [weak store] key in
           guard let store, let value = store[key], value != value.lowercased() else { return }
           store[key] = value.lowercased()

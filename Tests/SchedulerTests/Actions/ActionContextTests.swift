@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test("an action may dispose itself, and a handler its action and others") func inside() {
-    let queue = SerialScheduler(), log = Log<String>(), box = Protected<(any Cancelable)?>(nil)
+    let queue = SerialScheduler(), log = Log<String>(), box = Protected<(any Disposable)?>(nil)
     queue.suspend()
     box.write(
       queue.schedule { context in

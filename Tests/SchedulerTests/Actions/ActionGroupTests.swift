@@ -121,7 +121,7 @@ import Testing
       leave.wait()
     }
     entered.wait()
-    func submit() -> any Cancelable {
+    func submit() -> any Disposable {
       let witness = Witness(ends)
       return group.schedule(on: thread) { witness.touch() }
     }

@@ -8,7 +8,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let thread = try ThreadScheduler(), hold = Gate(), ran = Counter(), count = 300_000
       let step: @Sendable () -> Void = { ran.increment() }
-      var tokens = [any Cancelable](repeating: Disposables.create(), count: count)
+      var tokens = [any Disposable](repeating: Disposables.create(), count: count)
       for i in tokens.indices { tokens[i] = thread.schedule {} }  // the array's own memory, and the thread's
       thread.drain()
       Schedulers.trim()

@@ -219,9 +219,9 @@ import Testing
       return now
     }
 
-    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
 
-    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
       base.schedule(timing, action)
     }
   }
@@ -339,7 +339,7 @@ import Testing
   }
 }
 
-extension Cancelable {
+extension Disposable {
   /// Waits until it has run.
   fileprivate func waitUntilOver() { #expect(eventually { isDisposed }) }
 }

@@ -13,10 +13,10 @@ final class SchedulerOfReactive: SchedulerType, @unchecked Sendable {
   var now: MonotonicTime { start.time.advanced(by: .seconds(base.currentDate.timeIntervalSince(start.date))) }
 
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { cancelable(action) { base.schedule($0) } }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { cancelable(action) { base.schedule($0) } }
 
   @discardableResult
-  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     timing.schedule(on: self, action) { delay, _, action in
       cancelable(action) { base.schedule(after: base.currentDate + max(delay, .zero) / .seconds(1), action: $0) }
     }
@@ -26,7 +26,7 @@ final class SchedulerOfReactive: SchedulerType, @unchecked Sendable {
 /// Has one of ReactiveSwift's schedule `action`, and keeps that from being called once what is returned has been disposed.
 func cancelable(
   _ action: @escaping @Sendable () -> Void, _ submit: (@escaping () -> Void) -> (any ReactiveSwift.Disposable)?
-) -> any Cancelable {
+) -> any Disposable {
   let isCancelled = BooleanDisposable()
   nonisolated(unsafe) let waiting = submit { if !isCancelled.isDisposed { action() } }
   return Disposables.create(Disposables.create { waiting?.dispose() }, isCancelled)

@@ -13,12 +13,12 @@ final class SchedulerOfRx: SchedulerType, @unchecked Sendable {
   var now: MonotonicTime { start.time.advanced(by: .seconds(base.now.timeIntervalSince(start.date))) }
 
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     ours(base.schedule(()) { _ in called(action) })
   }
 
   @discardableResult
-  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     timing.schedule(on: self, action) { delay, _, action in
       ours(base.scheduleRelative((), dueTime: DispatchTimeInterval(delay)) { called(action) })
     }

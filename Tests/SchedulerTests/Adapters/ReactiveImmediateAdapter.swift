@@ -18,5 +18,5 @@ struct ImmediateSchedulerOfReactive: ImmediateSchedulerType, @unchecked Sendable
   let base: any ReactiveSwift.Scheduler
 
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { cancelable(action) { base.schedule($0) } }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { cancelable(action) { base.schedule($0) } }
 }

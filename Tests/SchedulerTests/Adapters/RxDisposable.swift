@@ -7,7 +7,7 @@ struct RxDisposable: RxSwift.Disposable {
 }
 
 /// One of RxSwift's disposables, for us.
-func ours(_ disposable: any RxSwift.Disposable) -> any Cancelable {
+func ours(_ disposable: any RxSwift.Disposable) -> any Disposable {
   nonisolated(unsafe) let disposable = disposable  // may be disposed on any thread, by its contract
   return Disposables.create { disposable.dispose() }
 }

@@ -16,7 +16,7 @@ struct ImmediateSchedulerOfRx: ImmediateSchedulerType, @unchecked Sendable {
   let base: any RxSwift.ImmediateSchedulerType
 
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     ours(base.schedule(()) { _ in called(action) })
   }
 }

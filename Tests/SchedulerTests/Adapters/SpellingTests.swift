@@ -251,8 +251,8 @@ import Testing
 
 extension MainScheduler {
   /// Schedules from another thread.
-  fileprivate func asQueued(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
-    let token = Protected<(any Cancelable)?>(nil)
+  fileprivate func asQueued(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    let token = Protected<(any Disposable)?>(nil)
     onThreads(1) { _ in token.write(self.schedule(action)) }
     return token.read()!
   }

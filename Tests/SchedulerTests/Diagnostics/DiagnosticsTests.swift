@@ -15,7 +15,7 @@ import Testing
       let makers: [@Sendable () -> Any] = [
         { Disposables.create(with: {}) }, { AnyDisposable() }, { BooleanDisposable() }, { CompositeDisposable() },
         { DisposeBag() }, { SerialDisposable() }, { SingleAssignmentDisposable() },
-        { Disposables.create([]) as any Cancelable }, { Disposables.create(nothing, nothing) as any Cancelable },
+        { Disposables.create([]) as any Disposable }, { Disposables.create(nothing, nothing) as any Disposable },
         { RefCountDisposable(disposable: nothing) }, { ScopedDisposable(Uncounted()) },
         { ScheduledDisposable(scheduler: ImmediateScheduler.instance, disposable: nothing) },
       ]
@@ -143,5 +143,6 @@ import Testing
 
 /// A disposable of somebody else's.
 private struct Uncounted: Disposable {
+  var isDisposed: Bool { true }
   func dispose() {}
 }

@@ -121,13 +121,13 @@ import Testing
     return false
   }
 
-  private static func isDropped(_ submit: (@escaping @Sendable (SchedulerError) -> Void) -> any Cancelable) -> Bool {
+  private static func isDropped(_ submit: (@escaping @Sendable (SchedulerError) -> Void) -> any Disposable) -> Bool {
     let told = Log<SchedulerError>()
     _ = submit { told.add($0) }
     return told.entries == [.refused]
   }
 
-  private static func isEnded(_ begin: (@escaping @Sendable (SchedulerError) -> Void) -> any Cancelable) -> Bool {
+  private static func isEnded(_ begin: (@escaping @Sendable (SchedulerError) -> Void) -> any Disposable) -> Bool {
     let told = Log<Bool>()
     _ = begin { told.add($0 == .stopped) }
     return told.entries == [true]
@@ -273,7 +273,7 @@ import Testing
       let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), ends = Ends()
       let entered = Gate(), ticks = Counter(), leave = Gate()
       // Sources of the thread, which have begun.
-      let sources: [any Cancelable] = [
+      let sources: [any Disposable] = [
         thread.onReadable(ends.reading) {}, thread.onSignal(SIGURG) { _ in }, thread.onChange(ofFileAt: "/") { _ in },
         thread.onBeforeSleep {},
       ]

@@ -11,6 +11,8 @@ final class DisposalCounter: Disposable {
 
   var value: Int { count.load(ordering: .acquiring) }
 
+  var isDisposed: Bool { value > 0 }
+
   func dispose() { count.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 }
 
@@ -23,7 +25,7 @@ final class DisposalLog: Sendable {
   func add(_ line: String) { lines.withLock { $0.append(line) } }
 
   /// Returns a disposable that writes `line`.
-  func entry(_ line: String) -> any Cancelable { Disposables.create { self.add(line) } }
+  func entry(_ line: String) -> any Disposable { Disposables.create { self.add(line) } }
 }
 
 /// Something for a closure to capture.

@@ -35,7 +35,7 @@ struct DisposablesTests {
   @Test("a closure and its captures are gone when dispose returns")
   func captures() {
     weak var weakly: Capture?
-    let token: any Cancelable
+    let token: any Disposable
     do {
       let capture = Capture()
       weakly = capture

@@ -65,7 +65,7 @@ struct LifetimeTests {
     let child = DisposalCounter()
     let (lifetime, token) = Lifetime.make()
     weak var weakly: Capture?
-    func observe() -> (any Cancelable)? {
+    func observe() -> (any Disposable)? {
       let capture = Capture()
       weakly = capture
       return lifetime.observeEnded {

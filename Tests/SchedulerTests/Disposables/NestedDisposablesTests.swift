@@ -9,7 +9,7 @@ enum DisposalLink: String, CaseIterable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
-  func wrap(_ child: any Disposable, level: Int) -> any Cancelable {
+  func wrap(_ child: any Disposable, level: Int) -> any Disposable {
     switch self {
     case .single:
       let holder = SingleAssignmentDisposable()
@@ -29,7 +29,7 @@ enum DisposalLink: String, CaseIterable, CustomTestStringConvertible {
   /// The whole depth for the leanest kind, enough to kill a recursion for the others.
   var depth: Int { self == .single ? deepChain : min(deepChain, 200_000) }
 
-  func chain(around leaf: any Disposable) -> any Cancelable {
+  func chain(around leaf: any Disposable) -> any Disposable {
     var chain = wrap(leaf, level: 0)
     for level in 1..<depth { chain = wrap(chain, level: level) }
     return chain
@@ -133,8 +133,9 @@ struct NestedDisposablesTests {
 
   private struct Noticing: Disposable, ImmediateSchedulerType {
     let notice: DeathNotice
+    var isDisposed: Bool { true }
     func dispose() {}
-    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { Disposables.create() }
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { Disposables.create() }
   }
 
   @Test("a container released by a capture inside a release is gone when that deinit goes on", arguments: Leaf.allCases)
@@ -172,6 +173,7 @@ struct NestedDisposablesTests {
     struct Wrapper: Disposable {
       let inner: CompositeDisposable
       let log: DisposalLog
+      var isDisposed: Bool { inner.isDisposed }
       func dispose() {
         inner.dispose()
         log.add("after")
@@ -188,7 +190,7 @@ struct NestedDisposablesTests {
   func race() {
     for _ in 0..<50 {
       let leaves = (0..<50).map { _ in DisposalCounter() }
-      var nodes: [any Cancelable] = []
+      var nodes: [any Disposable] = []
       var chain: any Disposable = Disposables.create()
       for (level, leaf) in leaves.enumerated() {
         let node = DisposalLink.mixed.wrap(CompositeDisposable(chain, leaf), level: level)

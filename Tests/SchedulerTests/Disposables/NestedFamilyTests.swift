@@ -13,7 +13,7 @@ private enum FamilyLink: String, CaseIterable, CustomTestStringConvertible {
   /// Whether a release disposes what is inside.
   var disposesOnRelease: Bool { self == .scoped || self == .token || self == .mixed || self == .orphans }
 
-  func wrap(_ child: any Disposable, level: Int) -> any Cancelable {
+  func wrap(_ child: any Disposable, level: Int) -> any Disposable {
     switch self {
     case .refCount: return RefCountDisposable(disposable: child)
     case .dependent:
@@ -45,7 +45,7 @@ private enum FamilyLink: String, CaseIterable, CustomTestStringConvertible {
     ProcessInfo.processInfo.environment["SCHEDULER_TEST_DEPTH"].flatMap(Int.init) ?? min(deepChain, 200_000)
   }
 
-  func chain(around leaf: any Disposable) -> any Cancelable {
+  func chain(around leaf: any Disposable) -> any Disposable {
     var chain = wrap(leaf, level: 0)
     for level in 1..<depth { chain = wrap(chain, level: level) }
     return chain

@@ -14,7 +14,7 @@ struct RefCountDisposableTests {
     for step in 0..<4 {
       #expect(underlying.value == 0)
       #expect(!shared.isDisposed)
-      let one: any Cancelable = step == primaryAt ? shared : dependents[step < primaryAt ? step : step - 1]
+      let one: any Disposable = step == primaryAt ? shared : dependents[step < primaryAt ? step : step - 1]
       one.dispose()
       one.dispose()
     }
@@ -98,7 +98,7 @@ struct RefCountDisposableTests {
           for _ in 0..<Int.random(in: 0..<20, using: &random) { _ = shared.isDisposed }
           return shared.dispose()
         }
-        var mine: [any Cancelable] = []
+        var mine: [any Disposable] = []
         for _ in 0..<20 {
           if mine.isEmpty || Bool.random(using: &random) {
             let dependent = shared.retain()

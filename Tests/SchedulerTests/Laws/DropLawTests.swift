@@ -10,7 +10,7 @@ import Testing
   /// What was told of the drops on one scheduler.
   private final class Reports: Sendable {
     private let log: Log<SchedulerError>
-    let token: any Cancelable
+    let token: any Disposable
 
     init(of scheduler: any AnyObject & Sendable) {
       let log = Log<SchedulerError>()
@@ -145,7 +145,7 @@ import Testing
 
   @Test("dropped is told exactly once by the action's own handler, which finds it disposed", arguments: drops.indices)
   func once(index: Int) throws {
-    let told = Log<SchedulerError>(), ran = Counter(), ends = Counter(), token = Protected<(any Cancelable)?>(nil)
+    let told = Log<SchedulerError>(), ran = Counter(), ends = Counter(), token = Protected<(any Disposable)?>(nil)
     do {
       let witness = Protected<Witness?>(Witness(ends))
       try Self.drops[index].drop { scheduler in

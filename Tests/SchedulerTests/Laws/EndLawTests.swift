@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized, .nothingIsLeft) struct EndLawTests {
   /// Each kind of action that ends by itself, calling `body` once.
   private static func schedule(on scheduler: any SchedulerType, _ body: @escaping @Sendable () -> Void)
-    -> [any Cancelable]
+    -> [any Disposable]
   {
     [
       scheduler.schedule(body),
@@ -30,7 +30,7 @@ import Testing
   /// Those, and what does not end by itself, an hour from now.
   private static func scheduleLater(
     on scheduler: any SchedulerType, _ body: @escaping @Sendable () -> Void
-  ) -> [any Cancelable] {
+  ) -> [any Disposable] {
     [
       scheduler.schedule(after: .seconds(3_600), body),
       scheduler.schedule(1, after: .seconds(3_600)) { _ in
@@ -45,7 +45,7 @@ import Testing
     ]
   }
 
-  private static func isOver(_ token: any Cancelable) -> Bool { token.isDisposed }
+  private static func isOver(_ token: any Disposable) -> Bool { token.isDisposed }
 
   @Test("what is over says that it is disposed", arguments: SchedulerUnderTest.all) func over(
     _ test: SchedulerUnderTest
@@ -131,13 +131,13 @@ import Testing
 
   /// What is dropped releases its captures, and says that it is disposed, when `drop` has returned.
   private func check(
-    _ tokens: [any Cancelable], _ ends: Counter, sourceLocation: SourceLocation = #_sourceLocation
+    _ tokens: [any Disposable], _ ends: Counter, sourceLocation: SourceLocation = #_sourceLocation
   ) {
     #expect(eventually { ends.value == 1 }, sourceLocation: sourceLocation)
     for token in tokens { #expect(eventually { Self.isOver(token) }, "\(token)", sourceLocation: sourceLocation) }
   }
 
-  private func all(on scheduler: any SchedulerType, _ ends: Counter) -> [any Cancelable] {
+  private func all(on scheduler: any SchedulerType, _ ends: Counter) -> [any Disposable] {
     let witness = Witness(ends)
     return Self.schedule(on: scheduler) { witness.touch() } + Self.scheduleLater(on: scheduler) { witness.touch() }
   }
@@ -169,7 +169,7 @@ import Testing
 
   @Test("what a virtual time scheduler takes with it says that it is disposed") func virtualEnd() {
     let ends = Counter()
-    var tokens: [any Cancelable] = []
+    var tokens: [any Disposable] = []
     do {
       let scheduler = TestScheduler()
       let witness = Witness(ends)
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test("what the current thread's scheduler runs at once or later says that it is disposed") func trampoline() {
-    let scheduler = CurrentThreadScheduler.instance, child = BooleanDisposable(), later = Log<any Cancelable>()
+    let scheduler = CurrentThreadScheduler.instance, child = BooleanDisposable(), later = Log<any Disposable>()
     let outermost = [
       scheduler.schedule {
         later.add(scheduler.schedule { later.add(scheduler.schedule(0) { _ in child }) })
@@ -251,7 +251,7 @@ import Testing
         leave.wait()
       }
       entered.wait()
-      let tokens: [any Cancelable] = [
+      let tokens: [any Disposable] = [
         queue.schedule {}, queue.schedule(0) { _ in Disposables.create() }, queue.schedule(after: .seconds(60)) {},
         pool.schedule(after: .seconds(60)) {}, pool.schedule(.every(.seconds(1), after: .seconds(60))) {},
         CustomScheduler { $0() }.schedule(after: .seconds(60)) {},
@@ -268,8 +268,8 @@ import Testing
 
 /// Somebody else's scheduler, with disposables of its own, and no more than it must have.
 struct Foreign: SchedulerType {
-  struct Token: Cancelable {
-    let inner: any Cancelable
+  struct Token: Disposable {
+    let inner: any Disposable
     var isDisposed: Bool { inner.isDisposed }
     func dispose() { inner.dispose() }
   }
@@ -277,9 +277,9 @@ struct Foreign: SchedulerType {
   let base: any SchedulerType
   var now: MonotonicTime { base.now }
 
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { Token(inner: base.schedule(action)) }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { Token(inner: base.schedule(action)) }
 
-  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     timing.schedule(on: self, action) { delay, _, action in Token(inner: base.schedule(after: delay, action)) }
   }
 }

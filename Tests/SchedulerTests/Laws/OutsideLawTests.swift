@@ -7,7 +7,7 @@ import Testing
 /// Law 5: user code, the end of what somebody else's scheduler or disposable holds included, runs under no lock of ours.
 @Suite(.serialized, .nothingIsLeft) struct OutsideLawTests {
   /// Calls `look` when it ends.
-  private final class Nosy: Cancelable {
+  private final class Nosy: Disposable {
     var isDisposed: Bool { true }
     let look: @Sendable () -> Void
     init(_ look: @escaping @Sendable () -> Void) { self.look = look }
@@ -22,12 +22,12 @@ import Testing
 
     var now: MonotonicTime { .now }
 
-    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
       works.append(action)
       return Nosy { [looked] in looked.read()?() }
     }
 
-    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
       timing.schedule(on: self, action) { _, _, action in schedule(action) }
     }
 
@@ -36,7 +36,7 @@ import Testing
 
   @Test("a token of another scheduler ends outside of the lock of a recursion, of periodic actions and of a recorder")
   func tokens() {
-    let kinds: [@Sendable (Manual) -> any Cancelable] = [
+    let kinds: [@Sendable (Manual) -> any Disposable] = [
       { $0.scheduleRecursive(0) { n, again in if n < 5 { again(n + 1) } } },
       { $0.schedule(.every(.nanoseconds(1), after: .zero)) {} },
       { RecordingScheduler($0).schedule {} }, { $0.wrapping { $0() }.schedule {} },
@@ -81,7 +81,7 @@ import Testing
   @Test("an action that two others returned lets go of the first of them outside of its lock") func twoHolders() throws
   {
     let thread = try ThreadScheduler(), ends = Counter()
-    let shared = Protected<(any Cancelable)?>(nil)
+    let shared = Protected<(any Disposable)?>(nil)
     final class Enqueue: Sendable {
       let look: @Sendable () -> Void
       init(_ look: @escaping @Sendable () -> Void) { self.look = look }

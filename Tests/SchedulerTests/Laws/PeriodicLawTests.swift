@@ -79,7 +79,7 @@ import Testing
       ActionTiming.Pace.coalescing, .catchingUp, .skipping, .fixedDelay,
     ] {
       let ticks = Counter(), others = Counter()
-      func start() -> any Cancelable {
+      func start() -> any Disposable {
         let witness = Witness(ends)
         return scheduler.schedule(.every(period, after: .zero, pace: pace)) {
           witness.touch()

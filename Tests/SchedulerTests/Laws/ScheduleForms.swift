@@ -6,7 +6,7 @@ import SchedulerRx
 /// Overloads are chosen by the static type, so the same lines are here for each: a type that has an overload of its own behaves by it. What is generic,
 /// or a wrapper of closures, would find those of the protocol only.
 struct ScheduleForms {
-  typealias Form = (Duration, @escaping @Sendable () -> Void) -> any Cancelable
+  typealias Form = (Duration, @escaping @Sendable () -> Void) -> any Disposable
 
   /// Each ticks every so often, at first after as long. The last is that of SwiftNIO, which promises a fixed delay.
   let periodic: [Form]

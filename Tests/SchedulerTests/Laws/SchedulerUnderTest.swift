@@ -223,11 +223,11 @@ extension SchedulerUnderTest {
 private final class Trampoline: SchedulerType {
   var now: MonotonicTime { .now }
 
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     CurrentThreadScheduler.instance.schedule(action)
   }
 
-  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     timing.schedule(on: self, action) { delay, _, action in
       let end = MonotonicTime.now.advanced(by: delay)
       while case let left = MonotonicTime.now.duration(to: end), left > .zero {

@@ -25,7 +25,7 @@ enum SourceKind: CaseIterable, Sendable {
   /// Has `scheduler` wait. Returns the source, and what brings its event about.
   fileprivate func begin(
     on scheduler: LoopScheduler, _ stage: Stage, _ handler: @escaping @Sendable () -> Void
-  ) -> (source: any Cancelable, provoke: () -> Void) {
+  ) -> (source: any Disposable, provoke: () -> Void) {
     switch self {
     case .readable: return (scheduler.onReadable(stage.ends.reading, handler), stage.ends.say)
     case .writable: return (scheduler.onWritable(stage.ends.writing, handler), {})
@@ -59,7 +59,7 @@ extension SourceTests {
     weak var seen: Token?
     let provoke: () -> Void
     do {
-      let token = Token(), source: any Cancelable
+      let token = Token(), source: any Disposable
       seen = token
       (source, provoke) = kind.begin(on: scheduler, stage) { [token] in
         log.add(Schedulers.current === current)
@@ -88,7 +88,7 @@ extension SourceTests {
     for round in 0..<Scale.count(kind == .exit ? 20 : 200) {
       let stage = Stage(kind), isOver = Protected(false), stale = Counter()
       weak var seen: Token?
-      let source: any Cancelable, provoke: () -> Void
+      let source: any Disposable, provoke: () -> Void
       do {
         let token = Token()
         seen = token

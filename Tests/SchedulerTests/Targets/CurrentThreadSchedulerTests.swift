@@ -36,7 +36,7 @@ import Testing
     let log = Log<String>()
     scheduler.schedule { [scheduler] in
       weak var seen: Token?
-      let item: any Cancelable
+      let item: any Disposable
       do {
         let token = Token()
         seen = token

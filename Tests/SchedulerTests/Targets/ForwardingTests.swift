@@ -12,13 +12,13 @@ import Testing
 
     var now: MonotonicTime { .now }
 
-    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { note("at once") }
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { note("at once") }
 
-    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
       note("\(timing)")
     }
 
-    private func note(_ call: String) -> any Cancelable {
+    private func note(_ call: String) -> any Disposable {
       calls.add(call)
       return Disposables.create()
     }
@@ -59,9 +59,9 @@ import Testing
     let base: any SchedulerType
     var now: MonotonicTime { base.now }
 
-    func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
 
-    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
       timing.schedule(on: self, action) { delay, _, action in base.schedule(after: delay, action) }
     }
   }

@@ -188,7 +188,7 @@ import Testing
     let scheduler = try ThreadScheduler(), ran = Counter()
     scheduler.stop()
     weak var seen: Token?
-    let refused: [any Cancelable]
+    let refused: [any Disposable]
     do {
       let token = Token()
       seen = token

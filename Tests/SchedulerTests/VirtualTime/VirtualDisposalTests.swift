@@ -8,7 +8,7 @@ import Testing
   @Test("dispose releases the captures before it returns, and the action never runs", arguments: [false, true])
   func disposeReleases(isMerged: Bool) {
     let ran = Counter()
-    var tokens: [any Cancelable] = []
+    var tokens: [any Disposable] = []
     weak var first: Token?
     weak var second: Token?
     do {
@@ -87,7 +87,7 @@ import Testing
   @Test("what waits when the scheduler goes is released unrun, and its token says that it is disposed")
   func schedulerGoes() {
     weak var seen: Token?
-    let token: any Cancelable
+    let token: any Disposable
     do {
       let scheduler = TestScheduler(), capture = Token()
       seen = capture
@@ -102,7 +102,7 @@ import Testing
   func recursionGoes() {
     weak var seen: Token?
     let turns = Counter()
-    let recursion: any Cancelable
+    let recursion: any Disposable
     do {
       let scheduler = TestScheduler(), capture = Token()
       seen = capture

@@ -87,7 +87,7 @@ import Testing
   func clockGoes() {
     let ends = Counter()
     weak var seen: TestScheduler?
-    var tokens: [any Cancelable] = []
+    var tokens: [any Disposable] = []
     do {
       let clock = TestScheduler()
       let queue = SerialScheduler(target: SerialScheduler(target: clock))

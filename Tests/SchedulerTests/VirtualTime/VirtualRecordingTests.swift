@@ -155,7 +155,7 @@ import Testing
   @Test("an action that was disposed by then is not called, even if its scheduler calls it") func lateCall() {
     final class Stubborn: ImmediateSchedulerType {
       let works = Protected<[@Sendable () -> Void]>([])
-      func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+      func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
         works.append(action)
         return Disposables.create()
       }

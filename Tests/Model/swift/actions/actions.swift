@@ -5,7 +5,7 @@ internal import CScheduler
 private final class State: @unchecked Sendable {
   let core = HandCore(), other = HandCore()
   let child = Child(), gone = Note(), runs = Note(), laterRuns = Note()
-  var action: (any Cancelable)?, later: ReturningAction?
+  var action: (any Disposable)?, later: ReturningAction?
   var traces: [Trace] = []
 }
 nonisolated(unsafe) private var state: State!
@@ -237,7 +237,7 @@ private func over() { state = nil }
 
 // MARK: drops
 
-nonisolated(unsafe) private var observer: (any Cancelable)?
+nonisolated(unsafe) private var observer: (any Disposable)?
 
 private func dropAgainstSubmission(_ submit: @escaping (State) -> Void) {
   let state = start()

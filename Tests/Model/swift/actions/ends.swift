@@ -8,7 +8,7 @@ private final class State: @unchecked Sendable {
   let runs = Note(), laterRuns = Note(), gone = Note(), child = Child()
   let runner = Note()
   let isDisposed = Atomic(false)
-  var action: (any Cancelable)?
+  var action: (any Disposable)?
 }
 nonisolated(unsafe) private var state: State!
 

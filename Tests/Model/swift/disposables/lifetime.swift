@@ -3,7 +3,7 @@
 private final class State: @unchecked Sendable {
   let calls = Note(), revoked = Note()
   var token: Lifetime.Token?
-  var registration: (any Cancelable)?
+  var registration: (any Disposable)?
 }
 nonisolated(unsafe) private var state: State!
 

@@ -5,7 +5,7 @@ internal import CScheduler
 
 private final class State: @unchecked Sendable {
   let first = Note(), second = Note(), gone = Note()
-  var disposable: (any Cancelable)?
+  var disposable: (any Disposable)?
   var around: CompositeDisposable?
 }
 nonisolated(unsafe) private var state: State!
@@ -27,7 +27,7 @@ private func dispose(_ state: State) {
 
 private func dying(_ state: State) -> Dying { Dying(state.first, state.gone) { winner = csched_swift_thread_() } }
 
-private func twice(_ make: (State) -> any Cancelable) {
+private func twice(_ make: (State) -> any Disposable) {
   let new = State()
   state = new
   winner = 0
@@ -37,7 +37,7 @@ private func twice(_ make: (State) -> any Cancelable) {
 }
 
 /// One thread disposes it, another what it is in.
-private func insideAndOutside(_ make: (State) -> any Cancelable) {
+private func insideAndOutside(_ make: (State) -> any Disposable) {
   let new = State()
   state = new
   new.disposable = make(new)
@@ -66,17 +66,17 @@ private func bothOnce() {
   state = nil
 }
 
-private func anonymous(_ state: State) -> any Cancelable { AnonymousDisposable(closure(state, state.first)) }
-private func any(_ state: State) -> any Cancelable { AnyDisposable(closure(state, state.first)) }
-private func anyChild(_ state: State) -> any Cancelable { AnyDisposable(dying(state)) }
-private func scoped(_ state: State) -> any Cancelable { dying(state).scoped() }
+private func anonymous(_ state: State) -> any Disposable { AnonymousDisposable(closure(state, state.first)) }
+private func any(_ state: State) -> any Disposable { AnyDisposable(closure(state, state.first)) }
+private func anyChild(_ state: State) -> any Disposable { AnyDisposable(dying(state)) }
+private func scoped(_ state: State) -> any Disposable { dying(state).scoped() }
 // Its child, unlike an AnyDisposable, does not see to it itself that it is disposed once.
-private func scopedChild(_ state: State) -> any Cancelable { ScopedDisposable(Dying(state.first, state.gone)) }
-private func binary(_ state: State) -> any Cancelable {
+private func scopedChild(_ state: State) -> any Disposable { ScopedDisposable(Dying(state.first, state.gone)) }
+private func binary(_ state: State) -> any Disposable {
   let second = state.second
   return BinaryDisposable(anonymous(state), AnonymousDisposable { second.value += 1 })
 }
-private func nary(_ state: State) -> any Cancelable {
+private func nary(_ state: State) -> any Disposable {
   let second = state.second
   return NaryDisposable([anonymous(state), AnonymousDisposable { second.value += 1 }])
 }

@@ -6,5 +6,5 @@ struct HandScheduler: ImmediateSchedulerType {
   let core = HandCore()
 
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { core.submit(action).task }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { core.submit(action).task }
 }

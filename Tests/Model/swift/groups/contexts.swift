@@ -5,9 +5,9 @@ internal import CScheduler
 private final class State: @unchecked Sendable {
   let first = HandScheduler(), second = HandScheduler(), third = HandScheduler()
   let gone = Note(), runs = Note(), childRuns = Note(), leafRuns = Note(), handled = Note(), taken = Note()
-  var action: (any Cancelable)?
+  var action: (any Disposable)?
   var context: ActionContext?
-  var interrupt: (any Cancelable)?
+  var interrupt: (any Disposable)?
   var ended: Trace?
 }
 nonisolated(unsafe) private var state: State!
@@ -135,7 +135,7 @@ private struct InPlace: ImmediateSchedulerType {
   let held: @Sendable () -> Void
 
   @discardableResult
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     action()
     return AnonymousDisposable(held)
   }

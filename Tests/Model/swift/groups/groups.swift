@@ -7,7 +7,7 @@ private final class State: @unchecked Sendable {
   let group = ActionGroup()
   let gone = Note(), otherGone = Note(), runs = Note(), otherRuns = Note()
   let results = ResultGroup<Int>()
-  var action: (any Cancelable)?
+  var action: (any Disposable)?
 }
 nonisolated(unsafe) private var state: State!
 
@@ -110,7 +110,7 @@ private func waitedFor() {
 
 // MARK: results
 
-private func scheduleResult(_ hand: HandScheduler, _ value: Int) -> any Cancelable {
+private func scheduleResult(_ hand: HandScheduler, _ value: Int) -> any Disposable {
   let runs = state.runs
   return state.results.schedule(on: hand) {
     if value == 1 { runs.value += 1 }

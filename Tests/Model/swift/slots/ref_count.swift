@@ -4,6 +4,7 @@
 private final class Underlying: Disposable, @unchecked Sendable {
   let primary = Note(), one = Note(), other = Note()
   var disposals = 0
+  var isDisposed: Bool { disposals > 0 }
   func dispose() {
     disposals += 1
     expect(primary.value == 1 && one.value == 1 && other.value == 1, "all of them first")
@@ -13,7 +14,7 @@ private final class Underlying: Disposable, @unchecked Sendable {
 private final class State: @unchecked Sendable {
   let underlying = Underlying()
   let counted: RefCountDisposable
-  var one: (any Cancelable)?, other: (any Cancelable)?
+  var one: (any Disposable)?, other: (any Disposable)?
   init() { counted = RefCountDisposable(disposable: underlying) }
 }
 nonisolated(unsafe) private var state: State!

@@ -4,7 +4,7 @@
 private final class State: @unchecked Sendable {
   var scheduler: TestScheduler! = TestScheduler()
   let runs = Note(), laterRuns = Note(), gone = Note(), child = Child()
-  var token: (any Cancelable)?, later: (any Disposable)?
+  var token: (any Disposable)?, later: (any Disposable)?
 }
 nonisolated(unsafe) private var state: State!
 
@@ -294,9 +294,9 @@ private struct Foreign: SchedulerType {
 
   var now: MonotonicTime { base.now }
 
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable { base.schedule(action) }
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
 
-  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     timing.period == nil ? base.schedule(timing, action) : PeriodicTicks.started(timing, on: self, action)
   }
 }

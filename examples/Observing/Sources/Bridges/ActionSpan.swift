@@ -63,11 +63,11 @@ final class SpannedAction: Sendable {
 }
 
 /// What a tracing scheduler returns: it tells the span of the disposal, and hands it on.
-final class SpannedDisposable: Cancelable {
+final class SpannedDisposable: Disposable {
   private let span: ActionSpan
-  private let action: any Cancelable
+  private let action: any Disposable
 
-  init(_ action: any Cancelable, _ span: ActionSpan) { (self.action, self.span) = (action, span) }
+  init(_ action: any Disposable, _ span: ActionSpan) { (self.action, self.span) = (action, span) }
 
   var isDisposed: Bool { action.isDisposed }
 

@@ -10,7 +10,7 @@ extension Logger {
   /// ```
   ///
   /// - Throws: `SchedulerError` when the watchdog cannot be started.
-  public func logSchedulers(longerThan duration: Duration) throws(SchedulerError) -> any Cancelable {
+  public func logSchedulers(longerThan duration: Duration) throws(SchedulerError) -> any Disposable {
     Disposables.create(try logWatch(longerThan: duration), logDrops(), logLateJobs())
   }
 
@@ -19,7 +19,7 @@ extension Logger {
   ///
   /// An action that runs or waits too long is a warning; a wait may be what the program wants, so it is a notice. There is one watchdog in a process: a
   /// later call takes the place of this one, and any disposal ends it. Once disposed, nothing is logged any more.
-  public func logWatch(longerThan duration: Duration) throws(SchedulerError) -> any Cancelable {
+  public func logWatch(longerThan duration: Duration) throws(SchedulerError) -> any Disposable {
     try Schedulers.watch(longerThan: duration) { report in
       log(level: report.kind.level, report.kind.message, metadata: report.metadata)
     }
@@ -28,7 +28,7 @@ extension Logger {
 
   /// Logs each action that is dropped: `Schedulers.onDrop(_:)`. One that was refused is an error, because who scheduled it thinks that it will run; one that a
   /// stop gave up is a notice, because the stop asked for it.
-  public func logDrops() -> any Cancelable {
+  public func logDrops() -> any Disposable {
     Schedulers.onDrop { scheduler, reason in
       var metadata: Logger.Metadata = ["reason": reason == .refused ? "refused" : "stopped"]
       if let scheduler { metadata["scheduler"] = "\(Schedulers.name(of: scheduler))" }
@@ -37,7 +37,7 @@ extension Logger {
   }
 
   /// Logs each job of a task that comes to a thread's scheduler when the thread has ended, and so runs on another thread: `Schedulers.onLateJob(_:)`. A warning.
-  public func logLateJobs() -> any Cancelable {
+  public func logLateJobs() -> any Disposable {
     Schedulers.onLateJob { scheduler in
       warning("a task goes on after the end of its thread", metadata: ["scheduler": "\(scheduler.name)"])
     }

@@ -34,7 +34,7 @@ extension Schedulers {
   public static func publishStatistics(
     of schedulers: [String: SchedulerTarget], every period: Duration, on scheduler: some SchedulerType,
     to factory: any MetricsFactory = MetricsSystem.factory
-  ) throws(SchedulerError) -> any Cancelable {
+  ) throws(SchedulerError) -> any Disposable {
     try startCounting()
     let all = schedulers.map { PublishedScheduler($0.value, as: $0.key, to: factory) }
     return scheduler.schedule(.every(period, tolerance: period / 10)) {

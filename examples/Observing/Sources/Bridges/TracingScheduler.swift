@@ -64,20 +64,20 @@ public final class TracingScheduler: SchedulerType {
 
   /// Begins a span here and now, and has `submit` schedule what ends it.
   private func spanned(
-    queueTime: @escaping @Sendable () -> Duration, _ submit: (SpannedAction) -> any Cancelable
-  ) -> any Cancelable {
+    queueTime: @escaping @Sendable () -> Duration, _ submit: (SpannedAction) -> any Disposable
+  ) -> any Disposable {
     let span = ActionSpan(spans.begin(in: .current ?? .topLevel), queueTime: queueTime)
     return SpannedDisposable(submit(SpannedAction(span)), span)
   }
 
   @discardableResult
-  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     let due = MonotonicTime.now
     return spanned(queueTime: { due.duration(to: .now) }) { spanned in base.schedule { spanned.run(action) } }
   }
 
   @discardableResult
-  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     if timing.period != nil { return ticking(timing, action) }
     let due = MonotonicTime.now.advanced(by: max(.zero, timing.delay(from: now)))
     return spanned(queueTime: { due.duration(to: .now) }) { spanned in base.schedule(timing) { spanned.run(action) } }
@@ -85,7 +85,7 @@ public final class TracingScheduler: SchedulerType {
 
   // MARK: one span a tick
 
-  private func ticking(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Cancelable {
+  private func ticking(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     let context = ServiceContext.current ?? .topLevel
     return base.schedule(timing) { [spans] in
       let span = spans.begin(in: context)

@@ -11,7 +11,7 @@ import Testing
     let scheduler = TestScheduler()
     let clock = TestScheduler()
     let metrics = TestMetrics()
-    let publication: any Cancelable
+    let publication: any Disposable
 
     init() throws {
       publication = try Schedulers.publishStatistics(

@@ -96,7 +96,7 @@ extension FinishedInMemorySpan {
       done.countDown()
     }
     let soon = Duration.milliseconds(1)
-    let scheduled = with("alice") { () -> any Cancelable in
+    let scheduled = with("alice") { () -> any Disposable in
       switch way {
       case 0: traced.schedule(note)
       case 1: traced.schedule(1) { _ in (note(), Disposables.create()).1 }
