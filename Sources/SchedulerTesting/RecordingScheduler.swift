@@ -81,7 +81,10 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   ///   - action: what to run.
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    if timing.period != nil { return timing.schedule(on: self, action) { _, _, _ in Disposables.create() } }
+    // Each tick comes here again, with a delay.
+    if timing.period != nil {
+      return timing.schedule(on: self, action) { base.schedule(.after($0, tolerance: $1), $2) }
+    }
     return recorded(max(.zero, timing.delay(from: now))) { recorded in base.schedule(timing) { recorded.run(action) } }
   }
 }

@@ -90,11 +90,10 @@ package final class FatedAction: Sendable {
   deinit { fate.end() }
 
   /// Calls `body`, unless it has been disposed before.
-  @discardableResult
-  package func run<Result>(_ body: () -> Result) -> Result? {
-    guard fate.claimRun() else { return nil }
-    defer { fate.end() }
-    return withRefusalLine(body)
+  package func run(_ body: () -> Void) {
+    guard fate.claimRun() else { return }
+    withRefusalLine(body)
+    fate.end()
   }
 }
 

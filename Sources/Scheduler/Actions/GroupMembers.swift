@@ -101,11 +101,11 @@ class GroupMember: @unchecked Sendable {
 }
 
 /// A member that keeps its action itself, so that this has gone before it leaves.
-final class ActionMember<Result>: GroupMember, @unchecked Sendable {
+final class ActionMember: GroupMember, @unchecked Sendable {
   // Unchecked, as its superclass is: `action` is the running thread's, and then that of the last holder.
-  @exclusivity(unchecked) private var action: (@Sendable () -> Result)?
+  @exclusivity(unchecked) private var action: (@Sendable () -> Void)?
 
-  init(of group: ActionGroup, _ action: @escaping @Sendable () -> Result) {
+  init(of group: ActionGroup, _ action: @escaping @Sendable () -> Void) {
     self.action = action
     super.init(of: group)
   }
@@ -113,16 +113,15 @@ final class ActionMember<Result>: GroupMember, @unchecked Sendable {
   deinit { action = nil }  // GM3
 
   /// Calls the action for the only time.
-  func run() -> Result {
-    let result = callOnce()
+  func run() {
+    callOnce()
     end()
-    return result
   }
 
   /// Calls the action as one that is called again.
-  func tick() -> Result { action!() }
+  func tick() { action!() }
 
   /// A function of its own, so that what the closure holds has gone at its end.
   @inline(never)
-  private func callOnce() -> Result { action.take()!() }  // GM3
+  private func callOnce() { action.take()!() }  // GM3
 }

@@ -70,7 +70,7 @@ extension ThreadScheduler {
 
 /// The value's place. Touched on the thread alone.
 private final class ConfinedBox<Value>: @unchecked Sendable {
-  // Unchecked, because the compiler does not know the thread; whoever calls is on it.
+  // Unchecked, because the compiler does not know the thread. All callers are on it.
   private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
   private var isInUse = false
   private var isReleased = false

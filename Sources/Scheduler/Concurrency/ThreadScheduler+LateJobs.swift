@@ -2,8 +2,8 @@ extension ThreadScheduler {
   /// What becomes of a task's job that comes to a ``ThreadScheduler`` when its thread has ended. An action is refused then; a task that was
   /// refused would never end.
   public enum LateJobPolicy: Hashable, Sendable {
-    /// It runs on the pool, after the others that came late: one at a time, in order, isolated as before, but on another thread than what is
-    /// confined to that one. ``Schedulers/onLateJob(_:)`` is told.
+    /// It runs on the pool, after the others that came late: one at a time, in order, isolated as before, but on another thread than values
+    /// of ``ThreadScheduler/Confined``. Handlers of ``Schedulers/onLateJob(_:)`` are called.
     case runOnPool
     /// It stops the process with a message: for what must never be touched on another thread.
     case trap

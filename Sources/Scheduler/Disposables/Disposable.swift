@@ -28,11 +28,10 @@ public protocol Disposable: Sendable {
   /// 1. From the beginning of the first ``Disposable/dispose()``, before its first effect.
   /// 2. For what a scheduler returns, also from the end of the run; of a periodic or recursive action, from the end of the last one. What
   ///    the action returned may be alive then: a later ``Disposable/dispose()`` disposes it.
-  /// 3. For that, too, from the drop: by a scheduler that has been stopped, refuses, ends, or lets go of it for another reason. The closure
-  ///    and its captures are gone then, as after the end of the run.
+  /// 3. For an action that a scheduler drops, from the drop. Its closure and captures are released by then.
   ///
-  /// One atomic load or two, but for virtual time, which has a lock. Whoever sees it true sees what was before the disposal, or what the run
-  /// did.
+  /// It costs one or two atomic loads; in virtual time it takes a lock. A thread that reads true sees all that happened before the disposal, or in
+  /// the run.
   var isDisposed: Bool { get }
 
   /// Disposes it, and returns after what is running of it has ended, with what that did visible: for whoever is about to take away

@@ -18,7 +18,7 @@ extension UnfairLock {
   ///
   /// With a ``Protected`` value that is one call: ``Protected/withLock(on:when:_:)``.
   ///
-  /// 1. A wait lets go of the lock and begins to wait in one step: a change that is made with the lock, and signalled after it, is not missed.
+  /// 1. A wait unlocks the lock and begins to wait in one step. So it misses no signal that follows a change under the lock.
   /// 2. Waiters are woken in the order in which they came, and none without a signal. But a woken one takes the lock like any other thread,
   ///    and another may have been quicker: look again, in a loop.
   /// 3. ``broadcast()`` wakes one, and each that is woken, when it has the lock, the next: they do not all contend for the lock at once.

@@ -223,6 +223,45 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(start.duration(to: .now) >= .milliseconds(9))
   }
 
+  /// Writes down for when it is asked, and runs each action at once.
+  private struct Hasty: SchedulerType {
+    let asked = Log<ActionTiming>()
+    let now = MonotonicTime(nanoseconds: 1_000_000)
+
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+      action()
+      return Disposables.create()
+    }
+
+    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+      asked.add(timing)
+      return schedule(action)
+    }
+  }
+
+  @Test("a jitter makes each tick of a sequence later by a share of its own, and not in virtual time")
+  func jitter() async throws {
+    let hasty = Hasty(), timing = ActionTiming.every(.milliseconds(10), jitter: .milliseconds(5))
+    let due = hasty.now.advanced(by: .milliseconds(10))
+    for _ in 0..<50 {
+      for try await tick in hasty.ticks(timing) {
+        #expect(tick == due)  // the grid stays where it is
+        break
+      }
+    }
+    let delays = hasty.asked.entries.map { $0.delay(from: due) }
+    #expect(delays.count == 50 && delays.allSatisfy { $0 >= .zero && $0 <= .milliseconds(5) })
+    #expect(Set(delays).count > 10)
+    let clock = TestScheduler(), start = clock.now
+    let task = Task {
+      for try await _ in clock.ticks(timing) { return start.duration(to: clock.now) }
+      return .zero
+    }
+    await clock.awaitSleepers()
+    clock.advance(by: .milliseconds(10))
+    #expect(try await task.value == .milliseconds(10))
+  }
+
   @Test(
     "ticks that are late are as the timing says",
     arguments: [ActionTiming.Pace.coalescing, .catchingUp, .skipping, .fixedDelay])

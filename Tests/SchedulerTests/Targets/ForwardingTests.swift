@@ -54,20 +54,8 @@ import Testing
     #expect(["every 4.0 seconds, first \(tick)", tick].contains(spy.calls.entries.last!))
   }
 
-  /// A scheduler of a user's own that hands on.
-  private struct Own: SchedulerType {
-    let base: any SchedulerType
-    var now: MonotonicTime { base.now }
-
-    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { base.schedule(action) }
-
-    func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-      timing.schedule(on: self, action) { delay, _, action in base.schedule(after: delay, action) }
-    }
-  }
-
   private static let above: [(name: String, wrap: @Sendable (any SchedulerType) -> any SchedulerType)] = [
-    ("a scheduler of one's own", { Own(base: $0) }),
+    ("a scheduler of one's own", { Foreign(base: $0) }),
     ("SerialScheduler", { SerialScheduler(target: ($0 as! SchedulerTarget)) }),
     ("a group on a queue", { ActionGroup().scheduler(on: SerialScheduler(target: ($0 as! SchedulerTarget))) }),
   ]
