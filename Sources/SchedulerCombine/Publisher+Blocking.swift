@@ -19,12 +19,13 @@
     public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
       -> BlockingObservable<Output>
     {
-      BlockingObservable(timeout: timeout, needing: scheduler) { on, giveUp in
-        let end = timeout.flatMap { $0 > .zero ? MonotonicTime.now.advanced(by: $0) : nil }
-        let subscriber = EventSubscriber<Output, Failure> { event in
-          if let end, MonotonicTime.now >= end { giveUp() }
-          return on(event)
-        }
+      BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
+        let deadline = timeout.flatMap { $0 > .zero ? MonotonicTime.now.advanced(by: $0) : nil }
+        let subscriber = BlockingSubscriber<Output, Failure>(
+          next: { value in
+            if let deadline, MonotonicTime.now >= deadline { end(SchedulerError.timeout) }
+            return next(value)
+          }, end: end)
         subscribe(subscriber)
         return subscriber
       }
@@ -36,19 +37,22 @@
     }
   }
 
-  /// Hands a publisher's values on as events, and asks for the next when one is wanted.
-  final class EventSubscriber<Input: Sendable, Failure: Error>: Subscriber, Disposable, @unchecked Sendable {
+  /// Hands a publisher's values on, and asks for the next when one is wanted.
+  final class BlockingSubscriber<Input: Sendable, Failure: Error>: Subscriber, Disposable, @unchecked Sendable {
     // Unchecked, because a subscription is not Sendable: it is touched under the lock, and may be cancelled on any thread by its contract.
     private struct State {
       var subscription: (any Subscription)?
       var isDisposed = false
     }
 
-    private let on: @Sendable (SourceEvent<Input>) -> Bool
+    private let next: @Sendable (Input) -> Bool
+    private let end: @Sendable ((any Error)?) -> Void
     private let lock = UnfairLock()
     private var state = State()
 
-    init(_ on: @escaping @Sendable (SourceEvent<Input>) -> Bool) { self.on = on }
+    init(next: @escaping @Sendable (Input) -> Bool, end: @escaping @Sendable ((any Error)?) -> Void) {
+      (self.next, self.end) = (next, end)
+    }
 
     func receive(subscription: any Subscription) {
       let isWanted = lock.withLock {
@@ -59,13 +63,13 @@
       if isWanted { subscription.request(.max(1)) } else { subscription.cancel() }
     }
 
-    func receive(_ input: Input) -> Subscribers.Demand { on(.next(input)) ? .max(1) : .none }
+    func receive(_ input: Input) -> Subscribers.Demand { next(input) ? .max(1) : .none }
 
     func receive(completion: Subscribers.Completion<Failure>) {
       let ended = lock.withLock { state.subscription.take() }
       switch completion {
-      case .finished: _ = on(.completed)
-      case .failure(let error): _ = on(.error(error))
+      case .finished: end(nil)
+      case .failure(let error): end(error)
       }
       withExtendedLifetime(ended) {}  // it ends outside of the lock
     }

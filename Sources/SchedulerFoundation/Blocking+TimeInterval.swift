@@ -1,12 +1,13 @@
 public import Foundation
 public import Scheduler
+public import SchedulerRx
 
 extension EventSource {
   /// Returns this source as one to wait for, with RxBlocking's timeout.
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take, in seconds; for ever, where that is more than the clock can hold, or no number.
-  ///   - scheduler: what the source needs in order to end, if you know it: see `toBlocking(timeout:needing:)` of `Scheduler`.
+  ///   - scheduler: what the source needs in order to end, if you know it: see `toBlocking(timeout:needing:)` of `SchedulerRx`.
   public func toBlocking(timeout: TimeInterval, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {

@@ -2,6 +2,7 @@
   import OpenCombine
   import Scheduler
   import SchedulerCombine
+  import SchedulerRx
   import TestSupport
   import Testing
 

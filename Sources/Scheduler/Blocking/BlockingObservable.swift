@@ -3,35 +3,53 @@ internal import CScheduler
 /// A source whose results are waited for: each call subscribes, blocks the calling thread as ``RunLoopLock`` does, and has disposed the
 /// subscription before it returns or throws.
 ///
-/// RxBlocking's names and those here: <doc:ComingFromRxSwift>.
+/// ```swift
+/// let answer = try BlockingObservable<Answer>(timeout: .seconds(5)) { next, end in
+///   let request = client.send(query) { result in
+///     switch result {
+///     case .success(let answer): if next(answer) { end(nil) }
+///     case .failure(let error): end(error)
+///     }
+///   }
+///   return AnyDisposable { request.cancel() }
+/// }.single()
+/// ```
+///
+/// An `AsyncSequence` has `toBlocking(timeout:needing:)`; so have publishers, in `SchedulerCombine`. RxBlocking's names and those here:
+/// <doc:ComingFromRxSwift>.
 ///
 /// The timeout counts from the call. `nil` is for ever, as is more than the clock can hold. With zero and less, what comes during the
 /// subscription counts, and what ``CurrentThreadScheduler`` runs there; then the time is over.
 public struct BlockingObservable<Element: Sendable> {
   @usableFromInline let timeout: Duration?
   @usableFromInline let needed: SchedulerTarget?
-  @usableFromInline let subscribe: (BlockingSink<Element>) -> any Disposable
+  @usableFromInline let begin: (BlockingSink<Element>) -> any Disposable
 
   @inlinable
-  init(
-    timeout: Duration?, needed: SchedulerTarget?, subscribe: @escaping (BlockingSink<Element>) -> any Disposable
-  ) {
+  init(timeout: Duration?, needed: SchedulerTarget?, begin: @escaping (BlockingSink<Element>) -> any Disposable) {
     self.timeout = timeout
     self.needed = needed
-    self.subscribe = subscribe
+    self.begin = begin
   }
 
-  /// For sources that can be told when nothing more is wanted: `on` returns whether more is, and `giveUp` says that the time is over.
-  package init(
-    timeout: Duration?, needing scheduler: SchedulerTarget?,
+  /// Creates one of a source of any kind.
+  ///
+  /// - Parameters:
+  ///   - timeout: how long each wait may take.
+  ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
+  ///     fails at once with ``SchedulerError/deadlock``. Without it such a wait ends by the timeout only.
+  ///   - subscribe: begins, and returns what ends the subscription early. Each wait calls it once, on its own thread. The source calls
+  ///     `next` with each element, which returns whether more are wanted, then `end` at most once, with its error if it failed. The calls
+  ///     may be on any thread, one at a time, already before `subscribe` returns. Those that come after the end of the wait are ignored.
+  @inlinable
+  public init(
+    timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
     subscribe:
       @escaping (
-        _ on: @escaping @Sendable (SourceEvent<Element>) -> Bool, _ giveUp: @escaping @Sendable () -> Void
+        _ next: @escaping @Sendable (Element) -> Bool, _ end: @escaping @Sendable ((any Error)?) -> Void
       ) -> any Disposable
   ) {
-    self.init(timeout: timeout, needed: scheduler) { sink in
-      subscribe({ sink.on($0) }, { sink.on(.error(SchedulerError.timeout)) })
-    }
+    self.init(timeout: timeout, needed: scheduler) { sink in subscribe({ sink.next($0) }, { sink.end($0) }) }
   }
 
   /// Returns all elements when the source has completed. Throws its error, or ``SchedulerError/timeout``.
@@ -68,11 +86,6 @@ public struct BlockingObservable<Element: Sendable> {
     try only(elements(.first(2), where: predicate))
   }
 
-  /// Returns what has come and how it ended, ``SchedulerError/timeout`` included.
-  @inlinable
-  @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
-  public func materialize() -> MaterializedSequenceResult<Element> { gather(.all) }
-
   @inlinable
   func only(_ elements: [Element]) throws -> Element {
     guard let first = elements.first else { throw SchedulerError.noElements }
@@ -84,20 +97,22 @@ public struct BlockingObservable<Element: Sendable> {
   func elements(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
   ) throws -> [Element] {
-    switch gather(wanted, where: predicate) {
-    case .completed(let elements): return elements
-    case .failed(_, let error): throw error
-    }
+    let (elements, error) = gather(wanted, where: predicate)
+    if let error { throw error }
+    return elements
   }
+
+  /// Returns all that comes, and the error that ends it.
+  package func gatherAll() -> (elements: [Element], error: (any Error)?) { gather(.all) }
 
   @inlinable
   func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
-  ) -> MaterializedSequenceResult<Element> {
-    if let needed, isHeldUp(needed) { return .failed(elements: [], error: SchedulerError.deadlock) }
+  ) -> (elements: [Element], error: (any Error)?) {
+    if let needed, isHeldUp(needed) { return ([], SchedulerError.deadlock) }
     let lock = RunLoopLock(timeout: timeout), sink = BlockingSink(wanted, where: predicate, waking: lock)
     _ = lock.wait(
-      beginningWith: { sink.subscription.setDisposable(subscribe(sink)) }, givesUp: { sink.giveUp() })
+      beginningWith: { sink.subscription.setDisposable(begin(sink)) }, givesUp: { sink.giveUp() })
     sink.subscription.dispose()
     return sink.takeResult()
   }
@@ -113,19 +128,4 @@ func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
     next = serial.base
   }
   return false
-}
-
-extension EventSource {
-  /// Returns this source as one to wait for, from synchronous code.
-  ///
-  /// - Parameters:
-  ///   - timeout: how long each wait may take: see ``BlockingObservable``.
-  ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with ``SchedulerError/deadlock``. Without it such a wait ends by the timeout only.
-  @inlinable
-  public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
-    -> BlockingObservable<Element>
-  {
-    BlockingObservable(timeout: timeout, needed: scheduler) { sink in subscribe { sink.on($0) } }
-  }
 }

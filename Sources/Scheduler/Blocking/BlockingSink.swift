@@ -52,25 +52,15 @@ final class BlockingSink<Element: Sendable>: Sendable {
     state = Protected(State(predicate: predicate))
   }
 
-  /// Takes an event. Returns whether more are wanted.
+  /// Takes an element. Returns whether more are wanted.
   @inlinable @discardableResult
-  func on(_ event: SourceEvent<Element>) -> Bool {
-    switch event {
-    case .next(let element): return take(element)
-    case .error(let error): end(.failed(error))
-    case .completed: end(.completed)
-    }
-    return false
-  }
-
-  @inlinable
-  func take(_ element: Element) -> Bool {
+  func next(_ element: Element) -> Bool {
     let (isOver, predicate) = state.withLock { ($0.outcome != nil, $0.predicate) }
     if isOver { return false }
     do {
       if let predicate, try !predicate(element) { return true }
     } catch {
-      end(.failed(error))
+      end(error)
       return false
     }
     var replaced: [Element] = [], over: Predicate?  // they end outside of the lock
@@ -88,9 +78,10 @@ final class BlockingSink<Element: Sendable>: Sendable {
     return isWanted
   }
 
+  /// Takes the end, with the error if there is one.
   @inlinable
-  func end(_ outcome: Outcome) {
-    if settle(outcome) { finish() }
+  func end(_ error: (any Error)?) {
+    if settle(error.map { .failed($0) } ?? .completed) { finish() }
   }
 
   @inlinable
@@ -115,15 +106,15 @@ final class BlockingSink<Element: Sendable>: Sendable {
     return isFirst
   }
 
-  /// What has come, which is then not kept here any more.
+  /// What has come, which is then not kept here any more, and the error that ended it.
   @inlinable
-  func takeResult() -> MaterializedSequenceResult<Element> {
+  func takeResult() -> (elements: [Element], error: (any Error)?) {
     state.withLock { state in
       var elements: [Element] = []
       swap(&elements, &state.elements)
       switch state.outcome {
-      case .completed: return .completed(elements: elements)
-      case .failed(let error): return .failed(elements: elements, error: error)
+      case .completed: return (elements, nil)
+      case .failed(let error): return (elements, error)
       case nil: misuse("BlockingSink.takeResult", "asked before the end")
       }
     }

@@ -16,10 +16,10 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     BlockingObservable(timeout: timeout, needed: scheduler) { sink in
       inBlockingTask {
         do {
-          for try await element in self where !sink.on(.next(element)) { return }
-          sink.on(.completed)
+          for try await element in self where !sink.next(element) { return }
+          sink.end(nil)
         } catch {
-          sink.on(.error(error))
+          sink.end(error)
         }
       }
     }
@@ -52,7 +52,7 @@ public func runAndWait<Value: Sendable>(
   if csched_is_main_thread(), operation.isolation === MainActor.shared { throw SchedulerError.deadlock }
   let source = BlockingObservable<Value>(timeout: timeout, needed: scheduler) { sink in
     inBlockingTask {
-      do { sink.on(.next(try await operation())) } catch { sink.on(.error(error)) }
+      do { sink.next(try await operation()) } catch { sink.end(error) }
     }
   }
   return try source.first()!  // it never completes without one
@@ -61,7 +61,7 @@ public func runAndWait<Value: Sendable>(
 /// Starts a task on the pool's threads. Returns what cancels it.
 private func inBlockingTask(_ body: @escaping @Sendable () async -> Void) -> any Disposable {
   let task = Task(executorPreference: PoolTaskExecutor.shared) { await body() }
-  return Disposables.create { task.cancel() }
+  return AnyDisposable { task.cancel() }
 }
 
 /// Runs tasks on the pool that everybody shares: when its threads block, others take their place.

@@ -32,8 +32,7 @@ GROUPS = {
         *(f"VirtualTime/{name}.swift" for name in (
             "Virtual*", "ConvertedTimeline", "MonotonicTimeConverter", "TestScheduler"))],
     "blocking": [
-        *MAIN, "Blocking/BlockingSink.swift",
-        "Blocking/EventSource.swift", "Blocking/MaterializedSequenceResult.swift", "Blocking/RunLoopLock.swift"],
+        *MAIN, "Blocking/BlockingSink.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
         *MAIN, *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
         "Blocking/Result*.swift", "Synchronization/UnfairLock+Condition.swift",

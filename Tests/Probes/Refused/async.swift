@@ -1,5 +1,6 @@
 // What an async function must not call, each with what to use. The compiler's own verifier reads the comments (-verify).
 import Scheduler
+import SchedulerRx
 
 func blocks(
   _ thread: ThreadScheduler, _ threads: ThreadScheduler.Group, _ pool: WorkerPool, _ queue: SerialScheduler,

@@ -1,5 +1,6 @@
 import Foundation
 import Scheduler
+import SchedulerRx
 
 struct Failure: Error, Equatable { var code = 1 }
 

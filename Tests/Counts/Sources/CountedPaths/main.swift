@@ -18,12 +18,9 @@ private let noWork: @Sendable () -> Void = {}
 }
 
 /// A source that is over at once.
-private struct Just: EventSource {
-  func subscribe(_ handler: @escaping @Sendable (SourceEvent<Int>) -> Void) -> any Disposable {
-    handler(.next(1))
-    handler(.completed)
-    return Disposables.create()
-  }
+private let just = BlockingObservable { next, end in
+  if next(1) { end(nil) }
+  return AnyDisposable()
 }
 
 private let paths: KeyValuePairs<String, (Int) -> Void> = [
@@ -103,7 +100,7 @@ private let paths: KeyValuePairs<String, (Int) -> Void> = [
     }
   },
   "blocking_just": { count in
-    for _ in 0..<count { _ = try? Just().toBlocking().first() }
+    for _ in 0..<count { _ = try? just.first() }
   },
 ]
 

@@ -6,7 +6,7 @@ private final class State: @unchecked Sendable {
   let child = Child()
   var gone = Note()
   var hasGivenUp = false
-  var result: MaterializedSequenceResult<Int>?
+  var result: (elements: [Int], error: (any Error)?)?
 
   init(_ wanted: BlockingSink<Int>.Wanted, timeout: Duration?, where predicate: BlockingSink<Int>.Predicate?) {
     lock = RunLoopLock(timeout: timeout)
@@ -25,10 +25,7 @@ private func start(
 private struct Failure: Error {}
 
 private func elements() -> (elements: [Int], isComplete: Bool) {
-  switch state.result! {
-  case .completed(let elements): (elements, true)
-  case .failed(let elements, _): (elements, false)
-  }
+  (state.result!.elements, state.result!.error == nil)
 }
 
 // MARK: the state alone
@@ -37,8 +34,8 @@ private func eventsAgainstTimeout() {
   let state = start(.all)
   state.sink.subscription.setDisposable(state.child)
   spawn {
-    state.sink.on(.next(1))
-    state.sink.on(.completed)
+    state.sink.next(1)
+    state.sink.end(nil)
   }
   spawn { state.hasGivenUp = state.sink.giveUp() }
 }
@@ -66,7 +63,7 @@ private func firstAgainstTimeout() {
   let state = start(.first(1), where: all(keeping: gone))
   state.gone = gone
   state.sink.subscription.setDisposable(state.child)
-  spawn { state.sink.on(.next(1)) }
+  spawn { state.sink.next(1) }
   spawn { state.hasGivenUp = state.sink.giveUp() }
 }
 
@@ -85,21 +82,21 @@ private func wait(_ state: State) {
   state.result = state.sink.takeResult()
 }
 
-private func whole(_ wanted: BlockingSink<Int>.Wanted, timeout: Duration? = nil, _ end: SourceEvent<Int>) {
+private func whole(_ wanted: BlockingSink<Int>.Wanted, timeout: Duration? = nil, failing error: (any Error)? = nil) {
   let state = start(wanted, timeout: timeout)
   spawn { wait(state) }
   spawn {
-    state.sink.on(.next(1))
-    state.sink.on(.next(2))
-    state.sink.on(end)
+    state.sink.next(1)
+    state.sink.next(2)
+    state.sink.end(error)
   }
 }
 
-private func completed() { whole(.all, .completed) }
-private func failed() { whole(.all, .error(Failure())) }
-private func last() { whole(.last, .completed) }
-private func first() { whole(.first(1), .completed) }
-private func lateOrNot() { whole(.all, timeout: .nanoseconds(1_000_000), .completed) }
+private func completed() { whole(.all) }
+private func failed() { whole(.all, failing: Failure()) }
+private func last() { whole(.last) }
+private func first() { whole(.first(1)) }
+private func lateOrNot() { whole(.all, timeout: .nanoseconds(1_000_000)) }
 
 private func hasAll() { expectResult([1, 2], true) }
 private func hasFailed() { expectResult([1, 2], false) }

@@ -2,27 +2,28 @@ import BenchKit
 import Dispatch
 import Scheduler
 
-private struct Just: EventSource {
-  let isScheduled: Bool
+private let queue = SerialScheduler(name: "source")
 
-  func subscribe(_ handler: @escaping @Sendable (SourceEvent<Int>) -> Void) -> any Disposable {
-    @Sendable func say() {
-      handler(.next(1))
-      handler(.completed)
+private let atOnce: @Sendable (Int) -> Double = { count in
+  time {
+    for _ in 0..<count {
+      let source = BlockingObservable { next, end in
+        if next(1) { end(nil) }
+        return AnyDisposable()
+      }
+      precondition((try? source.first()) == 1)
     }
-    if isScheduled { return queue.schedule(say) }
-    say()
-    return Disposables.create()
   }
 }
 
-private let queue = SerialScheduler(name: "source")
-
-private func wait(for source: Just) -> @Sendable (Int) -> Double {
-  { count in time { for _ in 0..<count { precondition((try? source.toBlocking().first()) == 1) } } }
+private let fromQueue: @Sendable (Int) -> Double = { count in
+  time {
+    for _ in 0..<count {
+      let source = BlockingObservable { next, end in queue.schedule { if next(1) { end(nil) } } }
+      precondition((try? source.first()) == 1)
+    }
+  }
 }
-
-private let fromQueue = wait(for: Just(isScheduled: true))
 
 private let dispatched: @Sendable (Int) -> Double = { count in
   time {
@@ -41,16 +42,16 @@ private func pinned(_ body: @escaping @Sendable (Int) -> Double) -> Measure {
 
 let blockingRows = [
   Row(
-    "B1", "toBlocking of a source that is over at once", [.ours("toBlocking", wait(for: Just(isScheduled: false)))],
+    "B1", "a blocking wait for a source that is over at once", [.ours("BlockingObservable", atOnce)],
     targets: [.scaled(330)], references: ["RxBlocking 6482 ns on another machine"]),
   Row(
-    "B1s", "toBlocking of a source on a serial queue",
-    [.ours("toBlocking", fromQueue), .dispatch("serial async, semaphore", dispatched)],
+    "B1s", "a blocking wait for a source on a serial queue",
+    [.ours("BlockingObservable", fromQueue), .dispatch("serial async, semaphore", dispatched)],
     targets: [.limit("L3", 1.5)], references: ["RxBlocking 22246 ns on another machine"]),
   Row(
     "B1s-pinned", "the same, the caller and the workers each on a processor of their own",
     [
-      Contender("toBlocking", .ours, pinned(fromQueue)),
+      Contender("BlockingObservable", .ours, pinned(fromQueue)),
       Contender("serial async, semaphore", .dispatch, pinned(dispatched)),
     ], targets: [.limit("L3-pinned", 1.5)]),
 ]

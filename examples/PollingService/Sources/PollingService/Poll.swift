@@ -3,7 +3,7 @@ import Scheduler
 /// Asks a server many things, some at a time, each with a timeout; and again, after a pause that doubles each time, what had no answer.
 ///
 /// What `subscribe` returns ends all of it: what waits for its turn, what pauses, and what is under way, whose threads come back.
-struct Poll: EventSource {
+struct Poll: Sendable {
   let port: UInt16
   var count = 1_000
   var atATime = 16
@@ -17,8 +17,11 @@ struct Poll: EventSource {
     let answer: Result<String, RequestError>
   }
 
-  func subscribe(_ handler: @escaping @Sendable (SourceEvent<Outcome>) -> Void) -> any Disposable {
-    let run = Run(poll: self, handler)
+  /// Begins. Calls `next` with each outcome, one at a time, then `end`.
+  func subscribe(
+    next: @escaping @Sendable (Outcome) -> Void, end: @escaping @Sendable () -> Void
+  ) -> any Disposable {
+    let run = Run(poll: self, next, end)
     run.begin()
     return run.everything
   }
@@ -28,16 +31,17 @@ struct Poll: EventSource {
 private final class Run: Sendable {
   let everything = CompositeDisposable()
   private let poll: Poll
-  private let handler: @Sendable (SourceEvent<Poll.Outcome>) -> Void
+  private let next: @Sendable (Poll.Outcome) -> Void
+  private let end: @Sendable () -> Void
   /// Each asks for one thing at a time; so as many as there are lanes are under way at the most.
   private let lanes: [SerialScheduler]
   private let timeouts = ConcurrentScheduler(name: "timeouts", priority: .high)
-  private let outcomes = SerialScheduler(name: "outcomes")  // a handler is called by one thread at a time
+  private let outcomes = SerialScheduler(name: "outcomes")  // outcomes are told one at a time
   private let left: Protected<Int>
 
-  init(poll: Poll, _ handler: @escaping @Sendable (SourceEvent<Poll.Outcome>) -> Void) {
+  init(poll: Poll, _ next: @escaping @Sendable (Poll.Outcome) -> Void, _ end: @escaping @Sendable () -> Void) {
     self.poll = poll
-    self.handler = handler
+    (self.next, self.end) = (next, end)
     lanes = (0..<poll.atATime).map { SerialScheduler(name: "lane \($0)") }
     left = Protected(poll.count)
   }
@@ -93,9 +97,9 @@ private final class Run: Sendable {
   private func report(_ outcome: Poll.Outcome) {
     outcomes.schedule { [self] in
       if everything.isDisposed { return }
-      handler(.next(outcome))
+      next(outcome)
       left.withLock { $0 -= 1 }
-      if left.read() == 0 { handler(.completed) }
+      if left.read() == 0 { end() }
     }
   }
 }

@@ -21,20 +21,15 @@ func wait(for condition: () -> Bool) { while !condition() { usleep(1_000) } }
 func outcomes(of poll: Poll) throws -> [Poll.Outcome] {
   let bar = ProgressBar(of: poll.count)
   defer { print(bar.end()) }
-  return try Watched(poll: poll) { bar.advance(attempts: $0.attempts) }.toBlocking().toArray()
-}
-
-/// A poll whose outcomes are seen on the way.
-struct Watched: EventSource {
-  let poll: Poll
-  let watch: @Sendable (Poll.Outcome) -> Void
-
-  func subscribe(_ handler: @escaping @Sendable (SourceEvent<Poll.Outcome>) -> Void) -> any Disposable {
-    poll.subscribe { [watch] event in
-      if case .next(let outcome) = event { watch(outcome) }
-      handler(event)
+  let source = BlockingObservable<Poll.Outcome> { next, end in
+    poll.subscribe {
+      bar.advance(attempts: $0.attempts)
+      _ = next($0)
+    } end: {
+      end(nil)
     }
   }
+  return try source.toArray()
 }
 
 /// Polls until `limit` outcomes are there, or until `isTime`; disposes then, and checks that nothing is left.
@@ -42,15 +37,16 @@ func disposes(_ poll: Poll, after limit: Int, or isTime: () -> Bool = { false })
   let count = Protected(0), everything = SingleAssignmentDisposable(), alive = Probe()
   weak let seen: Probe? = alive
   everything.setDisposable(
-    poll.subscribe { [alive = consume alive] event in
+    poll.subscribe { [alive = consume alive] _ in
       withExtendedLifetime(alive) {}
       if everything.isDisposed { return }  // it was before `subscribe` had returned what ends the rest
-      guard case .next = event else { fatalError("what is disposed does not complete") }
       let isLast = count.withLock { count in
         count += 1
         return count == limit
       }
       if isLast { everything.dispose() }  // as well from inside as from outside
+    } end: {
+      fatalError("what is disposed does not complete")
     })
   wait { everything.isDisposed || isTime() }
   everything.dispose()

@@ -2,15 +2,6 @@
 import Foundation
 import Scheduler
 
-struct Later: EventSource, Sendable {
-  func subscribe(_ handler: @escaping @Sendable (SourceEvent<String>) -> Void) -> any Disposable {
-    main.schedule(after: .milliseconds(5)) {
-      handler(.next("from the main thread \(Thread.isMainThread)"))
-      handler(.completed)
-    }
-  }
-}
-
 /// A run that `body` is performed in, and how it ended.
 func wait(_ timeout: Duration? = .seconds(10), _ body: @escaping @Sendable (RunLoopLock) -> Void) -> String {
   let lock = RunLoopLock(timeout: timeout)
@@ -58,7 +49,10 @@ func checkBlocking() throws {
   check(wait(.milliseconds(5)) { _ in } == "timeout", "timeout")
 
   // Sources and async functions.
-  check(try Later().toBlocking(timeout: .seconds(10)).toArray() == ["from the main thread true"], "a source")
+  let source = BlockingObservable(timeout: .seconds(10)) { next, end in
+    main.schedule(after: .milliseconds(5)) { if next("from the main thread \(Thread.isMainThread)") { end(nil) } }
+  }
+  check(try source.toArray() == ["from the main thread true"], "a source")
   let value = try runAndWait(timeout: .seconds(10)) {
     try await Task.sleep(for: .milliseconds(2))
     return Thread.isMainThread

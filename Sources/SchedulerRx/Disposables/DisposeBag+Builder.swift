@@ -1,3 +1,5 @@
+public import Scheduler
+
 extension DisposeBag {
   /// Creates a bag that holds the disposables that `builder` lists.
   ///

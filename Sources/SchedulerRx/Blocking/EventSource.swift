@@ -1,3 +1,5 @@
+public import Scheduler
+
 /// What a source says: any number of elements, then at most one end.
 public enum SourceEvent<Element: Sendable>: Sendable {
   /// Here is an element.
@@ -28,4 +30,27 @@ public protocol EventSource<Element> {
   ///
   /// - Parameter handler: called with each event, on the thread that it comes on.
   func subscribe(_ handler: @escaping @Sendable (SourceEvent<Element>) -> Void) -> any Disposable
+}
+
+extension EventSource {
+  /// Returns this source as one to wait for, from synchronous code.
+  ///
+  /// - Parameters:
+  ///   - timeout: how long each wait may take: see `BlockingObservable`.
+  ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
+  ///     fails at once with `SchedulerError.deadlock`. Without it such a wait ends by the timeout only.
+  @inlinable
+  public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
+    -> BlockingObservable<Element>
+  {
+    BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
+      subscribe { event in
+        switch event {
+        case .next(let element): _ = next(element)
+        case .error(let error): end(error)
+        case .completed: end(nil)
+        }
+      }
+    }
+  }
 }
