@@ -1,5 +1,6 @@
 public import Foundation
 public import Scheduler
+public import SchedulerRx
 
 extension WallTime {
   /// The instant of `date`, rounded up to nanoseconds, so that nothing is early; the beginning of 1970 for what is before, and

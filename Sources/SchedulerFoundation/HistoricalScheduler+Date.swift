@@ -1,8 +1,9 @@
 public import Foundation
 public import Scheduler
+public import SchedulerRx
 
 /// Virtual time in Foundation's dates, in the words of RxSwift.
-extension VirtualTimeScheduler where Converter == InstantConverter<HistoricalDate> {
+extension VirtualTimeScheduler where Instant == HistoricalDate {
   /// Makes one whose clock stands at `initialClock`.
   public convenience init(initialClock: Date) { self.init(initialDate: HistoricalDate(initialClock)) }
 
@@ -22,5 +23,5 @@ extension VirtualTimeScheduler where Converter == InstantConverter<HistoricalDat
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime seconds: TimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { schedule(state, afterVirtual: .held(seconds: seconds), action: action) }
+  ) -> any Disposable { schedule(state, after: .held(seconds: seconds), action: action) }
 }

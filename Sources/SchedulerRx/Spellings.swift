@@ -129,22 +129,22 @@ extension VirtualTimeScheduler {
   public func start() { run() }
 
   /// RxSwift's name of `advance(to:)`.
-  public func advanceTo(_ time: VirtualTime) { advance(to: time) }
+  public func advanceTo(_ time: Instant) { advance(to: time) }
 
   /// RxSwift's name of `schedule(_:at:action:)`.
   @discardableResult
   public func scheduleAbsoluteVirtual<State: Sendable>(
-    _ state: State, time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
+    _ state: State, time: Instant, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable { schedule(state, at: time, action: action) }
 
-  /// RxSwift's name of `schedule(_:afterVirtual:action:)`.
+  /// RxSwift's name of `schedule(_:after:action:)`.
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
-    _ state: State, dueTime: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { schedule(state, afterVirtual: dueTime, action: action) }
+    _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable { schedule(state, after: dueTime, action: action) }
 }
 
-extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
+extension VirtualTimeScheduler where Instant == MonotonicTime {
   /// Makes one in the words of RxTest, where time is counted in whole seconds: the clock stands `initialClock` seconds after the start of time; at
   /// that start, where it is negative.
   public convenience init(initialClock: Int) {
@@ -156,7 +156,7 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
   /// - Parameter time: how many seconds after the start of time; the past is taken for the present.
   public func advanceTo(_ time: Int) { advance(to: Self.time(time)) }
 
-  /// RxTest's name of `schedule(at:_:)-(VirtualTime,_)`, in seconds after the start of time.
+  /// RxTest's name of `schedule(at:_:)`, in seconds after the start of time.
   @discardableResult
   public func scheduleAt(_ time: Int, action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(at: Self.time(time), action)
@@ -168,11 +168,11 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
     _ state: State, time: Int, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable { schedule(state, at: Self.time(time), action: action) }
 
-  /// RxSwift's name of `schedule(_:afterVirtual:action:)`, in seconds.
+  /// RxSwift's name of `schedule(_:after:action:)`, in seconds.
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime: Int, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { schedule(state, afterVirtual: .seconds(dueTime), action: action) }
+  ) -> any Disposable { schedule(state, after: .seconds(dueTime), action: action) }
 
   private static func time(_ seconds: Int) -> MonotonicTime {
     MonotonicTime(nanoseconds: 0).advanced(by: .seconds(max(0, seconds)))

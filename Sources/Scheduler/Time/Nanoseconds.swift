@@ -13,6 +13,11 @@ extension Duration {
     return part == 0 ? Int64(clamping: whole) : Int64(clamping: whole + 1)
   }
 
+  /// So many nanoseconds, more than `nanoseconds(_:)` takes.
+  static func sinceStart(_ nanoseconds: UInt64) -> Duration {
+    .seconds(nanoseconds / 1_000_000_000) + .nanoseconds(nanoseconds % 1_000_000_000)
+  }
+
   /// So many seconds; for ever, where that is more than any clock can hold, or not a number.
   package static func held(seconds: Double) -> Duration {
     if abs(seconds) < 0x1p62 { return .seconds(seconds) }

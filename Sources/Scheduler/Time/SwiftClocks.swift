@@ -53,9 +53,3 @@ extension SuspendingClock {
     fileprivate static let epoch = now.advanced(by: .zero - .sinceStart(MonotonicTime.now.nanoseconds))
   #endif
 }
-
-extension Duration {
-  fileprivate static func sinceStart(_ nanoseconds: UInt64) -> Duration {
-    .seconds(nanoseconds / 1_000_000_000) + .nanoseconds(nanoseconds % 1_000_000_000)
-  }
-}

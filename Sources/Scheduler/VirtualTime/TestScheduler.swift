@@ -8,9 +8,9 @@
 /// ticking.dispose()
 /// print(ticks.read(), scheduler.now.nanoseconds)  // 60 60000000000
 /// ```
-public typealias TestScheduler = VirtualTimeScheduler<MonotonicTimeConverter>
+public typealias TestScheduler = VirtualTimeScheduler<MonotonicTime>
 
-extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
+extension VirtualTimeScheduler where Instant == MonotonicTime {
   /// Creates one.
   ///
   /// - Parameters:
@@ -19,6 +19,6 @@ extension VirtualTimeScheduler where Converter == MonotonicTimeConverter {
   public convenience init(
     initialClock: MonotonicTime = MonotonicTime(nanoseconds: 0), actionLimit: Int = 1 << 21
   ) {
-    self.init(initialClock: initialClock, converter: MonotonicTimeConverter(), actionLimit: actionLimit)
+    self.init(initialClock: initialClock, scale: MonotonicScale(), actionLimit: actionLimit)
   }
 }

@@ -8,8 +8,8 @@ extension VirtualTimeScheduler {
   /// The interval is counted from the present, inside of an action too. One that is not positive runs what is due already.
   ///
   /// - Parameter interval: how far, from the present.
-  public func advance(by interval: VirtualTimeInterval) {
-    advance(to: converter.offsetVirtualTime(virtualTime, offset: interval))
+  public func advance(by interval: Duration) {
+    advance(to: timeline.time(after: interval))
   }
 
   /// Moves the clock to `time`, and runs on the way all that becomes due until then, `time` included, in order.
@@ -18,7 +18,7 @@ extension VirtualTimeScheduler {
   /// past is taken for the present: the clock does not move, and what is due runs.
   ///
   /// - Parameter time: where to. The past is taken for the present.
-  public func advance(to time: VirtualTime) {
+  public func advance(to time: Instant) {
     let tick = timeline.head(for: time)
     drive(CSCHED_VIRTUAL_ADVANCE, tick, "advance")
     timeline.arrive(at: time, tick)
@@ -62,7 +62,7 @@ extension VirtualTimeScheduler {
   /// past does nothing.
   ///
   /// - Parameter time: where to. The past does nothing.
-  public func sleep(to time: VirtualTime) {
+  public func sleep(to time: Instant) {
     let tick = timeline.head(for: time)
     csched_virtual_skip_to(timeline.pointer, tick)
     timeline.arrive(at: time, tick)
@@ -71,8 +71,8 @@ extension VirtualTimeScheduler {
   /// Moves the clock on by `interval` and runs nothing: see ``sleep(to:)``.
   ///
   /// - Parameter interval: how far, from the present.
-  public func sleep(by interval: VirtualTimeInterval) {
-    sleep(to: converter.offsetVirtualTime(virtualTime, offset: interval))
+  public func sleep(by interval: Duration) {
+    sleep(to: timeline.time(after: interval))
   }
 
   /// Does what is asked for, unless somebody drives already: that one will then do this too.

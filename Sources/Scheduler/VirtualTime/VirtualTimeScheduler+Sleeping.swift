@@ -6,11 +6,11 @@ extension VirtualTimeScheduler {
   ///
   /// - Throws: `CancellationError`, at once, when the task is cancelled; it is not asleep on the scheduler any more then.
   public func sleep(
-    until deadline: VirtualTime, isolation: isolated (any Actor)? = #isolation
+    until deadline: Instant, isolation: isolated (any Actor)? = #isolation
   ) async throws {
     try Task.checkCancellation()
-    guard converter.isEarlier(virtualTime, than: deadline) else { return }
-    try await asleep(isolation: isolation, isDue: { !converter.isEarlier(virtualTime, than: deadline) }) { wake in
+    guard virtualTime < deadline else { return }
+    try await asleep(isolation: isolation, isDue: { virtualTime >= deadline }) { wake in
       schedule(at: deadline, wake)
     }
   }
@@ -20,9 +20,9 @@ extension VirtualTimeScheduler {
 
   /// Suspends the task for `interval` of virtual time: see ``sleep(until:isolation:)``. Not positive, it does not.
   public func sleep(
-    for interval: VirtualTimeInterval, isolation: isolated (any Actor)? = #isolation
+    for interval: Duration, isolation: isolated (any Actor)? = #isolation
   ) async throws {
-    try await sleep(until: converter.offsetVirtualTime(virtualTime, offset: interval))
+    try await sleep(until: timeline.time(after: interval))
   }
 
   /// Suspends the calling task until at least `count` tasks are asleep on this scheduler: then the clock can be moved, and each of

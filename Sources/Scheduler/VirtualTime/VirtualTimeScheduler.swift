@@ -2,8 +2,8 @@ internal import CScheduler
 
 /// Keeps a clock of its own, which moves only when it is told to, and runs what is due by then on the thread that tells it.
 ///
-/// What takes hours runs in no time, and the same way each time. `Converter` says what virtual time is. See ``TestScheduler``, with
-/// time in nanoseconds, and ``HistoricalScheduler``, with dates.
+/// What takes hours runs in no time, and the same way each time. `Instant` says what virtual time is, such as that of a clock of yours.
+/// ``TestScheduler`` has ``MonotonicTime``.
 ///
 /// 1. *Order.* Actions run in the order of their times; those for the same time in the order in which they were scheduled.
 /// 2. *Time never moves back.* What is scheduled for the past is scheduled for the present. What the clock was moved past by
@@ -15,10 +15,11 @@ internal import CScheduler
 ///    tick; no call runs more than `actionLimit` actions: more stops the process with a message.
 /// 5. *Cancellation.* After `dispose` has returned, what had not begun never begins, and its closure and captures are gone.
 /// 6. *Current.* In its actions, on whichever thread they run, ``Schedulers/current`` is this scheduler.
-/// 7. *Any thread* may do anything at any time. Nothing of the user's, comparisons by the converter included, runs under a lock.
+/// 7. *Any thread* may do anything at any time. Nothing of the user's, comparisons of instants included, runs under a lock.
 /// 8. *Letting go.* Actions that wait when the last reference to the scheduler goes are released, and never run. One that captures
 ///    the scheduler is such a reference for as long as it waits: dispose of it, or capture the scheduler `unowned`.
-/// 9. *Ticks.* The clock counts ticks, nanoseconds unless the converter says otherwise: what has one tick runs in the order of insertion.
+/// 9. *Ticks.* The clock counts 64 bits of nanoseconds: what has the same runs in the order of insertion. Instants that lie more than 292
+///    years from the initial clock have the first, or the last before the end of time.
 ///    Periodic actions tick as on every other scheduler: at a fixed rate unless their ``ActionTiming`` says otherwise. What the clock was
 ///    moved past by `sleep(to:)` is late.
 /// 10. It is a target for a ``SerialScheduler`` as any other, with delayed and periodic actions in virtual time. `sync` on one that has
@@ -30,19 +31,10 @@ internal import CScheduler
 /// scheduler.advance(by: .seconds(3_599))  // nothing yet
 /// scheduler.advance(by: .seconds(1))      // prints
 /// ```
-public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: SchedulerTarget, @unchecked Sendable {
+public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// An instant of virtual time.
-  public typealias VirtualTime = Converter.VirtualTimeUnit
-
-  /// A difference of two instants.
-  public typealias VirtualTimeInterval = Converter.VirtualTimeIntervalUnit
-
-  let timeline: ConvertedTimeline<Converter>
+  let timeline: InstantTimeline<Instant>
   var sleepers: Sleepers { timeline.sleepers }
-
-  /// What translates between virtual and real time.
-  public let converter: Converter
 
   /// How many actions one call of `advance`, `run` or `step` may run before it is taken for one without an end.
   public let actionLimit: Int
@@ -51,12 +43,21 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   ///
   /// - Parameters:
   ///   - initialClock: where its clock stands.
-  ///   - converter: what translates between virtual and real time.
+  ///   - origin: the instant at which ``SchedulerType/now`` is 0; the initial clock if you give none. `now` is 0 before it, too.
+  ///   - end: the last instant, where time is held when it overflows; `nil` where the instants never do. What waits there is beyond the end
+  ///     of time: ``run()`` and ``step(_:)`` do not go there, only an advance that names it does.
   ///   - actionLimit: see ``actionLimit``; 1 at least.
-  public init(initialClock: VirtualTime, converter: Converter, actionLimit: Int = 1 << 21) {
-    self.converter = converter
+  public convenience init(
+    initialClock: Instant, origin: Instant? = nil, end: Instant? = nil, actionLimit: Int = 1 << 21
+  ) {
+    let scale = InstantScale(start: initialClock, origin: origin ?? initialClock, end: end)
+    self.init(initialClock: initialClock, scale: scale, actionLimit: actionLimit)
+  }
+
+  /// Creates one that counts as `scale` says.
+  package init(initialClock: Instant, scale: any VirtualTimeScale<Instant>, actionLimit: Int) {
     self.actionLimit = max(1, actionLimit)
-    timeline = ConvertedTimeline(start: initialClock, converter: converter, actionLimit: self.actionLimit)
+    timeline = InstantTimeline(start: initialClock, scale: scale, actionLimit: self.actionLimit)
     // Its core is outlived by it: actions run in calls on it.
     super.init(core: TargetCore(csched_virtual_target(timeline.pointer), timeline: timeline))
   }
@@ -66,7 +67,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   // MARK: what there is
 
   /// The present, in virtual time: inside of an action, the action's time.
-  public var virtualTime: VirtualTime { timeline.time }
+  public var virtualTime: Instant { timeline.time }
 
   /// How many actions wait, those that were disposed not counted; a serial queue that has something to do is one. Constant time, unless such
   /// queues wait.
@@ -86,32 +87,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
     core.submit(work, after: .zero, inside: tag, of: returning)
   }
 
-  // MARK: at a time, or after an interval of virtual time
-
-  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
-  ///
-  /// - Parameters:
-  ///   - delay: how long from now, in virtual time.
-  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
-  @discardableResult
-  public func schedule(
-    afterVirtual delay: VirtualTimeInterval, _ action: @escaping @Sendable () -> Void
-  ) -> any Disposable {
-    schedule(at: converter.offsetVirtualTime(virtualTime, offset: delay), action)
-  }
-
-  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
-  ///
-  /// - Parameters:
-  ///   - state: what `action` is given.
-  ///   - delay: how long from now, in virtual time.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, afterVirtual delay: VirtualTimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
-    schedule(state, at: converter.offsetVirtualTime(virtualTime, offset: delay), action: action)
-  }
+  // MARK: at a time
 
   /// Schedules `action` for `time`, or for now where that is in the past; otherwise as ``ImmediateSchedulerType/schedule(_:action:)``.
   ///
@@ -121,7 +97,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
   ///   - action: what to run. What it returns is disposed with the token, once it has run.
   @discardableResult
   public func schedule<State: Sendable>(
-    _ state: State, at time: VirtualTime, action: @escaping @Sendable (State) -> any Disposable
+    _ state: State, at time: Instant, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     let returning = ReturningAction()
     core.submit({ returning.settle(action(state)) }, at: timeline.instant(of: time), inside: nil, of: returning)
@@ -130,7 +106,7 @@ public final class VirtualTimeScheduler<Converter: VirtualTimeConverter>: Schedu
 
   /// Schedules `action` for `time`, or for now where that is in the past.
   @discardableResult
-  public func schedule(at time: VirtualTime, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+  public func schedule(at time: Instant, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.submit(action, at: timeline.instant(of: time), inside: nil)
   }
 }

@@ -30,7 +30,7 @@ GROUPS = {
         *MAIN, "Targets/EndsByItself.swift", "Disposables/SerialDisposable.swift",
         *(f"Actions/{name}.swift" for name in ("PeriodicTicks", "RepeatedCall", "PeriodicAction")),
         *(f"VirtualTime/{name}.swift" for name in (
-            "Virtual*", "ConvertedTimeline", "MonotonicTimeConverter", "TestScheduler"))],
+            "Virtual*", "InstantTimeline", "TestScheduler"))],
     "blocking": [
         *MAIN, "Blocking/BlockingSink.swift", "Blocking/RunLoopLock.swift"],
     "groups": [

@@ -12,7 +12,7 @@ GROUP_OF = {
     "disposables": ["CompositeDisposable", "AnonymousDisposable", "AnyDisposable", "BinaryDisposable", "NaryDisposable",
                     "ScopedDisposable", "BooleanDisposable", "LifetimeRegistration"],
     "actions": ["ClosureTask", "RepeatingTask", "ReturningAction", "TargetCore"],
-    "virtual": ["ConvertedTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "RepeatedCall", "PeriodicAction"],
+    "virtual": ["InstantTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "RepeatedCall", "PeriodicAction"],
     "blocking": ["BlockingSink", "RunLoopLock"],
     "groups": ["ActionContext", "GroupMembers", "ResultGroup", "ResultToken"],
     "executors": ["TaskJob", "JobWords", "LateJobs", "ThreadCore", "SerialCore", "LoopSource"],
@@ -25,7 +25,7 @@ CHECKS = {
     "BinaryDisposable": "binary", "NaryDisposable": "n-ary", "ScopedDisposable": "scoped", "BooleanDisposable": "boolean",
     "LifetimeRegistration": "lifetime", "ClosureTask": "plain action|delayed action", "ReturningAction": "action",
     "RepeatingTask": "periodic action", "TargetCore": "delayed action|periodic action", "Occurrence": "virtual",
-    "ConvertedTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "RepeatedCall": "virtual", "PeriodicAction": "virtual: suspended", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
+    "InstantTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "RepeatedCall": "virtual", "PeriodicAction": "virtual: suspended", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
     "TaskJob": "late jobs", "JobWords": "jobs|late jobs", "LateJobs": "late jobs", "ThreadCore": "late jobs", "SerialCore": "late jobs", "LoopSource": "source",
     "ActionContext": "context", "GroupMembers": "group", "ResultGroup": "result", "ResultToken": "result",
 }
@@ -148,9 +148,9 @@ MUTANTS = [
     ("virtual: suspended: a tick that is under way is cancelled in the middle", "PeriodicAction", "return isInside ? nil : Self.takeTicks(&schedule)", "return Self.takeTicks(&schedule)"),
     ("virtual: suspended: a disposal leaves the ticks", "PeriodicAction", "finish { _ in true }?.dispose()", "_ = finish { _ in true }"),
     ("virtual: suspended: its last tick is not its end", "PeriodicAction", "_ = finish { $0.number == number }", ""),
-    # ConvertedTimeline.swift
-    ("virtual: a time takes the place of a later one", "ConvertedTimeline", "guard present.version == seen.version else { return false }", ""),
-    ("virtual: an advance does not say where it goes", "ConvertedTimeline", "replace(goal, by: time, tick) return tick", "return tick"),
+    # InstantTimeline.swift
+    ("virtual: a time takes the place of a later one", "InstantTimeline", "guard present.version == seen.version else { return false }", ""),
+    ("virtual: an advance does not say where it goes", "InstantTimeline", "replace(goal, by: time, tick) return tick", "return tick"),
     # VirtualTimeScheduler.swift
     ("virtual: the end keeps what waits", "VirtualTimeScheduler", "deinit { csched_virtual_close(timeline.pointer) }", ""),
     # VirtualTimeScheduler+Driving.swift

@@ -3,6 +3,7 @@
   import Dispatch
   import OpenCombine
   import SchedulerCombine
+  import SchedulerRx
   import SchedulerTesting
   import TestSupport
   import Testing

@@ -1,6 +1,7 @@
 import CTestSupport
 import Foundation
 import Scheduler
+import SchedulerRx
 import SchedulerTesting
 import TestSupport
 import Testing
@@ -120,7 +121,7 @@ extension SchedulerUnderTest {
         let origin = HistoricalDate.epoch.advanced(by: MonotonicTime(nanoseconds: 0).duration(to: .now))
         return moved(
           HistoricalScheduler(
-            initialClock: origin, converter: InstantConverter(origin: .epoch, end: .distantFuture), actionLimit: .max))
+            initialClock: origin, origin: .epoch, end: .distantFuture, actionLimit: .max))
       },
       SchedulerUnderTest("SerialScheduler on a VirtualTimeScheduler", isVirtual: true) { onClock { $0 } },
       SchedulerUnderTest("SerialScheduler on a SerialScheduler on a VirtualTimeScheduler", isVirtual: true) {
@@ -186,12 +187,12 @@ extension SchedulerUnderTest {
   }
 
   /// Has a thread move the clock of `scheduler` to the present, again and again, for as long as the scheduler is there.
-  private static func moved<Converter>(
-    _ scheduler: VirtualTimeScheduler<Converter>
-  ) -> VirtualTimeScheduler<Converter> {
+  private static func moved<Instant>(
+    _ scheduler: VirtualTimeScheduler<Instant>
+  ) -> VirtualTimeScheduler<Instant> {
     Thread.detachNewThread { [weak scheduler] in
       while let here = scheduler {
-        here.advance(to: here.converter.convertToVirtualTime(.now))
+        here.advance(by: here.now.duration(to: .now))
         usleep(200)
       }
     }

@@ -153,10 +153,19 @@ import Testing
     }
   }
 
-  @Test("many queues share few threads") func many() {
-    let queues = (0..<1_000).map { SerialScheduler(name: "\($0)") }, ran = Counter()
-    for queue in queues { for _ in 0..<10 { queue.schedule { ran.increment() } } }
+  @Test("many queues share the few threads of their pool") func many() async throws {
+    let pool = try WorkerPool(name: "few", workers: 2), most = Protected(0), ran = Counter()
+    let queues = (0..<1_000).map { SerialScheduler(name: "\($0)", target: pool.scheduler()) }
+    for queue in queues {
+      for _ in 0..<10 {
+        queue.schedule {
+          most.withLock { [count = pool.threadCount] in $0 = max($0, count) }
+          ran.increment()
+        }
+      }
+    }
     #expect(eventually { ran.value == 10_000 })
-    #expect(threadNames().filter { $0.hasPrefix("scheduler-") }.count < 100)
+    #expect(most.read() <= 2)
+    await pool.stopAndJoin()
   }
 }

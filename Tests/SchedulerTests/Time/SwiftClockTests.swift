@@ -1,5 +1,6 @@
 import CScheduler
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 

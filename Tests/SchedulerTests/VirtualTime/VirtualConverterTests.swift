@@ -1,5 +1,6 @@
 import Foundation
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 
@@ -43,8 +44,9 @@ private struct NosyConverter: VirtualTimeConverter {
   final class Instant: Sendable {
     let value: Int
     let isAlive: Counter
-    let scheduler: Protected<VirtualTimeScheduler<NosyConverter>?>
-    init(_ value: Int, _ isAlive: Counter, _ scheduler: Protected<VirtualTimeScheduler<NosyConverter>?>) {
+    let scheduler: Protected<VirtualTimeScheduler<ConvertedTime<NosyConverter>>?>
+    init(_ value: Int, _ isAlive: Counter, _ scheduler: Protected<VirtualTimeScheduler<ConvertedTime<NosyConverter>>?>)
+    {
       (self.value, self.isAlive, self.scheduler) = (value, isAlive, scheduler)
     }
     deinit {
@@ -52,7 +54,7 @@ private struct NosyConverter: VirtualTimeConverter {
       _ = scheduler.read()?.pendingCount
     }
   }
-  let died = Counter(), scheduler = Protected<VirtualTimeScheduler<NosyConverter>?>(nil)
+  let died = Counter(), scheduler = Protected<VirtualTimeScheduler<ConvertedTime<NosyConverter>>?>(nil)
 
   func instant(_ value: Int) -> Instant { Instant(value, died, scheduler) }
   private func look() { _ = scheduler.read()?.pendingCount }
@@ -95,26 +97,27 @@ private struct HookConverter: VirtualTimeConverter {
   func ticks() {
     let scheduler = VirtualTimeScheduler(initialClock: 100, converter: TickConverter(resolution: .seconds(1)))
     let log = Log<String>()
-    scheduler.schedule(after: .milliseconds(1_001)) { [unowned scheduler] in log.add("a \(scheduler.virtualTime)") }
-    scheduler.schedule(afterVirtual: 2) { [unowned scheduler] in log.add("b \(scheduler.virtualTime)") }
+    scheduler.schedule(after: .milliseconds(1_001)) { [unowned scheduler] in log.add("a \(scheduler.virtualTime.time)")
+    }
+    scheduler.schedule(afterVirtual: 2) { [unowned scheduler] in log.add("b \(scheduler.virtualTime.time)") }
     scheduler.schedule("state", afterVirtual: 0) {
       log.add($0)
       return Disposables.create()
     }
-    scheduler.schedule(at: 101) { [unowned scheduler] in log.add("c \(scheduler.virtualTime)") }
+    scheduler.schedule(at: 101) { [unowned scheduler] in log.add("c \(scheduler.virtualTime.time)") }
     scheduler.schedule(.every(.milliseconds(1_500), after: .milliseconds(500))) { [unowned scheduler] in
-      log.add("tick \(scheduler.virtualTime)")
+      log.add("tick \(scheduler.virtualTime.time)")
     }
     scheduler.schedule(after: .seconds(Int64.max)) { log.add("never") }
     scheduler.advance(by: 5)
     #expect(log.entries == ["state", "c 101", "tick 101", "a 102", "b 102", "tick 103", "tick 105"])
-    #expect(scheduler.virtualTime == 105)
+    #expect(scheduler.virtualTime.time == 105)
     #expect(scheduler.now == MonotonicTime(nanoseconds: 105_000_000_000))
     scheduler.run()
-    #expect(scheduler.virtualTime == 105)
+    #expect(scheduler.virtualTime.time == 105)
     scheduler.advance(by: -7)
     scheduler.sleep(by: 3)
-    #expect(scheduler.virtualTime == 108)
+    #expect(scheduler.virtualTime.time == 108)
   }
 
   @Test("Foundation's dates, by a converter of three lines")
@@ -122,8 +125,8 @@ private struct HookConverter: VirtualTimeConverter {
     let start = Date(timeIntervalSince1970: 1_000_000_000)
     let scheduler = VirtualTimeScheduler(initialClock: start, converter: DateConverter(origin: start))
     let log = Log<Date>()
-    scheduler.schedule(at: start + 86_400) { [unowned scheduler] in log.add(scheduler.virtualTime) }
-    scheduler.schedule(after: .seconds(3_600)) { [unowned scheduler] in log.add(scheduler.virtualTime) }
+    scheduler.schedule(at: start + 86_400) { [unowned scheduler] in log.add(scheduler.virtualTime.time) }
+    scheduler.schedule(after: .seconds(3_600)) { [unowned scheduler] in log.add(scheduler.virtualTime.time) }
     scheduler.run()
     #expect(log.entries == [start + 3_600, start + 86_400])
     #expect(scheduler.now == MonotonicTime(nanoseconds: 86_400_000_000_000))
@@ -154,13 +157,41 @@ private struct HookConverter: VirtualTimeConverter {
   @Test("any clock's instants are virtual time")
   func instants() {
     let start = ContinuousClock.now
-    let scheduler = VirtualTimeScheduler(initialClock: start, converter: InstantConverter(origin: start)),
-      ran = Counter()
+    let scheduler = VirtualTimeScheduler(initialClock: start), ran = Counter()
     scheduler.schedule(after: .seconds(1)) { ran.increment() }
     scheduler.advance(to: start.advanced(by: .seconds(1)))
     #expect(ran.value == 1)
     #expect(scheduler.now == MonotonicTime(nanoseconds: 1_000_000_000))
-    #expect(scheduler.converter.convertToVirtualTime(scheduler.now) == scheduler.virtualTime)
+    scheduler.schedule(.at(scheduler.now + .seconds(2))) { ran.increment() }
+    scheduler.advance(by: .seconds(2))
+    #expect(ran.value == 2)
+    #expect(scheduler.virtualTime == start.advanced(by: .seconds(3)))
+  }
+
+  /// A clock of whole numbers, which traps where its arithmetic would overflow.
+  private struct Frame: InstantProtocol {
+    let number: Int
+
+    func advanced(by duration: Duration) -> Frame { Frame(number: number + Int(duration.components.seconds)) }
+    func duration(to other: Frame) -> Duration { .seconds(other.number - number) }
+    static func < (left: Frame, right: Frame) -> Bool { left.number < right.number }
+  }
+
+  @Test("instants have an origin, where now is 0, and an end, which only an advance that names it reaches")
+  func originAndEnd() {
+    let scheduler = VirtualTimeScheduler(
+      initialClock: Frame(number: 5), origin: Frame(number: 3), end: Frame(number: 1_000))
+    let log = Log<Int>()
+    for number in [1_000, 7, 2_000, 999] {
+      scheduler.schedule(at: Frame(number: number)) { [unowned scheduler] in log.add(scheduler.virtualTime.number) }
+    }
+    #expect(scheduler.now == MonotonicTime(nanoseconds: 2_000_000_000))
+    scheduler.run()
+    #expect(log.entries == [7, 999])
+    #expect(scheduler.pendingCount == 2)
+    scheduler.advance(to: Frame(number: 1_000))
+    #expect(log.entries == [7, 999, 1_000, 2_000])
+    #expect(scheduler.pendingCount == 0)
   }
 
   @Test("what a converter does, and the end of its times, happens under no lock")
@@ -209,7 +240,7 @@ private struct HookConverter: VirtualTimeConverter {
       return true
     }
     scheduler.advance(to: 2)
-    #expect(scheduler.virtualTime == 5)
+    #expect(scheduler.virtualTime.time == 5)
     #expect(ran.value == 1)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Scheduler
+import SchedulerRx
 import SchedulerTesting
 import TestSupport
 import Testing
@@ -7,8 +8,8 @@ import Testing
 /// That the current scheduler in an action of virtual time is that of the action.
 @Suite(.nothingIsLeft) struct VirtualCurrentTests {
   /// Runs actions of each kind on `scheduler`, which `drive` has run them all; returns what each has seen of itself.
-  private func look<Converter>(
-    _ scheduler: VirtualTimeScheduler<Converter>, _ drive: (VirtualTimeScheduler<Converter>) -> Void
+  private func look<Instant>(
+    _ scheduler: VirtualTimeScheduler<Instant>, _ drive: (VirtualTimeScheduler<Instant>) -> Void
   ) -> [Bool] {
     let seen = Log<Bool>(), ticks = SerialDisposable()
     let note: @Sendable () -> Void = { [unowned scheduler] in

@@ -1,5 +1,6 @@
 import Dispatch
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 

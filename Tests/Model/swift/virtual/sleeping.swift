@@ -1,5 +1,5 @@
 // What stands for VirtualTimeScheduler+Sleeping.swift: no task ever comes.
 
 extension VirtualTimeScheduler {
-  func sleep(until time: VirtualTime, isolation: isolated (any Actor)?) async throws {}
+  func sleep(until time: Instant, isolation: isolated (any Actor)?) async throws {}
 }

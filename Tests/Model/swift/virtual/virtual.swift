@@ -423,32 +423,29 @@ private func isOverByItself() {
 
 // MARK: times that share a tick
 
-private struct Coarse: VirtualTimeConverter {
-  func convertFromVirtualTime(_ virtualTime: UInt64) -> MonotonicTime { instant((virtualTime + 9) / 10) }
-  func convertToVirtualTime(_ time: MonotonicTime) -> UInt64 { time.nanoseconds * 10 }
-  func convertFromVirtualTimeInterval(_ virtualTimeInterval: UInt64) -> Duration {
-    .nanoseconds(virtualTimeInterval / 10)
-  }
-  func convertToVirtualTimeInterval(_ timeInterval: Duration) -> UInt64 {
-    UInt64(timeInterval.saturatedNanoseconds) * 10
-  }
-  func offsetVirtualTime(_ time: UInt64, offset: UInt64) -> UInt64 { time + offset }
+/// Tenths of a nanosecond.
+private struct Coarse: InstantProtocol {
+  let tenths: Int64
+
+  func advanced(by duration: Duration) -> Coarse { Coarse(tenths: tenths + duration.saturatedNanoseconds * 10) }
+  func duration(to other: Coarse) -> Duration { .nanoseconds((other.tenths - tenths + 9) / 10) }
+  static func < (left: Coarse, right: Coarse) -> Bool { left.tenths < right.tenths }
 }
 
 nonisolated(unsafe) private var coarse: VirtualTimeScheduler<Coarse>!
 
 private func twoTimesOfATick() {
-  coarse = VirtualTimeScheduler(initialClock: 0, converter: Coarse())
+  coarse = VirtualTimeScheduler(initialClock: Coarse(tenths: 0))
   let scheduler = coarse!
-  spawn { scheduler.advance(to: 13) }
-  spawn { scheduler.sleep(to: 16) }
+  spawn { scheduler.advance(to: Coarse(tenths: 13)) }
+  spawn { scheduler.sleep(to: Coarse(tenths: 16)) }
 }
 
 private func isTheLater() {
-  expect(coarse.virtualTime == 16, "time does not move back within a tick")
-  coarse.schedule(at: 21) {}
-  coarse.advance(to: 25)
-  expect(coarse.virtualTime == 25, "it goes on within a tick")
+  expect(coarse.virtualTime.tenths == 16, "time does not move back within a tick")
+  coarse.schedule(at: Coarse(tenths: 21)) {}
+  coarse.advance(to: Coarse(tenths: 25))
+  expect(coarse.virtualTime.tenths == 25, "it goes on within a tick")
   coarse = nil
 }
 

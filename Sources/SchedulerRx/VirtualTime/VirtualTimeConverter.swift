@@ -1,4 +1,6 @@
-/// Says what virtual time is, and how it goes with real time: the parameter of ``VirtualTimeScheduler``.
+public import Scheduler
+
+/// Says what virtual time is, and how it goes with real time: for instants whose distance is no `Duration`.
 ///
 /// The laws, which a converter owes to the scheduler:
 ///
@@ -13,7 +15,7 @@
 /// A scheduler counts 64 bits of ticks, which are nanoseconds of the converted time unless a converter says otherwise: see
 /// ``tick(of:from:)``. So times that lie more than 292 years from the start share the first tick, or the last before the end of time.
 ///
-/// The names and the shape are those of RxSwift's `VirtualTimeConverterType`, with ``MonotonicTime`` and `Duration` for real time.
+/// The names and the shape are those of RxSwift's `VirtualTimeConverterType`, with `MonotonicTime` and `Duration` for real time.
 public protocol VirtualTimeConverter: Sendable {
   /// An instant of virtual time.
   associatedtype VirtualTimeUnit: Sendable
@@ -64,26 +66,13 @@ extension VirtualTimeConverter {
   public var endOfVirtualTime: VirtualTimeUnit? { nil }
 
   public func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64 {
-    tick(of: virtualTime, after: convertFromVirtualTime(start).duration(to: convertFromVirtualTime(virtualTime)))
+    if let endOfVirtualTime, compareVirtualTime(virtualTime, endOfVirtualTime) != .lessThan { return .max }
+    return .tick(afterStart: convertFromVirtualTime(start).duration(to: convertFromVirtualTime(virtualTime)))
   }
 
   public func virtualTime(at tick: UInt64, from start: VirtualTimeUnit) -> VirtualTimeUnit {
     if tick == .max, let endOfVirtualTime { return endOfVirtualTime }
-    return convertToVirtualTime(convertFromVirtualTime(start).advanced(by: span(to: tick)))
-  }
-
-  /// The tick of `virtualTime`, which is `span` after the start.
-  func tick(of virtualTime: VirtualTimeUnit, after span: Duration) -> UInt64 {
-    if let endOfVirtualTime, !isEarlier(virtualTime, than: endOfVirtualTime) { return .max }
-    return min(UInt64(bitPattern: span.saturatedNanoseconds) ^ 1 << 63, .max - 1)
-  }
-
-  /// The time from the start to `tick`.
-  func span(to tick: UInt64) -> Duration { .nanoseconds(Int64(bitPattern: tick ^ 1 << 63)) }
-
-  /// Whether `left` is earlier than `right`.
-  func isEarlier(_ left: VirtualTimeUnit, than right: VirtualTimeUnit) -> Bool {
-    compareVirtualTime(left, right) == .lessThan
+    return convertToVirtualTime(convertFromVirtualTime(start).advanced(by: .fromStart(toTick: tick)))
   }
 }
 
@@ -91,4 +80,14 @@ extension VirtualTimeConverter where VirtualTimeUnit: Comparable {
   public func compareVirtualTime(_ left: VirtualTimeUnit, _ right: VirtualTimeUnit) -> VirtualTimeComparison {
     left < right ? .lessThan : (right < left ? .greaterThan : .equal)
   }
+}
+
+/// How two virtual times compare: the answer of ``VirtualTimeConverter/compareVirtualTime(_:_:)``.
+public enum VirtualTimeComparison: Hashable, Sendable {
+  /// The first is earlier than the second.
+  case lessThan
+  /// Neither is earlier than the other.
+  case equal
+  /// The first is later than the second.
+  case greaterThan
 }

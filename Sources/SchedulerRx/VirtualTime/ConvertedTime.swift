@@ -1,0 +1,156 @@
+public import Scheduler
+
+/// An instant of a ``VirtualTimeConverter``'s, as Swift's clocks have it: the instants of a `VirtualTimeScheduler` that has a converter.
+public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
+  /// The instant in the converter's unit.
+  public let time: Converter.VirtualTimeUnit
+  /// What translates between virtual and real time.
+  public let converter: Converter
+
+  /// Creates an instant.
+  ///
+  /// - Parameters:
+  ///   - time: the instant in the converter's unit.
+  ///   - converter: what translates between virtual and real time. Instants are compared by the left one's.
+  public init(_ time: Converter.VirtualTimeUnit, converter: Converter) {
+    (self.time, self.converter) = (time, converter)
+  }
+
+  /// The instant `interval` later, in the converter's unit; earlier where that is negative.
+  public func offset(by interval: Converter.VirtualTimeIntervalUnit) -> Self {
+    Self(converter.offsetVirtualTime(time, offset: interval), converter: converter)
+  }
+
+  public func advanced(by duration: Duration) -> Self { offset(by: converter.convertToVirtualTimeInterval(duration)) }
+
+  public func duration(to other: Self) -> Duration {
+    converter.convertFromVirtualTime(time).duration(to: converter.convertFromVirtualTime(other.time))
+  }
+
+  public static func < (left: Self, right: Self) -> Bool {
+    left.converter.compareVirtualTime(left.time, right.time) == .lessThan
+  }
+
+  public static func == (left: Self, right: Self) -> Bool {
+    left.converter.compareVirtualTime(left.time, right.time) == .equal
+  }
+
+  /// Adds nothing: a converter compares times, and does not hash them.
+  public func hash(into hasher: inout Hasher) {}
+}
+
+/// Counts as a converter says.
+private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale {
+  let converter: Converter
+  let start: Converter.VirtualTimeUnit
+
+  private func wrap(_ time: Converter.VirtualTimeUnit) -> ConvertedTime<Converter> {
+    ConvertedTime(time, converter: converter)
+  }
+
+  var isExact: Bool { false }
+  func tick(of instant: ConvertedTime<Converter>) -> UInt64 { converter.tick(of: instant.time, from: start) }
+  func instant(at tick: UInt64) -> ConvertedTime<Converter> { wrap(converter.virtualTime(at: tick, from: start)) }
+  func instant(_ delay: Duration, after instant: ConvertedTime<Converter>) -> ConvertedTime<Converter> {
+    instant.advanced(by: delay)
+  }
+  func instant(of time: MonotonicTime) -> ConvertedTime<Converter> { wrap(converter.convertToVirtualTime(time)) }
+  func realTime(of instant: ConvertedTime<Converter>) -> MonotonicTime {
+    converter.convertFromVirtualTime(instant.time)
+  }
+}
+
+// In the converter's unit.
+extension VirtualTimeScheduler {
+  /// Creates one whose time is what `converter` says. `virtualTime.time` is its present.
+  ///
+  /// - Parameters:
+  ///   - initialClock: where its clock stands.
+  ///   - converter: what translates between virtual and real time.
+  ///   - actionLimit: how many actions one call of `advance`, `run` or `step` may run.
+  public convenience init<Converter: VirtualTimeConverter>(
+    initialClock: Converter.VirtualTimeUnit, converter: Converter, actionLimit: Int = 1 << 21
+  ) where Instant == ConvertedTime<Converter> {
+    self.init(
+      initialClock: ConvertedTime(initialClock, converter: converter),
+      scale: ConvertedScale(converter: converter, start: initialClock), actionLimit: actionLimit)
+  }
+
+  private func instant<Converter>(_ time: Converter.VirtualTimeUnit) -> Instant
+  where Instant == ConvertedTime<Converter> { ConvertedTime(time, converter: virtualTime.converter) }
+
+  /// Schedules `action` for `time`, or for now where that is in the past.
+  @discardableResult
+  public func schedule<Converter>(at time: Converter.VirtualTimeUnit, _ action: @escaping @Sendable () -> Void)
+    -> any Disposable
+  where Instant == ConvertedTime<Converter> { schedule(at: instant(time), action) }
+
+  /// Schedules `action` for `time`, or for now where that is in the past.
+  ///
+  /// - Parameters:
+  ///   - state: what `action` is given.
+  ///   - time: when, in virtual time. The past is taken for the present.
+  ///   - action: what to run. What it returns is disposed with the token, once it has run.
+  @discardableResult
+  public func schedule<Converter, State: Sendable>(
+    _ state: State, at time: Converter.VirtualTimeUnit, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable
+  where Instant == ConvertedTime<Converter> { schedule(state, at: instant(time), action: action) }
+
+  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  @discardableResult
+  public func schedule<Converter>(
+    afterVirtual delay: Converter.VirtualTimeIntervalUnit, _ action: @escaping @Sendable () -> Void
+  ) -> any Disposable
+  where Instant == ConvertedTime<Converter> { schedule(at: virtualTime.offset(by: delay), action) }
+
+  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  ///
+  /// - Parameters:
+  ///   - state: what `action` is given.
+  ///   - delay: how long from now, in virtual time.
+  ///   - action: what to run. What it returns is disposed with the token, once it has run.
+  @discardableResult
+  public func schedule<Converter, State: Sendable>(
+    _ state: State, afterVirtual delay: Converter.VirtualTimeIntervalUnit,
+    action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable
+  where Instant == ConvertedTime<Converter> { schedule(state, at: virtualTime.offset(by: delay), action: action) }
+
+  /// Moves the clock to `time`, and runs on the way all that becomes due until then, in order.
+  public func advance<Converter>(to time: Converter.VirtualTimeUnit) where Instant == ConvertedTime<Converter> {
+    advance(to: instant(time))
+  }
+
+  /// Moves the clock on by `interval`, and runs on the way all that becomes due, in order.
+  public func advance<Converter>(by interval: Converter.VirtualTimeIntervalUnit)
+  where Instant == ConvertedTime<Converter> { advance(to: virtualTime.offset(by: interval)) }
+
+  /// Moves the clock to `time` and runs nothing.
+  public func sleep<Converter>(to time: Converter.VirtualTimeUnit) where Instant == ConvertedTime<Converter> {
+    sleep(to: instant(time))
+  }
+
+  /// Moves the clock on by `interval` and runs nothing.
+  public func sleep<Converter>(by interval: Converter.VirtualTimeIntervalUnit)
+  where Instant == ConvertedTime<Converter> { sleep(to: virtualTime.offset(by: interval)) }
+
+  /// RxSwift's name of `advance(to:)`.
+  public func advanceTo<Converter>(_ time: Converter.VirtualTimeUnit) where Instant == ConvertedTime<Converter> {
+    advance(to: time)
+  }
+
+  /// RxSwift's name of `schedule(_:at:action:)`.
+  @discardableResult
+  public func scheduleAbsoluteVirtual<Converter, State: Sendable>(
+    _ state: State, time: Converter.VirtualTimeUnit, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable
+  where Instant == ConvertedTime<Converter> { schedule(state, at: time, action: action) }
+
+  /// RxSwift's name of `schedule(_:afterVirtual:action:)`.
+  @discardableResult
+  public func scheduleRelativeVirtual<Converter, State: Sendable>(
+    _ state: State, dueTime: Converter.VirtualTimeIntervalUnit, action: @escaping @Sendable (State) -> any Disposable
+  ) -> any Disposable
+  where Instant == ConvertedTime<Converter> { schedule(state, afterVirtual: dueTime, action: action) }
+}
