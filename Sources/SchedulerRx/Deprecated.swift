@@ -55,6 +55,23 @@ public typealias DisposeKey = CompositeDisposable.DisposeKey
 @available(*, deprecated, renamed: "UnfairLock.Condition")
 public typealias Condition = UnfairLock.Condition
 
+@available(*, deprecated, renamed: "ActionGroup")
+public typealias Latch = ActionGroup
+
+extension ActionGroup {
+  @available(*, deprecated, renamed: "init(entered:)")
+  public convenience init(count: Int) { self.init(entered: count) }
+
+  @available(*, deprecated, renamed: "leave()")
+  public func countDown() { leave() }
+
+  @available(*, deprecated, renamed: "isIdle")
+  public var isOpen: Bool { isIdle }
+
+  @available(*, deprecated, renamed: "pendingCount")
+  public var count: Int { pendingCount }
+}
+
 @available(*, deprecated, renamed: "SchedulerClock")
 public typealias VirtualClock<Converter: VirtualTimeConverter> = SchedulerClock
 

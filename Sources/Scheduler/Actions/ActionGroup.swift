@@ -24,8 +24,20 @@ public final class ActionGroup: Sendable {
   /// Those that ``cancelAll()`` cancels.
   let members = GroupMembers()
 
-  /// Makes an empty group.
-  public init() { csched_group_init(group) }
+  /// Makes a group, into which as many things have entered that are to ``leave()`` once each. So it is a latch that opens after so many calls.
+  ///
+  /// ```swift
+  /// let ready = ActionGroup(entered: 3)
+  /// for part in parts { queue.schedule { part.load(); ready.leave() } }
+  /// guard ready.wait(for: .seconds(5)) else { throw LoadError.tooSlow }
+  /// ```
+  ///
+  /// - Parameter entered: how many, 0 up to 2^31 - 1; others stop the process with a message.
+  public init(entered: Int = 0) {
+    let entered = checked(entered, "ActionGroup.init", "entered")
+    csched_group_init(group)
+    if entered > 0 { csched_group_enter(group, entered) }
+  }
 
   deinit {
     csched_group_destroy(group)

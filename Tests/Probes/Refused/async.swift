@@ -33,7 +33,6 @@ func sleeps(_ loop: RunLoopLock, _ blocking: BlockingObservable<Int>) async thro
 
 func locks(
   _ lock: UnfairLock, _ recursive: RecursiveLock, _ shared: ReadWriteLock, _ condition: UnfairLock.Condition,
-  _ latch: Latch,
   _ semaphore: Semaphore, _ number: Protected<Int>, _ end: MonotonicTime
 ) async throws {
   lock.lock()  // expected-error {{use withLock}}
@@ -43,9 +42,6 @@ func locks(
   condition.wait(with: lock)  // expected-error {{await a continuation}}
   _ = condition.wait(with: lock, for: .zero)  // expected-error {{await a continuation}}
   _ = condition.wait(with: lock, until: end)  // expected-error {{await a continuation}}
-  latch.wait()  // expected-error {{await a continuation}}
-  _ = latch.wait(for: .zero)  // expected-error {{await a continuation}}
-  _ = latch.wait(until: end)  // expected-error {{await a continuation}}
   semaphore.wait()  // expected-error {{await a continuation}}
   _ = semaphore.wait(for: .zero)  // expected-error {{await a continuation}}
   _ = semaphore.wait(until: end)  // expected-error {{await a continuation}}

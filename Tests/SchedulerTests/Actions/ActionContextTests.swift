@@ -61,15 +61,15 @@ import Testing
 
   @Test("who waits comes after the action and what it scheduled, also after another one has disposed them") func late()
   {
-    let workers = ConcurrentScheduler(), begun = Latch(count: 2), goOn = Gate(), ends = Counter(), waited = Gate()
+    let workers = ConcurrentScheduler(), begun = ActionGroup(entered: 2), goOn = Gate(), ends = Counter(), waited = Gate()
     let token = workers.schedule { context in
       context.schedule(on: workers) { _ in
-        begun.countDown()
+        begun.leave()
         ConcurrentScheduler.withReplacementThread { _ = goOn.wait() }
         usleep(20_000)
         ends.increment()
       }
-      begun.countDown()
+      begun.leave()
       ConcurrentScheduler.withReplacementThread { _ = goOn.wait() }
       usleep(10_000)
       ends.increment()
@@ -127,17 +127,17 @@ import Testing
 
   @Test("what is scheduled through a context is cancelled with it, also when that has ended, down the tree") func tree()
   {
-    let workers = ConcurrentScheduler(), queue = SerialScheduler(), runs = Counter(), begun = Latch(count: 1),
-      seen = Latch(count: 1)
+    let workers = ConcurrentScheduler(), queue = SerialScheduler(), runs = Counter(), begun = ActionGroup(entered: 1),
+      seen = ActionGroup(entered: 1)
     queue.suspend()
     let token = workers.schedule { context in
       context.schedule(on: workers) { child in
         child.schedule(on: workers) { grandchild in
           grandchild.schedule(on: queue) { _ in runs.increment() }
           grandchild.schedule(on: workers, after: .seconds(3_600)) { _ in runs.increment() }
-          begun.countDown()
+          begun.leave()
           ConcurrentScheduler.withReplacementThread { while !grandchild.isCancelled { usleep(100) } }
-          seen.countDown()
+          seen.leave()
         }
       }
     }

@@ -133,12 +133,12 @@ import Testing
 
   @Test("threads and tasks that take results get each of them once") func takers() async {
     let group = ResultGroup<Int>(), workers = ConcurrentScheduler(), count = Scale.count(500), found = Log<Int>()
-    let taking = Latch(count: 2)
+    let taking = ActionGroup(entered: 2)
     for n in 0..<count { group.schedule(on: workers) { n } }
     for _ in 0..<2 {
       Thread.detachNewThread {
         while let result = group.next() { if let value = try? result.get() { found.add(value) } }
-        taking.countDown()
+        taking.leave()
       }
     }
     await withTaskGroup(of: Void.self) { tasks in

@@ -46,9 +46,9 @@ import Testing
     "a wait that cannot say that it was cancelled returns after what it waits for", arguments: Join.all,
     Cancelled.allCases)
   func join(_ join: Join, _ cancelled: Cancelled) async throws {
-    let begun = Latch(count: 1), door = Latch(count: 1), ended = Counter(), returned = Counter()
+    let begun = ActionGroup(entered: 1), door = ActionGroup(entered: 1), ended = Counter(), returned = Counter()
     let wait = try join.make {
-      begun.countDown()
+      begun.leave()
       door.wait()
       ended.increment()
     }
@@ -64,7 +64,7 @@ import Testing
     if cancelled == .during { task.cancel() }
     try await Task.sleep(for: .milliseconds(20))
     #expect(returned.value == 0)
-    door.countDown()
+    door.leave()
     #expect(await task.value == 1)
     if cancelled == .after { task.cancel() }
   }
@@ -78,9 +78,9 @@ import Testing
 
     static let all: [Wait] = [
       Wait(name: "perform") {
-        let thread = try ThreadScheduler(name: "wait"), door = Latch(count: 1)
+        let thread = try ThreadScheduler(name: "wait"), door = ActionGroup(entered: 1)
         thread.schedule { door.wait() }
-        return ({ door.countDown() }, { (try? await thread.perform {}) != nil })
+        return ({ door.leave() }, { (try? await thread.perform {}) != nil })
       },
       Wait(name: "ActionGroup.waitForAll") {
         let group = ActionGroup()
@@ -88,12 +88,12 @@ import Testing
         return ({ group.leave() }, { (try? await group.waitForAll()) != nil })
       },
       Wait(name: "ResultGroup.next") {
-        let group = ResultGroup<Int>(), door = Latch(count: 1), queue = SerialScheduler(name: "wait")
+        let group = ResultGroup<Int>(), door = ActionGroup(entered: 1), queue = SerialScheduler(name: "wait")
         group.schedule(on: queue) {
           door.wait()
           return 1
         }
-        return ({ door.countDown() }, { await group.next() != nil })
+        return ({ door.leave() }, { await group.next() != nil })
       },
       Wait(name: "sleep") {
         let clock = TestScheduler()
@@ -170,8 +170,8 @@ import Testing
 
   /// Waits for an action of `scheduler`, which comes behind what runs there.
   private static func use(_ scheduler: any SchedulerType) {
-    let done = Latch(count: 1)
-    scheduler.schedule { done.countDown() }
+    let done = ActionGroup(entered: 1)
+    scheduler.schedule { done.leave() }
     done.wait()
   }
 
@@ -186,15 +186,15 @@ import Testing
       default: ConcurrentScheduler(limit: 1)
       }
     for _ in 0..<Scale.count(200) {
-      let begun = Latch(count: 1), door = Latch(count: 1)
+      let begun = ActionGroup(entered: 1), door = ActionGroup(entered: 1)
       let task = Task {
         try? await withTaskCancellationHandler {
           try await scheduler.perform {
-            begun.countDown()
+            begun.leave()
             door.wait()
           }
         } onCancel: {
-          door.countDown()  // so that the action ends while this handler runs
+          door.leave()  // so that the action ends while this handler runs
           Self.use(scheduler)
         }
       }
@@ -271,7 +271,7 @@ import Testing
   @Test("waits that are cancelled leave nothing") func leftovers() async {
     await #expect(processExitsWith: .success) {
       ctest_keep_no_thrown_errors()
-      let group = ActionGroup(), results = ResultGroup<Int>(), door = Latch(count: 1), clock = TestScheduler()
+      let group = ActionGroup(), results = ResultGroup<Int>(), door = ActionGroup(entered: 1), clock = TestScheduler()
       let thread = try! ThreadScheduler(name: "leftovers"), ends = Ends()
       results.schedule(on: ConcurrentScheduler()) {
         door.wait()
@@ -315,7 +315,7 @@ import Testing
         // An entry of 16 bytes for each is more.
         if growths.min()! > 16 * Scale.count(4_000) { fatalError("\(name) has left \(growths) bytes") }
       }
-      door.countDown()
+      door.leave()
       group.leave()
       await thread.stopAndJoin()
     }

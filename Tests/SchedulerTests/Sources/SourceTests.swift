@@ -281,14 +281,14 @@ extension SourceTests {
     for round in 1...20 {
       let early = first.onSignal(SIGUSR2) { _ in }
       first.drain()
-      let door = Latch(count: 1)
+      let door = ActionGroup(entered: 1)
       first.schedule { door.wait() }
       early.dispose()
       let late = second.onSignal(SIGUSR2, { _ in came.increment() }, onDrop: { _ in dropped.increment() })
       second.drain()
       kill(getpid(), SIGUSR2)
       #expect(eventually { came.value == round })
-      door.countDown()
+      door.leave()
       first.drain()
       late.dispose()
       second.drain()
@@ -306,11 +306,11 @@ extension SourceTests {
     let copy = dup(ends[0])
     let source = thread.onReadable(ends[0]) { told.increment() }
     thread.drain()
-    let door = Latch(count: 1)
+    let door = ActionGroup(entered: 1)
     thread.schedule { door.wait() }
     source.dispose()
     close(ends[0])
-    door.countDown()
+    door.leave()
     _ = write(ends[1], "x", 1)
     thread.drain()
     let usedBefore = thread.processorTime
@@ -336,12 +336,12 @@ extension SourceTests {
 
 extension ThreadScheduler {
   fileprivate var processorTime: Duration {
-    let time = Protected(Duration.zero), latch = Latch(count: 1)
+    let time = Protected(Duration.zero), latch = ActionGroup(entered: 1)
     schedule {
       var used = timespec()
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used)
       time.write(.seconds(used.tv_sec) + .nanoseconds(used.tv_nsec))
-      latch.countDown()
+      latch.leave()
     }
     latch.wait()
     return time.read()

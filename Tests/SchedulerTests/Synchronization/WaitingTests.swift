@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test("a broadcast ends all waits, with the lock taken") func broadcast() {
-    let lock = UnfairLock(), opened = UnfairLock.Condition(), ready = Latch(count: 6), passed = Counter()
+    let lock = UnfairLock(), opened = UnfairLock.Condition(), ready = ActionGroup(entered: 6), passed = Counter()
     nonisolated(unsafe) var isOpen = false
     onThreads(7) { n in
       if n == 6 {
@@ -30,7 +30,7 @@ import Testing
         return opened.broadcast()
       }
       lock.lock()
-      ready.countDown()
+      ready.leave()
       while !isOpen { opened.wait(with: lock) }
       lock.preconditionOwner()
       lock.unlock()
@@ -232,66 +232,62 @@ import Testing
   }
 }
 
-@Suite(.nothingIsLeft) struct LatchTests {
-  @Test("all pass when the last one has counted down, and see what was done") func opens() {
-    let latch = Latch(count: 4), seen = Counter()
+@Suite(.nothingIsLeft) struct EnteredGroupTests {
+  @Test("all pass a group that began entered when the last one has left, and see what was done") func opens() {
+    let latch = ActionGroup(entered: 4), seen = Counter()
     nonisolated(unsafe) let done = UnsafeMutablePointer<Int>.allocate(capacity: 4)
     defer { done.deallocate() }
     onThreads(8) { n in
       if n < 4 {
         done[n] = n + 1
-        return latch.countDown()
+        return latch.leave()
       }
       latch.wait()
       if (0..<4).allSatisfy({ done[$0] == $0 + 1 }) { seen.increment() }
     }
-    #expect(seen.value == 4 && latch.isOpen && latch.count == 0)
+    #expect(seen.value == 4 && latch.isIdle && latch.pendingCount == 0)
   }
 
-  @Test("a timed wait tells whether it is open, and is not early") func timed() {
-    let latch = Latch(count: 3), start = MonotonicTime.now
+  @Test("a timed wait for a group tells whether it is empty, and is not early") func timed() {
+    let latch = ActionGroup(entered: 3), start = MonotonicTime.now
     synchronously {
       #expect(!latch.wait(for: .milliseconds(20)))
       #expect(start.duration(to: .now) >= .milliseconds(20))
       #expect(!latch.wait(until: start.advanced(by: .milliseconds(40))))
       #expect(start.duration(to: .now) >= .milliseconds(40))
       for absurd: Duration in [.zero, .seconds(-1), .seconds(Int64.min)] { #expect(!latch.wait(for: absurd)) }
-      latch.countDown(by: 2)
-      #expect(latch.count == 1 && !latch.isOpen)
-      latch.countDown()
+      for _ in 0..<2 { latch.leave() }
+      #expect(latch.pendingCount == 1 && !latch.isIdle)
+      latch.leave()
       #expect(latch.wait(for: .seconds(-1)) && latch.wait(until: MonotonicTime(nanoseconds: 0)))
-      #expect(Latch(count: 0).wait(for: .seconds(Int64.max)))
+      #expect(ActionGroup(entered: 0).wait(for: .seconds(Int64.max)))
     }
   }
 
   @Test("numbers that cannot be stop the process") func misuse() async {
     expectMessage(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = Latch(count: -1) },
-      "Latch.init: -1 to count down cannot be")
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = ActionGroup(entered: -1) },
+      "ActionGroup.init: -1 entered cannot be")
     expectMessage(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        Latch(count: 1).countDown(by: -1)
+        let group = ActionGroup(entered: 1)
+        for _ in 0..<2 { group.leave() }
       },
-      "Latch.countDown: -1 to count down cannot be")
-    expectMessage(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        Latch(count: 1).countDown(by: 2)
-      },
-      "csched_latch_count_down:", "has 1 left")
+      "csched_group_leave:")
   }
 }
 
 @Suite(.nothingIsLeft) struct WaitingActionTests {
   @Test("actions that wait leave their threads to those that end the waits") func onPool() {
     let scheduler = ConcurrentScheduler(), ready = UnfairLock.Condition(), count = Protected(0)
-    let semaphore = Semaphore(), latch = Latch(count: 1), ended = Latch(count: 24)
+    let semaphore = Semaphore(), latch = ActionGroup(entered: 1), ended = ActionGroup(entered: 24)
     for _ in 0..<24 {
       scheduler.schedule {
         count.withLock { $0 += 1 }
         count.withLock(on: ready, when: { $0 < 0 }) { _ in }
         semaphore.wait()
         latch.wait()
-        ended.countDown()
+        ended.leave()
       }
     }
     #expect(eventually { count.read() == 24 })
@@ -299,13 +295,13 @@ import Testing
       count.write(-1)
       ready.broadcast()
       semaphore.signal(24)
-      latch.countDown()
+      latch.leave()
     }
     synchronously { #expect(ended.wait(for: .seconds(60))) }
   }
 
   @Test("a wait on a loop's own thread holds its scheduler up until another thread ends it") func onLoop() throws {
-    let scheduler = try ThreadScheduler(name: "waits"), latch = Latch(count: 1), log = Log<Int>(), ended = Gate()
+    let scheduler = try ThreadScheduler(name: "waits"), latch = ActionGroup(entered: 1), log = Log<Int>(), ended = Gate()
     scheduler.schedule {
       latch.wait()
       log.add(1)
@@ -315,7 +311,7 @@ import Testing
       ended.open()
     }
     #expect(log.entries.isEmpty)
-    latch.countDown()
+    latch.leave()
     #expect(ended.wait())
     #expect(log.entries == [1, 2])
     scheduler.stop()

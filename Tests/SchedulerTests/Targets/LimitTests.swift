@@ -21,11 +21,11 @@ import Testing
 
   @Test("no more actions than the limit run at a time, blocked ones included", arguments: [1, 4])
   func most(limit: Int) {
-    let limited = ConcurrentScheduler(limit: limit), visits = Visits(), done = Latch(count: 100)
+    let limited = ConcurrentScheduler(limit: limit), visits = Visits(), done = ActionGroup(entered: 100)
     for _ in 0..<100 {
       limited.schedule {
         visits.visit { usleep(500) }
-        done.countDown()
+        done.leave()
       }
     }
     #expect(synchronously { done.wait(for: .seconds(60)) })
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test("a barrier runs alone, between what was before it and what comes after it") func barriers() {
-    let cache = ConcurrentScheduler(limit: 4), log = Log<String>(), done = Latch(count: 9), open = Gate()
+    let cache = ConcurrentScheduler(limit: 4), log = Log<String>(), done = ActionGroup(entered: 9), open = Gate()
     for n in 0..<9 {
       let name = n % 3 == 2 ? "barrier" : "read"
       let scheduler: SchedulerTarget = n % 3 == 2 ? cache.barrier : cache
@@ -79,7 +79,7 @@ import Testing
         log.add("\(name) in")
         usleep(200)
         log.add("\(name) out")
-        done.countDown()
+        done.leave()
       }
     }
     usleep(2_000)
@@ -92,25 +92,25 @@ import Testing
   }
 
   @Test("a barrier that was let go of runs, delayed and periodic ones, too") func barriersLetGo() {
-    let ran = Latch(count: 2), ticks = Latch(count: 3)
-    ConcurrentScheduler(limit: 2).barrier.schedule { ran.countDown() }
-    ConcurrentScheduler(limit: 2).barrier.schedule(after: .milliseconds(2)) { ran.countDown() }
+    let ran = ActionGroup(entered: 2), ticks = ActionGroup(entered: 3)
+    ConcurrentScheduler(limit: 2).barrier.schedule { ran.leave() }
+    ConcurrentScheduler(limit: 2).barrier.schedule(after: .milliseconds(2)) { ran.leave() }
     let ticking = ConcurrentScheduler(limit: 2).barrier.schedule(.every(.milliseconds(1), after: .zero)) {
-      if ticks.count > 0 { ticks.countDown() }
+      if ticks.count > 0 { ticks.leave() }
     }
     #expect(synchronously { ran.wait(for: .seconds(60)) && ticks.wait(for: .seconds(60)) })
     ticking.disposeAndWait()
   }
 
   @Test("to wait inside of an action for a barrier, or inside of a barrier for an action, throws") func barrierWaits() {
-    let limited = ConcurrentScheduler(limit: 3), log = Log<Bool>(), done = Latch(count: 3)
+    let limited = ConcurrentScheduler(limit: 3), log = Log<Bool>(), done = ActionGroup(entered: 3)
     let inside = SerialScheduler(target: limited), alone = SerialScheduler(target: limited.barrier)
     for (scheduler, queue) in [(limited, alone), (limited.barrier, alone), (limited.barrier, inside)]
       as [(SchedulerTarget, SerialScheduler)]
     {
       scheduler.schedule {
         do { try queue.trySync {} } catch { log.add(error as? SchedulerError == .deadlock) }
-        done.countDown()
+        done.leave()
       }
     }
     #expect(synchronously { done.wait(for: .seconds(60)) })

@@ -26,23 +26,23 @@ let publishing = try Schedulers.publishStatistics(
 let log = Logger(label: "pictures")
 
 /// Spends so much time, as work would.
-@Sendable func work(_ milliseconds: Int) { _ = Latch(count: 1).wait(for: .milliseconds(milliseconds)) }
+@Sendable func work(_ milliseconds: Int) { _ = Semaphore().wait(for: .milliseconds(milliseconds)) }
 
 /// Looks up a picture, decodes it, and counts down; each on its own thread, and all in the trace of the request.
-@Sendable func show(_ picture: String, taking milliseconds: Int, _ done: Latch) {
+@Sendable func show(_ picture: String, taking milliseconds: Int, _ done: ActionGroup) {
   tracer.withSpan("request \(picture)") { _ in
     _ = database.traced("look up").schedule {
       work(2)
       decoders.traced("decode").schedule {
         work(milliseconds)
         log.info("decoded \(picture)")  // with the metadata scheduler=decoders
-        done.countDown()
+        done.leave()
       }
     }
   }
 }
 
-let all = Latch(count: 4)
+let all = ActionGroup(entered: 4)
 for (picture, time) in [("a", 10), ("b", 10), ("c", 150), ("d", 10)] { show(picture, taking: time, all) }
 let unwanted = database.traced("look up").schedule(after: .seconds(60)) { log.error("never looked up") }
 unwanted.dispose()  // its span ends here

@@ -27,15 +27,15 @@ private actor Confined {
 
   @Test("what a stop gives up is a notice, one for each action") func stopped() throws {
     let entries = Entries(), log = entries.logger().logDrops()
-    let thread = try ThreadScheduler(name: "stopping"), hold = Latch(count: 1), began = Latch(count: 1)
+    let thread = try ThreadScheduler(name: "stopping"), hold = ActionGroup(entered: 1), began = ActionGroup(entered: 1)
     thread.schedule {
-      began.countDown()
+      began.leave()
       hold.wait()
     }
     for _ in 0..<3 { thread.schedule {} }
     began.wait()
     thread.stop(.dropOutstanding)
-    hold.countDown()
+    hold.leave()
     thread.join()
     let found = entries.entries(of: "stopping")
     #expect(found.map(\.level) == [.notice, .notice, .notice])
@@ -59,7 +59,7 @@ private actor Confined {
 
   @Test("what runs, waits and blocks for too long is logged by its kind, until the disposal") func watch() throws {
     let entries = Entries(), log = try entries.logger().logSchedulers(longerThan: .milliseconds(20))
-    let thread = try ThreadScheduler(name: "slow"), hold = Latch(count: 1)
+    let thread = try ThreadScheduler(name: "slow"), hold = ActionGroup(entered: 1)
     func found(_ kind: String) -> Entries.Entry? {
       entries.all.first { entry in
         guard entry.metadata["kind"] == kind else { return false }
@@ -69,7 +69,7 @@ private actor Confined {
     thread.schedule { hold.wait() }
     for _ in 0..<2 { thread.schedule {} }
     #expect(eventually { ["running", "waiting", "blocked"].allSatisfy { found($0) != nil } })
-    hold.countDown()
+    hold.leave()
     finish(thread)
 
     let running = try #require(found("running")), waiting = try #require(found("waiting"))
@@ -84,7 +84,7 @@ private actor Confined {
 
     log.dispose()
     let late = try ThreadScheduler(name: "slow, too")
-    late.schedule { _ = Latch(count: 1).wait(for: .milliseconds(100)) }
+    late.schedule { _ = Semaphore().wait(for: .milliseconds(100)) }
     finish(late)
     late.schedule {}
     #expect(!entries.all.contains { $0.metadata.values.contains { $0.contains(late.name) } })

@@ -85,7 +85,7 @@ import Testing
 
   @Test("times are published when something has run, and those of a thread are what it took") func times() throws {
     let published = try Published()
-    published.scheduler.schedule { _ = Latch(count: 1).wait(for: .milliseconds(20)) }
+    published.scheduler.schedule { _ = Semaphore().wait(for: .milliseconds(20)) }
     published.clock.advance(by: .seconds(10))
     #expect(try published.times("run_time.max") == [])
     published.scheduler.advance()
@@ -98,15 +98,15 @@ import Testing
     let thread = try ThreadScheduler(name: "timed"), clock = TestScheduler(), metrics = TestMetrics()
     let publication = try Schedulers.publishStatistics(
       of: [thread.name: thread], every: .seconds(1), on: clock, to: metrics)
-    let hold = Latch(count: 1), began = Latch(count: 1)
+    let hold = ActionGroup(entered: 1), began = ActionGroup(entered: 1)
     thread.schedule {
-      began.countDown()
+      began.leave()
       hold.wait()
     }
     began.wait()
     thread.schedule {}
-    _ = Latch(count: 1).wait(for: .milliseconds(20))
-    hold.countDown()
+    _ = Semaphore().wait(for: .milliseconds(20))
+    hold.leave()
     finish(thread)
     clock.advance(by: .seconds(1))
     publication.dispose()
@@ -124,15 +124,15 @@ import Testing
     let metrics = TestMetrics()
     let publication = try Schedulers.publishStatistics(
       of: ["dropping": observed], every: .milliseconds(5), on: publisher, to: metrics)
-    let hold = Latch(count: 1), began = Latch(count: 1)
+    let hold = ActionGroup(entered: 1), began = ActionGroup(entered: 1)
     observed.schedule {
-      began.countDown()
+      began.leave()
       hold.wait()
     }
     for _ in 0..<4 { observed.schedule {} }
     began.wait()
     observed.stop(.dropOutstanding)
-    hold.countDown()
+    hold.leave()
     observed.join()
     #expect(eventually { metrics.counterTotal(label: "scheduler.dropped") == 4 })
     #expect(eventually { metrics.counterTotal(label: "scheduler.run") == 1 })
@@ -140,7 +140,7 @@ import Testing
     publication.disposeAndWait()
     let depth = try metrics.expectGauge("scheduler.depth", [("scheduler", "dropping")])
     let last = depth.values.count
-    _ = Latch(count: 1).wait(for: .milliseconds(30))
+    _ = Semaphore().wait(for: .milliseconds(30))
     #expect(depth.values.count == last)
     finish(publisher)
   }

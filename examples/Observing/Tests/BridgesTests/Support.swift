@@ -6,7 +6,7 @@ func eventually(_ condition: () -> Bool) -> Bool {
   let deadline = MonotonicTime.now.advanced(by: .seconds(10))
   while !condition() {
     if MonotonicTime.now > deadline { return false }
-    _ = Latch(count: 1).wait(for: .milliseconds(1))
+    _ = Semaphore().wait(for: .milliseconds(1))
   }
   return true
 }

@@ -56,7 +56,7 @@ extension FinishedInMemorySpan {
 
   @Test("many callers at once: each action sees its own") func many() {
     let tracer = InMemoryTracer(), workers = ConcurrentScheduler().traced(by: tracer)
-    let wrong = Protected(0), done = Latch(count: 8 * 500)
+    let wrong = Protected(0), done = ActionGroup(entered: 8 * 500)
     let callers = (0..<8).map { number in
       try! ThreadScheduler(name: "caller \(number)")
     }
@@ -67,7 +67,7 @@ extension FinishedInMemorySpan {
           with(user) {
             _ = workers.schedule {
               if ServiceContext.current?.user != user { wrong.withLock { $0 += 1 } }
-              done.countDown()
+              done.leave()
             }
           }
         }
@@ -89,11 +89,11 @@ extension FinishedInMemorySpan {
   }
 
   @Test("every way to schedule carries it", arguments: 0..<12) func ways(_ way: Int) throws {
-    let tracer = InMemoryTracer(), seen = Seen(), done = Latch(count: 1)
+    let tracer = InMemoryTracer(), seen = Seen(), done = ActionGroup(entered: 1)
     let thread = try ThreadScheduler(name: "ways"), traced = thread.traced("way \(way)", by: tracer)
     @Sendable func note() {
       seen.note()
-      done.countDown()
+      done.leave()
     }
     let soon = Duration.milliseconds(1)
     let scheduled = with("alice") { () -> any Disposable in
@@ -122,15 +122,15 @@ extension FinishedInMemorySpan {
   }
 
   @Test("a span is its caller's child, and says how long the action has waited") func queueTime() throws {
-    let tracer = InMemoryTracer(), thread = try ThreadScheduler(name: "busy"), hold = Latch(count: 1)
+    let tracer = InMemoryTracer(), thread = try ThreadScheduler(name: "busy"), hold = ActionGroup(entered: 1)
     let traced = thread.traced("work", by: tracer)
     tracer.withSpan("request") { _ in
       thread.schedule { hold.wait() }
       traced.schedule { tracer.withSpan("inside") { _ in } }
       traced.schedule(after: .seconds(-1)) {}
-      _ = Latch(count: 1).wait(for: .milliseconds(20))
+      _ = Semaphore().wait(for: .milliseconds(20))
     }
-    hold.countDown()
+    hold.leave()
     finish(thread)
     let spans = tracer.finishedSpans, request = try #require(spans.first { $0.operationName == "request" })
     let works = spans.filter { $0.operationName == "work" }
@@ -142,9 +142,9 @@ extension FinishedInMemorySpan {
 
   @Test("the queue time of what is delayed begins at its deadline") func delayed() throws {
     let tracer = InMemoryTracer(), thread = try ThreadScheduler(name: "late"), traced = thread.traced(by: tracer)
-    let done = Latch(count: 2)
-    traced.schedule(.after(.milliseconds(300), tolerance: .zero)) { done.countDown() }
-    traced.schedule(.at(wall: WallTime.now.advanced(by: .milliseconds(300)), tolerance: .zero)) { done.countDown() }
+    let done = ActionGroup(entered: 2)
+    traced.schedule(.after(.milliseconds(300), tolerance: .zero)) { done.leave() }
+    traced.schedule(.at(wall: WallTime.now.advanced(by: .milliseconds(300)), tolerance: .zero)) { done.leave() }
     done.wait()
     finish(thread)
     for span in tracer.finishedSpans {
@@ -155,7 +155,7 @@ extension FinishedInMemorySpan {
 
   @Test("a disposed action's span ends with the disposal, and says so; it has one end") func cancelled() throws {
     let tracer = InMemoryTracer(), thread = try ThreadScheduler(name: "cancelling")
-    let traced = thread.traced(by: tracer), hold = Latch(count: 1), seen = Seen()
+    let traced = thread.traced(by: tracer), hold = ActionGroup(entered: 1), seen = Seen()
     thread.schedule { hold.wait() }
     let actions = [
       traced.schedule { seen.note() }, traced.schedule(after: .seconds(3_600)) { seen.note() },
@@ -168,7 +168,7 @@ extension FinishedInMemorySpan {
     for action in actions { action.dispose() }
     #expect(tracer.activeSpans.isEmpty)
     #expect(actions.allSatisfy { $0.isDisposed })
-    hold.countDown()
+    hold.leave()
     for action in actions { action.disposeAndWait() }
     finish(thread)
     let spans = tracer.finishedSpans
