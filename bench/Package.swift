@@ -28,7 +28,7 @@ let package = Package(
       name: "bench",
       dependencies: [
         "BenchKit", "CBench",
-        .product(name: "Scheduler", package: "Scheduler"),
+        .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerRx", package: "Scheduler"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),

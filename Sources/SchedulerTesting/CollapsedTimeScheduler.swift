@@ -23,7 +23,7 @@ public final class CollapsedTimeScheduler: SchedulerType {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     scope.run(action)
-    return Disposables.create()
+    return NopDisposable()
   }
 
   @discardableResult

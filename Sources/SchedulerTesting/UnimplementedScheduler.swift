@@ -36,13 +36,13 @@ public struct UnimplementedScheduler: SchedulerType {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     report("schedule(_:)")
-    return Disposables.create()
+    return NopDisposable()
   }
 
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     report("schedule(_:_:), \(timing),")
-    return Disposables.create()
+    return NopDisposable()
   }
 
   private func report(_ call: String) {

@@ -147,10 +147,19 @@ static void fork_one(void *context) {
 
 static csched_lock contended;
 
-static void hold_lock(int index, void *context) {
-  (void)index;
-  csched_lock_lock(&contended);
-  nap(*(csched_time *)context);
+// The first thread holds the lock until the second one waits for it.
+static void contend(int index, void *context) {
+  atomic_int *is_held = context;
+  if (index == 0) {
+    csched_lock_lock(&contended);
+    atomic_store(is_held, 1);
+    uintptr_t *waits = &csched_lock_waiter_flags_[csched_lock_hash_(&contended)].word;
+    WAIT_WHILE(__atomic_load_n(waits, __ATOMIC_ACQUIRE) == 0);
+    nap(10 * MS); // it sleeps
+  } else {
+    WAIT_WHILE(!atomic_load(is_held));
+    csched_lock_lock(&contended);
+  }
   csched_lock_unlock(&contended);
 }
 
@@ -176,7 +185,8 @@ static void trace_instants(void) {
   CHECK_EQUAL(csched_pool_create(&stealing.pool, &(csched_pool_options){.workers = 2}), 0);
   csched_target_async(csched_pool_target(stealing.pool, CSCHED_PRIORITY_DEFAULT), fork_one, &stealing);
   WAIT_WHILE(!atomic_load(&stealing.is_over));
-  crew_run(2, hold_lock, &span);
+  atomic_int is_held = 0;
+  crew_run(2, contend, &is_held);
   csched_pool_destroy(stealing.pool);
   stop_and_join(thread, CSCHED_STOP_RUN);
   CHECK_EQUAL(csched_trace_end(), 0);

@@ -8,7 +8,10 @@ let package = Package(
   dependencies: [.package(name: "Scheduler", path: "../../Scheduler")],
   targets: [
     .executableTarget(
-      name: "CountedPaths", dependencies: [.product(name: "Scheduler", package: "Scheduler")],
+      name: "CountedPaths",
+      dependencies: [
+        .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerRx", package: "Scheduler"),
+      ],
       swiftSettings: [.swiftLanguageMode(.v6)])
   ]
 )

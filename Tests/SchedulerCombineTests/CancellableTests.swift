@@ -1,6 +1,7 @@
 #if Combine
   import OpenCombine
   import SchedulerCombine
+  import SchedulerRx
   import TestSupport
   import Testing
 

@@ -33,6 +33,7 @@ let package = Package(
       name: "BridgesTests",
       dependencies: [
         "Bridges",
+        .product(name: "SchedulerRx", package: "Scheduler"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
       ]),

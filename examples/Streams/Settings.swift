@@ -33,7 +33,7 @@
         state.observers[state.last] = observer
         return state.last
       }
-      return Disposables.create { [state] in
+      return AnyDisposable { [state] in
         let old = state.withLock { $0.observers.removeValue(forKey: number) }
         withExtendedLifetime(old) {}  // it ends outside of the lock
       }

@@ -43,7 +43,7 @@ struct ActionLinks {
 /// are gone.
 ///
 /// The closure holds it, and ends by calling ``settle(_:)``.
-final class ReturningAction: AwaitedNode, @unchecked Sendable {
+package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   // Unchecked, because the compiler does not see who may touch what: `task` is written before it is submitted; `links` is guarded by `lock`.
   private let counted = CountedDisposable()
   private let lock = InlineLock()
@@ -53,8 +53,10 @@ final class ReturningAction: AwaitedNode, @unchecked Sendable {
   /// Used in place of `task` on a scheduler of another module. Set before the action is returned to its caller.
   @exclusivity(unchecked) private var forwarded: ForwardedTask?
 
+  package init() {}
+
   /// Has `submit` schedule `body` on any scheduler.
-  static func submit(
+  package static func submit(
     _ body: @escaping @Sendable () -> any Disposable, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ReturningAction {
     let action = ReturningAction(), run = ReturningBody(body, of: action)
@@ -80,15 +82,15 @@ final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
   // MARK: the user's side
 
-  var isDisposed: Bool {
+  package var isDisposed: Bool {
     // Y4: acquire; pairs with detach
     disposed.load(ordering: .acquiring) || (forwarded?.token.isDisposed ?? task.isDisposed)
   }
 
   // Speed only: most have nothing below them, and need no walk (a fifth of the time of a timer and its cancellation).
-  func dispose() { if let returned = detach() { DisposalWalk.disposeChild(returned) } }
+  package func dispose() { if let returned = detach() { DisposalWalk.disposeChild(returned) } }
 
-  func detachChildren(into walk: inout DisposalWalk) { if let returned = detach() { walk.push(returned) } }
+  package func detachChildren(into walk: inout DisposalWalk) { if let returned = detach() { walk.push(returned) } }
 
   /// Cancels the task, and hands out what is to be disposed with it: to the first who asks.
   private func detach() -> (any Disposable)? {
@@ -104,7 +106,7 @@ final class ReturningAction: AwaitedNode, @unchecked Sendable {
   // MARK: chains
 
   /// Becomes over: keeps what the body returned, and leads the holder to it.
-  func settle(_ result: any Disposable) {
+  package func settle(_ result: any Disposable) {
     // Or a chain over the immediate scheduler would not stay flat.
     let returned = type(of: result) == NopDisposable.self ? nil : EndedAction.end(of: result)
     let (isLate, holder) = withLinks { links, isDisposed in

@@ -11,7 +11,7 @@ extension ImmediateSchedulerType {
   )
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () async throws -> Void) -> any Disposable {
-    Disposables.create()
+    NopDisposable()
   }
 
   /// What is performed does not await: see what the message names.
@@ -34,7 +34,7 @@ extension SchedulerType {
   )
   @discardableResult
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () async throws -> Void) -> any Disposable {
-    Disposables.create()
+    NopDisposable()
   }
 
   /// A timed action neither awaits nor throws: see what the message names.
@@ -48,5 +48,5 @@ extension SchedulerType {
   @discardableResult
   public func schedule(
     _ timing: ActionTiming, _ action: @escaping @Sendable () async throws -> Void
-  ) -> any Disposable { Disposables.create() }
+  ) -> any Disposable { NopDisposable() }
 }

@@ -28,7 +28,7 @@ extension Schedulers {
       handlers.all[handlers.last] = handler
       return handlers.last
     }
-    return Disposables.create {
+    return AnonymousDisposable {
       let handler = lateHandlers.withLock { $0.all.removeValue(forKey: key) }
       _ = consume handler  // outside of the lock
     }

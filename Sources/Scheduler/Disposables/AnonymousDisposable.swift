@@ -15,7 +15,7 @@
 internal import Synchronization
 
 /// Runs a closure at its first disposal.
-final class AnonymousDisposable: Disposable {
+package final class AnonymousDisposable: Disposable {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   // Touched by the thread that won `disposed`, and by deinit, alone.
@@ -23,15 +23,15 @@ final class AnonymousDisposable: Disposable {
   // for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
 
-  init(_ action: @escaping @Sendable () -> Void) {
+  package init(_ action: @escaping @Sendable () -> Void) {
     self.action = HeldClosure(action)
   }
 
-  var isDisposed: Bool {
+  package var isDisposed: Bool {
     disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose
   }
 
-  func dispose() {
+  package func dispose() {
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // A1, A3: release
     guard let action = action.take() else { return }  // A2: it dies with this frame
     action.call()

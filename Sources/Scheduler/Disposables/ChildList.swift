@@ -5,7 +5,7 @@
 /// a logarithm, and memory stays in proportion to the children. The first child lies in the list itself, because most lists have
 /// one: only a second one allocates. Not synchronised: its owner sees to that. No operation
 /// disposes or releases a child.
-struct ChildList {
+package struct ChildList {
   private struct Entry {
     let key: UInt64
     var child: (any Disposable)?
@@ -20,17 +20,17 @@ struct ChildList {
   /// How many children there are.
   private(set) var count = 0
 
-  init() {}
+  package init() {}
 
-  init(_ children: [any Disposable]) {
+  package init(_ children: [any Disposable]) {
     append(contentsOf: children)
   }
 
-  var isEmpty: Bool { count == 0 }
+  package var isEmpty: Bool { count == 0 }
 
   /// Adds `child` at the end and returns its key, which is above zero.
   @discardableResult
-  mutating func append(_ child: any Disposable) -> UInt64 {
+  package mutating func append(_ child: any Disposable) -> UInt64 {
     lastKey += 1
     if count == 0 {
       first = child
@@ -42,13 +42,13 @@ struct ChildList {
     return lastKey
   }
 
-  mutating func append(contentsOf children: [any Disposable]) {
+  package mutating func append(contentsOf children: [any Disposable]) {
     if entries.isEmpty, children.count > 1 { entries.reserveCapacity(children.count - 1) }
     for child in children { append(child) }
   }
 
   /// Takes the child with `key` out, if it is there.
-  mutating func take(_ key: UInt64) -> (any Disposable)? {
+  package mutating func take(_ key: UInt64) -> (any Disposable)? {
     if key == firstKey {
       let child = first.take()
       if child != nil { count -= 1 }
@@ -67,7 +67,7 @@ struct ChildList {
   }
 
   /// Takes the first child out: how a list that is no longer added to is emptied.
-  mutating func popFirst() -> (any Disposable)? {
+  package mutating func popFirst() -> (any Disposable)? {
     if let child = first.take() {
       count -= 1
       return child
@@ -84,7 +84,7 @@ struct ChildList {
   }
 
   /// Takes all children out, as a list of their own. No key that was given out will name a later child.
-  mutating func takeAll() -> ChildList {
+  package mutating func takeAll() -> ChildList {
     let all = self
     first = nil
     entries = []

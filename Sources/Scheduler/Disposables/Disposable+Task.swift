@@ -1,17 +1,8 @@
-extension Disposables {
-  /// Returns a disposable that cancels `task` once, and lets go of it. As with every task, cancelling asks and does not wait.
+extension Task {
+  /// A disposable that cancels this task once, and lets go of it. As with every task, cancelling asks and does not wait.
   ///
   /// Releasing it undisposed does not cancel the task.
-  public static func create<Success, Failure: Error>(_ task: Task<Success, Failure>) -> any Disposable {
-    AnonymousDisposable { task.cancel() }
-  }
-}
-
-extension Task {
-  /// A disposable that cancels this task: see ``Disposables/create(_:)-(Task<Success,Failure>)``.
-  public var asDisposable: any Disposable {
-    Disposables.create(self)
-  }
+  public var asDisposable: any Disposable { AnonymousDisposable { cancel() } }
 }
 
 /// Calls `operation`, and disposes `disposable` if the surrounding task is cancelled meanwhile, or has been before.

@@ -80,7 +80,7 @@ package struct DisposalWalk {
   }
 
   /// Disposes what `fill` pushes and all that is below it.
-  static func dispose(_ fill: (inout DisposalWalk) -> Void) {
+  package static func dispose(_ fill: (inout DisposalWalk) -> Void) {
     run(disposing: true, csched_swift_drain_slot_(), fill)
   }
 
@@ -157,7 +157,7 @@ package struct DisposalWalk {
 
   /// Adds the children of a container. The caller keeps no copy: a shared list would be copied, and its children would
   /// live until the end of the walk.
-  mutating func push(_ children: consuming ChildList) {
+  package mutating func push(_ children: consuming ChildList) {
     switch children.count {
     case 0: return
     case 1: push(children.popFirst()!)

@@ -1,7 +1,9 @@
 /// Does nothing: for work that was over before its disposable could be handed out. It has no storage.
-struct NopDisposable: Disposable {
-  /// True: there is nothing that would still come.
-  var isDisposed: Bool { true }
+package struct NopDisposable: Disposable {
+  package init() {}
 
-  func dispose() {}
+  /// True: there is nothing that would still come.
+  package var isDisposed: Bool { true }
+
+  package func dispose() {}
 }

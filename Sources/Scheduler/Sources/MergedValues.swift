@@ -17,7 +17,7 @@ extension MergingEvent {
       value.withLock { $0 = rule.merged($0, with: more) }
       end.news.put(())
     }
-    news.follow(Disposables.create { [weak event] in event?.dispose() })
+    news.follow(AnonymousDisposable { [weak event] in event?.dispose() })
     return (event, MergedValues(news: ElementReader(news), value: value))
   }
 }

@@ -34,7 +34,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
         defer { csched_trampoline_leave() }
         action()
       }
-      return Disposables.create()
+      return NopDisposable()
     }
     let waiting = ClosureTask(action, for: core)
     waiting.submitToTrampoline()
@@ -42,7 +42,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   }
 
   /// Schedules what returns a disposable: with no object where it runs at once and returns nothing to dispose.
-  func submitReturning<State: Sendable>(
+  package func submitReturning<State: Sendable>(
     _ state: State, _ action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     if Self.isScheduleRequired {

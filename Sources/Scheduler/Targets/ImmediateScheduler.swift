@@ -18,7 +18,7 @@ public final class ImmediateScheduler: SchedulerType {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.run(action)
-    return Disposables.create()
+    return NopDisposable()
   }
 
   @discardableResult

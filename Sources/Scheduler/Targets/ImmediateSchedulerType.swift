@@ -16,26 +16,8 @@ public protocol ImmediateSchedulerType: Sendable {
 }
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, which is given `state` and returns what to dispose when it is cancelled after it has run.
-  ///
-  /// - Parameters:
-  ///   - state: what `action` is given.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
-    if Self.self == CurrentThreadScheduler.self {
-      return CurrentThreadScheduler.instance.submitReturning(state, action)
-    }
-    guard let target else { return ReturningAction.submit({ action(state) }) { schedule($0) } }
-    let returning = ReturningAction()
-    target.submit({ returning.settle(action(state)) }, of: returning)
-    return returning
-  }
-
   /// This scheduler, if it is a target. A cast of a value of any type would allocate, and cost a quarter of a submission.
-  var target: SchedulerTarget? {
+  package var target: SchedulerTarget? {
     Self.self is SchedulerTarget.Type
       ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self).takeUnretainedValue() : nil
   }

@@ -56,10 +56,10 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
       return super.schedule { withExtendedLifetime(entry, action) }
     }
     withExtendedLifetime(entry) { core.run(action) }
-    return Disposables.create()
+    return NopDisposable()
   }
 
-  override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
+  package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     let entry = own?.enter()
     if runsAtOnce(entry) {
       withExtendedLifetime(entry) { core.run(work) }

@@ -53,12 +53,14 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   }
 
   /// Schedules what settles `returning`.
-  func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
+  package func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     core.submit(work, inside: tag, of: returning)
   }
 
   /// The same for `delay` from now.
-  final func submit(_ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction) {
+  package final func submit(
+    _ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction
+  ) {
     core.submit(work, after: delay, inside: tag, of: returning)
   }
 }

@@ -35,20 +35,4 @@ extension SchedulerType {
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(.after(delay), action)
   }
-
-  /// Schedules `action` for `delay` from now; otherwise as ``ImmediateSchedulerType/schedule(_:action:)``.
-  ///
-  /// - Parameters:
-  ///   - state: what `action` is given.
-  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
-    guard let target else { return ReturningAction.submit({ action(state) }) { schedule(.after(delay), $0) } }
-    let returning = ReturningAction()
-    target.submit({ returning.settle(action(state)) }, after: delay, of: returning)
-    return returning
-  }
 }

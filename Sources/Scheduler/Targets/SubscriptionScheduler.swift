@@ -46,7 +46,7 @@ public final class SubscriptionScheduler: SchedulerType {
     } else {
       return background.schedule(action)
     }
-    return Disposables.create()
+    return NopDisposable()
   }
 
   @discardableResult

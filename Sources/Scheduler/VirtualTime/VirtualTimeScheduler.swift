@@ -83,25 +83,15 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
     schedule(after: .zero, action)
   }
 
-  override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
+  package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     core.submit(work, after: .zero, inside: tag, of: returning)
   }
 
   // MARK: at a time
 
-  /// Schedules `action` for `time`, or for now where that is in the past; otherwise as ``ImmediateSchedulerType/schedule(_:action:)``.
-  ///
-  /// - Parameters:
-  ///   - state: what `action` is given.
-  ///   - time: when, in virtual time. The past is taken for the present.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
-  @discardableResult
-  public func schedule<State: Sendable>(
-    _ state: State, at time: Instant, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
-    let returning = ReturningAction()
-    core.submit({ returning.settle(action(state)) }, at: timeline.instant(of: time), inside: nil, of: returning)
-    return returning
+  /// Schedules what settles `returning`.
+  package func submit(_ work: @escaping @Sendable () -> Void, at time: Instant, of returning: ReturningAction) {
+    core.submit(work, at: timeline.instant(of: time), inside: nil, of: returning)
   }
 
   /// Schedules `action` for `time`, or for now where that is in the past.

@@ -36,7 +36,7 @@
     /// cancel; it releases this one, and an `AnyCancellable` cancels then.
     public func asDisposable() -> any Disposable {
       nonisolated(unsafe) let cancel: () -> Void = cancel  // called once, and on any thread, by Combine's contract
-      return Disposables.create { cancel() }
+      return AnonymousDisposable { cancel() }
     }
   }
 

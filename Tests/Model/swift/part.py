@@ -20,7 +20,7 @@ ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected
     "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
-    "SchedulerType", "SchedulerTarget", "LoopScheduler", "MainScheduler", "MainCore", "CurrentTag", "CurrentThreadScheduler", "ForwardingScheduler"))]
+    "SchedulerType", "SchedulerTarget", "LoopScheduler", "MainScheduler", "MainCore", "CurrentTag", "CurrentThreadScheduler", "ForwardingScheduler")), "ReturningActions.swift"]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
               "Disposables/BooleanDisposable.swift"],
@@ -35,14 +35,14 @@ GROUPS = {
         *MAIN, "Blocking/BlockingSink.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
         *MAIN, *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
-        "Blocking/Result*.swift", "Synchronization/UnfairLock+Condition.swift",
+        "Blocking/Result*.swift", "Synchronization/Semaphore.swift", "Synchronization/UnfairLock+Condition.swift",
         "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift"],
     "executors": [
         *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (
             "ConcurrentScheduler", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Schedulers+StopPolicy", "Serial*", "Thread*")),
         "Sources/LoopSource.swift", "Synchronization/UnfairLock+Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
 }
-WITHOUT = {"Disposable+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift"}  # Swift's own concurrency is not in the model
+WITHOUT = {"Disposable+Task.swift", "Disposables+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",
            "swift_isUniquelyReferenced_nonNull_native", "swift_getGenericMetadata", "swift_getSingletonMetadata",
            "swift_getTypeByMangledNameInContext2", "swift_getTypeByMangledNameInContextInMetadataState2", "swift_getTupleTypeMetadata2",

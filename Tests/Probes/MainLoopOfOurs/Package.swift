@@ -9,7 +9,8 @@ let package = Package(
     .executableTarget(
       name: "MainLoopOfOurs",
       dependencies: [
-        .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerMainLoop", package: "Scheduler"),
+        .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerRx", package: "Scheduler"),
+        .product(name: "SchedulerMainLoop", package: "Scheduler"),
       ])
   ],
   swiftLanguageModes: [.v6]

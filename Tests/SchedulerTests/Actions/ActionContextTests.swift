@@ -61,7 +61,8 @@ import Testing
 
   @Test("who waits comes after the action and what it scheduled, also after another one has disposed them") func late()
   {
-    let workers = ConcurrentScheduler(), begun = ActionGroup(entered: 2), goOn = Gate(), ends = Counter(), waited = Gate()
+    let workers = ConcurrentScheduler(), begun = ActionGroup(entered: 2), goOn = Gate(), ends = Counter(),
+      waited = Gate()
     let token = workers.schedule { context in
       context.schedule(on: workers) { _ in
         begun.leave()

@@ -1,6 +1,7 @@
 import Foundation
 import Scheduler
 import SchedulerFoundation
+import SchedulerRx
 
 /// One of RxSwift's, for us. Its `now` is a date there; here it counts on from the monotonic instant of the adapter's making.
 final class SchedulerOfRx: SchedulerType, @unchecked Sendable {

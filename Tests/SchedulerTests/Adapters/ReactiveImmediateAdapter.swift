@@ -1,4 +1,5 @@
 import Scheduler
+import SchedulerRx
 
 /// One of ours that knows no delays, such as `CurrentThreadScheduler`, for ReactiveSwift.
 final class ReactiveImmediateScheduler: ReactiveSwift.Scheduler {

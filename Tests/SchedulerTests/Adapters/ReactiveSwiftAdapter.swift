@@ -1,6 +1,7 @@
 import Foundation
 import Scheduler
 import SchedulerFoundation
+import SchedulerRx
 
 /// One of ours, for ReactiveSwift, whose closures are sent to the scheduler by contract.
 final class ReactiveScheduler: ReactiveSwift.DateScheduler {

@@ -1,4 +1,5 @@
 import Scheduler
+import SchedulerRx
 
 /// One of our disposables, for RxSwift.
 struct RxDisposable: RxSwift.Disposable {

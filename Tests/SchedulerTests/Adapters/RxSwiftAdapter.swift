@@ -1,6 +1,7 @@
 import Foundation
 import Scheduler
 import SchedulerFoundation
+import SchedulerRx
 
 /// One of ours, for RxSwift. Its closures and states are not marked Sendable there, and are sent to the scheduler by contract.
 struct RxScheduler: RxSwift.SchedulerType {

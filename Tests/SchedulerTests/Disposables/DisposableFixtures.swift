@@ -2,6 +2,7 @@
 
 import Foundation
 import Scheduler
+import SchedulerRx
 import Synchronization
 import TestSupport
 

@@ -1,4 +1,5 @@
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 

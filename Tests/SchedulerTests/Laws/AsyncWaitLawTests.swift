@@ -1,6 +1,7 @@
 import CTestAllocations
 import Foundation
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import CTestSupport
 import Foundation
 import Scheduler
+import SchedulerRx
 import SchedulerTesting
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import CTestSupport
 import Foundation
 import Scheduler
+import SchedulerRx
 import TestSupport
 import Testing
 

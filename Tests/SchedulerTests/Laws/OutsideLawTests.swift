@@ -1,5 +1,6 @@
 import Foundation
 import Scheduler
+import SchedulerRx
 import SchedulerTesting
 import TestSupport
 import Testing

@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test("many queues share the few threads of their pool") func many() async throws {
-    let pool = try WorkerPool(name: "few", workers: 2), most = Protected(0), ran = Counter()
+    let pool = try WorkerPool(name: "few", workers: 2, maxThreads: 2), most = Protected(0), ran = Counter()
     let queues = (0..<1_000).map { SerialScheduler(name: "\($0)", target: pool.scheduler()) }
     for queue in queues {
       for _ in 0..<10 {

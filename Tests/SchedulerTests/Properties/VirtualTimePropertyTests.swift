@@ -1,4 +1,5 @@
 import Scheduler
+import SchedulerRx
 import Synchronization
 import TestSupport
 import Testing

@@ -301,7 +301,8 @@ import Testing
   }
 
   @Test("a wait on a loop's own thread holds its scheduler up until another thread ends it") func onLoop() throws {
-    let scheduler = try ThreadScheduler(name: "waits"), latch = ActionGroup(entered: 1), log = Log<Int>(), ended = Gate()
+    let scheduler = try ThreadScheduler(name: "waits"), latch = ActionGroup(entered: 1), log = Log<Int>(),
+      ended = Gate()
     scheduler.schedule {
       latch.wait()
       log.add(1)

@@ -1,4 +1,5 @@
 import Scheduler
+import SchedulerRx
 import SchedulerTesting
 import TestSupport
 import Testing

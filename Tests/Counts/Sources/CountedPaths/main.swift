@@ -1,6 +1,7 @@
 // The Swift module's single-threaded paths, to be counted by Tools/counts: CountedPaths NAME N runs one of them N times. Without arguments
 // it names them. Nothing here depends on time or chance, so that two runs have the same instructions.
 import Scheduler
+import SchedulerRx
 
 private let main = MainScheduler.asyncInstance
 private let trampoline = CurrentThreadScheduler.instance

@@ -2,6 +2,7 @@ import BenchKit
 import CBench
 import Dispatch
 import Scheduler
+import SchedulerRx
 
 private func each(_ body: @escaping @Sendable () -> Void) -> @Sendable (Int) -> Double {
   { count in time { for _ in 0..<count { body() } } }

@@ -3,6 +3,7 @@ import CBench
 import Dispatch
 import Foundation
 import Scheduler
+import SchedulerRx
 
 private let scheduler = CurrentThreadScheduler.instance
 

@@ -11,7 +11,7 @@ extension Logger {
   ///
   /// - Throws: `SchedulerError` when the watchdog cannot be started.
   public func logSchedulers(longerThan duration: Duration) throws(SchedulerError) -> any Disposable {
-    Disposables.create(try logWatch(longerThan: duration), logDrops(), logLateJobs())
+    CompositeDisposable(try logWatch(longerThan: duration), logDrops(), logLateJobs())
   }
 
   /// Logs each action that runs for longer than `duration`, each scheduler whose next action has waited for longer, and each wait that blocks a thread for
@@ -23,7 +23,7 @@ extension Logger {
     try Schedulers.watch(longerThan: duration) { report in
       log(level: report.kind.level, report.kind.message, metadata: report.metadata)
     }
-    return Disposables.create { Schedulers.stopWatching() }
+    return AnyDisposable { Schedulers.stopWatching() }
   }
 
   /// Logs each action that is dropped: `Schedulers.onDrop(_:)`. One that was refused is an error, because who scheduled it thinks that it will run; one that a

@@ -1,6 +1,7 @@
 import Bridges
 import InMemoryTracing
 import Scheduler
+import SchedulerRx
 import ServiceContextModule
 import Testing
 import Tracing
@@ -99,10 +100,10 @@ extension FinishedInMemorySpan {
     let scheduled = with("alice") { () -> any Disposable in
       switch way {
       case 0: traced.schedule(note)
-      case 1: traced.schedule(1) { _ in (note(), Disposables.create()).1 }
+      case 1: traced.schedule(1) { _ in (note(), AnyDisposable()).1 }
       case 2: traced.schedule(after: soon, note)
       case 3: traced.schedule(.after(soon, tolerance: soon), note)
-      case 4: traced.schedule(1, after: soon) { _ in (note(), Disposables.create()).1 }
+      case 4: traced.schedule(1, after: soon) { _ in (note(), AnyDisposable()).1 }
       case 5: traced.schedule(.at(.now.advanced(by: soon)), note)
       case 6: traced.schedule(.at(wall: WallTime.now.advanced(by: soon), tolerance: .zero), note)
       case 7: traced.schedule(.at(continuous: ContinuousClock.now.advanced(by: soon), tolerance: .zero), note)
@@ -161,7 +162,7 @@ extension FinishedInMemorySpan {
       traced.schedule { seen.note() }, traced.schedule(after: .seconds(3_600)) { seen.note() },
       traced.schedule(1) { _ in
         seen.note()
-        return Disposables.create()
+        return AnyDisposable()
       },
     ]
     #expect(tracer.activeSpans.count == 3 && tracer.finishedSpans.isEmpty)

@@ -22,7 +22,7 @@ let field = SearchField<Keystroke>(pause: .milliseconds(50), scheduler: thread) 
   let words = try! database.withValue { $0.words(beginningWith: keystroke.text) }
   results.append(contentsOf: words)
   answered.signal()
-  return Disposables.create()
+  return AnyDisposable()
 }
 weak var previous: Keystroke?
 for text in ["s", "sc", "sch", "sche"] {

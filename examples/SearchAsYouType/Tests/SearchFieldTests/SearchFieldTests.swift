@@ -11,7 +11,7 @@ import Testing
   func field() -> SearchField<String> {
     SearchField(pause: .milliseconds(300), scheduler: clock) { [asked, ended] text in
       asked.append(text)
-      return Disposables.create { ended.append(text) }
+      return AnyDisposable { ended.append(text) }
     }
   }
 

@@ -14,7 +14,7 @@ final class Service: @unchecked Sendable {  // Unchecked: a wrapped property is 
 }
 
 let bag = DisposeBag()
-Disposables.create { print("disposed") }.disposed(by: bag)
+AnyDisposable { print("disposed") }.disposed(by: bag)
 CurrentThreadScheduler.instance.schedule {
   CurrentThreadScheduler.instance.schedule { print("second") }
   print("first")

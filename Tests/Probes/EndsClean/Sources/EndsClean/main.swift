@@ -20,7 +20,7 @@ func use() throws {
     scheduler.schedule(after: .milliseconds(1)) { count.withLock { $0 += 1 } }
     scheduler.schedule(.every(.milliseconds(1), after: .milliseconds(1))) {}.disposed(by: bag)
     scheduler.schedule(after: .seconds(60)) {}  // dropped at the end
-    scheduler.schedule(1) { _ in Disposables.create {} }.disposed(by: bag)
+    scheduler.schedule {}.disposed(by: bag)
   }
   CurrentThreadScheduler.instance.schedule { CurrentThreadScheduler.instance.schedule { count.withLock { $0 += 1 } } }
   ImmediateScheduler.instance.schedule(after: .milliseconds(1)) {}
@@ -106,7 +106,7 @@ func end() {
 /// What Tools/examples must find.
 func leak() {
   let cycle = SingleAssignmentDisposable()
-  cycle.setDisposable(Disposables.create { cycle.dispose() })
+  cycle.setDisposable(AnyDisposable { cycle.dispose() })
 }
 
 try use()

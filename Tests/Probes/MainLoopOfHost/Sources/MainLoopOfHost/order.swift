@@ -1,5 +1,6 @@
 import Foundation
 import Scheduler
+import SchedulerRx
 
 /// What several threads submit to the main queue and to the main scheduler, in turns and at random, runs in each thread's order.
 func checkOrder() {

@@ -1,6 +1,7 @@
 // What runs at once on the main thread, and what waits, whichever way it came.
 import Foundation
 import Scheduler
+import SchedulerRx
 
 func checkOrder() {
   let queue = SerialScheduler(target: main), above = SerialScheduler(target: queue)

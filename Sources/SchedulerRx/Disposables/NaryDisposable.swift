@@ -2,6 +2,7 @@
 // Checked by: "any number of disposables is disposed in order, once".
 // Models: swift/disposables/once.swift.
 
+internal import Scheduler
 internal import Synchronization
 
 /// Disposes a fixed list of others in order.

@@ -1,3 +1,5 @@
+public import Scheduler
+
 /// Makes disposables out of closures and of other disposables.
 ///
 /// ```swift

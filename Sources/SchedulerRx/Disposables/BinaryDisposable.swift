@@ -8,6 +8,7 @@
 // Checked by: "two disposables are disposed in order, once, by 8 threads at once".
 // Models: swift/disposables/once.swift.
 
+internal import Scheduler
 internal import Synchronization
 
 /// Disposes two others, the first one first.
