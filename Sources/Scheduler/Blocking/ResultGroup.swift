@@ -159,18 +159,18 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 extension ResultGroup: AsyncSequence {
   public typealias Failure = Never
 
-  /// Takes results of a group: see ``ResultGroup/next(isolation:)``.
-  public struct Iterator: AsyncIteratorProtocol {
-    public typealias Failure = Never
+  public func makeAsyncIterator() -> some AsyncIteratorProtocol<Element, Never> { ResultIterator(group: self) }
+}
 
-    fileprivate let group: ResultGroup
+/// Takes results of a group.
+private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
+  let group: ResultGroup<Value>
 
-    public func next() async -> Element? { await group.next() }
+  func next() async -> Result<Value, any Error>? { await group.next() }
 
-    public func next(isolation: isolated (any Actor)?) async -> Element? { await group.next(isolation: isolation) }
+  func next(isolation: isolated (any Actor)?) async -> Result<Value, any Error>? {
+    await group.next(isolation: isolation)
   }
-
-  public func makeAsyncIterator() -> Iterator { Iterator(group: self) }
 }
 
 /// An action whose result is waited for. It gives one: at its run, or at its end without one.
