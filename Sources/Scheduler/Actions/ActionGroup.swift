@@ -82,8 +82,7 @@ public final class ActionGroup: Sendable {
     let resumption = Resumption<Void>()
     let notice = GroupNotice { resumption.finish(.success(())) }
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-        guard resumption.attach(continuation) else { return }
+      try await resumption.outcome(isolation: isolation) {
         notice.give(to: group)
         if resumption.isOver { notice.takeBack(from: group) }  // the handler came before it
       }

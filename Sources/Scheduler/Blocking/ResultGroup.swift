@@ -86,7 +86,9 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
     var isOver: Bool { resumption.isOver }
     func claim() -> Bool { resumption.claim() }
-    func attach(_ continuation: CheckedContinuation<Element?, any Error>) -> Bool { resumption.attach(continuation) }
+    func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void) async -> Element? {
+      (try? await resumption.outcome(isolation: isolation, begin)) ?? nil  // it is never finished with an error
+    }
     func finish(_ outcome: Result<Element?, any Error>) { resumption.finish(outcome) }
   }
 
@@ -131,10 +133,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   public func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
     let waiter = Waiter()
     return await withTaskCancellationHandler {
-      // It is never finished with an error.
-      try? await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-        if waiter.attach(continuation) { wait(waiter) }
-      }
+      await waiter.outcome(isolation: isolation) { wait(waiter) }
     } onCancel: {
       if waiter.claim() { waiter.finish(.success(nil)) }
       state.withLock { state in

@@ -1,10 +1,10 @@
 internal import CScheduler
 
 /// An action that a task waits for. Only the scheduler's closure holds it, so that its end tells of a drop.
-final class AwaitedAction<Value: Sendable>: @unchecked Sendable {
+final class AwaitedAction<Value>: @unchecked Sendable {
   // Unchecked, because `body` is taken by the one thread that has claimed the outcome.
   private let resumption: Resumption<Value>
-  private var body: (@Sendable () throws -> Value)?
+  private var body: (() throws -> Value)?
   private let target: UnsafeMutablePointer<csched_target>?
 
   /// - Parameters:
@@ -12,7 +12,7 @@ final class AwaitedAction<Value: Sendable>: @unchecked Sendable {
   ///   - body: what ``run()`` calls.
   ///   - scheduler: the scheduler that the action is submitted to, if its job does nothing but run the action.
   init(
-    _ resumption: Resumption<Value>, _ body: (@Sendable () throws -> Value)? = nil, on scheduler: SchedulerTarget? = nil
+    _ resumption: Resumption<Value>, _ body: (() throws -> Value)? = nil, on scheduler: SchedulerTarget? = nil
   ) {
     self.resumption = resumption
     self.body = body
@@ -39,14 +39,13 @@ final class AwaitedAction<Value: Sendable>: @unchecked Sendable {
 
 extension ImmediateSchedulerType {
   /// Suspends the task until the action that `submit` schedules has run, or was dropped, or the task is cancelled before it begins.
-  func awaiting<Value: Sendable>(
-    isolation: isolated (any Actor)?, _ body: (@Sendable () throws -> Value)? = nil,
+  func awaiting<Value>(
+    isolation: isolated (any Actor)?, _ body: sending (() throws -> Value)? = nil,
     _ submit: (AwaitedAction<Value>) -> any Disposable
-  ) async throws -> Value {
+  ) async throws -> sending Value {
     let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-        guard resumption.attach(continuation) else { return }
+    nonisolated(unsafe) let value = try await withTaskCancellationHandler {
+      try await resumption.outcome(isolation: isolation) {
         token.setDisposable(
           withoutRefusalLine { submit(AwaitedAction(resumption, body, on: self as? SchedulerTarget)) })
       }
@@ -54,6 +53,7 @@ extension ImmediateSchedulerType {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
       token.dispose()
     }
+    return value  // of which nobody else has a reference
   }
 
   /// Has `body` called as an action of this scheduler, suspends the task until it has returned, and returns its result or throws its error.
@@ -70,10 +70,19 @@ extension ImmediateSchedulerType {
   /// - Parameters:
   ///   - isolation: the caller's, which it keeps.
   ///   - body: what to do there. It is not called more than once.
-  /// - Returns: what `body` returns.
+  /// - Returns: what `body` returns, which need not be `Sendable`: it is the task's then.
   /// - Throws: what `body` throws; `CancellationError` when the task was cancelled before it began; ``SchedulerError/stopped`` when the scheduler dropped it.
+  public func perform<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> sending Value
+  ) async throws -> sending Value {
+    let lent = LentPriority(to: self)
+    defer { lent?.takeBack() }
+    return try await awaiting(isolation: isolation, body) { action in schedule { action.run() } }
+  }
+
+  /// The same, for a function that is no closure expression, and a result that is `Sendable`.
   public func perform<Value: Sendable>(
-    isolation: isolated (any Actor)? = #isolation, _ body: @escaping @Sendable () throws -> Value
+    isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> Value
   ) async throws -> Value {
     let lent = LentPriority(to: self)
     defer { lent?.takeBack() }

@@ -60,8 +60,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     if let taken = state.withLock({ $0.take() }) { return try taken.get() }
     let resumption = Resumption<Element?>()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-        _ = resumption.attach(continuation)  // it has no outcome yet
+      try await resumption.outcome(isolation: isolation) {
         let taken: Result<Element?, any Error>? = state.withLock { state in
           let taken = state.take()
           if taken == nil { state.waiters.append(resumption) }

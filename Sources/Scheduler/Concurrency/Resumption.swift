@@ -4,13 +4,14 @@ internal import CScheduler
 ///
 /// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. So a thread does not resume a task inside of a job
 /// that the handler may wait for. A job of the pool does: the worker runs it when it has left the queue.
-final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendable {
-  // Unchecked, as its superclass is not final; all that it holds is.
+final class Resumption<Success>: PendingResumption, @unchecked Sendable {
+  // Unchecked, because an outcome need not be Sendable: the one who finishes lets go of it, and the task alone takes it.
   private enum State {
     case early
-    case waiting(CheckedContinuation<Success, any Error>)
-    case due(CheckedContinuation<Success, any Error>, Result<Success, any Error>)
-    case over(Result<Success, any Error>)
+    case waiting(CheckedContinuation<Void, Never>)
+    case due(CheckedContinuation<Void, Never>, Result<Success, any Error>)
+    /// With the outcome until the task has taken it.
+    case over(Result<Success, any Error>?)
   }
 
   private let state = Protected(State.early)
@@ -29,16 +30,24 @@ final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendabl
     }
   }
 
-  /// Takes charge of `continuation`. If the outcome is there already it resumes it, and returns false.
-  func attach(_ continuation: CheckedContinuation<Success, any Error>) -> Bool {
-    let outcome: Result<Success, any Error>? = state.withLock {
-      if case .over(let outcome) = $0 { return outcome }
-      $0 = .waiting(continuation)
-      return nil
+  /// Suspends the task until there is an outcome, and takes it: no other reference to a value is left then. Once. `begin` is called before the
+  /// task is suspended, unless there is an outcome already.
+  func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void = {}) async throws -> sending Success {
+    await withCheckedContinuation(isolation: isolation) { continuation in
+      let isOver = state.withLock {
+        if case .over = $0 { return true }
+        $0 = .waiting(continuation)
+        return false
+      }
+      if isOver { continuation.resume() } else { begin() }
     }
-    guard let outcome else { return true }
-    continuation.resume(with: outcome)
-    return false
+    let taken: Result<Success, any Error>? = state.withLock {
+      guard case .over(let outcome) = $0 else { return nil }
+      $0 = .over(nil)
+      return outcome
+    }
+    nonisolated(unsafe) let outcome = taken!
+    return try outcome.get()
   }
 
   /// Resumes the task with `outcome`, at once or when it begins to wait. Does nothing the second time.
@@ -48,16 +57,17 @@ final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendabl
   ///   - target: the target whose job calls this as its last action, if there is one.
   ///   - isAlwaysElsewhere: whether it must be another thread that resumes, whatever this one is in the middle of.
   func finish(
-    _ outcome: Result<Success, any Error>, lastOf target: UnsafeMutablePointer<csched_target>? = nil,
+    _ outcome: consuming Result<Success, any Error>, lastOf target: UnsafeMutablePointer<csched_target>? = nil,
     elsewhere isAlwaysElsewhere: Bool = false
   ) {
+    var outcome = Optional(consume outcome)
     let isDue = state.withLock {
       switch $0 {
       case .early:
-        $0 = .over(outcome)
+        $0 = .over(outcome.take())
         return false
       case .waiting(let continuation):
-        $0 = .due(continuation, outcome)
+        $0 = .due(continuation, outcome.take()!)
         return true
       case .due, .over:
         return false
@@ -67,12 +77,12 @@ final class Resumption<Success: Sendable>: PendingResumption, @unchecked Sendabl
   }
 
   override func resume() {
-    let due: (CheckedContinuation<Success, any Error>, Result<Success, any Error>)? = state.withLock {
+    let continuation: CheckedContinuation<Void, Never>? = state.withLock {
       guard case .due(let continuation, let outcome) = $0 else { return nil }
       $0 = .over(outcome)
-      return (continuation, outcome)
+      return continuation
     }
-    if let (continuation, outcome) = due { continuation.resume(with: outcome) }
+    continuation?.resume()
   }
 }
 

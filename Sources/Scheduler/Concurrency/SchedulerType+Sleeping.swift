@@ -25,8 +25,7 @@ extension SchedulerType {
     }
     try await withTaskCancellationHandler {
       // Names the actor, because a closure that does not is called outside of it: there, tasks fall asleep in any order.
-      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-        guard resumption.attach(continuation) else { return }
+      try await resumption.outcome(isolation: isolation) {
         let waker = Waker(sleeper, resumption)
         waking.setDisposable(sleeper.noted { withoutRefusalLine { submit { waker.wake() } } })
         sleeper.begin()

@@ -52,13 +52,12 @@ final class ThreadEnd: Sendable {
   func wait(isolation: isolated (any Actor)?) async {
     let resumption = Resumption<Void>()
     // It is never finished with an error.
-    try? await withCheckedThrowingContinuation(isolation: isolation) { continuation in
+    try? await resumption.outcome(isolation: isolation) {
       let isOver = state.withLock { state in
         if !state.isOver { state.waiting.append(resumption) }
         return state.isOver
       }
       if isOver { resumption.finish(.success(())) }
-      _ = resumption.attach(continuation)
     }
   }
 }

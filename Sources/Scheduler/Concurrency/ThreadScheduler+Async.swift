@@ -18,9 +18,10 @@ extension ThreadScheduler {
 
   /// Makes a value on the thread, and keeps it there: see ``ThreadScheduler/Confined``.
   ///
-  /// - Parameter make: makes the value, as an action of this scheduler, after those that were scheduled before. What it throws, each use throws.
+  /// - Parameter make: makes the value, as an action of this scheduler, after those that were scheduled before. What it throws, each use throws. What it captures
+  ///   need not be `Sendable`: it is the thread's then.
   /// - Returns: what stands for the value elsewhere, at once.
-  public func confine<Value>(_ make: @escaping @Sendable () throws -> Value) -> ThreadScheduler.Confined<Value> {
+  public func confine<Value>(_ make: sending @escaping () throws -> Value) -> ThreadScheduler.Confined<Value> {
     ThreadScheduler.Confined(to: self, make)
   }
 }

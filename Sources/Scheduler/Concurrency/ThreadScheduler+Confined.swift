@@ -19,11 +19,12 @@ extension ThreadScheduler {
     private let box: ConfinedBox<Value>
     private let key: Int
 
-    init(to scheduler: ThreadScheduler, _ make: @escaping @Sendable () throws -> Value) {
+    init(to scheduler: ThreadScheduler, _ make: sending @escaping () throws -> Value) {
       let box = ConfinedBox<Value>()
       self.scheduler = scheduler
       self.box = box
       key = scheduler.thread.end.add { box.release() }
+      nonisolated(unsafe) let make = make  // sent to the thread, which calls it once
       withoutRefusalLine { _ = scheduler.schedule { box.fill(make) } }  // rule 2
     }
 
@@ -39,12 +40,12 @@ extension ThreadScheduler {
     ///
     /// - Parameters:
     ///   - isolation: the caller's, which it keeps.
-    ///   - body: what to do with the value. It must not let the value itself leave.
+    ///   - body: what to do with the value. It must not let the value itself leave. What it captures need not be `Sendable`: it is the thread's then.
     /// - Returns: what `body` returns.
     /// - Throws: what `body` throws, or what the making of the value threw; `CancellationError` when the task was cancelled before it began;
     ///   ``SchedulerError/stopped`` when the thread was stopped.
     public func perform<Result: Sendable>(
-      isolation: isolated (any Actor)? = #isolation, _ body: @escaping @Sendable (inout Value) throws -> Result
+      isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping (inout Value) throws -> Result
     ) async throws -> Result {
       try await scheduler.perform(isolation: isolation) { [box] in try box.use(body) }
     }

@@ -40,9 +40,7 @@ extension VirtualTimeScheduler {
   public func awaitSleepers(count: Int = 1, isolation: isolated (any Actor)? = #isolation) async -> Bool {
     let resumption = Resumption<Bool>()
     let outcome = try? await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
-        if resumption.attach(continuation) { sleepers.watch(resumption, until: count) }
-      }
+      try await resumption.outcome(isolation: isolation) { sleepers.watch(resumption, until: count) }
     } onCancel: {
       resumption.finish(.success(false))
       sleepers.unwatch(resumption)

@@ -1,6 +1,5 @@
 // What an async function must not call, each with what to use. The compiler's own verifier reads the comments (-verify).
 import Scheduler
-import SchedulerRx
 
 func blocks(
   _ thread: ThreadScheduler, _ threads: ThreadScheduler.Group, _ pool: WorkerPool, _ queue: SerialScheduler,
@@ -28,7 +27,6 @@ func sleeps(_ loop: RunLoopLock, _ blocking: BlockingObservable<Int>) async thro
   _ = try blocking.last()  // expected-error {{await the sequence itself}}
   _ = try blocking.single()  // expected-error {{await the sequence itself}}
   _ = try blocking.single { $0 > 0 }  // expected-error {{await the sequence itself}}
-  _ = blocking.materialize()  // expected-error {{await the sequence itself}}
 }
 
 func locks(

@@ -20,6 +20,29 @@ private struct Failed: Error, Equatable { let number: Int }
     }
   }
 
+  @Test(
+    "what a perform takes along and what it returns need not be Sendable, and no other reference to that is left",
+    arguments: SchedulerUnderTest.all)
+  func sent(_ test: SchedulerUnderTest) async throws {
+    final class Page { var words: [String] = [] }
+    let scheduler = try test.make()
+    for _ in 0..<Scale.count(100) {
+      let draft = Page()
+      var page = try await scheduler.perform {
+        draft.words.append("sent")
+        let page = Page()
+        page.words = draft.words
+        return page
+      }
+      #expect(isKnownUniquelyReferenced(&page))
+      page.words.append("and back")
+      #expect(page.words == ["sent", "and back"])
+    }
+    @Sendable func two() -> Int { 2 }
+    let function: @Sendable () -> Int = two
+    #expect(try await scheduler.perform(function) == 2)
+  }
+
   @Test("a perform that is cancelled before its action begins ends at once, and the action never begins")
   func cancelledBefore() async throws {
     let thread = try ThreadScheduler(), hold = Gate(), ran = Counter(), witnessed = Counter()

@@ -21,7 +21,7 @@ private let noWork: @Sendable () -> Void = {}
 /// A source that is over at once.
 private let just = BlockingObservable { next, end in
   if next(1) { end(nil) }
-  return AnyDisposable()
+  return Disposables.create()
 }
 
 private let paths: KeyValuePairs<String, (Int) -> Void> = [
