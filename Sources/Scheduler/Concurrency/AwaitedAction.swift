@@ -80,7 +80,11 @@ extension ImmediateSchedulerType {
     return try await awaiting(isolation: isolation, body) { action in schedule { action.run() } }
   }
 
-  /// The same, for a function that is no closure expression, and a result that is `Sendable`.
+  /// The same for a function that is no closure expression, and whose result is `Sendable`.
+  ///
+  /// - Parameters:
+  ///   - isolation: the caller's, which it keeps.
+  ///   - body: what to do there. It is not called more than once.
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> Value
   ) async throws -> Value {
