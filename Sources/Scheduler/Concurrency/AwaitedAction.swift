@@ -44,10 +44,11 @@ extension ImmediateSchedulerType {
     _ submit: (AwaitedAction<Value>) -> any Disposable
   ) async throws -> sending Value {
     let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()
+    // Nothing here keeps the action, or what it captures: it ends where it has run.
+    var action: AwaitedAction? = AwaitedAction(resumption, consume body, on: self as? SchedulerTarget)
     nonisolated(unsafe) let value = try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
-        token.setDisposable(
-          withoutRefusalLine { submit(AwaitedAction(resumption, body, on: self as? SchedulerTarget)) })
+        token.setDisposable(withoutRefusalLine { submit(action.take()!) })
       }
     } onCancel: {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
@@ -77,7 +78,7 @@ extension ImmediateSchedulerType {
   ) async throws -> sending Value {
     let lent = LentPriority(to: self)
     defer { lent?.takeBack() }
-    return try await awaiting(isolation: isolation, body) { action in schedule { action.run() } }
+    return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 
   /// The same for a function that is no closure expression, and whose result is `Sendable`.
@@ -90,6 +91,6 @@ extension ImmediateSchedulerType {
   ) async throws -> Value {
     let lent = LentPriority(to: self)
     defer { lent?.takeBack() }
-    return try await awaiting(isolation: isolation, body) { action in schedule { action.run() } }
+    return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 }

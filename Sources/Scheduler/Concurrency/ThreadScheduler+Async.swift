@@ -22,6 +22,6 @@ extension ThreadScheduler {
   ///   need not be `Sendable`: it is the thread's then.
   /// - Returns: what stands for the value elsewhere, at once.
   public func confine<Value>(_ make: sending @escaping () throws -> Value) -> ThreadScheduler.Confined<Value> {
-    ThreadScheduler.Confined(to: self, make)
+    ThreadScheduler.Confined(to: self, consume make)
   }
 }

@@ -20,12 +20,11 @@ extension ThreadScheduler {
     private let key: Int
 
     init(to scheduler: ThreadScheduler, _ make: sending @escaping () throws -> Value) {
-      let box = ConfinedBox<Value>()
+      let box = ConfinedBox(consume make)
       self.scheduler = scheduler
       self.box = box
       key = scheduler.thread.end.add { box.release() }
-      nonisolated(unsafe) let make = make  // sent to the thread, which calls it once
-      withoutRefusalLine { _ = scheduler.schedule { box.fill(make) } }  // rule 2
+      withoutRefusalLine { _ = scheduler.schedule { box.fill() } }  // rule 2
     }
 
     deinit {
@@ -47,7 +46,8 @@ extension ThreadScheduler {
     public func perform<Result: Sendable>(
       isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping (inout Value) throws -> Result
     ) async throws -> Result {
-      try await scheduler.perform(isolation: isolation) { [box] in try box.use(body) }
+      let use = ConfinedUse(consume body)
+      return try await scheduler.perform(isolation: isolation) { [box] in try box.use(use.takeBody()) }
     }
 
     /// Calls `body` with the value. Only on the value's thread, and not inside of another use: elsewhere it stops the process with a message. After the
@@ -69,17 +69,33 @@ extension ThreadScheduler {
   }
 }
 
+/// What is done with a value, once: no frame of the task keeps it, so that what it captures ends on the thread.
+private final class ConfinedUse<Value, Outcome>: @unchecked Sendable {
+  // Unchecked, because the compiler does not see that the one action takes it.
+  private var body: ((inout Value) throws -> Outcome)?
+
+  init(_ body: sending @escaping (inout Value) throws -> Outcome) { self.body = body }
+
+  func takeBody() -> (inout Value) throws -> Outcome { body.take()! }
+}
+
 /// The value's place. Touched on the thread alone.
 private final class ConfinedBox<Value>: @unchecked Sendable {
   // Unchecked, because the compiler does not know the thread. All callers are on it.
   private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
+  private var make: (() throws -> Value)?
   private var isInUse = false
   private var isReleased = false
 
-  func fill(_ make: () throws -> Value) { value = Result(catching: make) }
+  init(_ make: sending @escaping () throws -> Value) { self.make = make }
+
+  func fill() {
+    if let make = make.take() { value = Result(catching: make) }
+  }
 
   func release() {
     isReleased = true
+    make = nil
     value = .failure(SchedulerError.stopped)
   }
 

@@ -43,6 +43,22 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(try await scheduler.perform(function) == 2)
   }
 
+  @Test("what a perform captures ends on the thread that ran it, before the task goes on", arguments: SchedulerUnderTest.all)
+  func captures(_ test: SchedulerUnderTest) async throws {
+    final class Probe {
+      let ends: Protected<[UInt]>
+      init(_ ends: Protected<[UInt]>) { self.ends = ends }
+      deinit { ends.append(thisThread()) }
+    }
+    let scheduler = try test.make(), ends = Protected<[UInt]>([])
+    for n in 1...Scale.count(100) {
+      let ran = try await scheduler.perform { [probe = Probe(ends)] in
+        withExtendedLifetime(probe) { thisThread() }
+      }
+      #expect(ends.read().count == n && ends.read().last == ran)
+    }
+  }
+
   @Test("a perform that is cancelled before its action begins ends at once, and the action never begins")
   func cancelledBefore() async throws {
     let thread = try ThreadScheduler(), hold = Gate(), ran = Counter(), witnessed = Counter()
@@ -370,3 +386,5 @@ private struct Failed: Error, Equatable { let number: Int }
     }
   }
 }
+
+private func thisThread() -> UInt { UInt(pthread_self()) }

@@ -44,6 +44,27 @@ private struct NoSuchFile: Error {}
     #expect(ends.entries == ["a"])
   }
 
+  @Test("what makes and what uses a value ends on its thread, with what it captures")
+  func capturesEndThere() async throws {
+    final class Probe {
+      let ends: Log<UInt>
+      init(_ ends: Log<UInt>) { self.ends = ends }
+      deinit { ends.add(UInt(pthread_self())) }
+    }
+    let thread = try ThreadScheduler(), ends = Log<UInt>(), count = Scale.count(100)
+    let here = try await thread.perform { UInt(pthread_self()) }
+    for _ in 0..<count {
+      let value = thread.confine { [probe = Probe(ends)] in withExtendedLifetime(probe) { 1 } }
+      let found = try await value.perform { [probe = Probe(ends)] one in
+        defer { withExtendedLifetime(probe) {} }
+        return one
+      }
+      #expect(found == 1)
+    }
+    #expect(ends.entries == Array(repeating: here, count: 2 * count))
+    await thread.stopAndJoin()
+  }
+
   @Test(
     "at its thread's end it is released there, last made first, and later uses throw",
     arguments: [Schedulers.StopPolicy.runOutstanding, .dropOutstanding])
