@@ -55,25 +55,36 @@ public typealias DisposeKey = CompositeDisposable.DisposeKey
 @available(*, deprecated, renamed: "UnfairLock.Condition")
 public typealias Condition = UnfairLock.Condition
 
-@available(*, deprecated, renamed: "ActionGroup")
-public typealias Latch = ActionGroup
+/// A count that opens at zero. Unlike an `ActionGroup` it may be let go before.
+@available(*, deprecated, message: "use ActionGroup(entered:), whose leave() counts down")
+public final class Latch: Sendable {
+  private let group: ActionGroup
 
-extension ActionGroup {
-  @available(*, deprecated, renamed: "init(entered:)")
-  public convenience init(count: Int) { self.init(entered: count) }
+  public init(count: Int) { group = ActionGroup(entered: count) }
 
-  @available(*, deprecated, renamed: "leave()")
-  public func countDown() { leave() }
+  deinit { countDown(by: group.pendingCount) }
 
-  @available(*, deprecated, renamed: "isIdle")
-  public var isOpen: Bool { isIdle }
+  public func countDown(by count: Int = 1) { for _ in 0..<count { group.leave() } }
 
-  @available(*, deprecated, renamed: "pendingCount")
-  public var count: Int { pendingCount }
+  public var count: Int { group.pendingCount }
+
+  public var isOpen: Bool { group.isIdle }
+
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll of an ActionGroup")
+  public func wait() { group.wait() }
+
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll of an ActionGroup")
+  public func wait(for timeout: Duration) -> Bool { group.wait(for: timeout) }
+
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll of an ActionGroup")
+  public func wait(until deadline: MonotonicTime) -> Bool { group.wait(until: deadline) }
 }
 
+@available(*, deprecated, renamed: "MonotonicTime")
+public typealias MonotonicTimeConverter = MonotonicTime
+
 @available(*, deprecated, renamed: "SchedulerClock")
-public typealias VirtualClock<Converter: VirtualTimeConverter> = SchedulerClock
+public typealias VirtualClock<Converter> = SchedulerClock
 
 @available(*, deprecated, renamed: "ActionTiming")
 public typealias PeriodicTiming = ActionTiming

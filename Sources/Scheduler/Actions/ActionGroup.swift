@@ -32,6 +32,9 @@ public final class ActionGroup: Sendable {
   /// guard ready.wait(for: .seconds(5)) else { throw LoadError.tooSlow }
   /// ```
   ///
+  /// A part that never comes to `leave()`, because its scheduler dropped it, holds up the group, whose end then stops the process.
+  /// ``schedule(on:_:)`` leaves in each case.
+  ///
   /// - Parameter entered: how many, 0 up to 2^31 - 1; others stop the process with a message.
   public init(entered: Int = 0) {
     let entered = checked(entered, "ActionGroup.init", "entered")

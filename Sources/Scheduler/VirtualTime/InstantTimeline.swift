@@ -42,6 +42,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
 
   override func instant(after delay: Duration) -> Instant {
     guard delay > .zero else { return (tick, nil) }
+    if delay.saturatedNanoseconds == .max { return (.max, nil) }  // it never comes
     return instant(of: time(after: delay))
   }
 

@@ -44,8 +44,8 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   /// - Parameters:
   ///   - initialClock: where its clock stands.
   ///   - origin: the instant at which ``SchedulerType/now`` is 0; the initial clock if you give none. `now` is 0 before it, too.
-  ///   - end: the last instant, where time is held when it overflows; `nil` where the instants never do. What waits there is beyond the end
-  ///     of time: ``run()`` and ``step(_:)`` do not go there, only an advance that names it does.
+  ///   - end: the last instant, if there is one. What waits there is beyond the end of time: ``run()`` and ``step(_:)`` do not go there, only an
+  ///     advance that names it does. It is up to the instants' own arithmetic not to overflow.
   ///   - actionLimit: see ``actionLimit``; 1 at least.
   public convenience init(
     initialClock: Instant, origin: Instant? = nil, end: Instant? = nil, actionLimit: Int = 1 << 21

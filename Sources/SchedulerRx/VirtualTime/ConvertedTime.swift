@@ -60,7 +60,8 @@ private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale
   }
 }
 
-// In the converter's unit.
+// In the converter's unit. Where that is `Duration` or `MonotonicTime`, the methods of `Scheduler` come first: they take real time, which the
+// converter translates.
 extension VirtualTimeScheduler {
   /// Creates one whose time is what `converter` says. `virtualTime.time` is its present.
   ///
@@ -134,6 +135,16 @@ extension VirtualTimeScheduler {
   /// Moves the clock on by `interval` and runs nothing.
   public func sleep<Converter>(by interval: Converter.VirtualTimeIntervalUnit)
   where Instant == ConvertedTime<Converter> { sleep(to: virtualTime.offset(by: interval)) }
+
+  /// Suspends the task until the clock has come to `time`; does not where it is there already. Throws `CancellationError`.
+  public func sleep<Converter>(until time: Converter.VirtualTimeUnit, isolation: isolated (any Actor)? = #isolation)
+    async throws where Instant == ConvertedTime<Converter>
+  { try await sleep(until: instant(time)) }
+
+  /// Suspends the task for `interval` of virtual time. Throws `CancellationError`.
+  public func sleep<Converter>(
+    for interval: Converter.VirtualTimeIntervalUnit, isolation: isolated (any Actor)? = #isolation
+  ) async throws where Instant == ConvertedTime<Converter> { try await sleep(until: virtualTime.offset(by: interval)) }
 
   /// RxSwift's name of `advance(to:)`.
   public func advanceTo<Converter>(_ time: Converter.VirtualTimeUnit) where Instant == ConvertedTime<Converter> {

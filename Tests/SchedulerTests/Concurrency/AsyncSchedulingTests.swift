@@ -43,7 +43,9 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(try await scheduler.perform(function) == 2)
   }
 
-  @Test("what a perform captures ends on the thread that ran it, before the task goes on", arguments: SchedulerUnderTest.all)
+  @Test(
+    "what a perform captures ends on the thread that ran it, before the task goes on", arguments: SchedulerUnderTest.all
+  )
   func captures(_ test: SchedulerUnderTest) async throws {
     final class Probe {
       let ends: Protected<[UInt]>

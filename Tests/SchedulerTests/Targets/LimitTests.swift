@@ -96,7 +96,7 @@ import Testing
     ConcurrentScheduler(limit: 2).barrier.schedule { ran.leave() }
     ConcurrentScheduler(limit: 2).barrier.schedule(after: .milliseconds(2)) { ran.leave() }
     let ticking = ConcurrentScheduler(limit: 2).barrier.schedule(.every(.milliseconds(1), after: .zero)) {
-      if ticks.count > 0 { ticks.leave() }
+      if ticks.pendingCount > 0 { ticks.leave() }
     }
     #expect(synchronously { ran.wait(for: .seconds(60)) && ticks.wait(for: .seconds(60)) })
     ticking.disposeAndWait()

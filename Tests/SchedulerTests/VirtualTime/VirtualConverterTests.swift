@@ -154,6 +154,21 @@ private struct HookConverter: VirtualTimeConverter {
     #expect(HistoricalDate.distantPast.duration(to: .distantFuture) > .zero)
   }
 
+  @Test("a task sleeps in a converter's units")
+  func sleeps() async throws {
+    let scheduler = VirtualTimeScheduler(initialClock: 100, converter: TickConverter(resolution: .seconds(1)))
+    let task = Task {
+      try await scheduler.sleep(until: 103)
+      try await scheduler.sleep(for: 2)
+      return scheduler.virtualTime.time
+    }
+    for time in [103, 105] {
+      await scheduler.awaitSleepers(count: 1)
+      scheduler.advance(to: time)
+    }
+    #expect(try await task.value == 105)
+  }
+
   @Test("any clock's instants are virtual time")
   func instants() {
     let start = ContinuousClock.now
@@ -185,12 +200,19 @@ private struct HookConverter: VirtualTimeConverter {
     for number in [1_000, 7, 2_000, 999] {
       scheduler.schedule(at: Frame(number: number)) { [unowned scheduler] in log.add(scheduler.virtualTime.number) }
     }
+    scheduler.schedule(after: .seconds(Int64.max)) { log.add(-1) }
     #expect(scheduler.now == MonotonicTime(nanoseconds: 2_000_000_000))
     scheduler.run()
     #expect(log.entries == [7, 999])
-    #expect(scheduler.pendingCount == 2)
+    #expect(scheduler.pendingCount == 3)
     scheduler.advance(to: Frame(number: 1_000))
-    #expect(log.entries == [7, 999, 1_000, 2_000])
+    #expect(log.entries == [7, 999, 1_000, 2_000, -1])
+    let endless = VirtualTimeScheduler(initialClock: Frame(number: 0))
+    let never = endless.schedule(after: .seconds(Int64.max)) { log.add(-2) }
+    endless.run()
+    endless.advance(to: Frame(number: 1 << 60))
+    #expect(log.entries.last == -1 && endless.pendingCount == 1)
+    never.dispose()
     #expect(scheduler.pendingCount == 0)
   }
 
