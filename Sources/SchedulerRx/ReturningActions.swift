@@ -17,7 +17,7 @@ extension ImmediateSchedulerType {
     }
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule($0) } }
     let returning = ReturningAction()
-    target.submit({ returning.settle(action(state)) }, of: returning)
+    target._withUnsafeGuaranteedRef { $0.submit({ returning.settle(action(state)) }, of: returning) }
     return returning
   }
 }
@@ -35,7 +35,7 @@ extension SchedulerType {
   ) -> any Disposable {
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule(.after(delay), $0) } }
     let returning = ReturningAction()
-    target.submit({ returning.settle(action(state)) }, after: delay, of: returning)
+    target._withUnsafeGuaranteedRef { $0.submit({ returning.settle(action(state)) }, after: delay, of: returning) }
     return returning
   }
 }

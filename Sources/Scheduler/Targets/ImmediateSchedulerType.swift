@@ -17,8 +17,9 @@ public protocol ImmediateSchedulerType: Sendable {
 
 extension ImmediateSchedulerType {
   /// This scheduler, if it is a target. A cast of a value of any type would allocate, and cost a quarter of a submission.
-  package var target: SchedulerTarget? {
-    Self.self is SchedulerTarget.Type
-      ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self).takeUnretainedValue() : nil
+  /// Unmanaged, as a scheduler is referred to weakly, so that a retain of it is a slow one. The caller holds it.
+  @inline(__always)
+  package var target: Unmanaged<SchedulerTarget>? {
+    Self.self is SchedulerTarget.Type ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self) : nil
   }
 }
