@@ -98,6 +98,7 @@ extension SchedulerType {
   ) -> any Disposable { schedule(.after(delay, tolerance: tolerance), action) }
 
   @available(*, deprecated, message: "write schedule(.at(instant, tolerance: tolerance)) { … }")
+  @_disfavoredOverload
   @discardableResult
   public func schedule(
     at instant: MonotonicTime, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void

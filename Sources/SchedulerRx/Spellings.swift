@@ -138,6 +138,7 @@ extension VirtualTimeScheduler {
   ) -> any Disposable { schedule(state, at: time, action: action) }
 
   /// RxSwift's name of `schedule(_:after:action:)`.
+  @_disfavoredOverload  // a converter's interval may be a Duration
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable

@@ -24,7 +24,7 @@ public final class ActionGroup: Sendable {
   /// Those that ``cancelAll()`` cancels.
   let members = GroupMembers()
 
-  /// Makes a group, into which as many things have entered that are to ``leave()`` once each. So it is a latch that opens after so many calls.
+  /// Makes a group that waits for `entered` calls of ``leave()``, as a latch does.
   ///
   /// ```swift
   /// let ready = ActionGroup(entered: 3)
@@ -32,8 +32,8 @@ public final class ActionGroup: Sendable {
   /// guard ready.wait(for: .seconds(5)) else { throw LoadError.tooSlow }
   /// ```
   ///
-  /// A part that never comes to `leave()`, because its scheduler dropped it, holds up the group, whose end then stops the process.
-  /// ``schedule(on:_:)`` leaves in each case.
+  /// If the queue drops an action, its `leave()` is not called: the group stays entered, and its release stops the process. An action that is
+  /// scheduled by ``schedule(on:_:)`` leaves also when it is dropped.
   ///
   /// - Parameter entered: how many, 0 up to 2^31 - 1; others stop the process with a message.
   public init(entered: Int = 0) {

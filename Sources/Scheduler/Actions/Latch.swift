@@ -1,4 +1,4 @@
-/// A count that opens at zero. Unlike an `ActionGroup` it may be let go before.
+/// A count that opens at zero. You may release it before that; an ``ActionGroup`` must be empty then.
 @available(*, deprecated, message: "use ActionGroup(entered:), whose leave() counts down")
 public final class Latch: Sendable {
   private let group: ActionGroup

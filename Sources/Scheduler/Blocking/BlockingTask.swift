@@ -60,8 +60,7 @@ public func runAndWait<Value: Sendable>(
 
 /// Starts a task on the pool's threads. Returns what cancels it.
 private func inBlockingTask(_ body: @escaping @Sendable () async -> Void) -> any Disposable {
-  let task = Task(executorPreference: PoolTaskExecutor.shared) { await body() }
-  return AnyDisposable { task.cancel() }
+  Task(executorPreference: PoolTaskExecutor.shared) { await body() }.asDisposable
 }
 
 /// Runs tasks on the pool that everybody shares: when its threads block, others take their place.

@@ -54,7 +54,7 @@ extension ImmediateSchedulerType {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
       token.dispose()
     }
-    return value  // of which nobody else has a reference
+    return value  // no other reference to it is left
   }
 
   /// Has `body` called as an action of this scheduler, suspends the task until it has returned, and returns its result or throws its error.

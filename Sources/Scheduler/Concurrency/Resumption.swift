@@ -5,7 +5,7 @@ internal import CScheduler
 /// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. So a thread does not resume a task inside of a job
 /// that the handler may wait for. A job of the pool does: the worker runs it when it has left the queue.
 final class Resumption<Success>: PendingResumption, @unchecked Sendable {
-  // Unchecked, because an outcome need not be Sendable: the one who finishes lets go of it, and the task alone takes it.
+  // Unchecked, because an outcome need not be Sendable. `finish` keeps no reference to it, and only the task takes it.
   private enum State {
     case early
     case waiting(CheckedContinuation<Void, Never>)

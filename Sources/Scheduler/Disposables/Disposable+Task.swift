@@ -1,5 +1,5 @@
 extension Task {
-  /// A disposable that cancels this task once, and lets go of it. As with every task, cancelling asks and does not wait.
+  /// A disposable that cancels this task once, and then releases it. The disposal does not wait for the task to end.
   ///
   /// Releasing it undisposed does not cancel the task.
   public var asDisposable: any Disposable { AnonymousDisposable { cancel() } }

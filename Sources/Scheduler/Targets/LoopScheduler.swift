@@ -10,9 +10,10 @@
 ///    ``Schedulers/current``.
 /// 2. A handler may dispose its own source, or another's. Once ``Disposable/dispose()`` has returned, on whichever thread, no handler of that source
 ///    begins, and what it captured is gone; ``Disposable/disposeAndWait()`` waits for one that is running.
-/// 3. A source begins at once when it is made on the scheduler's thread, else when that comes to it. If it cannot begin, or ends by
-///    itself, because the scheduler was stopped (``SchedulerError/stopped``) or the system refuses (``SchedulerError/system(_:)``), `onDrop` is told, once, on the thread that
-///    finds out. Without it a line on the standard error says what the system refuses; a debug build also says that the scheduler had been stopped before.
+/// 3. A source that is made on the scheduler's thread begins at once, another one when the thread comes to it. A source that cannot begin, or
+///    ends by itself, calls `onDrop` once, on the thread that notices. The reason is ``SchedulerError/stopped``, or ``SchedulerError/system(_:)``
+///    when the system refuses. Without an `onDrop` a line on the standard error says what the system refuses; a debug build also reports that the
+///    scheduler was stopped.
 /// 4. Like a delayed action, a source keeps the scheduler's thread until it is over. Letting go of what is returned does not end it.
 /// 5. The sequences end, when their task is cancelled, and throw what `onDrop` would be told.
 public class LoopScheduler: SchedulerTarget, @unchecked Sendable {

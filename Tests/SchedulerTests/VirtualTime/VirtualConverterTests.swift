@@ -26,6 +26,17 @@ private struct TickConverter: VirtualTimeConverter {
   var endOfVirtualTime: Int? { .max }
 }
 
+/// A unit is half a nanosecond, in the types of real time.
+private struct HalfConverter: VirtualTimeConverter {
+  func convertFromVirtualTime(_ virtualTime: MonotonicTime) -> MonotonicTime {
+    MonotonicTime(nanoseconds: (virtualTime.nanoseconds + 1) / 2)
+  }
+  func convertToVirtualTime(_ time: MonotonicTime) -> MonotonicTime { MonotonicTime(nanoseconds: time.nanoseconds * 2) }
+  func convertFromVirtualTimeInterval(_ virtualTimeInterval: Duration) -> Duration { virtualTimeInterval / 2 }
+  func convertToVirtualTimeInterval(_ timeInterval: Duration) -> Duration { timeInterval * 2 }
+  func offsetVirtualTime(_ time: MonotonicTime, offset: Duration) -> MonotonicTime { time.advanced(by: offset) }
+}
+
 /// The example of a converter for Foundation's dates.
 private struct DateConverter: VirtualTimeConverter {
   let origin: Date
@@ -152,6 +163,24 @@ private struct HookConverter: VirtualTimeConverter {
     #expect(log.entries.count == 5)
     #expect(HistoricalDate.distantPast.advanced(by: .seconds(Int64.min)) == .distantPast)
     #expect(HistoricalDate.distantPast.duration(to: .distantFuture) > .zero)
+  }
+
+  @Test("a converter whose units are MonotonicTime and Duration is asked for them, and not taken for real time")
+  func halves() {
+    let scheduler = VirtualTimeScheduler(initialClock: MonotonicTime(nanoseconds: 0), converter: HalfConverter())
+    let log = Log<String>()
+    scheduler.schedule(at: MonotonicTime(nanoseconds: 10)) { [unowned scheduler] in
+      log.add("at \(scheduler.virtualTime.time.nanoseconds)")
+    }
+    scheduler.scheduleRelativeVirtual((), dueTime: .nanoseconds(20)) { [unowned scheduler] in
+      log.add("relative at \(scheduler.virtualTime.time.nanoseconds)")
+      return Disposables.create()
+    }
+    scheduler.schedule(after: .nanoseconds(20)) { [unowned scheduler] in
+      log.add("after at \(scheduler.virtualTime.time.nanoseconds)")
+    }
+    scheduler.run()
+    #expect(log.entries == ["at 10", "relative at 20", "after at 40"])
   }
 
   @Test("a task sleeps in a converter's units")
