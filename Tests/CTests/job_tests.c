@@ -82,6 +82,39 @@ static void job_cancel_drops_first(void) {
 
 TEST("cancel drops before it returns") { job_cancel_drops_first(); }
 
+static void count_run(csched_job *job) { atomic_fetch_add((atomic_int *)job->context, 1); }
+static const csched_job_type without_drop = {.run = count_run};
+
+static void job_without_drop(void) {
+  atomic_int runs = 0;
+  csched_thread *thread = start_thread("jobs");
+  csched_target *target = csched_thread_target(thread);
+  csched_job jobs[3];
+  csched_timer timer;
+  gate gate;
+  for (int i = 0; i < 3; i++) csched_job_init(&jobs[i], &without_drop, &runs);
+  csched_timer_init(&timer, &without_drop, &runs);
+  CHECK_EQUAL(csched_target_submit_at(target, &timer, csched_now() + 60000 * MS, 0), 0);
+  CHECK_EQUAL(csched_timer_cancel(&timer), CSCHED_CANCEL_DROPPED);
+  gate_close(&gate, thread);
+  CHECK_EQUAL(csched_target_submit(target, &jobs[0]), 0);
+  CHECK_EQUAL(csched_target_submit(target, &jobs[1]), 0);
+  CHECK_EQUAL(csched_job_cancel(&jobs[0]), CSCHED_CANCEL_DROPPED);
+  gate_open(&gate);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  CHECK_EQUAL(atomic_load(&runs), 1);
+  thread = start_thread("stopped");
+  target = csched_thread_target(thread);
+  csched_thread_stop(thread, CSCHED_STOP_DROP);
+  CHECK_EQUAL(csched_target_submit(target, &jobs[2]), ECANCELED);
+  CHECK(csched_job_is_idle(&jobs[2]));
+  csched_thread_join(thread);
+  csched_thread_destroy(thread);
+  CHECK_EQUAL(atomic_load(&runs), 1);
+}
+
+TEST("a job without a drop may be cancelled, dropped and refused") { job_without_drop(); }
+
 static void drop_slowly(probe *probe) {
   atomic_store((atomic_int *)probe->context, 1);
   nap(MS);

@@ -8,7 +8,9 @@
 #include <CScheduler/watch.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const no_peek = "qemu's process does not read its own memory by a system call";
@@ -492,6 +494,8 @@ static void run_jobs(csched_thread *thread, void *context, int count) {
   }
 }
 
+static void ignore(void *unused) { (void)unused; }
+
 static void recorder(void) {
   output output = output_open();
   csched_thread *thread = start_thread("recorded");
@@ -512,6 +516,33 @@ static void recorder(void) {
 }
 
 TEST_UNLESS(QEMU, no_peek, "the recorder has what a thread ran last") { recorder(); }
+
+// In a child of fork the recorders of the parent's threads are gone, and this thread has run nothing.
+static void message_once(void) {
+  output output = output_open();
+  csched_serial *queue = NULL;
+  csched_pool *pool = NULL;
+  CHECK_EQUAL(csched_pool_create(&pool, NULL), 0);
+  CHECK_EQUAL(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)), 0);
+  csched_serial_sync(queue, ignore, NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    csched_lock lock = CSCHED_LOCK_INIT;
+    signal(SIGABRT, SIG_DFL);
+    dup2(output.fd, STDERR_FILENO);
+    csched_lock_unlock(&lock);
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  CHECK_EQUAL(output_count(output_read(&output), "csched_lock_unlock"), 1);
+  csched_serial_destroy(queue);
+  csched_pool_destroy(pool);
+  output_close(&output);
+}
+
+TEST("a message is written once where no thread has run anything") { message_once(); }
 
 // How many runs of that context there are: lines tell of one, or of as many as they say.
 static long runs_of(const char *text, const char *context) {

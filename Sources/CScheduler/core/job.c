@@ -364,7 +364,7 @@ static void drop(csched_job *job, csched_drop_reason reason) {
   if (csched_is_observed_()) csched_observe_drop_(job, reason);
   dropping here = {job, reason, drop_here};
   drop_here = &here;
-  job->type->drop(job);
+  if (job->type->drop != NULL) job->type->drop(job);
   drop_here = here.outer;
 }
 

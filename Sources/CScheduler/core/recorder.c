@@ -139,33 +139,36 @@ static void write_ring(writing *to, const csched_recorder *recorder, long most, 
   write_last(to);
 }
 
-static void write_thread(writing *to, const csched_recorder *from, uint32_t thread, long most) {
+// Returns: whether the thread has run anything.
+static bool write_thread(writing *to, const csched_recorder *from, uint32_t thread, long most) {
   csched_recorder recorder;
-  if (!csched_os_peek_(&recorder, from, sizeof recorder) || recorder.begun == 0) return;
+  if (!csched_os_peek_(&recorder, from, sizeof recorder) || recorder.begun == 0) return false;
   csched_text_thread_(&to->text, "Scheduler: what ", thread);
   csched_text_add_(&to->text, " has run last, the newest at the end");
   end_line(to);
   if (recorder.recording != NULL) {
     write_ring(to, &recorder, most, csched_now());
-    return;
+    return true;
   }
   for (long i = 0, next = recorder.next - from->few; i < CSCHED_RECORDED_FEW; i++)
     write_entry(to, &recorder.few[(next + i) % CSCHED_RECORDED_FEW]);
   write_last(to);
+  return true;
 }
 
-// Returns: how many threads there were.
-static long write_all(writing *writing) {
+// Returns: whether any thread has run anything.
+static bool write_all(writing *writing) {
   long threads = 0;
+  bool has_run = false;
   uint32_t thread;
   for (int i = 0; i < SLOTS; i++) threads += csched_dump_see_recorder_(i, &thread) != NULL;
   long most = threads > 0 ? MOST / threads : MOST;
   writing->text = (csched_text){writing->buffer, writing->buffer + BUFFER};
   for (int i = 0; i < SLOTS && writing->error == 0; i++) {
     const csched_recorder *recorder = csched_dump_see_recorder_(i, &thread);
-    if (recorder != NULL) write_thread(writing, recorder, thread, most > LEAST ? most : LEAST);
+    if (recorder != NULL && write_thread(writing, recorder, thread, most > LEAST ? most : LEAST)) has_run = true;
   }
-  return threads;
+  return has_run;
 }
 
 // In memory of its own: the thread may have the least stack that there is.
@@ -193,6 +196,6 @@ void csched_recorder_say_(const char *message) {
   csched_os_say_(message);
   writing *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL;
   if (to == NULL) return;
-  if (write_all(to) > 0) csched_text_add_(&to->text, message); // it would be far above
+  if (write_all(to)) csched_text_add_(&to->text, message); // it would be far above
   end_writing(to);
 }

@@ -13,8 +13,8 @@ typedef struct csched_job csched_job;
 ///
 /// Each submission ends in exactly one of `run` and `drop`, and then in exactly one `release`:
 ///  - `run` does the work, on the thread of whatever it was submitted to.
-///  - `drop` gives up what the job holds, because the work will not be done. It is called by csched_job_cancel on the
-///    cancelling thread, or by a scheduler that has been stopped. It may not be NULL.
+///  - `drop` (may be NULL) gives up what the job holds, because the work will not be done. It is called by csched_job_cancel on the
+///    cancelling thread, or by a scheduler that has been stopped.
 ///  - `release` (may be NULL) gives back the memory. After a cancel it comes later than `drop`, when the queue has come to the
 ///    cancelled entry. The thread may be any.
 /// A `run` that submits its own job again keeps the memory in use: `release` then follows the last submission only.

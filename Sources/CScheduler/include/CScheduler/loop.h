@@ -44,7 +44,8 @@ typedef enum csched_run_result {
   CSCHED_RUN_DONE,      ///< nothing is left but what is in the background: csched_loop_run_until_done alone
 } csched_run_result;
 
-/// What becomes of the work that is outstanding when a loop is closed.
+/// What becomes of the work that is outstanding when a loop is closed. A serial queue (serial.h) or a limit (limit.h) on it runs the batch that it
+/// has begun, at most 64 jobs, and drops the others: call csched_serial_sync, or wait for a group, before.
 typedef enum csched_stop_policy {
   CSCHED_STOP_RUN,  ///< queued and due jobs are run; delayed ones whose time has not come are dropped
   CSCHED_STOP_DROP, ///< everything that has not begun is dropped

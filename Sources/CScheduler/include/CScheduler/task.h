@@ -33,7 +33,7 @@ typedef struct csched_task {
 /// It asks the system for memory only when more tasks wait at a time, of all threads, than ever before, or after csched_trim.
 csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context);
 
-/// Does: the same; or else, exactly once, calls `drop(context, reason)`: on the thread that cancels, before that returns; on a thread of the
+/// Does: the same; or else, exactly once, calls `drop(context, reason)`, unless `drop` is NULL: on the thread that cancels, before that returns; on a thread of the
 /// target's, or one that stops, destroys or submits to it; or on this one before this returns, when the target takes no more, or for want of
 /// memory. It must not be left by an exception or longjmp.
 csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
