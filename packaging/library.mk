@@ -10,8 +10,11 @@ C_BUILD ?= .build-c
 
 version_of = $(shell sed -n 's/^\#define CSCHED_VERSION_$(1) *//p' Sources/CScheduler/include/CScheduler/version.h)
 MAJOR := $(call version_of,MAJOR)
-VERSION := $(MAJOR).$(call version_of,MINOR).$(call version_of,PATCH)
-SONAME := libcscheduler.so.$(MAJOR)
+MINOR := $(call version_of,MINOR)
+VERSION := $(MAJOR).$(MINOR).$(call version_of,PATCH)
+ABI := $(call version_of,ABI)
+SONAME := libcscheduler.so.$(ABI)
+SHARED := $(SONAME).$(VERSION)
 
 C_SOURCES := $(wildcard Sources/CScheduler/core/*.c Sources/CScheduler/platform/*.c Sources/CScheduler/platform/linux/*.c)
 C_OBJECTS := $(C_SOURCES:%.c=$(C_BUILD)/%.o)
@@ -45,7 +48,7 @@ $(C_BUILD)/%.o: %.c $(C_BUILD)/flags
 	$(CC) $(C_FLAGS) $(CPPFLAGS) $(CFLAGS) -ISources/CScheduler/include -MMD -MP -c $< -o $@
 
 $(C_BUILD)/cscheduler.map: packaging/cscheduler.map.in $(C_BUILD)/flags
-	@sed 's/@MAJOR@/$(MAJOR)/' $< > $@
+	@sed 's/@ABI@/$(ABI)/' $< > $@
 
 $(C_BUILD)/libcscheduler.so: $(C_OBJECTS) $(C_BUILD)/cscheduler.map
 	$(CC) $(C_LINK) -Wl,--version-script,$(C_BUILD)/cscheduler.map $(CFLAGS) $(LDFLAGS) $(C_OBJECTS) -o $@
@@ -59,7 +62,7 @@ $(C_BUILD)/libcscheduler.a: $(C_OBJECTS)
 # Our headers, pages, and what compilers and linkers look for are those of one version alone; the libraries of other SONAMEs stay.
 remove = rm -rf '$(to_include)/CScheduler' '$(to_lib)/cmake/CScheduler' && rm -f '$(to_include)/cscheduler.hpp' '$(to_lib)/libcscheduler.a' \
   '$(to_lib)/libcscheduler.so' '$(to_lib)/pkgconfig/cscheduler.pc' '$(to_man)/cscheduler.3' '$(to_man)'/csched_*.3
-fill = sed -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(MAJOR)|; s|@PREFIX@|$(abspath $(PREFIX))|' \
+fill = sed -e 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(MAJOR)|; s|@MINOR@|$(MINOR)|; s|@ABI@|$(ABI)|; s|@PREFIX@|$(abspath $(PREFIX))|' \
   -e 's|@LIBDIR@|$(lib)|; s|@INCLUDEDIR@|$(include_)|'
 may_not_write = { echo "make: cannot write to $$folder: choose another folder by PREFIX=… (or DESTDIR=…), or do it as root: sudo make …" >&2; exit 1; }
 
@@ -74,8 +77,8 @@ install: library ## installs the C library, its headers and pages: PREFIX=/usr/l
 	@$(if $(CPP_HEADERS),install -m 644 $(CPP_HEADERS) '$(to_include)/')
 	@install -m 755 $(C_BUILD)/libcscheduler.so '$(to_lib)/libcscheduler.so.new'
 	@rm -f '$(to_lib)/$(SONAME)'.*
-	@mv '$(to_lib)/libcscheduler.so.new' '$(to_lib)/libcscheduler.so.$(VERSION)'
-	@ln -sf libcscheduler.so.$(VERSION) '$(to_lib)/$(SONAME)'
+	@mv '$(to_lib)/libcscheduler.so.new' '$(to_lib)/$(SHARED)'
+	@ln -sf $(SHARED) '$(to_lib)/$(SONAME)'
 	@ln -sf $(SONAME) '$(to_lib)/libcscheduler.so'
 	@install -m 644 $(C_BUILD)/libcscheduler.a '$(to_lib)/'
 	@umask 022 && $(fill) packaging/cscheduler.pc.in > '$(to_lib)/pkgconfig/cscheduler.pc'
@@ -98,7 +101,7 @@ uninstall: # removes what make install has installed
 	@for folder in '$(to_lib)' '$(to_include)' '$(to_man)'; do \
 	  test ! -e "$$folder" || test -w "$$folder" || $(may_not_write); \
 	done
-	@test -e '$(to_lib)/$(SONAME)' || { echo "make: there is no cscheduler $(MAJOR) in $(to_lib): say PREFIX=… as for make install" >&2; exit 1; }
+	@test -e '$(to_lib)/$(SONAME)' || { echo "make: there is no cscheduler ($(SONAME)) in $(to_lib): say PREFIX=… as for make install" >&2; exit 1; }
 	@test "$$(readlink '$(to_lib)/libcscheduler.so')" != $(SONAME) || { $(remove); }
 	@rm -f '$(to_lib)/$(SONAME)' '$(to_lib)/$(SONAME)'.*
 	@rmdir '$(to_lib)/cmake' '$(to_lib)/pkgconfig' 2> /dev/null || true

@@ -4,4 +4,4 @@
 
 uint32_t csched_version(void) { return CSCHED_VERSION; }
 
-const unsigned char CSCHED_ABI_SYMBOL = CSCHED_VERSION_MAJOR;
+const unsigned char CSCHED_ABI_SYMBOL = CSCHED_VERSION_ABI;

@@ -70,8 +70,8 @@
 #define CSCHED_AT_END_OF_SCOPE(function)
 #endif
 
-// What each inline path says that knows the library's structs or state words: it needs the symbol csched_abi_1, or whatever the version
-// is, so that a program does not link with, or start with, a library of another layout (version.h). It costs no instruction, and 8
+// What each inline path says that knows the library's structs or state words: it needs the symbol csched_abi_1, or that of another
+// ABI, so that a program does not link with, or start with, a library of another layout (version.h). It costs no instruction, and 8
 // bytes in a whole program: a pointer to the symbol, once, which the linker keeps for the sake of an empty relocation in the code.
 #define CSCHED_ABI_NAME       CSCHED_TEXT(CSCHED_ABI_SYMBOL)
 #define CSCHED_ABI_IS_NEEDED_ CSCHED_ABI_NAME "_is_needed_"

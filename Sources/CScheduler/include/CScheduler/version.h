@@ -1,21 +1,24 @@
 // Which version this is. The one place that says so: the library's SONAME, cscheduler.pc, CMake's package and CHANGELOG.md follow it.
 // Depends on: nothing of ours.
 //
-// Semantic versioning, for sources and for compiled programs: a program that was compiled with one version runs with the library of each
-// later one of the same CSCHED_VERSION_MAJOR. That number is also the SONAME's (libcscheduler.so.1) and the ABI's: what is inline in
-// these headers knows how the library's structs and state words are laid out, so it refers to the symbol csched_abi_1, which only a library
-// of that layout has. Compiled with the headers of one, and linked with the library of another, a program does not link.
+// Semantic versioning. A program that was compiled with one version runs with the library of each later version that has the same
+// CSCHED_VERSION_ABI. That number is also the SONAME's (libcscheduler.so.1). The inline functions of these headers depend on the layout of
+// the library's structs and state words, so they refer to the symbol csched_abi_1, which only a library of that layout has. A program that
+// was compiled with the headers of one ABI does not link with the library of another.
 #ifndef CSCHED_VERSION_H
 #define CSCHED_VERSION_H
 
-#define CSCHED_VERSION_MAJOR 1
-#define CSCHED_VERSION_MINOR 0
+#define CSCHED_VERSION_MAJOR 0
+#define CSCHED_VERSION_MINOR 1
 #define CSCHED_VERSION_PATCH 0
+
+/// The number of the ABI. A version that changes a struct, a state word or the meaning of a function raises it.
+#define CSCHED_VERSION_ABI 1
 
 /// The headers' version as a number that can be compared, also by #if: 1002003 is 1.2.3.
 #define CSCHED_VERSION (CSCHED_VERSION_MAJOR * 1000000 + CSCHED_VERSION_MINOR * 1000 + CSCHED_VERSION_PATCH)
 
-/// The headers' version as text: "1.0.0".
+/// The headers' version as text: "1.2.3".
 #define CSCHED_VERSION_STRING                                                                                          \
   CSCHED_TEXT(CSCHED_VERSION_MAJOR) "." CSCHED_TEXT(CSCHED_VERSION_MINOR) "." CSCHED_TEXT(CSCHED_VERSION_PATCH)
 
@@ -25,8 +28,8 @@
 #define CSCHED_TEXT_(a)    #a
 #define CSCHED_TEXT(a)     CSCHED_TEXT_(a)
 
-/// What only a library with this version's structs and state words has. Private.
-#define CSCHED_ABI_SYMBOL CSCHED_JOIN(csched_abi_, CSCHED_VERSION_MAJOR)
+/// A symbol that only a library with this ABI has. Private.
+#define CSCHED_ABI_SYMBOL CSCHED_JOIN(csched_abi_, CSCHED_VERSION_ABI)
 extern const unsigned char CSCHED_ABI_SYMBOL __attribute__((visibility("default")));
 
 #endif
