@@ -26,17 +26,20 @@ public final class UnfairLock: Sendable {
   public func unlock() { inline.unlock() }
 
   /// Takes the lock if it is free, and tells whether it did. Never waits.
+  @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   @inlinable
   public func tryLock() -> Bool { inline.tryLock() }
 
   /// Takes the lock, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
   ///
   /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
+  @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   public func tryLock(for timeout: Duration) -> Bool { csched_lock_lock_until(inline.pointer, timeout.deadline) }
 
   /// Takes the lock, waiting until `deadline` at the most, and tells whether it did. A deadline in the past does not wait.
   ///
   /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
+  @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   public func tryLock(until deadline: MonotonicTime) -> Bool {
     csched_lock_lock_until(inline.pointer, deadline.nanoseconds)
   }

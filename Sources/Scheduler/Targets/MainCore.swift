@@ -58,7 +58,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !Self.isHere {
       misuse(
         "MainScheduler.\(function)",
-        "called on another thread. Only the main thread runs the main scheduler: call it there.")
+        "called on another thread. Only the main thread runs the main scheduler: call it there. (An async main may leave it at each await: link SchedulerExecutorsLinked, and it stays.)"
+      )
     }
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }

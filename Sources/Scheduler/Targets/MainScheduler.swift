@@ -26,7 +26,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   /// The one that runs at once when it can; else when the main thread runs the main loop.
   ///
   /// Something must run that loop, or the queued actions never run: in a program without another main loop, a call of ``MainScheduler/run()`` on the
-  /// main thread. See <doc:MainThread> for programs that have one.
+  /// main thread. `Documentation/HowTo/EmbedInAnotherLoop.md` is for programs that have one.
   public static let instance: MainScheduler = MainScheduler(tag: nil)
   /// The one that never runs at once, but when the main thread runs the main loop: see ``instance``.
   public static let asyncInstance: MainScheduler = MainScheduler(

@@ -12,7 +12,7 @@ internal import Synchronization
 ///
 /// 1. One action at a time; what one did is visible to the next, on whichever thread that runs.
 /// 2. Without work it costs nothing, and it has no thread of its own: make as many as you like.
-/// 3. What has been submitted runs, also when the last reference to the scheduler is gone.
+/// 3. What has been submitted runs, also when the last reference to the scheduler is gone; but see ``Schedulers/StopPolicy`` if its target is stopped.
 /// 4. No queue starves another one on the same target: after 64 actions it lines up again.
 public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.

@@ -3,7 +3,7 @@ internal import CScheduler
 /// An instant on the wall clock: UTC, in nanoseconds since 1970 began, until 2554. That clock can be set, forwards and back.
 ///
 /// ```swift
-/// scheduler.schedule(at: WallTime(secondsSince1970: date.timeIntervalSince1970)) { alarm.ring() }
+/// scheduler.schedule(.at(wall: WallTime(secondsSince1970: date.timeIntervalSince1970))) { alarm.ring() }
 /// ```
 public struct WallTime: InstantProtocol, Hashable, Sendable {
   /// Nanoseconds since 1970 began.

@@ -3,7 +3,7 @@
 /// ```swift
 /// let scheduler = TestScheduler()
 /// let ticks = Protected(0)
-/// let ticking = scheduler.schedule(repeating: .seconds(1)) { ticks.wrappedValue += 1 }
+/// let ticking = scheduler.schedule(.every(.seconds(1))) { ticks.wrappedValue += 1 }
 /// scheduler.advance(by: .seconds(60))
 /// ticking.dispose()
 /// print(ticks.read(), scheduler.now.nanoseconds)  // 60 60000000000
