@@ -1,6 +1,6 @@
 # make test and make check install what they miss, and say so.
 .DEFAULT_GOAL := help
-.PHONY: help test check campaign bench bench-peers bench-test docs format trace-example clean
+.PHONY: help test check campaign demo bench bench-peers bench-test docs format trace-example clean
 
 BENCH_ARGS ?=
 MINUTES ?= 60
@@ -23,6 +23,10 @@ bench: export BENCH_WORDS := $(value BENCH_ARGS)
 bench: ## runs the benchmark against Dispatch and other peers, and writes bench/RESULTS.md; BENCH_ARGS="--quick --filter K1|K2"
 	@Tools/setup bench
 	@bench/run --words "$$BENCH_WORDS"
+
+demo: ## runs the program of README.md and a quick benchmark against Dispatch, and prints its table
+	@Tools/setup bench
+	@bench/demo
 
 bench-peers: # installs the libraries and languages that the benchmark compares with
 	@Tools/setup bench-peers

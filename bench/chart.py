@@ -1,29 +1,25 @@
 """Draws the README's chart: how long others take for the same work, with ours as 1. For bench/page.
 
-By hand, and not by a library: the same table gives the same bytes everywhere, so `make test` draws the chart anew and compares, and needs nothing
+By hand, and not by a library: the same results give the same bytes everywhere, so `make test` draws the chart anew and compares, and needs nothing
 installed for it. matplotlib would bring 51 packages and 477 MB (Debian 12), other bytes with another version, and no colours for dark mode.
 """
 
 import math
-import re
 import xml.etree.ElementTree as xml
 
-BLOCK = re.compile(r"<!-- benchmark -->.*<!-- /benchmark -->", re.S)
-LIMIT = "†"  # behind the name of what is never the best peer
-FIGURE = r"\**([0-9.]+)\** \([^()]*\)"  # 33.4 (31–38; 40)
-
-# The rows of the chart, in plain words: where ours is faster, where nobody is, and where others are.
+# The rows of the chart, in plain words: rows in which ours is faster, level, and slower.
 CHOSEN = {
-    "K1": "Lock and unlock, nobody else wants it (C)",
+    "S1-4096": "Submit a closure to a thread (Swift)",
+    "S2-4096": "Submit a closure to a serial queue (Swift)",
+    "S3-4096": "Submit a closure to the pool (Swift)",
+    "K1": "Lock and unlock, without contention (C)",
     "K3b": "A lock that two threads share (C)",
     "K4-16-swift": "A value behind a lock, for 16 threads (Swift)",
-    "K5-16": "The longest of 16 threads’ waits for a lock (C)",
-    "M4-4": "Jobs from 4 threads to one that sleeps between (C)",
+    "K5-16": "The longest wait of 16 threads for a lock (C)",
     "H1": "Wake a sleeping thread, and get its answer (Swift)",
-    "R1r-1M": "Set one of a million timers anew (C)",
-    "P1": "Run a closure on the pool (Swift)",
+    "R1r-1M": "Move one of a million timers (C)",
     "P2n": "Fork and join, for each call of fib(32) (C)",
-    "P3h": "A hop from one serial queue to another (C)",
+    "P3": "A hop from one serial queue to another (Swift)",
     "P4": "Until a job runs, when all threads are blocked",
     "G1": "Memory of a waiting closure (Swift)",
 }
@@ -103,7 +99,7 @@ def draw(rows, caption):
             add("rect", class_=kind, x=round(start, 1), y=upper, width=round(max(end - start, 1.5), 1), height=BAR)
             write(f"{name} {factor(ratio)}", max(end, at(SAME)) + 6, upper + 11.5)
         if not others:
-            write("nobody to compare with was installed", at(SAME) + 6, y + 23, "soft")
+            write("no other library was installed", at(SAME) + 6, y + 23, "soft")
     add("line", class_="ours", x1=round(at(1), 1), x2=round(at(1), 1), y1=TOP - 4, y2=bottom)
     write("Logarithmic scale. Medians; a difference under 15 % (grey) is none. “waiting closure” is memory, the others are time.", 20, bottom + 24, "soft")
     write(caption, 20, bottom + 43, "soft")
@@ -115,30 +111,27 @@ def legible(value, unit):
     return f"{short(value / 1000)} µs" if unit == "ns" and value >= 1000 else f"{short(value)} {unit}"
 
 
-def of(page):
-    """The chart of the table that is in a page: so it cannot say anything else."""
-    if not (block := BLOCK.search(page)):
-        raise Refused("there is no table to draw")
-    machine = block[0].splitlines()[1].partition("; `make bench`")[0]
-    cells = [[cell.strip() for cell in text.strip("|").split("|")] for text in block[0].splitlines() if text.startswith("| ")]
-    table_rows = {cell[0]: cell[1:] for cell in cells}
+def ours(row):
+    return next((each for each in row["contenders"] if each["role"] == "ours"), None)
+
+
+def best(row, roles=("dispatch", "peer")):
+    """The fastest contender of these roles, if there is one."""
+    others = [each for each in row["contenders"] if each["role"] in roles]
+    return (max if row["isMost"] else min)(others, key=lambda each: each["median"], default=None)
+
+
+def of(report):
+    """The chart of a run."""
+    found = {row["id"]: row for row in report["rows"]}
     rows = []
     for id, label in CHOSEN.items():
-        if id not in table_rows:
-            raise Refused(f"the chart needs row {id}")
-        work, ours, dispatch, _, others, _ = table_rows[id]
-        one = re.fullmatch(FIGURE, ours)
-        if not one or not (least := float(one[1])):
-            raise Refused(f"{id}: our figure {ours} is nothing to divide by")
-        compared = [("dispatch", "Dispatch", float(found[1]) / least) for found in [re.fullmatch(FIGURE, dispatch)] if found]
-        if dispatch != "–" and not compared:
-            raise Refused(f"{id}: {dispatch} is no figure")
-        peers = []
-        for text in others.split(" · ") if others != "–" else []:
-            if not (found := re.fullmatch(rf"(.+) {FIGURE}", text)):
-                raise Refused(f"{id}: {text} is no figure")
-            if not found[1].startswith("csched_") and not found[1].endswith(LIMIT):
-                peers.append((float(found[2]), found[1]))
-        compared += [("other", name, value / least) for value, name in [min(peers)]] if peers else []
-        rows.append((label, legible(least, work.rpartition(", ")[2]), compared))
-    return draw(rows, machine)
+        row = found[id]
+        if not (one := ours(row)["median"]):
+            raise Refused(f"{id}: our figure is 0: nothing to divide by")
+        compared = [(kind, name or each["name"], each["median"] / one)
+                    for kind, name, each in [("dispatch", "Dispatch", best(row, ["dispatch"])), ("other", None, best(row, ["peer"]))] if each]  # fmt: skip
+        rows.append((label, legible(one, row["unit"]), compared))
+    machine = report["machine"]
+    caption = f"{machine['processor']}, {machine['processors']} processors (virtual), {machine['system']}, Linux {machine['kernel']}, Swift {machine['swift']}; {machine['date'][:10]}"
+    return draw(rows, caption)

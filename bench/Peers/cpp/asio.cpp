@@ -39,18 +39,26 @@ static const peer_queue sleeping_queues[] = {{"asio post", flow_make, flow_produ
 static std::atomic<long> left;
 static sem_t all_done;
 
+static asio::thread_pool &pool() {
+  static asio::thread_pool one(static_cast<size_t>(harness->processors));
+  return one;
+}
+
 static void run(long count) {
-  static asio::thread_pool pool(static_cast<size_t>(harness->processors));
   sem_init(&all_done, 0, 0);
   left = count;
   for (long i = 0; i < count; i++)
-    asio::post(pool, [] {
+    asio::post(pool(), [] {
       if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) sem_post(&all_done);
     });
   while (sem_wait(&all_done) != 0) {}
 }
 
-static const peer_pool pools[] = {{"asio thread_pool", nullptr, run, nullptr}, {}};
+static void spawn(void (*work)(void *), void *context) {
+  asio::post(pool(), [=] { work(context); });
+}
+
+static const peer_pool pools[] = {{"asio thread_pool", nullptr, run, nullptr, spawn}, {}};
 
 // MARK: timers; a cancelled one's handler still has to be run, which is part of the work
 

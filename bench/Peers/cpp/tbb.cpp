@@ -42,7 +42,11 @@ static long fib(int n, int leaf) {
   return result;
 }
 
-static const peer_pool pools[] = {{"TBB", nullptr, run, fib}, {}};
+static void spawn(void (*work)(void *), void *context) {
+  arena().enqueue([=] { work(context); });
+}
+
+static const peer_pool pools[] = {{"TBB", nullptr, run, fib, spawn}, {}};
 
 extern "C" const peer_library *peer_open(const peer_harness *given) {
   static peer_library library{};

@@ -1,4 +1,4 @@
-// Go's goroutines. The runner writes a request in a line, "pool COUNT" or "fib N LEAF", and reads the nanoseconds in a line of JSON.
+// Go's goroutines. The runner writes a request in a line, "pool COUNT", "steady BACKLOG COUNT" or "fib N LEAF", and reads the nanoseconds in a line of JSON.
 package main
 
 import (
@@ -25,6 +25,40 @@ func run(count int64) {
 	<-done
 }
 
+// A part is a quarter of the backlog: see CBench/steady.c.
+type part struct {
+	left int64
+	free chan bool
+}
+
+// steady starts so many goroutines, of which at most backlog are outstanding, and waits until all have run.
+func steady(backlog, count int64) int64 {
+	var parts [4]part
+	for i := range parts {
+		parts[i].free = make(chan bool, 1)
+		parts[i].free <- true
+	}
+	each := backlog / int64(len(parts))
+	rounds := (count + each - 1) / each
+	start := time.Now()
+	for round := int64(0); round < rounds; round++ {
+		part := &parts[round%int64(len(parts))]
+		<-part.free
+		atomic.StoreInt64(&part.left, each)
+		for i := int64(0); i < each; i++ {
+			go func() {
+				if atomic.AddInt64(&part.left, -1) == 0 {
+					part.free <- true
+				}
+			}()
+		}
+	}
+	for i := range parts {
+		<-parts[i].free
+	}
+	return time.Since(start).Nanoseconds() * count / (rounds * each)
+}
+
 func plain(n int64) int64 {
 	if n < 2 {
 		return n
@@ -49,6 +83,10 @@ func answer(words []string) int64 {
 		run(first)
 		return time.Since(start).Nanoseconds()
 	}
+	if words[0] == "steady" {
+		count, _ := strconv.ParseInt(words[2], 10, 64)
+		return steady(first, count)
+	}
 	leaf, _ := strconv.ParseInt(words[2], 10, 64)
 	fib(18, leaf) // the processors are awake
 	start := time.Now()
@@ -60,7 +98,7 @@ func main() {
 	for i := 0; i < 3; i++ { // the memory is there
 		run(1000000)
 	}
-	fmt.Println(`{"name": "Go", "answers": ["pool", "fib"]}`)
+	fmt.Println(`{"name": "Go", "answers": ["pool", "steady", "fib"]}`)
 	requests := bufio.NewScanner(os.Stdin)
 	for requests.Scan() {
 		fmt.Printf("{\"values\": [%d]}\n", answer(strings.Fields(requests.Text())))

@@ -49,12 +49,26 @@ public struct Row: Sendable {
   public let id: String
   public let work: String
   public var unit = "ns"
+  /// The heading under which results show it.
+  public var section = ""
   /// Whether more is better.
   public var isMost = false
   public let contenders: [Contender]
   public var targets: [Target] = []
   /// Figures from elsewhere: for context, never judged.
   public var references: [String] = []
+
+  /// In how many rounds it has a turn at most, where there is a bound.
+  var mostRounds: Int? {
+    var most = 0
+    for contender in contenders {
+      switch contender.measure {
+      case .operations, .latencies: return nil
+      case .figures(let rounds, _), .aside(let rounds, _, _), .asked(let rounds, _, _, _): most = max(most, rounds)
+      }
+    }
+    return most
+  }
 
   public init(
     _ id: String, _ work: String, unit: String = "ns", isMost: Bool = false, _ contenders: [Contender],

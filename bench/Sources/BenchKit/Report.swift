@@ -35,14 +35,30 @@ public struct Report: Codable, Sendable {
     public let isMost: Bool
     public let contenders: [Contender]
     public let references: [String]
+    public var section: String?
     public var targets: [Judged] = []
     public var ratioToDispatch: Double?
 
     public var isLimit: Bool { contenders.allSatisfy { $0.role == .limit } }
     public var ours: Contender? { contenders.first { $0.role == .ours } ?? contenders.first { $0.role == .limit } }
     public var dispatch: Contender? { contenders.first { $0.role == .dispatch } }
-    /// All but ours and Dispatch's.
-    public var others: [Contender] { contenders.filter { $0.name != ours?.name && $0.name != dispatch?.name } }
+    /// The fastest of Dispatch and the peers.
+    public var best: Contender? { best(of: [.dispatch, .peer]) }
+    public var bestPeer: Contender? { best(of: [.peer]) }
+
+    private func best(of roles: [BenchKit.Contender.Role]) -> Contender? {
+      let others = contenders.filter { roles.contains($0.role) }
+      return isMost ? others.max { $0.median < $1.median } : others.min { $0.median < $1.median }
+    }
+
+    /// Ours divided by the best of the others: above 1, ours is behind. `nil` where there is nothing to divide by.
+    public var ratioToBest: Double? {
+      guard let ours = contenders.first(where: { $0.role == .ours })?.median, let best = best?.median else {
+        return nil
+      }
+      let (above, below) = isMost ? (best, ours) : (ours, best)
+      return below > 0 ? above / below : nil
+    }
   }
 
   public static let currentSchema = 2
@@ -68,7 +84,7 @@ public struct Report: Codable, Sendable {
       if contenders.isEmpty { return nil }
       return Row(
         id: row.id, work: row.work, unit: row.unit, isMost: row.isMost, contenders: contenders,
-        references: row.references)
+        references: row.references, section: row.section)
     }
     self.init(machine: machine, rounds: rounds, runs: 1, notes: notes, rows: measured)
     judge(by: rows)
@@ -100,7 +116,7 @@ public struct Report: Codable, Sendable {
       }
       return Row(
         id: row.id, work: row.work, unit: row.unit, isMost: row.isMost, contenders: contenders,
-        references: row.references)
+        references: row.references, section: row.section)
     }
     var notes: [String] = []
     for note in reports.flatMap(\.notes) where !notes.contains(note) { notes.append(note) }

@@ -3,11 +3,35 @@
 public struct Runner {
   let rounds: Int
   let calibration: Calibration
-  let progress: (String) -> Void
+  let now: () -> Double
+  let progress: (Progress) -> Void
 
-  public init(rounds: Int, sampleLength: Double, progress: @escaping (String) -> Void) {
+  /// How far a run is.
+  public struct Progress {
+    /// 0 while the rows are calibrated.
+    public let round: Int
+    public let rounds: Int
+    /// The row's number, from 1 on.
+    public let row: Int
+    public let rows: Int
+    public let id: String
+    /// As far as the rounds so far tell; `nil` before the end of the first.
+    public let secondsLeft: Double?
+
+    public var text: String {
+      let place = round == 0 ? "calibrating" : "round \(round) of \(rounds)"
+      let left = secondsLeft.map { ", \(Int(($0 / 60).rounded(.up))) min left" } ?? ""
+      return "\(place), row \(row) of \(rows)\(left): \(id)"
+    }
+  }
+
+  /// `now`: seconds on any clock.
+  public init(
+    rounds: Int, sampleLength: Double, now: @escaping () -> Double, progress: @escaping (Progress) -> Void
+  ) {
     self.rounds = rounds
     self.calibration = Calibration(length: sampleLength)
+    self.now = now
     self.progress = progress
   }
 
@@ -15,13 +39,17 @@ public struct Runner {
   public func run(_ rows: [Row]) -> [[[[Double]]]] {
     var samples = rows.map { row in row.contenders.map { _ in [[Double]]() } }
     var paces: [[Pace]] = []
-    for row in rows {
-      progress("calibrating \(row.id)")
+    for (r, row) in rows.enumerated() {
+      note(0, r, rows, nil)
       paces.append(row.contenders.map { calibrate($0.measure) })
     }
+    // The seconds that each row took last: some take part in the first rounds only.
+    var took = rows.map { _ in 0.0 }
     for round in 0..<rounds {
       for (r, row) in rows.enumerated() {
-        progress("round \(round + 1) of \(rounds): \(row.id)")
+        note(round + 1, r, rows, round == 0 ? nil : secondsLeft(round, r, rows, took))
+        let start = now()
+        defer { took[r] = now() - start }
         for turn in row.contenders.indices {
           let c = (turn + round) % row.contenders.count
           let values = take(row, row.contenders[c], round: round, &paces[r][c])
@@ -30,6 +58,19 @@ public struct Runner {
       }
     }
     return samples
+  }
+
+  private func note(_ round: Int, _ r: Int, _ rows: [Row], _ secondsLeft: Double?) {
+    progress(
+      Progress(
+        round: round, rounds: rounds, row: r + 1, rows: rows.count, id: rows[r].id, secondsLeft: secondsLeft))
+  }
+
+  private func secondsLeft(_ round: Int, _ r: Int, _ rows: [Row], _ took: [Double]) -> Double {
+    rows.indices.map { index in
+      let todo = min(rounds, rows[index].mostRounds ?? rounds) - round - (index < r ? 1 : 0)
+      return Double(max(0, todo)) * took[index]
+    }.reduce(0, +)
   }
 
   private func take(_ row: Row, _ contender: Contender, round: Int, _ pace: inout Pace) -> [Double] {

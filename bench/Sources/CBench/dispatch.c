@@ -115,8 +115,12 @@ static void run_group(long count) {
   dispatch_release(group);
 }
 
+static void spawn_async(void (*work)(void *), void *context) {
+  dispatch_async_f(dispatch_get_global_queue(0, 0), context, work);
+}
+
 static const peer_pool pools[] = {
-    {"dispatch_async_f", NULL, run_async, NULL}, {"dispatch_group", NULL, run_group, NULL}, {0}};
+    {"dispatch_async_f", NULL, run_async, NULL, spawn_async}, {"dispatch_group", NULL, run_group, NULL, NULL}, {0}};
 
 // MARK: round trips
 

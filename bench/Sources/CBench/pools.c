@@ -152,7 +152,11 @@ static long on_pool(long from, long to, bool is_sum) {
 static long ours_fib(int n, int leaf) { return on_pool(leaf, n, false); }
 long cbench_sum_forked(long to) { return on_pool(0, to, true); }
 
-const peer_pool ours_pools[] = {{"csched_pool", ours_prepare, ours_run, ours_fib}, {0}};
+static void ours_spawn(void (*work)(void *), void *context) {
+  csched_target_async(csched_pool_target(the_pool(), CSCHED_PRIORITY_DEFAULT), work, context);
+}
+
+const peer_pool ours_pools[] = {{"csched_pool", ours_prepare, ours_run, ours_fib, ours_spawn}, {0}};
 
 // MARK: the harness
 

@@ -22,6 +22,9 @@ struct Run: ParsableCommand {
   @Option(help: "Where to write everything that was measured, as JSON.")
   var json = "bench/out/results.json"
 
+  @Option(help: "An earlier run's file: says at the end what has changed since, beyond noise.")
+  var compare: String?
+
   @Option(help: "Where to write the page with the charts; none for no page.")
   var html = "bench/out/report.html"
 
@@ -68,6 +71,7 @@ struct Run: ParsableCommand {
         "malloc, free or syscall are not the C library's here (LD_PRELOAD?): the figures would be those of what stands before them",
         70)
     }
+    let earlier = try compare.map { try Report(contentsOf: $0) }
     Aside.arguments = quick ? ["--quick"] : []
     try prepare(json)
     if html != "none" { try prepare(html) }
@@ -75,17 +79,20 @@ struct Run: ParsableCommand {
     show(report)
     try write(report.data(), to: json)
     if html != "none" { try write(Data(Page(report).text.utf8), to: html) }
+    if let earlier { print("\n\(Comparison(from: earlier, to: report).text)") }
     print("\nwritten: \(html == "none" ? "" : html + ", ")\(json)")
   }
 
   private func measure(_ rows: [Row]) -> Report {
     let rounds = self.rounds ?? (quick ? 3 : 12)
-    let runner = Runner(rounds: rounds, sampleLength: quick ? 4e6 : 15e6, progress: progress)
+    let runner = Runner(rounds: rounds, sampleLength: quick ? 4e6 : 15e6, now: { Double(cbench_now()) / 1e9 }) { at in
+      progress(at.text, isStep: at.row == 1)
+    }
     var machine = Machine.current(arguments: Array(CommandLine.arguments.dropFirst()))
     let before = Machine.ticks()
     let samples = runner.run(rows)
     let after = Machine.ticks()
-    progress("")
+    progress("", isStep: false)
     if after.all > before.all { machine.stolen = (after.stolen - before.stolen) / (after.all - before.all) * 100 }
     return Report(machine: machine, rounds: rounds, notes: Peers.notes, rows, samples)
   }
@@ -97,7 +104,7 @@ struct Run: ParsableCommand {
     defer { try? FileManager.default.removeItem(at: folder) }
     var reports: [Report] = []
     for number in 1...runs {
-      progress("process \(number) of \(runs)")
+      progress("process \(number) of \(runs)", isStep: true)
       let path = folder.appendingPathComponent("\(number).json").path
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -110,7 +117,7 @@ struct Run: ParsableCommand {
       guard process.terminationStatus == 0 else { fail("process \(number) of \(runs) failed", 70) }
       reports.append(try Report(contentsOf: path))
     }
-    progress("")
+    progress("", isStep: false)
     guard var report = Report.merged(reports, by: rows) else { fail("nothing was measured", 70) }
     report.machine = Machine.current(arguments: Array(CommandLine.arguments.dropFirst()), like: report.machine)
     return report
@@ -132,11 +139,18 @@ struct Run: ParsableCommand {
     }
     if let stolen = machine.stolen, stolen > 0.5 { print("The host took \(stolen.short) % of the time away.") }
     for note in report.notes { print("left out: \(note)") }
+    let worst = report.rows.compactMap { row in row.ratioToBest.map { (row, $0) } }.sorted { $0.1 > $1.1 }.prefix(5)
+    if worst.isEmpty { return }
+    print("\nThe worst ratios, ours to the best of the others:")
+    for (row, ratio) in worst { print("  \(ratio.short)×  \(row.id) \(row.work): \(row.best?.name ?? "")") }
   }
 
-  private func progress(_ text: String) {
-    guard isatty(STDERR_FILENO) == 1 else { return }
-    FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
+  /// One line that is written over, on a terminal; elsewhere a line for each step.
+  private func progress(_ text: String, isStep: Bool) {
+    let isTerminal = isatty(STDERR_FILENO) == 1
+    if isTerminal || isStep {
+      FileHandle.standardError.write(Data((isTerminal ? "\r\u{1B}[K\(text)" : "\(text)\n").utf8))
+    }
   }
 
   // MARK: rows
@@ -174,9 +188,38 @@ struct Run: ParsableCommand {
   }
 }
 
+/// The headings of the results, each with the beginnings of its rows' ids. The longest beginning decides.
+private let sections: [(title: String, ids: [String])] = [
+  ("Submit", ["S"]),
+  ("Submit with a backlog of a million, or to a thread that is busy", ["M", "P1"]),
+  ("Continue: trampoline and chains", ["T", "P3"]),
+  ("Delay", ["R"]),
+  ("Cancel and dispose", ["D", "N7"]),
+  ("Lock", ["K", "V1", "V6", "V7", "V8", "P3c", "P3s"]),
+  ("Wait and wake", ["V", "H", "B", "N6"]),
+  ("Fan out", ["N", "P"]),
+  ("Tasks", ["E"]),
+  ("Start", ["U"]),
+  ("Memory and idle threads", ["G", "H4"]),
+  ("The limits of the machine", ["L", "CAS"]),
+]
+
 let allRows: [Row] = {
   Peers.load()
-  return limitRows + lockRows + waitRows + waitingRows + togetherRows + trampolineRows + queueRows + hopRows + timerRows
-    + punctualityRows + poolRows + forkRows + taskRows + serialRows + disposableRows + blockingRows + memoryRows
-    + idleRows
+  let rows = [
+    limitRows, steadyRows, lockRows, waitRows, waitingRows, togetherRows, trampolineRows, queueRows, hopRows, timerRows,
+    punctualityRows, poolRows, forkRows, taskRows, serialRows, disposableRows, blockingRows, memoryRows, idleRows,
+    startRows,
+  ].flatMap { $0 }
+  let places = rows.map { row in
+    sections.indices.flatMap { index in sections[index].ids.map { (index: index, id: $0) } }
+      .filter { row.id.hasPrefix($0.id) }.max { $0.id.count < $1.id.count }!.index
+  }
+  return sections.indices.flatMap { index in
+    zip(rows, places).filter { $0.1 == index }.map { row, _ in
+      var row = row
+      row.section = sections[index].title
+      return row
+    }
+  }
 }()

@@ -43,6 +43,7 @@ pub struct Pool {
     pub prepare: Option<unsafe extern "C" fn(c_long)>,
     pub run: Option<unsafe extern "C" fn(c_long)>,
     pub fib: Option<unsafe extern "C" fn(c_int, c_int) -> c_long>,
+    pub spawn: Option<unsafe extern "C" fn(extern "C" fn(*mut c_void), *mut c_void)>,
 }
 
 #[repr(C)]

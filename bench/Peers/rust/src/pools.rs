@@ -1,7 +1,7 @@
 //! rayon and tokio as pools.
 
 use crate::interface::{harness, name, processors, Once, Pool, Table};
-use std::os::raw::{c_int, c_long};
+use std::os::raw::{c_int, c_long, c_void};
 use std::sync::atomic::{AtomicI64, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 use std::sync::Mutex;
 use std::thread::Thread;
@@ -61,8 +61,28 @@ unsafe extern "C" fn tokio_run(count: c_long) {
     });
 }
 
+/// A call that may be made on another thread: the harness's context may.
+struct Call(extern "C" fn(*mut c_void), *mut c_void);
+unsafe impl Send for Call {}
+
+impl Call {
+    fn make(self) {
+        (self.0)(self.1)
+    }
+}
+
+unsafe extern "C" fn rayon_spawn(work: extern "C" fn(*mut c_void), context: *mut c_void) {
+    let call = Call(work, context);
+    rayon_pool().spawn(move || call.make());
+}
+
+unsafe extern "C" fn tokio_spawn(work: extern "C" fn(*mut c_void), context: *mut c_void) {
+    let call = Call(work, context);
+    runtime().spawn(async move { call.make() });
+}
+
 pub static POOLS: Table<[Pool; 3]> = Table([
-    Pool { name: name!("rayon"), prepare: None, run: Some(rayon_run), fib: Some(rayon_fib) },
-    Pool { name: name!("tokio"), prepare: None, run: Some(tokio_run), fib: None },
-    Pool { name: std::ptr::null(), prepare: None, run: None, fib: None },
+    Pool { name: name!("rayon"), prepare: None, run: Some(rayon_run), fib: Some(rayon_fib), spawn: Some(rayon_spawn) },
+    Pool { name: name!("tokio"), prepare: None, run: Some(tokio_run), fib: None, spawn: Some(tokio_spawn) },
+    Pool { name: std::ptr::null(), prepare: None, run: None, fib: None, spawn: None },
 ]);

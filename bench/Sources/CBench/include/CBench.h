@@ -143,6 +143,11 @@ double cbench_pool_run(int pool, long count);
 double cbench_pool_fib(int pool, int n, int leaf); // with warm workers
 double cbench_pool_batch(long batch, long count);  // ours
 
+/// `count` calls, of which at most `backlog` are outstanding, until all have run. To a thread, ours or a serial queue of Dispatch's; to a pool.
+double cbench_thread_steady(bool ours, long backlog, long count);
+bool cbench_pool_can_spawn(int pool);
+double cbench_pool_steady(int pool, long backlog, long count);
+
 enum { CBENCH_FIB_LEAF = 14, CBENCH_SUM_LEAF = 512 }; // about a microsecond each
 long cbench_fib(long n);
 long cbench_sum(long from, long to);

@@ -42,6 +42,7 @@ typedef struct peer_pool {
   void (*run)(
       long count); ///< submits so many jobs from outside, each of which counts itself; returns when all have run
   long (*fib)(int n, int leaf); ///< forks down to `leaf`, and from there calls the harness's `fib`
+  void (*spawn)(void (*work)(void *context), void *context); ///< submits one call from outside
 } peer_pool;
 
 /// Timers that never fire. Each operation has its own span, `milliseconds` from when they were made, in a table.
