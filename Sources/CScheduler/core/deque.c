@@ -18,7 +18,7 @@
 // Assumes: one owner at a time, and each is ordered after the one before it.
 // Source: Chase and Lev, "Dynamic circular work-stealing deque", with the fences of Lê, Pop, Cohen and Zappa Nardelli, "Correct and efficient
 //   work-stealing for weak memory models". Bounded; and the compare-and-exchanges are not sequentially consistent: a full
-//   fence also orders what was read before it, as C++20 says and C11 did not, and as all processors do. Documentation/Targets.md says why
+//   fence also orders what was read before it, as C++20 says and C11 did not, and as all processors do. Documentation/Internals/Targets.md says why
 //   the fences are full ones.
 // Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock".
 // Models: checks/deque.c; checks/pool.c.

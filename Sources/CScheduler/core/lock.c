@@ -57,7 +57,8 @@
 enum { SLEEPERS = 1, DUE = CSCHED_LOCK_IS_DUE_, BITS = SLEEPERS | DUE }; // of a waiter flag
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };                          // signals to a sleeper
 
-static const csched_time SPIN_FOR = 25000; // ns; about one futex wake on a virtual machine: see Documentation/Lock.md
+static const csched_time SPIN_FOR =
+    25000; // ns; about one futex wake on a virtual machine: see Documentation/Internals/Lock.md
 // A hand-off costs a wake, during which nobody has the lock.
 static const csched_time DUE_APART = 400000;  // ns, in a bucket
 csched_time csched_lock_due_after_ = 1000000; // ns of waiting; a model changes it

@@ -16,7 +16,7 @@ internal import CScheduler
 /// ```
 ///
 /// An `AsyncSequence` has `toBlocking(timeout:needing:)`; so have publishers, in `SchedulerCombine`. RxBlocking's names and those here:
-/// <doc:ComingFromRxSwift>.
+/// `Documentation/Migration/RxSwift.md`.
 ///
 /// The timeout counts from the call. `nil` is for ever, as is more than the clock can hold. With zero and less, what comes during the
 /// subscription counts, and what ``CurrentThreadScheduler`` runs there; then the time is over.

@@ -6,7 +6,7 @@ public import Synchronization
 ///
 /// `Atomic` is there for its storage only: it has a fixed address for as long as it lives, which is what the lock asks for.
 ///
-/// Inlined, because `Protected.withLock` is the benchmark's row K2: see Documentation/Lock.md, "Swift over the lock", for the figures.
+/// Inlined, because `Protected.withLock` is the benchmark's row K2: see Documentation/Internals/Lock.md, "Swift over the lock", for the figures.
 @frozen
 @usableFromInline
 struct InlineLock: ~Copyable, Sendable {

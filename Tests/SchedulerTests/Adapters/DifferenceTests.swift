@@ -5,8 +5,7 @@ import SchedulerRx
 import TestSupport
 import Testing
 
-/// What is different here for somebody who comes from RxSwift, ReactiveSwift or ReactiveObjC: the lists in the module's articles, ComingFromRxSwift.md
-/// and ComingFromReactiveSwift.md.
+/// What behaves differently here than in RxSwift, ReactiveSwift and ReactiveObjC: the lists in Documentation/Migration.
 @Suite("Differences that a migrant meets", .nothingIsLeft) struct DifferenceTests {
   @Test("RxSwift: a token is disposed after the run, too, where theirs tells of dispose() alone") func isDisposed() {
     let clock = TestScheduler(), token = clock.schedule {}

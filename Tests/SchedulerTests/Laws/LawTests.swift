@@ -4,7 +4,7 @@ import SchedulerRx
 import TestSupport
 import Testing
 
-/// The laws of DESIGN.md, each over every scheduler that it applies to.
+/// The guarantees of Guarantees.md in the module's documentation, each over every scheduler that it applies to.
 @Suite(.serialized, .nothingIsLeft) struct LawTests {
   // MARK: order and visibility
 
