@@ -167,7 +167,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   struct epoll_event found[BATCH] = {0}; // the system call is raw: MemorySanitizer does not see it write
   if (most > BATCH) most = BATCH;
   // Not epoll_wait(), which is a point of cancellation.
-  long all = syscall(SYS_epoll_pwait, poller->fd, found, most, blocks ? -1 : 0, NULL, SIGNAL_SET_SIZE);
+  long all = syscall(SYS_epoll_pwait, poller->fd, found, most, blocks ? -1 : 0, NULL, (size_t)SIGNAL_SET_SIZE);
   if (CSCHED_UNLIKELY(all < 0) && errno != EINTR) refuse(poller, "epoll_pwait", errno);
   errno = saved; // EINTR: nothing came
   for (long i = 0; i < all; i++) {
