@@ -1,7 +1,9 @@
 #include <CSchedulerVirtualTime.h>
 
-#include <stddef.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 extern void csched_testing_install_(void); // in Swift: Sources/SchedulerVirtualTime/VirtualExecutors.swift
 
@@ -12,6 +14,31 @@ void *csched_testing_scope_(void) { return scope; }
 void csched_testing_set_scope_(void *new_scope) { scope = new_scope; }
 
 void csched_testing_warn_(const char *text) { fputs(text, stderr); }
+
+typedef struct call {
+  void (*body)(void *context);
+  void *context;
+} call;
+
+static void *start(void *given) {
+  call call = *(struct call *)given;
+  free(given);
+  call.body(call.context);
+  return NULL;
+}
+
+int csched_testing_start_(uintptr_t *thread, void (*body)(void *context), void *context) {
+  call *given = malloc(sizeof *given);
+  if (given == NULL) return ENOMEM;
+  *given = (call){body, context};
+  pthread_t made;
+  int error = pthread_create(&made, NULL, start, given);
+  if (error != 0) free(given);
+  else *thread = (uintptr_t)made;
+  return error;
+}
+
+void csched_testing_join_(uintptr_t thread) { pthread_join((pthread_t)thread, NULL); }
 
 // Before main, because no thread may use Swift's executors while they are replaced.
 __attribute__((constructor)) static void install(void) { csched_testing_install_(); }

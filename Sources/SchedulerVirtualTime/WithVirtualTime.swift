@@ -75,8 +75,8 @@ private nonisolated func run<Value>(
   if VirtualScope.here != nil || VirtualScope.inherited.map({ !$0.state.read(\.isOver) }) ?? false { throw .nested }
   VirtualExecutors.install()
   let scope = VirtualScope(seed: seed, limits: limits), outcome = Protected<Unchecked<Result<Value, any Error>>?>(nil)
-  let thread: ThreadScheduler
-  do { thread = try ThreadScheduler(name: "virtual time") } catch { throw .noThread(error) }
+  let thread: DrivingThread
+  do { thread = try DrivingThread() } catch { throw .noThread(error) }
   let task = scope.begin {
     do {
       let value = try await body.value(VirtualTime(scope: scope))
@@ -85,12 +85,12 @@ private nonisolated func run<Value>(
   }
   let failure = await withTaskCancellationHandler {
     await withCheckedContinuation { continuation in
-      thread.schedule { continuation.resume(returning: scope.drive(task)) }
+      thread.run { continuation.resume(returning: scope.drive(task)) }
     }
   } onCancel: {
     scope.cancel()
   }
-  await thread.stopAndJoin()
+  thread.join()
   let escapes = scope.state.read(\.escapes)
   if escapes > 0 {
     warn(

@@ -22,6 +22,42 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
 }
 
 @Suite(.nothingIsLeft) struct VirtualEndTests {
+  @Test(
+    "a wait that is cancelled goes on in virtual time, at its instant", arguments: [nil, 1, 7] as [UInt64?])
+  func cancelled(seed: UInt64?) async throws {
+    try await withVirtualTime(seed: seed, limits: patient) { time in
+      let scheduler = time.scheduler, queue = SerialScheduler(target: scheduler)
+      let waits: [@Sendable () async throws -> Void] = [
+        { try await scheduler.sleep(for: .seconds(60)) },
+        { try await time.sleep(for: .seconds(60)) },
+        { try await time.clock.sleep(for: .seconds(60)) },
+        { try await queue.sleep(for: .seconds(60)) },
+        { for try await _ in scheduler.ticks(every: .seconds(60)) {} },
+        { try await Task.sleep(for: .seconds(60)) },
+      ]
+      let ticking = Task { while true { try await Task.sleep(for: .milliseconds(1)) } }
+      for wait in waits {
+        let start = time.now, task = Task { try await wait() }
+        await time.advance(by: .milliseconds(5))
+        task.cancel()
+        _ = await task.result
+        #expect(time.now == start.advanced(by: .milliseconds(5)))
+      }
+      let start = time.now
+      for _ in 0..<100 {  // the loser of each is cancelled
+        try await withThrowingTaskGroup(of: Void.self) { race in
+          race.addTask { try await scheduler.sleep(for: .milliseconds(10)) }
+          race.addTask { try await scheduler.sleep(for: .milliseconds(50)) }
+          try await race.next()
+          race.cancelAll()
+        }
+      }
+      #expect(time.now == start.advanced(by: .seconds(1)))
+      ticking.cancel()
+      #expect(time.escapes == 0)
+    }
+  }
+
   @Test("a sleep that begins on the thread of an actor moves time, as any")
   func sleepElsewhere() async throws {
     actor Pinned {
