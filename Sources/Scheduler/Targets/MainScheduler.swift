@@ -77,6 +77,9 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   // MARK: running
 
+  /// Whether the caller runs on the main thread: the process's, or the one on which a host runs the main scheduler.
+  public var isOnThread: Bool { MainCore.isHere }
+
   /// Runs actions until ``stop()``. On the main thread only; may be nested.
   public static func run() {
     MainCore.shared.requireMain("run")

@@ -10,12 +10,17 @@ import Testing
     "a scheduler of the main loop runs on one thread, in a process of its own the main one",
     arguments: SchedulerUnderTest.all.filter(\.isMain))
   func thread(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), seen = Log<Bool>()
+    let scheduler = try test.make(), seen = Log<Bool>(), isOnThread = Log<Bool>()
     for delay in [Duration.zero, .milliseconds(1)] {
-      scheduler.schedule(after: delay) { seen.add(Thread.isMainThread) }
+      scheduler.schedule(after: delay) {
+        isOnThread.add(MainScheduler.instance.isOnThread)
+        seen.add(Thread.isMainThread)
+      }
     }
     #expect(eventually { seen.entries.count == 2 })
     #expect(seen.entries.allSatisfy { $0 == SchedulerUnderTest.isMainProcess })
+    #expect(isOnThread.entries == [true, true])
+    onThreads(1) { _ in #expect(!MainScheduler.instance.isOnThread) }
   }
 
   /// Those are the tests whose first argument is a `SchedulerUnderTest` without a label.
