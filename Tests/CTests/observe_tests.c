@@ -1,4 +1,4 @@
-// 300 lines and more: statistics, the watchdog, traces and the recorder look at the same work, and are tested by the same means.
+// Statistics, the watchdog, traces and the recorder look at the same work, and are tested by the same means.
 #include "fork_testing.h"
 #include "trace_testing.h"
 

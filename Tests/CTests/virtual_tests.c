@@ -1,4 +1,4 @@
-// 300 lines and more: all that is to be said of virtual time in C, on helpers of its own.
+// All that is to be said of virtual time in C, on helpers of its own.
 
 #include "fork_testing.h"
 

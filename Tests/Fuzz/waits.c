@@ -1,4 +1,4 @@
-// 300 lines and more: seven things to wait for, each with its operations and its model.
+// Seven things to wait for, each with its operations and its model.
 // Target: what threads wait for (core/waiting.c, cond.c, rlock.c, rwlock.c, semaphore.c, latch.c, group.c, event.c), by three threads of which one
 // goes on at a time: the others are between two operations, or where they would sleep. The input says which operation is the next, and whose;
 // for a thread that sleeps it means that this looks whether it has been woken. Time passes when all sleep and have looked, or the input says so.
