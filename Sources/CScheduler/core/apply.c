@@ -1,21 +1,23 @@
+// A parallel loop: the caller and helper jobs take parts of the numbers from 0 to `count` until none is left.
+//
 // States
-//   next        the first number that nobody has taken
-//   references  of the helpers' memory: the caller's, and one for each helper that has not been released
+//   next        the first number that no thread has taken
+//   references  of the helpers' memory: one of the caller, and one of each helper that has not been released
 //
 // Obligations
-//   AP1  Each number is in one part: `next` goes on by compare-and-exchange only, and a part is what it passed over.
-//   AP2  The call returns after all parts: the caller has found none left, and each helper was cancelled before it began, or has ended.
-//   AP3  What is before the call is seen by each part, and what the parts did by the caller.
-//   AP4  Nothing waits for a helper that has not begun: so no thread is needed but the caller's, whatever it is inside of.
-//   AP5  The helpers' memory is freed once, by the last that is done with it: a cancelled helper may be linked long after the call.
-//   AP6  On a worker of the target's pool there are forks instead, in this frame: nothing of a call stays in the target, however many
-//        are nested or follow each other while it is busy.
+//   AP1  Each number is in one part: `next` changes by compare-and-exchange only, and a part is the range that one exchange passes over.
+//   AP2  The call returns after all parts: the caller has found none left, and each helper was cancelled before its start, or has ended.
+//   AP3  Each part sees what was before the call, and the caller sees what the parts did.
+//   AP4  The call does not wait for a helper that has not started. So it needs no thread but the caller's, whatever the caller is inside of.
+//   AP5  The helpers' memory is freed once, by the last reference: a cancelled helper may be linked long after the call.
+//   AP6  On a pool worker that runs a job of the target, the helpers are forks in the caller's frame. So nothing of a call stays in the target,
+//        however many calls are nested, or follow each other while it is busy.
 // Orderings
-//   next: relaxed, it decides who has a number and carries nothing · AP3: the submission's release, and the acquire of a cancel that finds the helper
-//   ended, or of the wait for it (job.c, J5); of forks, fork_join.c's D3 · references: acquire and release, carries the end of all use
+//   next: relaxed, it gives a number to a thread and carries nothing · AP3: the submission's release, and the acquire of a cancel that finds the
+//   helper ended, or of the wait for it (job.c, J5); for forks D3 of fork_join.c · references: acquire and release, carries the end of all use
 // Assumes: J2, J3 and J5 of job.c; D3 and D4 of fork_join.c.
-// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts; that the caller takes part, and helpers which come late find nothing, is
-//   Dispatch's dispatch_apply.
+// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. The caller that takes part, and late helpers that find nothing,
+//   are those of Dispatch's dispatch_apply.
 // Checked by: "each number of a loop is in one part, on whichever thread", "the iterations of a loop run side by side",
 //   "a loop that nobody helps with is run by its caller", "a loop inside of a loop, and inside of a queue, ends",
 //   "helpers that come late find nothing", "without memory a loop is run by its caller", "after fork a loop of the parent stops the process".
@@ -45,7 +47,7 @@ static bool take_part(numbers *all, size_t *from, size_t *to) {
     if (left == 0) return false;
     if (span < all->grain) span = all->grain;
     *to = *from + (span < left ? span : left);
-  } while (!csched_cas_relaxed(&all->next, from, *to)); // AP1
+  } while (!csched_cas_relaxed(&all->next, from, *to)); // AP1: takes the part
   return true;
 }
 
@@ -60,7 +62,7 @@ static void drop_nothing(csched_job *job) { (void)job; }
 static void help_in_fork(csched_job *job) { run_parts(job->context); }
 static const csched_job_type forked_type = {help_in_fork, drop_nothing, NULL};
 
-static void run_with_forks(numbers *all, size_t helpers) { // AP6
+static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this frame
   csched_fork forks[HELPERS_MOST];
   csched_job jobs[HELPERS_MOST];
   for (size_t i = 0; i < helpers; i++) {
@@ -68,7 +70,7 @@ static void run_with_forks(numbers *all, size_t helpers) { // AP6
     csched_pool_fork(&forks[i], &jobs[i]);
   }
   run_parts(all);
-  while (helpers-- > 0) csched_pool_wait(&forks[helpers]); // AP2
+  while (helpers-- > 0) csched_pool_wait(&forks[helpers]); // AP2: all have ended
 }
 
 // MARK: jobs
@@ -80,14 +82,14 @@ typedef struct shared {
 } shared;
 
 static void let_go(shared *shared) {
-  if (csched_fetch_add_acq_rel(&shared->references, UINT32_MAX) == 1) free(shared); // AP5
+  if (csched_fetch_add_acq_rel(&shared->references, UINT32_MAX) == 1) free(shared); // AP5: the last reference
 }
 
 static void help(csched_job *job) { run_parts(&((shared *)job->context)->all); }
 static void release(csched_job *job) { let_go(job->context); }
 static const csched_job_type helper_type = {help, drop_nothing, release};
 
-static void end_helper(csched_job *helper) { // AP2, AP4
+static void end_helper(csched_job *helper) { // AP2, AP4: waits only if it has started
   if (csched_job_cancel(helper) != CSCHED_CANCEL_RUNNING) return;
   csched_pool_blocking_begin();
   csched_job_cancel_and_wait(helper);
@@ -95,7 +97,7 @@ static void end_helper(csched_job *helper) { // AP2, AP4
 }
 
 static void run_with_jobs(shared *shared, csched_target *target, size_t helpers) {
-  shared->references = (uint32_t)helpers + 1; // AP5: nobody else has it yet
+  shared->references = (uint32_t)helpers + 1; // AP5: not shared yet
   for (size_t i = 0; i < helpers; i++) csched_job_init(&shared->helpers[i], &helper_type, shared);
   for (size_t i = 0; i < helpers; i++) csched_target_submit(target, &shared->helpers[i]);
   run_parts(&shared->all);

@@ -1,4 +1,4 @@
-// libbsd's lists and trees, through the one header that knows where they are. A missing libbsd stops the compiler there.
+// Includes libbsd's lists and trees through the header that knows their location. Without libbsd, compilation stops there.
 #pragma once
 
 #include "../../CBSD/shim.h"

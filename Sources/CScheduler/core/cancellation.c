@@ -1,23 +1,26 @@
+// A tree of cancellations: a cancel marks a node and its descendants, and calls their handlers.
+//
 // States, all under the lock of the tree
-//   flags     CANCELLED, ENDED, and then GONE: all final. Set under the lock, and read without it
-//   parent    what it is below, until it has GONE: ENDED, and without children
-//   handler   NEW → WAITING, in `handlers` → RUNNING, on a thread → OVER; or WAITING → OVER: taken back. It may be added anew
-//   caller    a thread that calls handlers: on its stack, and in the list of its tree. `due`: those cancelled by it that have handlers
+//   flags     CANCELLED, ENDED, and then GONE; each is final. Written under the lock, and read without it
+//   parent    the parent node, until this node is GONE: ENDED, and without children
+//   handler   NEW → WAITING, in `handlers` → RUNNING, on a thread → OVER; or WAITING → OVER: taken back. It may then be added again
+//   caller    a thread that calls handlers: on its stack, and in a list of its tree. `due`: the nodes that it has marked, with handlers to call
 //
 // Obligations
-//   CN1  A handler is called at most once for each addition, by the cancel or at once where that has been; not after it was taken back, nor after the
-//        end.
-//   CN2  What is below a cancelled one is cancelled: those that are there, and those that come. Who sees a cancel sees what was before it.
-//   CN3  A cancel returns when no handler that waited at its beginning does: each was called here, or taken back.
-//   CN4  One has gone, once, when it has ended and has no children; not while it is due, nor while it can be reached from its parent.
-//   CN5  A handler is released once for each addition, when nothing here looks at it again; without a release nothing does after OVER.
-//   CN6  User code is called outside of the lock. Who takes a handler back and waits returns after its call, and inside of that at once.
-//   CN7  In a child of fork no lock is lost, and no handler is RUNNING but this thread's own; what another thread was about to call is not called.
+//   CN1  A handler is called at most once for each addition: by the cancel, or by the addition if the node is cancelled already. It is not
+//        called after it was taken back, nor after the node's end.
+//   CN2  All descendants of a cancelled node are cancelled, later ones too. A thread that sees CANCELLED sees what was before the cancel.
+//   CN3  A cancel calls the handlers of all nodes that it marks. When it returns, each that waited was called by it, or taken back. A cancel
+//        that finds the node cancelled returns at once.
+//   CN4  A node becomes GONE once: when it has ended and has no children. Then it is not due, and its parent no longer links to it.
+//   CN5  A handler is released once for each addition, after the last access to it here. Without a `release` the last access is the change to OVER.
+//   CN6  User code is called outside the lock. csched_cancellation_remove_and_wait returns after the handler's call; inside that call, at once.
+//   CN7  In a child of fork no lock is lost. Only this thread's handlers are RUNNING. Handlers that others were about to call are not called.
 //
 // Orderings
-//   flags: release by the cancel, pairs with the acquire of is_cancelled, carries what was before it · all else by the lock
-// Assumes: CV1 and CV3 of cond.c; what is below one is in its tree, and so under the same lock.
-// Source: a context tree, as Go's, whose cancels take a lock for each level; one lock for all of a tree needs no order of locks, and no second look.
+//   flags: release by the cancel, pairs with the acquire of is_cancelled, carries what was before the cancel · all else by the lock
+// Assumes: CV1 and CV3 of cond.c; descendants are in the same tree, and so under the same lock.
+// Source: a context tree as in Go, where a cancel takes one lock for each level. One lock for a tree needs no lock order, and no second look.
 // Checked by: "a cancelled tree calls its handlers in order, once", "a handler that is taken back is not called, and its call is waited for",
 //   "a cancellation has gone when it and all below it have ended", "a tree of any depth is cancelled, and goes, without a stack of that depth",
 //   "a cancellation that a handler ends is gone before the cancel comes to it",
@@ -45,7 +48,7 @@ typedef struct csched_cancel_caller {
 
 typedef struct tree {
   CSCHED_CACHE_ALIGNED csched_lock lock;
-  csched_cond returned; // a handler has, for those that wait for that
+  csched_cond returned; // broadcast when a handler has returned
   LIST_HEAD(, csched_cancel_caller) callers;
 } tree;
 
@@ -63,7 +66,7 @@ static uint32_t flags_of(const csched_cancellation *cancellation) {
 }
 
 static void raise_locked(csched_cancellation *cancellation, uint32_t flag) {
-  uint32_t flags = csched_load_relaxed(&cancellation->flags_); // CN2: under the lock, as all changes
+  uint32_t flags = csched_load_relaxed(&cancellation->flags_); // CN2: changed under this lock only
   csched_store_release(&cancellation->flags_, flags | flag);   // CN2: release; pairs with flags_of
 }
 
@@ -93,7 +96,7 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
 
 static void be_told_of_forks(void) {
   static csched_atfork atfork;
-  static uint32_t is_told; // Speed only: who sees it finds `atfork` in the list, whose lock a fork takes
+  static uint32_t is_told; // Speed only: once it is 1, `atfork` is in the list, whose lock a fork takes
   if (CSCHED_LIKELY(csched_load_relaxed(&is_told) != 0)) return; // Speed only
   csched_os_atfork_(&atfork, told_of_fork);
   csched_store_relaxed(&is_told, 1u); // Speed only
@@ -115,7 +118,7 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   tree *tree = lock_tree(parent->tree_);
   uint32_t flags = flags_of(parent);
   if (flags & CANCELLED) {
-    raise_locked(cancellation, CANCELLED); // CN2
+    raise_locked(cancellation, CANCELLED); // CN2: from the start
   } else {
     cancellation->parent_ = parent;
     TAILQ_INSERT_TAIL(&parent->children_, cancellation, node_);
@@ -124,7 +127,7 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   return (flags & GONE) == 0;
 }
 
-// Returns: what comes after `each` among all that is below `root`, a parent first; NULL: it was the last.
+// Walks the tree below `root`, parents first, without a stack. Returns: the node after `each`; NULL after the last.
 static csched_cancellation *next(csched_cancellation *each, const csched_cancellation *root) {
   csched_cancellation *next = TAILQ_FIRST(&each->children_);
   for (; next == NULL && each != root; each = each->parent_) next = TAILQ_NEXT(each, node_);
@@ -141,17 +144,17 @@ void csched_cancellation_visit_(csched_cancellation *cancellation, void (*visit)
 // MARK: calling
 
 static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler) {
-  handler->state_ = RUNNING; // CN1
+  handler->state_ = RUNNING; // CN1: no longer WAITING
   handler->caller_ = self->thread;
   self->running = handler;
-  csched_lock_unlock(&tree->lock); // CN6
+  csched_lock_unlock(&tree->lock); // CN6: for user code
   handler->call(handler);
   csched_lock_lock(&tree->lock);
   self->running = NULL;
   void (*release)(csched_cancel_handler *) = handler->release;
   handler->state_ = OVER;
-  csched_cond_broadcast(&tree->returned); // CN6
-  if (release == NULL) return;            // CN5
+  csched_cond_broadcast(&tree->returned); // CN6: wakes take_back
+  if (release == NULL) return;            // CN5: untouched after OVER
   csched_lock_unlock(&tree->lock);
   release(handler);
   csched_lock_lock(&tree->lock);
@@ -166,10 +169,10 @@ static void begin_calls_locked(tree *tree, caller *self) {
 static void mark_locked(csched_cancellation *cancellation, caller *self) {
   for (csched_cancellation *each = cancellation; each != NULL; each = next(each, cancellation)) {
     if (flags_of(each) & CANCELLED) continue;
-    raise_locked(each, CANCELLED); // CN2
+    raise_locked(each, CANCELLED); // CN2: before any call
     if (TAILQ_EMPTY(&each->handlers_)) continue;
     each->caller_ = self;
-    TAILQ_INSERT_TAIL(&self->due, each, due_); // CN3
+    TAILQ_INSERT_TAIL(&self->due, each, due_); // CN3: to be called
   }
 }
 
@@ -180,7 +183,7 @@ void csched_cancellation_cancel(csched_cancellation *cancellation) {
   if ((flags_of(cancellation) & CANCELLED) == 0) {
     begin_calls_locked(tree, &self);
     mark_locked(cancellation, &self);
-    while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: what has ended meanwhile is not there
+    while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: nodes that have ended meanwhile are not due
       csched_cancel_handler *handler = TAILQ_FIRST(&each->handlers_);
       if (handler != NULL) {
         TAILQ_REMOVE(&each->handlers_, handler, node_);
@@ -211,18 +214,18 @@ bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_ha
   handler->of_ = cancellation;
   handler->tree_ = cancellation->tree_;
   if (flags & ENDED) {
-    handler->state_ = OVER; // CN1
+    handler->state_ = OVER; // CN1: never called
   } else if (flags & CANCELLED) {
     caller self;
     begin_calls_locked(tree, &self);
-    call_locked(tree, &self, handler); // CN1
+    call_locked(tree, &self, handler); // CN1: at once
     LIST_REMOVE(&self, link);
   } else {
     handler->state_ = WAITING;
     TAILQ_INSERT_TAIL(&cancellation->handlers_, handler, node_);
   }
   csched_lock_unlock(&tree->lock);
-  if (flags & ENDED && handler->release != NULL) handler->release(handler); // CN5
+  if (flags & ENDED && handler->release != NULL) handler->release(handler); // CN5: at once
   return (flags & (CANCELLED | ENDED)) == 0;
 }
 
@@ -231,12 +234,12 @@ static bool take_back(csched_cancel_handler *handler, bool waits) {
   bool waited = handler->state_ == WAITING;
   if (waited) {
     TAILQ_REMOVE(&handler->of_->handlers_, handler, node_);
-    handler->state_ = OVER; // CN1
+    handler->state_ = OVER; // CN1: never called
   }
   while (waits && handler->state_ == RUNNING && handler->caller_ != csched_lock_self_())
-    csched_cond_wait(&tree->returned, &tree->lock); // CN6
+    csched_cond_wait(&tree->returned, &tree->lock); // CN6: until the call has returned
   csched_lock_unlock(&tree->lock);
-  if (waited && handler->release != NULL) handler->release(handler); // CN5
+  if (waited && handler->release != NULL) handler->release(handler); // CN5: once
   return waited;
 }
 
@@ -253,31 +256,31 @@ bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler) {
 
 // MARK: the end
 
-// Moves the handlers that have a release to `taken`.
+// Takes back all handlers, and moves those with a `release` to `taken`.
 static void take_handlers_locked(csched_cancellation *cancellation, struct handlers *taken) {
   csched_cancel_handler *each;
   while ((each = TAILQ_FIRST(&cancellation->handlers_)) != NULL) {
     TAILQ_REMOVE(&cancellation->handlers_, each, node_);
-    if (each->release != NULL) TAILQ_INSERT_TAIL(taken, each, node_); // CN5
-    each->state_ = OVER;                                              // CN1
+    if (each->release != NULL) TAILQ_INSERT_TAIL(taken, each, node_); // CN5: released after the unlock
+    each->state_ = OVER;                                              // CN1: taken back
   }
   if (cancellation->caller_ == NULL) return;
-  TAILQ_REMOVE(&cancellation->caller_->due, cancellation, due_); // CN4
+  TAILQ_REMOVE(&cancellation->caller_->due, cancellation, due_); // CN4: not due
   cancellation->caller_ = NULL;
 }
 
-// Takes what has gone out of the tree. Returns: that, linked by `node`; a child first.
+// Takes the node, and ancestors that waited only for it, out of the tree. Returns: these, by `node_`, children first.
 static csched_cancellation *leave_locked(csched_cancellation *cancellation) {
   csched_cancellation *first = NULL, **end = &first;
   for (csched_cancellation *each = cancellation, *parent; each != NULL; each = parent) {
     uint32_t flags = flags_of(each);
-    if ((flags & (ENDED | GONE)) != ENDED || !TAILQ_EMPTY(&each->children_)) break; // CN4
+    if ((flags & (ENDED | GONE)) != ENDED || !TAILQ_EMPTY(&each->children_)) break; // CN4: not yet
     raise_locked(each, GONE);
     parent = each->parent_;
     each->parent_ = NULL;
-    if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4
+    if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4: unlinked
     *end = each;
-    end = &each->node_.tqe_next; // it is nobody's child any more, and never will be
+    end = &each->node_.tqe_next; // unused: the node has left its parent's list for good
   }
   *end = NULL;
   return first;
@@ -292,9 +295,9 @@ void csched_cancellation_end(csched_cancellation *cancellation) {
   take_handlers_locked(cancellation, &taken);
   gone = leave_locked(cancellation);
   csched_lock_unlock(&tree->lock);
-  TAILQ_FOREACH_SAFE(handler, &taken, node_, next_handler) handler->release(handler); // CN5
+  TAILQ_FOREACH_SAFE(handler, &taken, node_, next_handler) handler->release(handler); // CN5: outside the lock
   for (; gone != NULL; gone = next_gone) {
     next_gone = gone->node_.tqe_next;
-    if (gone->gone_ != NULL) gone->gone_(gone); // CN4
+    if (gone->gone_ != NULL) gone->gone_(gone); // CN4: once
   }
 }

@@ -1,37 +1,38 @@
+// Timers on the boot clock and the wall clock: one thread of the process sleeps until they are due, and delivers them.
+//
 // States
-//   shared     NULL, or what waits: two queues of timers, each in the time of its own clock and with an alarm on that, and a thread that
-//              sleeps until one of the alarms rings. The memory is static: who cancels a timer that waited here may come late
-//   alarm      of a queue: set to the instant at which it is to be looked at; the system keeps it to its clock, however that is set
-//   is_telling of a queue: 1 while the thread takes timers out and delivers them
-//   is_ending  1: the thread is to end
+//   shared     NULL, or the structure with two queues of timers and a thread. Each queue is in the time of its own clock, and has an alarm on that
+//              clock. The thread sleeps until an alarm fires. The memory is static, because a cancel may come late
+//   alarm      of a queue: set to the instant at which the thread checks the queue; the system keeps it to its clock, however that is set
+//   is_telling of a queue: 1 while the thread removes timers and delivers them
+//   is_ending  1: the thread must end
 //
 // Obligations
-//   CL1  Never early, by its own clock: what is due is told by a look at that clock after the alarm, which may have been set back by then.
-//   CL2  No missed wake: whoever makes the wake of a queue earlier sets its alarm afterwards, and so does the thread after each look at
-//       the queue; it is set under a lock, to what the wake is then. So the last one to set it has seen all that was added before.
-//   CL3  Nothing wakes for nothing: an alarm is set to the wake of its queue, to none while nothing waits. A clock that is set wakes nobody
-//       unless that makes something due. (A timer that is cancelled may leave the alarm where it was: one wake too many.)
-//   CL4  One thread, started by the first who needs it; who cannot start it leaves nothing behind, and drops the job.
-//   CL5  The thread delivers with no lock held, and each timer leaves its queue by one hand (timer.c, W5): so it is run or dropped, once;
-//       also across a stop, which closes the queues, ends the thread, and drops what is left. The next submission starts anew.
-//   CL6  In order: of what is due, the earlier instant is delivered first, of equal ones what was submitted first. So what comes late is
-//       delivered by its submitter only while nothing before it waits, or is on its way. Both are looked at under the queue's lock:
-//       is_telling is 1 from before the lock under which a timer is taken out until another one, after its delivery.
-//   CL7  In a child of fork nothing waits: what waited is the parent's alone, and can be cancelled here. The next submission starts anew.
-//   CL8  Neither clock starves the other, or the end: after MOST deliveries of one, the thread sets that one's alarm, which rings at
-//        once, and looks at what else has rung.
+//   CL1  Never early, by its own clock. After the alarm the thread reads the clock, which may have been set back. Only that reading counts.
+//   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards. So does the clock thread after each check. The alarm
+//        is set under a lock, to the present wake. So the last setter has seen all timers that were added before.
+//   CL3  No useless wake. An alarm is set to the wake of its queue, to none while nothing waits. Setting a clock wakes the thread only if that
+//        makes something due. (A cancelled timer may leave the alarm where it was: one wake too many.)
+//   CL4  One thread, started by the first submission that needs it. A submission that cannot start it leaves nothing behind, and drops the job.
+//   CL5  The thread delivers with no lock held, and each timer leaves its queue once (timer.c, W5). So it is run or dropped, once. That holds
+//        across a stop, which closes the queues, ends the thread, and drops the remaining timers. The next submission starts anew.
+//   CL6  In order: of the due timers, the earlier instant is delivered first, and of equal ones the first submitted. So a late timer is delivered
+//        by its submitter only while no timer before it waits or is being delivered. Both are read under the queue's lock. is_telling becomes 1
+//        before the lock under which a timer is removed, and 0 under a later lock, after its delivery.
+//   CL7  In a child of fork nothing waits. The timers are the parent's alone, and can be cancelled here. The next submission starts anew.
+//   CL8  Neither clock starves the other, or the end. After MOST deliveries of one clock, the thread sets that clock's alarm, which fires at once,
+//        and checks what else fired.
 // Orderings
-//   shared: release, pairs with submit's acquire, carries what was made · wake: relaxed, ordered by the alarm's lock · first, is_telling:
-//   relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
-// Assumes: timer.c keeps to any clock, also one that goes back (W1 to W4 do not need it to go on); the port's alarm rings for an instant that
-//   comes by passing or by setting (platform_clocks.h), and a poller tells of each ring (platform.h).
-// Source: one thread for the wall's timers is what Dispatch's manager and Go's network poller are; that an absolute timer of the
-//   kernel follows its clock by itself is timerfd_create(2).
-// Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another
-//   clock is cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order",
-//   "instants that have passed, and the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing",
-//   "the wheel keeps to a clock that is set back",
-//   "after a shutdown the clocks start anew", "after fork other clocks are told anew".
+//   shared: release, pairs with submit's acquire, carries the structure · wake: relaxed, ordered by the alarm's lock · first, is_telling: relaxed,
+//     ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
+// Assumes: timer.c works with any clock, also one that goes back (W1 to W4 do not need one that only advances). The platform layer's alarm fires
+//   for an instant that is reached by passing or by setting (platform_clocks.h), and a poller reports each firing (platform.h).
+// Source: one thread for the wall clock's timers is what Dispatch's manager and Go's network poller are; that an absolute timer of the kernel
+//   follows its clock is timerfd_create(2).
+// Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another clock is
+//   cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order", "instants that have passed, and
+//   the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing", "the wheel keeps to a clock that is
+//   set back", "after a shutdown the clocks start anew", "after fork other clocks are told anew".
 // Models: checks/clock.c. Not modelled: CL3, CL7.
 
 #include <CScheduler/clock.h>
@@ -54,7 +55,7 @@ _Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are 
 
 typedef struct clock_queue {
   csched_timers timers;
-  csched_lock setting; // of the alarm
+  csched_lock setting; // guards the alarm
   csched_alarm alarm;
   uint32_t is_telling;
 } clock_queue;
@@ -66,9 +67,9 @@ typedef struct clocks {
   clock_queue queues[CLOCKS]; // CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL
 } clocks;
 
-static csched_lock starting; // guards what follows
+static csched_lock starting; // guards the next two lines
 static bool is_made, is_stopping;
-static clocks memory, *shared; // `shared` is read without
+static clocks memory, *shared; // `shared` is also read without it
 
 static void require_clock(csched_clock clock, const char *function) {
   if (CSCHED_UNLIKELY((unsigned)clock > CSCHED_CLOCK_WALL))
@@ -92,15 +93,15 @@ static void set_alarm(clock_queue *queue) {
 static void look_at(clock_queue *queue) {
   csched_timer *timer;
   csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
-  for (int left = MOST; left > 0; left--) {     // CL8
+  for (int left = MOST; left > 0; left--) {     // CL8: a share of one clock
     timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1
     if (timer == NULL) break;
-    csched_delivery_make_(csched_clock_courier_(), timer); // CL5
+    csched_delivery_make_(csched_clock_courier_(), timer); // CL5: no lock held
   }
   csched_lock_lock(&queue->timers.lock);
   csched_store_relaxed(&queue->is_telling, 0u); // CL6: under the lock, after the deliveries
   csched_lock_unlock(&queue->timers.lock);
-  set_alarm(queue); // CL2
+  set_alarm(queue); // CL2: after the check
 }
 
 static void thread_main(void *context) {
@@ -110,7 +111,7 @@ static void thread_main(void *context) {
     csched_poller_event rung[CLOCKS];
     int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
     for (int i = 0; i < count; i++) look_at(&all->queues[rung[i].tag]);
-    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // see clock_carry.c
+    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // for deliveries that are held: see clock_carry.c
   }
 }
 
@@ -118,7 +119,7 @@ static void thread_main(void *context) {
 
 static int start_thread(clocks *all) {
   csched_os_signals before;
-  csched_os_signals_block_(&before); // no handler of the user's runs there
+  csched_os_signals_block_(&before); // no signal handler of the program runs there
   int error = csched_os_thread_start_(&all->thread, 0, thread_main, all);
   csched_os_signals_restore_(&before);
   return error;
@@ -153,14 +154,14 @@ static int make(clocks *all) {
   for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
   if (error == 0) error = start_thread(all);
   if (error == 0) is_made = true;
-  else close_all(all, alarms); // CL4
+  else close_all(all, alarms); // CL4: leaves nothing behind
   return error;
 }
 
 static void clear_in_child(clock_queue *queue) {                        // CL7
-  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // so that they can still be cancelled
+  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // a cancel still works on them
   queue->setting = (csched_lock)CSCHED_LOCK_INIT;
-  csched_store_relaxed(&queue->is_telling, 0u); // CL7: no other thread is left
+  csched_store_relaxed(&queue->is_telling, 0u); // CL7: this is the only thread
 }
 
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7
@@ -173,8 +174,8 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   }
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&starting);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
-  if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: the same
-  csched_store_relaxed(&shared, NULL);                                  // CL7: the same
+  if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: this is the only thread
+  csched_store_relaxed(&shared, NULL);                                  // CL7: this is the only thread
   csched_clock_orphan_carriers_();
   starting = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
@@ -199,12 +200,12 @@ static void drop_all(clock_queue *queue) {
 
 void csched_clocks_stop_(void) {
   csched_lock_lock(&starting);
-  clocks *all = csched_load_relaxed(&shared); // CL4: as in start
-  csched_store_relaxed(&shared, NULL);        // CL4: the same
+  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
+  csched_store_relaxed(&shared, NULL);        // CL4: under the lock
   if (all != NULL) is_stopping = true;
   csched_lock_unlock(&starting);
   if (all == NULL) return;
-  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5
+  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5: stop
   csched_store_relaxed(&all->is_ending, 1u);                                     // CL4: ordered by the poller's wake
   int error = csched_poller_wake_(&all->poller);
   if (CSCHED_UNLIKELY(error != 0)) csched_poller_refused_(&all->poller, error);
@@ -228,16 +229,16 @@ size_t csched_clocks_threads_(void) {
 
 // MARK: submitting
 
-// Returns: whether nothing waits, or is on its way, whose turn comes before that of one that is due at `deadline`.
+// Returns: whether a timer that is due at `deadline` comes before all that wait or are being delivered.
 static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
   bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
-               csched_load_relaxed(&queue->is_telling) == 0; // CL6: under the lock, which carries what was delivered
+               csched_load_relaxed(&queue->is_telling) == 0; // CL6: under the lock, which carries the deliveries
   csched_lock_unlock(&queue->timers.lock);
-  return is_it && !csched_delivery_must_follow_(csched_clock_courier_(), target); // CL6
+  return is_it && !csched_delivery_must_follow_(csched_clock_courier_(), target); // CL6: a worker's delivery, too
 }
 
-// When it is due, by the monotonic clock, nobody knows.
+// The observer gets CSCHED_FOREVER as deadline, because the monotonic instant is unknown.
 static CSCHED_NOINLINE void observe(csched_target *target, csched_timer *timer) {
   csched_observed_submission submission;
   csched_observe_submit_(&submission, target, &timer->job, CSCHED_FOREVER);
@@ -257,13 +258,13 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {
-    csched_job_discard_(&timer->job); // CL4
+    csched_job_discard_(&timer->job); // CL4: no thread
     return error;
   }
   queue = &all->queues[clock - CSCHED_CLOCK_BOOT];
   csched_timer_added added = csched_timers_add_(&queue->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2
+  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2: it is earlier
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  csched_job_discard_(&timer->job); // CL5
+  csched_job_discard_(&timer->job); // CL5: stopped
   return ECANCELED;
 }

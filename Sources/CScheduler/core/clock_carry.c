@@ -1,19 +1,21 @@
+// Deliveries for the clock thread: a small pool of workers makes those that the thread must not make itself.
+//
 // States
-//   timers, jobs  held: to be delivered, and to be discarded, when there is somebody for it; the clocks' thread's own
-//   carriers      NULL, or the pool whose workers do that; written by the clocks' thread, and at the end, under `guard`
+//   timers, jobs  held by the clock thread: timers to deliver, and jobs to discard, until there is a worker; only that thread uses them
+//   carriers      NULL, or the pool of delivery workers; written by the clock thread, and at the end, under `guard`
 //   on_its_way    see delivery.c
 //
 // Obligations
-//   CC1  What the clocks' thread may not do itself (DV3) is done by a worker of a pool beside it, which is made when there is the first of it.
-//   CC2  Nothing is lost when the system has no thread for that pool: it is held, in order, and tried again with each ring of an alarm, and
-//        each 10 ms. What is held at the end is dropped by whoever ends the clocks.
-//   CC3  In a child of fork nothing is held, and there are no carriers.
+//   CC1  What the clock thread must not do itself (DV3) is done by a worker of a separate pool. That is created at the first use.
+//   CC2  Nothing is lost when the system has no thread for that pool. The work is held, in order, and tried again whenever an alarm fires, and
+//        every 10 ms. What is held at the end is dropped by the thread that ends the clocks.
+//   CC3  In a child of fork nothing is held, and there is no pool of delivery workers.
 // Orderings
-//   on_its_way: relaxed, because nobody else is left
+//   on_its_way: relaxed, because no other thread is left
 // Assumes: one thread at a time delivers (clock.c), and has ended before csched_clock_end_carriers_.
 // Source: as the pool's monitor thread does (pool_monitor.c).
-// Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers",
-//   "after fork other clocks are told anew".
+// Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers", "after fork other
+//   clocks are told anew".
 // Models: checks/clock.c. Not modelled: CC3.
 
 #include <CScheduler/pool.h>
@@ -23,7 +25,7 @@
 #include "clock_internal.h"
 #include "job_internal.h"
 
-enum { WORKERS = 2, MOST = 16 }; // deliveries at a time; how many of them may block. Given, so that no file is read
+enum { WORKERS = 2, MOST = 16 };       // deliveries at a time, threads in all. Given, so that the pool reads no file
 static const int64_t RETRY = 10000000; // ns
 
 static struct held { csched_job *first, **last; } timers, jobs;
@@ -85,21 +87,21 @@ csched_courier *csched_clock_courier_(void) {
 
 void csched_clock_end_carriers_(void) {
   csched_job *job;
-  while ((job = take(&timers)) != NULL) csched_job_discard_(job); // CC2
+  while ((job = take(&timers)) != NULL) csched_job_discard_(job); // CC2: at the end
   while ((job = take(&jobs)) != NULL) csched_job_discard_(job);
   csched_lock_lock(&guard);
   csched_pool *pool = carriers;
   carriers = NULL;
   csched_lock_unlock(&guard);
   if (pool != NULL) csched_pool_destroy(pool);
-  csched_store_relaxed(&on_its_way, 0u); // CC2: nobody else is left to count
+  csched_store_relaxed(&on_its_way, 0u); // CC2: no other thread is left
 }
 
 void csched_clock_orphan_carriers_(void) { // CC3
   guard = (csched_lock)CSCHED_LOCK_INIT;
-  carriers = NULL; // it is the parent's, and stays in memory
+  carriers = NULL; // the parent's pool; its memory stays
   timers.first = jobs.first = NULL;
-  csched_store_relaxed(&on_its_way, 0u); // CC3: no other thread is left
+  csched_store_relaxed(&on_its_way, 0u); // CC3: this is the only thread
 }
 
 size_t csched_clock_carrier_threads_(void) {

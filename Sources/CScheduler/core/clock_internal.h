@@ -1,4 +1,4 @@
-// The end of the thread that keeps the other clocks' time: the other half of clock.h.
+// The thread of the boot clock and the wall clock: its end, and its delivery workers. The internal half of clock.h.
 // Depends on: clock.h, delivery_internal.h.
 #pragma once
 
@@ -6,27 +6,27 @@
 
 #include "delivery_internal.h"
 
-/// Does: ends that thread, and drops what waits for it; the next submission starts another. Meanwhile submissions are refused. Thread: any
-/// but that one, outside of jobs.
+/// Does: ends the clock thread, and drops the timers that wait for it; the next submission starts another. Meanwhile
+/// submissions are refused. Thread: any but that one, outside of jobs.
 void csched_clocks_stop_(void);
 
-/// Does: ends that thread, and drops what waits for it; the next submission starts another. For tests. Requires: no thread is in a call
-/// of csched_target_submit_at_clock, or of csched_timer_cancel for such a timer. Thread: any but that one.
+/// Does: as csched_clocks_stop_; the next start also initialises the queues. For tests. Requires: no thread is in a
+/// call of csched_target_submit_at_clock, or of csched_timer_cancel for such a timer. Thread: any but the clock thread.
 void csched_clocks_end_(void);
 
-// clock_carry.c: who delivers and discards in place of that thread.
+// clock_carry.c: workers that deliver and discard in place of the clock thread.
 
-/// Returns: the courier of that thread, which holds what it is given.
+/// Returns: the courier of the clock thread, which holds timers and jobs for delivery workers.
 csched_courier *csched_clock_courier_(void);
 
-/// Does: has workers do what is held. Returns: when to try again, should there be none to be had. Thread: that one.
+/// Does: hands what is held to workers. Returns: when to try again; CSCHED_FOREVER: never. Thread: the clock thread.
 csched_time csched_clock_hand_on_(void);
 
-/// Does: ends the workers; what they have is done, what is held is dropped. Requires: that thread has ended.
+/// Does: ends the workers. They finish their work; what is held is dropped. Requires: the clock thread has ended.
 void csched_clock_end_carriers_(void);
 
-/// Does: forgets them, in a child of fork.
+/// Does: in a child of fork, forgets the workers and what is held. Thread: the only one.
 void csched_clock_orphan_carriers_(void);
 
-/// Returns: how many threads they have. Thread: any.
+/// Returns: how many threads the workers' pool has. Thread: any.
 size_t csched_clock_carrier_threads_(void);

@@ -1,26 +1,28 @@
+// A condition variable: its waiters release a lock, sleep until a signal, a broadcast or a deadline, and take the lock again.
+//
 // States
-//   lock      0               nobody waits
-//             address         somebody may sleep in the bucket (waiting_internal.h), who has let go of the lock at that address; set and
+//   lock      0               no thread waits
+//             address         threads may sleep in the bucket (waiting_internal.h) that have released the lock at this address; set and
 //                             cleared under the bucket's lock
-//   a sleeper: in the bucket, untold      in the bucket, told: a broadcast meant it, too, and it is to be woken in its turn      taken out
+//   a sleeper: in the bucket, not marked      in the bucket, marked (`told`): a broadcast includes it, it will be woken in its turn      taken out
 //
 // Obligations
-//   CV1  No lost wake: who waits is in the bucket before it lets go of the lock; so a signal by a thread that had the lock after that finds it.
-//   CV2  A signal wakes one that no signal or broadcast has meant yet, the first of them; a wait ends by a signal, a broadcast or its deadline.
-//   CV3  No herd: a broadcast wakes one; each that is woken by it wakes the next that is told, when it has the lock. While somebody who is
-//        told sleeps, there is a thread on its way that will wake it.
-//   CV4  A waiter that gives up at its deadline leaves nothing in the bucket, and takes nobody's wake with it; one that was told before
-//        counts as woken.
-//   CV5  The lock is the caller's again when a wait returns.
-//   CV6  A signal does not touch the condition after the wake: who was woken may free it.
-//   CV7  Misuse is found: a wait without the lock, with another lock than those who wait, and an end while somebody waits, stop the process.
-//   CV8  In a child of fork nobody sleeps, whatever the word says: the bucket is what counts.
+//   CV1  No lost wake: a waiter is in the bucket before it releases the lock. So a signal by a thread that has taken the lock since finds it.
+//   CV2  A signal wakes the first waiter in the bucket that no broadcast has marked. A wait ends by a signal, a broadcast or its deadline.
+//   CV3  No thundering herd: a broadcast wakes one waiter. Each waiter that it has woken takes the lock and then wakes the next marked one.
+//        While a marked waiter sleeps, another thread is on its way to wake it.
+//   CV4  A waiter that gives up at its deadline leaves nothing in the bucket, and takes no other waiter's wake. A marked waiter counts as woken.
+//   CV5  The caller owns the lock again when a wait returns.
+//   CV6  A signal does not touch the condition after the wake: the woken thread may free it.
+//   CV7  Misuse is detected and stops the process: a wait without the lock, a wait with a lock other than that of the present waiters, and
+//        destroying the condition while a thread waits.
+//   CV8  In a child of fork no thread sleeps, whatever the word says. Operations trust the bucket.
 //
 // Orderings
-//   lock: relaxed; set before the unlock of the lock, so whoever has it later sees that · what is guarded is carried by the lock
+//   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries what it guards
 // Assumes: B1, B3 of parking.c; L1, L2 of lock.c.
-// Source: Mesa's monitors; one wake after the other in place of a queue that is moved to the lock (nsync, WebKit): those who wait for a lock look
-//   whether its owner lives (L10), and who has been moved would not.
+// Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue; here one waiter wakes the next. The reason: sleepers of a lock
+//   check that its owner lives (L10), and a moved waiter would not.
 // Checked by: "a condition loses no wake", "a signal wakes one, in the order of arrival", "a broadcast wakes all that wait, one by one",
 //   "a timed wait for a condition gives up and leaves nothing behind", "a condition may be freed by who was woken",
 //   "a wait without the lock stops the process", "a wait with another lock stops the process",
@@ -50,7 +52,7 @@ static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *co
   return NULL;
 }
 
-// The condition is there until who is taken out is signalled, or the caller's own call has returned.
+// Takes `waiter` out, unless it is NULL. The condition stays valid until `waiter` is signalled, or until the caller returns.
 static void take_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
   if (csched_bucket_first_locked_(bucket, cond) == NULL) csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6
@@ -65,16 +67,16 @@ static void wake_first(csched_cond *cond, bool told, uint32_t signal) {
 }
 
 static bool somebody_may_wait(const csched_cond *cond) {
-  return csched_load_relaxed(&cond->lock) != 0; // CV1
+  return csched_load_relaxed(&cond->lock) != 0; // CV1: set before the lock was released
 }
 
-// Returns: 0, or the other lock with which threads wait already.
+// Returns: 0, or the address of another lock with which threads wait already.
 static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
   if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7, CV8
   if (other == 0) {
-    csched_store_relaxed(&cond->lock, (uintptr_t)lock); // CV1
+    csched_store_relaxed(&cond->lock, (uintptr_t)lock); // CV1: before the lock is released
     csched_bucket_insert_locked_(bucket, waiter, false);
   }
   csched_bucket_unlock_(bucket);
@@ -90,17 +92,17 @@ bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time de
   csched_sleeper waiter = csched_waiter_(cond);
   uintptr_t other = insert(cond, lock, &waiter);
   if (other != 0) panic_other_lock(cond, lock, other);
-  csched_lock_unlock(lock); // CV1
+  csched_lock_unlock(lock); // CV1: after the insertion
   uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
-  csched_lock_lock(lock);                                     // CV5
-  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3
-  return signal != 0 || waiter.told;                          // CV4
+  csched_lock_lock(lock);                                     // CV5: owned again
+  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: wakes the next marked waiter
+  return signal != 0 || waiter.told;                          // CV4: a marked waiter counts as woken
 }
 
 void csched_cond_wait(csched_cond *cond, csched_lock *lock) { csched_cond_wait_until(cond, lock, CSCHED_FOREVER); }
 
 void csched_cond_signal(csched_cond *cond) {
-  if (somebody_may_wait(cond)) wake_first(cond, false, GO_ON); // CV2
+  if (somebody_may_wait(cond)) wake_first(cond, false, GO_ON); // CV2: the first unmarked waiter
 }
 
 void csched_cond_broadcast(csched_cond *cond) {
@@ -108,13 +110,13 @@ void csched_cond_broadcast(csched_cond *cond) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *each;
   csched_bucket *bucket = csched_waiters_lock_(cond);
-  bool goes_on = first_locked(bucket, cond, true) != NULL; // CV3: somebody is on its way already
+  bool goes_on = first_locked(bucket, cond, true) != NULL; // CV3: a thread is on its way to wake it
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
-    if (each->address == cond) each->told = true; // CV2
+    if (each->address == cond) each->told = true; // CV2: marks it
   }
   take_locked(bucket, cond, goes_on ? NULL : csched_bucket_first_locked_(bucket, cond), &taken);
   csched_bucket_unlock_(bucket);
-  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3
+  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3: one at the most
 }
 
 void csched_cond_destroy(csched_cond *cond) {

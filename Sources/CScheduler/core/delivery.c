@@ -1,19 +1,21 @@
+// Delivers due timers to their targets for threads that keep time, and makes a thread that frees a target wait for a delivery.
+//
 // States
-//   on_its_way of a courier: how many timers it has been given that have not been delivered yet
-//   word       how many deliveries have begun, times 4; plus MAKING while one is being made, plus WAITED when somebody waits for its end
+//   on_its_way of a delivery worker (`csched_courier`): how many timers it was given that are not delivered
+//   word       how many deliveries have started, times 4; plus MAKING during a delivery; plus WAITED if a thread waits for its end
 //
 // Obligations
-//   DV1  A loop or a pool is not freed under a delivery. A delivery ends by a wake or a look at the target, but the job may have been run by
-//       then, and its release have let go of the target: so whoever frees a target waits until the delivery has returned. MAKING is
-//       written before the job is pushed, and what frees the target comes after its run: so it is seen there.
-//   DV2  The wait ends with that delivery, or a later look at the word. Skip the wake: when nobody has written WAITED.
-//   DV3  A thread that keeps the time calls nothing of the user's, who could hold it up. It delivers what the library alone passes on. What
-//       is for a target of the user's, or a queue on one, a courier delivers; what would be dropped or released meanwhile, a courier does.
-//   DV4  In order: whoever delivers one that comes late has seen the end of all deliveries that it must follow, or has it carried
-//       behind them. Each is counted before the unlock after which its timer is not found waiting any more (W9, CL6).
+//   DV1  A loop or a pool is not freed during a delivery. A delivery ends with a wake or a look at the target. By then the job may have run, and
+//       its `release` may have released the target. So a thread that frees a target waits until the delivery has returned. MAKING is
+//       written before the job is pushed, and the target is freed after the job's run, so the freeing thread sees it.
+//   DV2  The wait ends with that delivery, or at a later look at the word. Skipped wake: no thread has written WAITED.
+//   DV3  A thread that keeps time never runs user code, which could delay all timers. It delivers to the library's targets only. The delivery
+//       worker delivers to a user's target, or a queue on one. It also discards jobs that would be dropped or released on the way.
+//   DV4  Order: a thread that delivers a late timer has seen the end of all deliveries that the timer must follow, or gives the timer to the
+//       delivery worker, behind them. Each delivery is counted before the unlock after which its timer is no longer found waiting (W9, CL6).
 // Orderings
-//   on_its_way: relaxed when it rises, ordered by that lock; release when it falls, pairs with follows' acquire, carries the delivery
-//   word: relaxed at the beginning, ordered by the job's push and run; release at the end, pairs with settle's acquire
+//   on_its_way: relaxed when it rises, ordered by that lock; release when it falls, pairs with must_follow's acquire, carries the delivery
+//   word: relaxed at the start, ordered by the job's push and run; release at the end, pairs with settle's acquire
 // Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
 // Source: a grace period of one reader, as in epoch-based reclamation.
 // Checked by: "a thread that ends with its last timer is freed after the delivery", "no code of the user's runs on a thread that keeps the
@@ -35,7 +37,7 @@ static CSCHED_THREAD_LOCAL bool is_making_here;
 static bool is_foreign(csched_target *target) { return csched_target_foreign_(target) != NULL; }
 
 static void carry(csched_courier *courier, csched_timer *timer) {
-  csched_fetch_add_relaxed(courier->on_its_way, 1u); // DV4: ordered by the lock of the timers
+  csched_fetch_add_relaxed(courier->on_its_way, 1u); // DV4: ordered by the timers' lock
   courier->carry(courier, timer);
 }
 
@@ -55,17 +57,17 @@ bool csched_delivery_follows_(csched_courier *courier, csched_timer *timer) {
 }
 
 void csched_delivery_pass_on_(csched_courier *courier, csched_timer *timer) {
-  if (is_foreign(timer->target)) { // DV3
+  if (is_foreign(timer->target)) { // DV3: may run user code
     carry(courier, timer);
     return;
   }
-  csched_bin *before = csched_job_discard_into_(&courier->bin); // DV3
+  csched_bin *before = csched_job_discard_into_(&courier->bin); // DV3: defers drops
   timer->target->type->deliver(timer->target, &timer->job);
   csched_job_discard_into_(before);
 }
 
 void csched_delivery_make_(csched_courier *courier, csched_timer *timer) {
-  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: nobody else changes it while it is not MAKING
+  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: without MAKING only this thread changes it
   csched_store_relaxed(&word, begun + MAKING);         // DV1: before the push
   is_making_here = true;
   csched_delivery_pass_on_(courier, timer);
@@ -77,8 +79,8 @@ void csched_delivery_make_(csched_courier *courier, csched_timer *timer) {
 void csched_delivery_settle_(void) {
   uint32_t first = csched_load_acquire(&word), seen = first; // DV1: pairs with make's release
   if (is_making_here) return;
-  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) {                // DV2
-    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2
+  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) {                // DV2: this delivery
+    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2: asks for a wake
       csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);
     seen = csched_load_acquire(&word); // DV1: pairs with make's release
   }

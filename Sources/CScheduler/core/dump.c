@@ -1,17 +1,19 @@
-// Asking what there is. There is no list for that: each thing is in the one of those that are told of forks (platform.h), as long as it lives,
-// so that list is walked, a piece at a time, into a buffer that is written when the list is let go.
+// Writes a dump: text with a line for each thread, scheduler and sleeping thread, which says what it runs or waits for.
 //
-// States of a wait: function NULL, the thread does not wait in any; else it does, for `what`, since then
+// Threads and schedulers have no list for dumps. Each is in the fork list (csched_os_atfork_, platform.h) while it exists. A dump walks this list in
+// pieces: it locks the list, fills a buffer, leaves a marker (`place`), unlocks the list, and writes the buffer.
+//
+// States of a thread's csched_dump_wait: `function` NULL: the thread does not wait; else it waits in `function` for `what`, from `since` on
 // Obligations
-//   DP1  What is looked at is there: in the list, while that is locked; a sleeper, and the lock it sleeps for, while its bucket is; whatever may be
-//        gone is copied by the system.
-//   DP2  Nothing of the user's, of the loader's or of a slow descriptor's is waited for while the list is locked.
-//   DP3  A dump takes one buffer, however much there is, and ends: what comes meanwhile is in front of it.
-// Orderings: function, what and since: relaxed, so they may be of two waits.
-// Assumes: whoever looks may be told what was true an instant ago.
-// Source: the dumps of threads that runtimes of Java and Go write.
-// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump says who waits, and for what", "a dump says who owns a lock, and
-//   who sleeps for it", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
+//   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers with their locks while the bucket is locked. The
+//        system copies all memory that may be freed meanwhile (csched_os_peek_).
+//   DP2  While the list is locked, a dump does not wait for user code, the loader, or a slow descriptor.
+//   DP3  A dump needs one buffer, whatever the number of objects. It ends: objects made meanwhile are inserted in front of the marker.
+// Orderings: function, what and since: relaxed, so a dump may see values of two different waits.
+// Assumes: the reader accepts that a line was true a moment ago.
+// Source: the thread dumps of the Java and Go runtimes.
+// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump says who waits, and for what", "a dump says who owns a lock,
+//   and who sleeps for it", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
 // Models: none. Not modelled: DP1, DP2, DP3.
 
 #include <CScheduler/dump.h>
@@ -34,7 +36,7 @@ typedef struct dump {
   char buffer[BUFFER];
 } dump;
 
-static csched_lock one_at_a_time; // guards `place`
+static csched_lock one_at_a_time; // guards `place`: one dump at a time
 static csched_atfork place;
 
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
@@ -47,7 +49,7 @@ static void begin(void) {
   csched_os_atfork_(&atfork, told_of_fork);
   csched_lock_lock(&one_at_a_time);
   place.told = told_of_fork;
-  csched_os_atfork_end_(&place); // in a child of fork that came in the middle of a dump
+  csched_os_atfork_end_(&place); // removes the marker that a fork inside a dump left in the child
 }
 
 // MARK: waits
@@ -55,14 +57,14 @@ static void begin(void) {
 void csched_wait_is_seen_(const char *function, const void *what) {
   csched_dump_wait *wait = csched_level_wait_();
   if (wait == NULL) return;
-  csched_store_relaxed(&wait->since, csched_now()); // DP1
+  csched_store_relaxed(&wait->since, csched_now()); // DP1: dumps read these three
   csched_store_relaxed(&wait->what, what);          // DP1
   csched_store_relaxed(&wait->function, function);  // DP1
 }
 
 void csched_wait_is_over_(void) {
   csched_dump_wait *wait = csched_level_wait_();
-  if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // DP1
+  if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // DP1: the wait is over
 }
 
 static csched_dump_wait look_at_wait(const csched_dump_wait *wait) {
@@ -71,7 +73,7 @@ static csched_dump_wait look_at_wait(const csched_dump_wait *wait) {
                             csched_load_relaxed(&wait->since)};   // DP1
 }
 
-// MARK: words
+// MARK: text
 
 void csched_text_target_(csched_text *text, const char *kind, const void *target, const char *name) {
   csched_text_add_(text, kind);
@@ -105,7 +107,7 @@ void csched_text_delayed_(csched_text *text, size_t count, csched_time first, cs
   if (first > now) csched_text_span_(text, first - now);
 }
 
-// When that run began is known to the stretch of the recorder that it is in: to the run itself, if the thread had slept before.
+// The recorder reads the clock for one run in 64, and for the first run after a sleep. So the text gives an upper bound, exact after a sleep.
 static void add_begun(csched_text *text, const csched_recorder *recorder, void (*run)(csched_job *)) {
   csched_time begun = csched_recorder_since_(recorder, run), now = csched_now();
   if (begun == 0 || begun > now) return;
@@ -124,7 +126,7 @@ static void add_job(csched_text *text, const csched_level *level, const csched_r
     return;
   }
   if (!csched_os_peek_(&job, running, sizeof job) || !csched_os_peek_(&type, job.type, sizeof type)) type.run = NULL;
-  if (type.run == NULL) { // it stands for something, or is gone
+  if (type.run == NULL) { // a placeholder, or no longer there
     csched_text_add_(text, "in a run or a sync of ");
     return;
   }
@@ -136,7 +138,7 @@ static void add_job(csched_text *text, const csched_level *level, const csched_r
   csched_text_add_(text, ") of ");
 }
 
-// MARK: kinds
+// MARK: kinds of lines
 
 static void describe_thread(const csched_levels_seen *seen, const csched_dump_wait *wait, csched_text *text) {
   csched_text_thread_(text, "", seen->thread);
@@ -214,7 +216,8 @@ static void add_all(dump *dump, bool (*describe)(const csched_atfork *, csched_t
   csched_os_atfork_end_(&place);
 }
 
-// The names of code take the loader's lock, under which a library may just be making schedulers: so they are looked up outside of the list.
+// DP2: looking up a function's name takes the loader's lock. A library may be making schedulers under that lock, so names are looked up with the list
+// unlocked.
 typedef struct threads {
   int count;
   csched_levels_seen seen[8];
@@ -247,7 +250,7 @@ static void add_threads(dump *dump) {
 
 static const char OTHERS[] = "condition, semaphore, latch, group or rwlock";
 
-// ThreadSanitizer does not see how a lock's sleeper was written, and would take a plain read for a race: the system copies it.
+// The system copies each sleeper. ThreadSanitizer does not see how a lock's sleeper was written, and would report a plain read as a race.
 int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
   csched_bucket *bucket = csched_bucket_lock_((size_t)index);
   csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
@@ -307,7 +310,7 @@ int csched_dump(int fd) {
 
 // MARK: one target
 
-// Who is inside of it; a pool has several.
+// The threads inside one target. A pool can have several.
 enum { INSIDE = 8 };
 typedef struct inside {
   const csched_target *target;
@@ -341,8 +344,8 @@ static void add_inside(csched_text *text, const inside *noted) {
   if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");
 }
 
-// Delayed jobs wait with what is below the target, among those of others: all of these are looked at. So it is done for one target, and not for each
-// in a dump.
+// Delayed jobs of one target. They are in the timers of its root, among those of other targets, and the search looks at all of them. So
+// csched_target_describe does it, and a dump does not.
 typedef struct delayed {
   const csched_target *target;
   size_t count;
@@ -360,7 +363,7 @@ static void look_for_delayed(csched_timers *timers, delayed *delayed) {
   if (first < delayed->first) delayed->first = first;
 }
 
-// The pools keep the time for targets of the user's.
+// Pools keep the timers for targets that users implement.
 static bool look_in_pool(csched_atfork *each, void *context) {
   const csched_target *pool = csched_pool_told_(each);
   if (pool != NULL) look_for_delayed(csched_pool_timers_seen_(pool), context);
@@ -372,7 +375,7 @@ static void add_delayed(csched_text *text, const csched_target *target) {
   delayed found = {.target = target, .first = CSCHED_FOREVER, .is_whole = true};
   csched_timers *timers = csched_loop_timers_seen_(root), *ticks = csched_virtual_timers_seen_(root);
   if (timers == NULL) timers = csched_pool_timers_seen_(root);
-  if (root == target && (timers != NULL || ticks != NULL)) return; // it has said so itself
+  if (root == target && (timers != NULL || ticks != NULL)) return; // its own description has these figures
   look_for_delayed(timers != NULL ? timers : ticks, &found);
   if (timers == NULL && ticks == NULL) csched_os_atfork_visit_(&place, look_in_pool, &found);
   csched_os_atfork_end_(&place);

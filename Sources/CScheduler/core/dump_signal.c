@@ -1,19 +1,20 @@
-// States of a slot's thread
-//   0 free      TAKEN being filled      else the system's number of a thread that lives
-// States of a place for a loop: NULL free, else the loop
-// States of asked: futex: ASKED for each signal that has come, and ENDING · served: what of that the writer has seen
+// Writes a dump at a signal: a table from the signal handler, then a whole dump from the thread "csched-dump".
+// States of a thread slot
+//   0 free      TAKEN being filled      else the system's number of a live thread
+// States of a loop slot: NULL free, else the loop
+// States of asked, a futex: the sum of ASKED for each signal, and ENDING at the end · served: the value that the writer has handled
 //
 // Obligations
-//   DS1  A slot is one thread's, from its first level to its end. A handler may still see one that has just gone: what it then looks at is copied by
-//        the system, which refuses memory that is not there.
-//   DS2  After a signal a whole dump is begun, and ended if nobody ends the thread before: the handler counts, then wakes; the writer looks at the
-//        count before it sleeps, and so misses none. Signals that come meanwhile share one.
-//   DS3  The handler takes no lock, allocates nothing, and leaves errno alone.
-//   DS4  In a child of fork there is no writer; the handler goes on writing the table.
+//   DS1  A slot belongs to one thread, from its first context frame (`csched_level`) to its end. A handler may see a thread that has just ended. The
+//        system copies what the slot points to, and refuses memory that does not exist.
+//   DS2  After a signal the writer starts and finishes a whole dump, unless the writer is ended first. The handler adds to `asked`, then wakes the
+//        writer. The writer checks `asked` before it sleeps, so it misses no signal. Signals during a dump share the next dump.
+//   DS3  The handler takes no lock, allocates nothing, and preserves errno.
+//   DS4  A child of fork has no writer. Its handler still writes the table.
 // Orderings
-//   thread: release, pairs with the handler's acquire, carries `top` · asked: relaxed, its value is all
-// Assumes: a write is safe in a handler, and so is a futex wake, and a look by csched_os_peek_.
-// Source: the handler that wakes a thread which may do what it may not is that of runtimes of Java and Go for SIGQUIT.
+//   thread: release, pairs with the handler's acquire, carries `top` · asked: relaxed; only its value matters
+// Assumes: write, a futex wake and csched_os_peek_ are safe in a signal handler.
+// Source: the Java and Go runtimes at SIGQUIT: the handler wakes a thread, which may do what a handler may not.
 // Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
 // Models: checks/dump.c. Not modelled: DS2, DS3, DS4.
 
@@ -40,7 +41,7 @@ static const csched_target *loops[SLOTS];
 static uint32_t loops_without;
 
 static struct {
-  csched_lock lock; // guards what follows, but for `fd` and `asked`
+  csched_lock lock; // guards the following fields, except `fd` and `asked`
   csched_atfork atfork;
   csched_os_handler before;
   csched_os_thread thread;
@@ -57,7 +58,7 @@ csched_dump_slot *csched_dump_take_slot_(uint32_t thread, csched_level *const *t
   for (int i = 0; i < SLOTS; i++) {
     uint32_t free = 0;
     if (csched_load_relaxed(&slots[i].thread) != 0 || !csched_cas_relaxed(&slots[i].thread, &free, TAKEN))
-      continue;                                         // DS1
+      continue;                                         // DS1: another thread's
     csched_store_relaxed(&slots[i].top, top);           // DS1
     csched_store_relaxed(&slots[i].recorder, recorder); // DS1
     csched_store_release(&slots[i].thread, thread);     // DS1: pairs with the handler's acquire; carries `top`
@@ -69,7 +70,7 @@ csched_dump_slot *csched_dump_take_slot_(uint32_t thread, csched_level *const *t
 
 void csched_dump_give_slot_(csched_dump_slot *slot) {
   if (slot == NULL) csched_fetch_add_relaxed(&without, UINT32_MAX); // a count
-  else csched_store_relaxed(&slot->thread, 0u);                     // DS1: the next one finds nothing of use in it
+  else csched_store_relaxed(&slot->thread, 0u); // DS1: relaxed; the next owner reads nothing from the slot
 }
 
 csched_level *const *csched_dump_see_slot_(int slot, uint32_t *thread) {
@@ -85,15 +86,15 @@ void csched_dump_take_loop_(const csched_target *loop) {
   for (int i = 0; i < SLOTS; i++) {
     const csched_target *free = NULL;
     if (csched_load_relaxed(&loops[i]) == NULL && csched_cas_relaxed(&loops[i], &free, loop))
-      return; // DS1: what it points to is copied by the system
+      return; // DS1: the handler has the system copy the loop
   }
   csched_fetch_add_relaxed(&loops_without, 1u); // a count
 }
 
 void csched_dump_give_loop_(const csched_target *loop) {
   for (int i = 0; i < SLOTS; i++) {
-    if (csched_load_relaxed(&loops[i]) != loop) continue;         // DS1: its own
-    csched_store_relaxed(&loops[i], (const csched_target *)NULL); // DS1
+    if (csched_load_relaxed(&loops[i]) != loop) continue;         // DS1: only its own slot
+    csched_store_relaxed(&loops[i], (const csched_target *)NULL); // DS1: free again
     return;
   }
   csched_fetch_add_relaxed(&loops_without, UINT32_MAX); // a count
@@ -132,7 +133,7 @@ static void write_loop(int fd, const csched_target *loop) {
   csched_text text = {line, line + sizeof line};
   uint32_t thread, closing;
   size_t timers;
-  if (!csched_loop_see_(loop, &thread, &closing, &timers)) return; // it has gone, or the system does not let us look
+  if (!csched_loop_see_(loop, &thread, &closing, &timers)) return; // the loop is gone, or the system refuses the copy
   csched_text_target_(&text, "loop", loop, "");
   csched_text_add_(&text, thread != 0 ? " of thread " : " of no thread");
   if (thread != 0) csched_text_number_(&text, thread);
@@ -157,7 +158,7 @@ static void write_head(int fd, const char *what, uint32_t missing) {
 
 static void handle(int signal) { // DS3
   (void)signal;
-  int saved = errno, fd = csched_load_relaxed(&watch.fd);                          // DS3: its value is all
+  int saved = errno, fd = csched_load_relaxed(&watch.fd);                          // DS3: only its value matters
   write_head(fd, "Scheduler: threads of process ", csched_load_relaxed(&without)); // a count
   for (int i = 0; i < SLOTS; i++) {
     uint32_t thread;
@@ -166,10 +167,10 @@ static void handle(int signal) { // DS3
   }
   write_head(fd, "Scheduler: loops of process ", csched_load_relaxed(&loops_without)); // a count
   for (int i = 0; i < SLOTS; i++) {
-    const csched_target *loop = csched_load_relaxed(&loops[i]); // DS1
+    const csched_target *loop = csched_load_relaxed(&loops[i]); // DS1: perhaps gone; only copied
     if (loop != NULL) write_loop(fd, loop);
   }
-  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ASKED); // DS2
+  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ASKED); // DS2: before the wake
   csched_futex_wake_(&watch.asked, 1);
   errno = saved;
 }
@@ -181,14 +182,14 @@ static void write_dumps(void *unused) {
   csched_os_thread_set_name_("csched-dump");
   csched_os_thread_leave_count_();
   uint32_t asked, served = 0;
-  while (((asked = csched_load_relaxed(&watch.asked)) & ENDING) == 0) { // DS2
-    if (asked != served) csched_dump(csched_load_relaxed(&watch.fd));   // DS2: its value is all
+  while (((asked = csched_load_relaxed(&watch.asked)) & ENDING) == 0) { // DS2: checked before each sleep
+    if (asked != served) csched_dump(csched_load_relaxed(&watch.fd));   // DS2: only its value matters
     else csched_futex_wait_(&watch.asked, asked, CSCHED_FOREVER);
     served = asked;
   }
 }
 
-static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS4
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS4: no writer in a child
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   watch.lock = (csched_lock)CSCHED_LOCK_INIT;
@@ -199,7 +200,7 @@ static int start_locked(void) {
   csched_os_signals before;
   if (watch.has_thread) return 0;
   watch.asked = 0;
-  csched_os_signals_block_(&before); // no handler runs there
+  csched_os_signals_block_(&before); // the writer runs no signal handler
   int error = csched_os_thread_start_(&watch.thread, 0, write_dumps, NULL);
   csched_os_signals_restore_(&before);
   watch.has_thread = error == 0;
@@ -210,7 +211,7 @@ static void end_locked(void) {
   if (watch.signal != 0) csched_os_handle_signal_as_before_(watch.signal, &watch.before);
   watch.signal = 0;
   if (!watch.has_thread) return;
-  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ENDING); // DS2
+  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ENDING); // DS2: ends the writer
   csched_futex_wake_(&watch.asked, 1);
   csched_os_thread_join_(watch.thread);
   watch.has_thread = false;
@@ -220,7 +221,7 @@ int csched_dump_on_signal(int signal, int fd) {
   csched_os_atfork_(&watch.atfork, told_of_fork);
   csched_lock_lock(&watch.lock);
   end_locked();
-  csched_store_relaxed(&watch.fd, (int32_t)fd); // DS3: before the handler is there
+  csched_store_relaxed(&watch.fd, (int32_t)fd); // DS3: before the handler is installed
   int error = signal != 0 ? start_locked() : 0;
   if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &watch.before);
   if (signal != 0 && error == 0) watch.signal = signal;

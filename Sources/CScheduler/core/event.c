@@ -1,19 +1,21 @@
+// An event: merges values from any thread, and calls one handler on a target with what was merged.
+//
 // States
-//   word       the value that waits to be told (62 bits) · QUEUED: the job is queued or running, somebody will look at the value ·
+//   word       the merged value that is not reported yet (62 bits) · QUEUED: the job is queued or running, and will look at the value ·
 //              CANCELLED: for good
 //
 // Obligations
-//   EV1  What is merged is told once, or gone by a cancel or a target that takes no more: the run takes the value with one operation.
-//   EV2  A value that waits has a job under way: whoever sets QUEUED submits it; whoever clears it has found no value.
-//   EV3  The job is submitted only when it is nobody's: QUEUED is cleared in its release, not before.
-//   EV4  After a cancel has returned no handler begins: the cancel takes the value, and none is merged after it. A submission that comes later is
-//        accepted as a job, and calls nothing.
-//   EV5  Nothing here touches the event after the operation that clears QUEUED, so the memory is the caller's who has seen it idle.
+//   EV1  Each merged value is reported once, or discarded by a cancel or a target that takes no more: the run takes the value with one operation.
+//   EV2  A waiting value has a job under way: the thread that sets QUEUED submits the job. The thread that clears QUEUED has found no value.
+//   EV3  The job is submitted only while it is free: QUEUED is cleared in its release, not before.
+//   EV4  After a cancel has returned, no handler begins: the cancel takes the value, and no value is merged after it. If a job is submitted later,
+//        it is accepted, but calls no handler.
+//   EV5  This file does not touch the event after the operation that clears QUEUED. So a caller that has seen the event idle owns its memory.
 // Orderings
-//   word: release by merge, pairs with the acquire of the run, carries what came before; release by the end, pairs with the acquire of who
-//   submits next or finds it idle
+//   word: merge's release pairs with the run's acquire, carries what the merging thread did before; the release at the job's end pairs with the
+//   acquire of the thread that submits next, or finds the event idle
 // Assumes: a job's release comes last, once for each submission (job.c, J3).
-// Source: data-add and data-or of Dispatch's sources; the word is ours.
+// Source: data-add and data-or of Dispatch's sources; the word is this project's.
 // Checked by: "what is merged is told once, and in sum", "an event that is cancelled tells nothing more".
 // Models: checks/event.c.
 
@@ -25,11 +27,11 @@
 
 static const uint64_t QUEUED = (uint64_t)1 << 63, CANCELLED = (uint64_t)1 << 62, VALUE = CSCHED_EVENT_MOST;
 
-static void submit(csched_event *event) { // EV2, EV3. A refusal is seen to by the drop and the release
+static void submit(csched_event *event) { // EV2, EV3: a refusal calls `drop` and `release`
   csched_target_submit(event->target, &event->job);
 }
 
-// Takes what has been merged. Returns: the word before.
+// Takes the merged value. Returns: the word before.
 static uint64_t take(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                 // racy read, rechecked by the cas
   while (!csched_cas_acquire(&event->word, &seen, seen & ~VALUE)) {} // EV1, EV4: pairs with merge
@@ -49,10 +51,10 @@ static void release(csched_job *job) {
   uint64_t seen = csched_load_relaxed(&event->word); // racy read, rechecked by the cas
   for (;;) {
     if ((seen & VALUE) != 0) {
-      submit(event); // EV2
+      submit(event); // EV2: a value waits
       return;
     }
-    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV2, EV3, EV5: pairs with who comes next
+    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV2, EV3, EV5: pairs with the next user
   }
 }
 
@@ -77,12 +79,12 @@ int csched_event_merge(csched_event *event, uint64_t value) {
     if (wanted == 0) return 0;
   } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: pairs with take and release
   if ((seen & QUEUED) != 0) return 0;
-  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2
+  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: QUEUED is set
 }
 
 static void be_cancelled(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                               // racy read, rechecked by the cas
-  while (!csched_cas_relaxed(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: its value is all
+  while (!csched_cas_relaxed(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: only its value
 }
 
 csched_cancel_result csched_event_cancel(csched_event *event) {

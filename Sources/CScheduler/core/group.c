@@ -1,29 +1,30 @@
+// A group: counts what is in progress. Threads wait, and notices are called, when the count is 0.
+//
 // States
-//   word      2n              n have entered and not left, and nobody waits
-//             2n | AWAITED    the same, n > 0, and somebody may sleep in the bucket (waiting_internal.h), or is to be told; set under its lock
-//   notices   whom to tell, the last given first; under the bucket's lock
+//   word      2n              n entries have not left; no thread waits, and no notice
+//             2n | AWAITED    the same, n > 0; a thread may sleep in the bucket (waiting_internal.h), or a notice may be listed
+//   notices   the notices to call, newest first; they and AWAITED are set under the bucket's lock
 //
 // Obligations
-//   GR1  Whoever sleeps or is to be told has set AWAITED while the group was not empty. The last to leave then empties it under the lock, and takes
-//        out all of them: no thread sleeps on, each notice is called once, or taken back.
-//   GR2  Nobody passes who has not seen the group empty since he came, or was told so by the last to leave.
-//   GR3  What was before any of the leaves is seen by who passes, and by what is called.
-//   GR4  A waiter that gives up at its deadline leaves nothing in the bucket; one that is told at that instant passes.
-//   GR5  The last to leave does not touch the group after emptying it: who passes may free it. Notices are called outside of the lock, and
-//        each has been read before its call.
-//   GR6  Misuse is found: a leave without an enter, more than there can be, and an end while somebody waits or has not left, stop the process.
-//   GR7  In a child of fork nobody sleeps, whatever the word says; the notices are there.
+//   GR1  A thread that sleeps, or lists a notice, has set AWAITED while the group was not empty. Then the last leave empties the group under the
+//        bucket's lock, and takes out all sleepers and notices. So no thread sleeps on; each notice is called once, or taken back.
+//   GR2  A wait succeeds only if its thread has seen the group empty since its start, or was signalled by the last leave.
+//   GR3  A thread whose wait succeeds, and a notice that is called, see what was done before each of the leaves.
+//   GR4  A waiter that gives up at its deadline leaves no entry in the bucket. A waiter that is signalled at that instant succeeds.
+//   GR5  The last leave does not touch the group after emptying it, because a waiter may free it. Notices are called outside the lock, and each
+//        is read before its call.
+//   GR6  Misuse stops the process: a leave without an enter, too many entries, and a destroy while a thread waits or an entry has not left.
+//   GR7  In a child of fork no thread sleeps, whatever the word says. The notices remain.
 //
 // Orderings
-//   word: acquire, pairs with each leave's release, carries what was done before; all changes are one release sequence · to a sleeper: what
-//   the last one has acquired, by the signal's release
+//   word: acquire, pairs with each leave's release, carries what was done before; all changes are one release sequence · to a sleeper: what the
+//   last leave has acquired, by the signal's release
 // Assumes: B1, B3 of parking.c.
-// Source: a countdown latch (latch.c) that may be raised again; Dispatch's groups, whose generation is here that the sleepers are taken out.
+// Source: a countdown latch (latch.c) that can be raised again. Dispatch's groups use a generation; here the last leave takes the sleepers out.
 // Checked by: "a group is waited for until all have left", "a timed wait for a group gives up",
-//   "a group tells all once, in order, when it is empty",
-//   "a notice that is taken back is not called", "a group may be freed by who has waited for it",
-//   "a group that is left too often stops the process", "a group that is destroyed in use stops the process",
-//   "after fork a group has its count and its notices".
+//   "a group tells all once, in order, when it is empty", "a notice that is taken back is not called",
+//   "a group may be freed by who has waited for it", "a group that is left too often stops the process",
+//   "a group that is destroyed in use stops the process", "after fork a group has its count and its notices".
 // Models: checks/group.c. Not modelled: GR7.
 
 #include <CScheduler/group.h>
@@ -38,12 +39,12 @@ static bool is_empty(const csched_group *group) {
   return csched_load_acquire(&group->word) < ONE; // GR2, GR3: acquire; pairs with each leave's release
 }
 
-// Says that somebody is to be told, unless the group is empty. Returns: whether it is not.
+// Sets AWAITED unless the group is empty. Returns: whether it is set.
 static bool announce_locked(csched_group *group) {
   uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
   while (seen >= ONE)
-    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1
-  (void)csched_load_acquire(&group->word); // GR2, GR3: as is_empty, though others may have entered since
+    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: while it is not empty
+  (void)csched_load_acquire(&group->word); // GR2, GR3: as is_empty; others may have entered since
   return false;
 }
 
@@ -51,7 +52,7 @@ static bool wait_to_be_told(csched_group *group, csched_time deadline) {
   csched_sleeper waiter = csched_waiter_(group);
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool sleeps = announce_locked(group);
-  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: under the lock
   csched_bucket_unlock_(bucket);
   return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2, GR4
 }
@@ -64,12 +65,12 @@ static void call_all(csched_group_notice *newest) {
     first = each;
   }
   for (csched_group_notice *each = first, *next; each != NULL; each = next) {
-    next = each->next; // GR5
+    next = each->next; // GR5: before the call
     each->call(each);
   }
 }
 
-// Empties the group for those that wait, if `last` is all that is left. Returns: whether it was.
+// If the word still is `last`, empties the group, wakes the sleepers and calls the notices. Returns: whether it was.
 static bool leave_last(csched_group *group, uint32_t last) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
@@ -77,17 +78,17 @@ static bool leave_last(csched_group *group, uint32_t last) {
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool empties = csched_load_relaxed(&group->word) == last; // racy read, rechecked by the cas
   if (empties) {
-    notices = group->notices; // GR5: before anybody can see that it is empty
+    notices = group->notices; // GR5: before a thread can see the group empty
     group->notices = NULL;
-    empties = csched_cas_acq_rel(&group->word, &last, 0u); // GR2, GR3: acquires the other leaves for those that wait
+    empties = csched_cas_acq_rel(&group->word, &last, 0u); // GR2, GR3: acquires the other leaves for the waiters
     if (!empties) group->notices = notices;
   }
   for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next) each->back = NULL; // GR1
   while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
-    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1, GR5
+    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1, GR5: all of them
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, EMPTY);
-  if (empties) call_all(notices); // GR1
+  if (empties) call_all(notices); // GR1: each once
   return empties;
 }
 
@@ -101,7 +102,7 @@ void csched_group_enter(csched_group *group, uint32_t count) {
                     "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6
                     (void *)group, seen / ONE, count);
   } while (
-      !csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: what it changes is no order of anything
+      !csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: relaxed, because an enter publishes nothing
 }
 
 void csched_group_leave(csched_group *group) {
@@ -129,25 +130,25 @@ bool csched_group_wait_until(csched_group *group, csched_time deadline) {
 }
 
 void csched_group_call_(csched_group *group, csched_group_notice *notice, void (*call)(csched_group_notice *)) {
-  csched_waiter_(group); // has the buckets told of a fork
+  csched_waiter_(group); // registers the buckets' fork handler
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool waits = announce_locked(group);
   notice->call = call;
   notice->back = NULL;
   if (waits) {
-    notice->next = group->notices; // GR1
+    notice->next = group->notices; // GR1: listed
     notice->back = &group->notices;
     if (notice->next != NULL) notice->next->back = &notice->next;
     group->notices = notice;
   }
   csched_bucket_unlock_(bucket);
-  if (!waits) call(notice); // GR2
+  if (!waits) call(notice); // GR2: seen empty
 }
 
 bool csched_group_take_back(csched_group *group, csched_group_notice *notice) {
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool waits = notice->back != NULL;
-  if (waits) { // GR1
+  if (waits) { // GR1: not called
     *notice->back = notice->next;
     if (notice->next != NULL) notice->next->back = notice->back;
     notice->back = NULL;
@@ -169,7 +170,7 @@ uint32_t csched_group_count(const csched_group *group) {
 }
 
 void csched_group_destroy(csched_group *group) {
-  csched_waiters_require_none_(group, "csched_group_destroy", "group"); // GR6
+  csched_waiters_require_none_(group, "csched_group_destroy", "group"); // GR6: no thread may wait
   uint32_t left = csched_group_count(group);
   if (left != 0)
     csched_panic_("csched_group_destroy", "group %p has %u inside. Destroy it when all have left.", (void *)group,

@@ -1,47 +1,47 @@
-// 300 lines and more: who runs, cancels, waits for and frees a job turns on one word, and is read together.
+// The state of a job: one word decides which thread runs, cancels and releases it, and to which thread its memory belongs.
 //
 // States
-//   IDLE       not submitted, or at its end
-//   QUEUED     submitted, waits for its turn
-//   RUNNING    `run` has begun
-//   DROPPING   a thread is inside `drop`: a canceller, and the job is still linked; or who came to it in a queue that drops
+//   IDLE       not submitted, or ended
+//   QUEUED     submitted, not started
+//   RUNNING    `run` has started
+//   DROPPING   a thread is inside `drop`: a canceller, with the job still linked, or the thread that dequeued it to drop it
 //   CANCELLED  `drop` has returned; the job is still linked: a cancelled entry
 //   PASSED     dequeued while `drop` runs: the canceller must release
-//   ORPHANED   in a child of fork: it was RUNNING on a thread that lives in the parent
-// They are the lowest bits of the job's word. Above them are
-//   UNWANTED   of a task that was cancelled (task.c)
-//   resubmissions  how often its run has submitted it again, modulo 16: a wait ends by that, too, when the job runs again already
-//   life       how often it has become idle: 56 bits
-// waiting    how many threads wait for the end of a job; waiters: how many of them for one whose address has that hash, and how often
-//            such a job has ended since
+//   ORPHANED   in a child of fork: it was RUNNING on a thread of the parent; for a task (task_memory.c) also DROPPING or PASSED
+// These are the lowest bits of the job's word. Above them are
+//   UNWANTED       the job's task was cancelled (task.c)
+//   resubmissions  how often its own run has submitted it, modulo 16. A wait for a run ends when this changes, also if the job runs again
+//   generation     (`life`) how often the job has become idle: 56 bits
+// `waiting` counts the threads that wait for the end of a job. A slot (`places`) serves all jobs whose addresses have the same hash:
+// `waiters` counts the threads that wait for them, and `ends` their ends meanwhile.
 //
 // Obligations
-//   J1  Exactly one of run and drop: QUEUED is left by one compare-and-exchange, to RUNNING, DROPPING or CANCELLED.
-//   J2  What the job holds is gone before cancel returns: the winner calls `drop` itself.
-//   J3  `release` comes last, after the end of `drop`, and once for a submission. Canceller and queue settle by
-//       compare-and-exchange on DROPPING who of them comes last; one who has unlinked the job itself is the last.
-//   J4  A `run` that submits its own job again hands the memory on: it is not looked at again here.
-//   J5  Cancel-and-wait returns after the end of `run`, and sees what it did. Inside the job it does not wait. A `run` that
-//       submits its own job again counts as ended by that.
-//   J6  Skip the wake: the runner wakes only if somebody waits, as does who has dropped it. Publish IDLE (QUEUED, by J4;
-//       CANCELLED), light fence, look at both counts; against: raise both, heavy fence, look at the count of ends and then at the word. A waiter may come to sleep one run late.
-//   J7  A job whose run is left has ended, by the end of its thread (pthread_exit, cancellation), an exception of C++ or longjmp: its
-//       release follows, the innermost job's first. (The stack is gone by then, so what runs is written down elsewhere: levels.c.)
-//   J8  In a child of fork nobody waits for a job that runs in the parent: that stops the process.
-//   J9  Nothing of the job is read or written once it is IDLE. So whoever has seen that (csched_job_is_idle, the end of a wait) has the
-//       memory, unless there is a `release`, which is read before. What is done afterwards uses the address as a name only.
-//   J10  A node has no state. Nothing of it is read or written once `run` or `drop` has begun.
-//   J11  Discards are flat: what a drop, or the release behind it, has discarded on the same thread waits until both have returned, in its order, and
-//        can be cancelled until then. How many follow from each other does not matter.
+//   J1  Exactly one of `run` and `drop` is called: one compare-and-exchange changes QUEUED to RUNNING or DROPPING.
+//   J2  What the job holds is gone before cancel returns: the canceller that wins calls `drop` itself.
+//   J3  `release` comes last, after the end of `drop`, and once for a submission. Canceller and queue decide by compare-and-exchange on
+//       DROPPING which of them calls it. A canceller that has unlinked the job itself calls it.
+//   J4  A `run` that submits its own job again gives the memory to that submission: the runner does not touch the job afterwards.
+//   J5  Cancel-and-wait returns after the end of `run`, and sees what it did. Inside the job it does not wait. For a waiter, a `run`
+//       also ends when it submits its own job again.
+//   J6  Skip the wake: a thread that has run or dropped a job wakes only if a thread waits. It publishes IDLE (QUEUED, by J4;
+//       CANCELLED), executes a light fence, and reads both counts. A waiter raises both, executes a heavy fence, and reads `ends`, then the
+//       word. The job may already run again by then.
+//   J7  A job whose run is unwound has ended: by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Its release
+//       follows, the innermost job's first. (The stack is gone by then, so a list elsewhere records which jobs run: levels.c.)
+//   J8  In a child of fork, a wait for a job that runs in the parent stops the process.
+//   J9  No part of a job is read or written once it is IDLE. So a thread that has seen that (csched_job_is_idle, the end of a wait) owns the
+//       memory, unless there is a `release`, which is read before. Later steps use the address only as a name.
+//   J10  A node has no state. It is neither read nor written once its `run` or `drop` has started.
+//   J11  Discards are flat. Jobs that a drop, or the release after it, discards on the same thread wait until both have returned. They
+//        are dropped in order, and can be cancelled until then. Their number is not limited by the stack.
 // Orderings
-//   →QUEUED release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING relaxed, because whoever unlinked the job
-//   has acquired it from the queue · DROPPING→CANCELLED and →PASSED release, pair with the acquire of the other of the two,
-//   carry the end of its looks at the job · →IDLE release, pairs with the acquire of whoever waits, cancels too late, or finds it
-//   idle, carries what `run` did and the end of all looks at the job · RUNNING→QUEUED the same, and carries what the run before
-//   did · ends: release, pairs with the waiter's acquire, carries the change of the word
-// Assumes: whoever cancels keeps the memory valid meanwhile (job.h).
+//   →QUEUED: release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING: relaxed, because the dequeue has acquired the job ·
+//   DROPPING→CANCELLED and →PASSED: release, each pairs with the acquire of the other side, carries the last access to the job · →IDLE:
+//   release, pairs with the acquire of waiters, late cancels and csched_job_is_idle; carries what `run` did and the last access to the job ·
+//   RUNNING→QUEUED: the same, carries what that run did · ends: release, pairs with the waiter's acquire, carries the change of the word
+// Assumes: a canceller keeps the memory valid meanwhile (job.h).
 // Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free; memory for waiters
-//   that nobody frees is the lock's (lock.c, L8).
+//   that is never freed is the lock's (lock.c, L8).
 // Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again",
 //   "cancel and wait returns after the run", "submitting a queued job stops the process", "release waits for the end of drop",
 //   "cancel and wait returns when the job submits itself again", "a job that ends its thread has ended",
@@ -77,7 +77,7 @@ enum {
 };
 enum { WAITERS = 256 };
 
-// Returns: the level at which `job` runs on this thread, NULL when it does not.
+// Returns: the context frame (`csched_level`) in which `job` runs on this thread; NULL when it does not run here.
 static CSCHED_NOINLINE csched_level *level_of(const csched_job *job) {
   csched_level *each = csched_level_here_();
   while (each != NULL && each->job != job) each = each->outer;
@@ -86,7 +86,7 @@ static CSCHED_NOINLINE csched_level *level_of(const csched_job *job) {
 
 bool csched_job_is_running_here_(const csched_job *job) { return level_of(job) != NULL; }
 
-// Takes `job` out of those that run here, because it is submitted again. Returns: whether it was among them.
+// Removes `job`, which is submitted again, from its context frame. Returns: whether it was running on this thread.
 static inline bool forget(const csched_job *job) {
   csched_level *level = csched_level_here_();
   if (CSCHED_UNLIKELY(level->job != job) && (level = level_of(job)) == NULL) return false;
@@ -97,7 +97,7 @@ static inline bool forget(const csched_job *job) {
 // MARK: waiters
 
 static CSCHED_CACHE_ALIGNED uint32_t waiting;
-static struct place { // one that is not meant costs a call of the system
+static struct place { // a wake for another job of the slot costs one system call
   uint32_t waiters, ends;
 } places[WAITERS];
 
@@ -106,33 +106,33 @@ static struct place *place_of(const csched_job *job) {
   return &places[(address >> 4 ^ address >> 12) % WAITERS];
 }
 
-// After a light fence: whether `wake` has to be called. The job may be gone, and is a name to both.
+// Returns: whether to call `wake`. Requires: a light fence before. The job may be freed: its address is a name.
 static inline bool does_anybody_wait(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6
 
 static CSCHED_NOINLINE void wake(const csched_job *job) {
   struct place *place = place_of(job);
-  if (csched_load_relaxed(&place->waiters) == 0) return; // J6
+  if (csched_load_relaxed(&place->waiters) == 0) return; // J6: skipped
   csched_fetch_add_release(&place->ends, 1u);            // J5, J6: release; pairs with the waiter's acquire
   csched_futex_wake_(&place->ends, INT32_MAX);
 }
 
-static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8: atfork handler
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  memset(places, 0, sizeof places); // they are not here
+  memset(places, 0, sizeof places); // the waiters are threads of the parent
   waiting = 0;
 }
 
 static bool is_busy(unsigned state) { return state == RUNNING || state == DROPPING || state == PASSED; }
 
 void csched_job_wait_in_(const csched_job *job, uint64_t word) {
-  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // within a submission
+  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // may change within one submission
   static csched_atfork atfork;
   struct place *place = place_of(job);
   csched_os_atfork_(&atfork, told_of_fork);
   csched_wait_is_seen_("csched_job_cancel_and_wait", job);
-  csched_fetch_add_relaxed(&place->waiters, 1u); // J6
-  csched_fetch_add_relaxed(&waiting, 1u);        // J6
+  csched_fetch_add_relaxed(&place->waiters, 1u); // J6: before the fence
+  csched_fetch_add_relaxed(&waiting, 1u);        // J6: the same
   csched_fence_heavy_();                         // J6: heavy side; pairs with the runner's light fence
   for (;;) {
     uint32_t ends = csched_load_acquire(&place->ends); // J6: acquire; pairs with the wake
@@ -140,7 +140,7 @@ void csched_job_wait_in_(const csched_job *job, uint64_t word) {
     if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break;
     csched_futex_wait_(&place->ends, ends, CSCHED_FOREVER);
   }
-  csched_fetch_add_relaxed(&waiting, UINT32_MAX);        // J6: its value is all
+  csched_fetch_add_relaxed(&waiting, UINT32_MAX);        // J6: only the value matters
   csched_fetch_add_relaxed(&place->waiters, UINT32_MAX); // J6: the same
   csched_wait_is_over_();
 }
@@ -161,13 +161,13 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
       (const void *)job);
 }
 
-// Of one that runs here: it is to run again. A waiter must not take the next run for the one before, nor the other way round.
+// Resubmits a job from inside its run. The count of resubmissions lets a waiter distinguish this run from the next.
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
   do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
-  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel's acquire, and the waiter's; TK6
+  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with the acquire of cancel and waiter; TK6
   csched_fence_light_();                                  // J6: light side
-  if (does_anybody_wait()) wake(job);                     // J5: before the push, which gives the job away
+  if (does_anybody_wait()) wake(job);                     // J5: before the push, which gives up the job
 }
 
 static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
@@ -183,14 +183,14 @@ void csched_job_submitted_(csched_job *job, const char *function) {
   if (!csched_job_mark_(job)) submitted_slow(job, function);
 }
 
-// The last that is done with a job. From the store on its memory is the caller's, or else `release`'s. `word` is the job's.
+// Ends a job whose word is `word`. After the store its memory belongs to `release`, or without one to the job's owner.
 static CSCHED_ALWAYS_INLINE void end(csched_job *job, uint64_t word) {
-  void (*release)(csched_job *) = job->type->release; // J9
+  void (*release)(csched_job *) = job->type->release; // J9: read before the store
   csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) +
                                        1); // J5, J9: release; pairs with all acquires; carries the work
   csched_fence_light_();                   // J6: light side
   if (does_anybody_wait()) wake(job);      // J6
-  if (release != NULL) release(job);       // J3
+  if (release != NULL) release(job);       // J3: last
 }
 
 static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
@@ -199,25 +199,25 @@ static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
   end(job, word);
 }
 
-// The queue has come to a job that was cancelled.
+// Handles a cancelled entry that was dequeued; `found` is its word.
 static void pass_cancelled(csched_job *job, uint64_t found) {
   if (csched_job_state_(found) == DROPPING &&
       csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
-    return; // J3: pairs with cancel's acquire
+    return; // J3: pairs with cancel's acquire; the canceller calls `release`
   if (CSCHED_UNLIKELY(csched_job_state_(found) != CANCELLED)) panic_in_use(job);
   end(job, csched_load_acquire(&job->word)); // J3: pairs with the canceller's release; carries what `drop` did
 }
 
 static CSCHED_NOINLINE void end_at(csched_level *level, csched_job *job) {
-  csched_level_leave_inner_(level); // J7
-  if (level->job == job) {          // J4
+  csched_level_leave_inner_(level); // J7: these were unwound
+  if (level->job == job) {          // J4: else resubmitted
     level->job = NULL;
     end_run(job);
   }
   csched_level_end_(level);
 }
 
-// There may be no memory for the level, so that it lies in this frame.
+// Allocates a context frame. Without memory it lies in this function's stack frame.
 static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
   csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
   csched_recorder_turn_();
@@ -230,9 +230,9 @@ static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type-
 
 static CSCHED_NOINLINE void perform_node(csched_node *node, struct csched_target *target) {
   csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
-  if (CSCHED_LIKELY(level != &spare && csched_recorder_has_room_())) // not the thread's first job
+  if (CSCHED_LIKELY(level != &spare && csched_recorder_has_room_())) // no room in the thread's first job
     csched_record_((void (*)(csched_job *))node->type->run, target, NULL);
-  node->type->run(node); // J10
+  node->type->run(node); // J10: not touched after this
   csched_level_end_(level);
 }
 
@@ -242,9 +242,9 @@ static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_tar
   csched_level_end_(level);
 }
 
-// Takes `job` from QUEUED to `state`. Returns: whether it has; if not, `*found` is what it was.
+// Changes `job` from QUEUED to `state`. Returns: whether it did; if not, `*found` is the word that it found.
 static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found) {
-  *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: unlinking it has acquired it
+  *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: the dequeue has acquired it
   return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: the same
 }
 
@@ -270,7 +270,7 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
     end_at(level, job);
     return true;
   }
-  if (CSCHED_LIKELY(level->job == job)) { // J4
+  if (CSCHED_LIKELY(level->job == job)) { // J4: else resubmitted
     level->job = NULL;
     end_run(job);
   }
@@ -293,7 +293,7 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
   return perform_on(job, target);
 }
 
-// The same, but for that the level need not stay until the end: `release` finds the same target as current.
+// As perform_on, with the current target unchanged. So the context frame can end before `release` runs.
 static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
   csched_level *outer = csched_level_top_, *level = outer->next;
   uint64_t found;
@@ -317,7 +317,7 @@ static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
     return true;
   }
   csched_level_top_ = level->outer;
-  if (CSCHED_LIKELY(level->job == job)) end_run(job); // J4
+  if (CSCHED_LIKELY(level->job == job)) end_run(job); // J4: else resubmitted
   return true;
 }
 
@@ -343,7 +343,7 @@ csched_bin *csched_job_discard_into_(csched_bin *bin) {
   return before;
 }
 
-// A drop on this thread.
+// A `drop` that runs on this thread.
 typedef struct dropping {
   const csched_job *job;
   csched_drop_reason reason;
@@ -373,7 +373,7 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
   if (is_node(job)) {
     csched_node *node = (csched_node *)job;
     if (csched_is_observed_()) csched_observe_drop_(job, reason);
-    node->type->drop(node, reason); // J10
+    node->type->drop(node, reason); // J10: not touched after this
   } else if (!leave_queue(job, DROPPING, &found)) {
     pass_cancelled(job, found);
   } else {
@@ -382,9 +382,9 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
   }
 }
 
-// MARK: discards inside of discards
+// MARK: nested discards
 
-// In the links of what is put off the lowest bit tells that the job was refused.
+// The lowest bit of the link to a postponed job: the job was refused.
 static const uintptr_t REFUSED = 1;
 
 csched_discards_owners csched_discards_owners_;
@@ -399,7 +399,7 @@ static CSCHED_NOINLINE void keep_owner(csched_discards_here *here, const csched_
   if (owner == NULL || (here->owners != NULL && here->owners->owner == owner)) return;
   kept_owner *kept = malloc(sizeof *kept);
   csched_discards_owners_.retain(owner);
-  if (kept == NULL) return; // for ever, then
+  if (kept == NULL) return; // without memory it stays retained
   *kept = (kept_owner){owner, here->owners};
   here->owners = kept;
 }
@@ -414,7 +414,7 @@ static CSCHED_NOINLINE void let_owners_go(csched_discards_here *here) {
 
 static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job, csched_drop_reason reason);
 
-static void put_off(csched_discards_here *here, csched_job *job, csched_drop_reason reason) { // J11
+static void put_off(csched_discards_here *here, csched_job *job, csched_drop_reason reason) { // J11: appends
   csched_job **end = here->first != NULL ? &here->last->next : &here->first;
   job->next = NULL;
   *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
@@ -422,7 +422,7 @@ static void put_off(csched_discards_here *here, csched_job *job, csched_drop_rea
   if (csched_discards_owners_.of != NULL && !is_node(job)) keep_owner(here, job);
 }
 
-static csched_job *take_first(csched_discards_here *here, csched_drop_reason *reason) { // J11
+static csched_job *take_first(csched_discards_here *here, csched_drop_reason *reason) { // J11: oldest first
   uintptr_t first = (uintptr_t)here->first;
   csched_job *job = (csched_job *)(first & ~REFUSED);
   if (job == NULL) return NULL;
@@ -467,7 +467,7 @@ bool csched_discards_reason_(csched_drop_reason *reason) {
   return drop_here != NULL;
 }
 
-static void discards_left(csched_job *level) { // J7, J11: what has been put off is discarded all the same
+static void discards_left(csched_job *level) { // J7, J11: postponed jobs are still discarded
   csched_discards_here *here = level->context;
   csched_drop_reason reason;
   here->is_inside = false;
@@ -479,7 +479,7 @@ static void discards_left(csched_job *level) { // J7, J11: what has been put off
 static const csched_job_type discards_type = {.release = discards_left};
 
 static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job,
-                                         csched_drop_reason reason) { // J11
+                                         csched_drop_reason reason) { // J11: a loop, no recursion
   csched_level spare;
   csched_job_init(&here->level, &discards_type, here);
   here->outer = drop_here;
@@ -492,7 +492,7 @@ static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job 
   if (CSCHED_UNLIKELY(here->owners != NULL)) let_owners_go(here);
 }
 
-static bool is_own(const csched_job *job) { // which calls nothing of the user's, and is waited for
+static bool is_own(const csched_job *job) { // never runs user code, and is waited for
   return job->type == &csched_serial_drain_type_ || job->type == &csched_serial_sync_type_ ||
          job->type == &csched_limit_lane_type_ || job->type == &csched_pool_tick_type_;
 }
@@ -501,7 +501,7 @@ static csched_drop_reason reason_of(const csched_job *job) {
   bool is_refused = job == csched_job_may_be_refused_.job;
   if (is_refused && !is_node(job))
     is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE ==
-                 csched_job_may_be_refused_.life; // J1: a life lasts until its end, which is to come
+                 csched_job_may_be_refused_.life; // J1: the generation ends only with the discard
   return is_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
 }
 
@@ -516,14 +516,14 @@ void csched_job_discard_(csched_job *job) {
 
 // MARK: unwinding
 
-void csched_job_left_(csched_job *job) { // J7
+void csched_job_left_(csched_job *job) { // J7: unwound
   if (job->type->run == NULL) job->type->release(job);
   else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING)
-    end_run(job); // J7: else it has been initialised anew
+    end_run(job); // J7: else it was initialised again
 }
 
-void csched_job_orphan_(csched_job *job) {         // J8
-  uint64_t word = csched_load_relaxed(&job->word); // J8: no other thread is left
+void csched_job_orphan_(csched_job *job) {         // J8: in a child of fork
+  uint64_t word = csched_load_relaxed(&job->word); // J8: there is no other thread
   if (csched_job_state_(word) == RUNNING)
     csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: the same
 }
@@ -534,22 +534,22 @@ csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
   while (csched_job_state_(word) == QUEUED)
     if (csched_cas_acquire(&job->word, &word, csched_job_in_state_(word, DROPPING)))
-      return CSCHED_CANCEL_DROPPED;      // J1: pairs with submitted
-  (void)csched_load_acquire(&job->word); // J5, J9: pairs with the end's release: the caller may be going to free it
+      return CSCHED_CANCEL_DROPPED;      // J1: pairs with the submission
+  (void)csched_load_acquire(&job->word); // J5, J9: pairs with the end's release: the caller may free the job
   return csched_job_state_(word) == RUNNING || csched_job_state_(word) == ORPHANED ? CSCHED_CANCEL_RUNNING
                                                                                    : CSCHED_CANCEL_FINISHED;
 }
 
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
-  drop(job, CSCHED_DROP_CANCELLED);                // J2
+  drop(job, CSCHED_DROP_CANCELLED);                // J2: inside cancel
   uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
   if (!is_unlinked && csched_job_state_(word) == DROPPING &&
-      csched_cas_release(&job->word, &word, csched_job_in_state_(word, CANCELLED))) { // J3: the queue comes later
+      csched_cas_release(&job->word, &word, csched_job_in_state_(word, CANCELLED))) { // J3: the queue calls `release`
     csched_fence_light_();                                                            // J6: light side
     if (does_anybody_wait()) wake(job);                                               // J6: for the end of the drop
     return;
   }
-  end(job, csched_load_acquire(&job->word)); // J3: pairs with the passing; the queue has done with the memory
+  end(job, csched_load_acquire(&job->word)); // J3: pairs with →PASSED: the queue has finished with the job
 }
 
 csched_cancel_result csched_job_cancel(csched_job *job) {
@@ -560,14 +560,14 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
 
 bool csched_job_is_cancelled_(const csched_job *job) {
   return !is_node(job) &&
-         csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: it stays so until it is discarded
+         csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: final until the job is discarded
 }
 
 bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except) {
   struct {
     const csched_job *next;
     const csched_job_type *type;
-  } head; // which a node has, too, and no more
+  } head; // all that a node has
   uintptr_t kind;
   uint64_t word;
   if (!csched_os_peek_(&head, job, sizeof head) || head.type == except) return false;
@@ -577,9 +577,9 @@ bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *exc
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {
-  if (csched_job_is_running_here_(job)) return;    // J5
+  if (csched_job_is_running_here_(job)) return;    // J5: inside the job
   uint64_t word = csched_load_acquire(&job->word); // J5: acquire; pairs with the runner's release
-  if (csched_job_state_(word) == ORPHANED)         // J8: nobody changes that
+  if (csched_job_state_(word) == ORPHANED)         // J8: final
     csched_panic_(function,
                   "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
                   (void *)job);
@@ -587,13 +587,13 @@ void csched_job_wait_(csched_job *job, const char *function) {
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // J7
+  csched_level_look_(CSCHED_CALLER_FRAME()); // J7: unwound jobs
   csched_cancel_result result = csched_job_cancel(job);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(job, "csched_job_cancel_and_wait");
   return result;
 }
 
 CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
-  csched_level_look_(CSCHED_CALLER_FRAME());                         // J7
-  return csched_job_state_(csched_load_acquire(&job->word)) == IDLE; // J5, J9
+  csched_level_look_(CSCHED_CALLER_FRAME());                         // J7: unwound jobs
+  return csched_job_state_(csched_load_acquire(&job->word)) == IDLE; // J5, J9: pairs with the end's release
 }

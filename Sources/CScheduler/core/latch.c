@@ -1,21 +1,23 @@
+// A countdown latch in 4 bytes: it opens once and for good, and all waiters pass.
+//
 // States
-//   word      2n              n are left to count down, and nobody sleeps
-//             2n | SLEEPERS   the same, and somebody may sleep in the bucket (waiting_internal.h); set under its lock
-//             0, SLEEPERS     open, for good
+//   word      2n              n counts remain, and no thread sleeps
+//             2n | SLEEPERS   n counts remain, and a thread may sleep in the bucket (waiting_internal.h); set under its lock
+//             0               open for good
 //
 // Obligations
-//   LT1  It opens once, by whoever counts down the last; who passes has seen it open, or was told so by that thread.
-//   LT2  No lost wake: whoever sleeps has set SLEEPERS while something was left, and who counts down the last then takes all out.
-//   LT3  What was before any of the counts is seen by who passes.
-//   LT4  A waiter that gives up at its deadline leaves nothing in the bucket; one that is told at that instant passes.
-//   LT5  Neither the last to count down touches the latch after opening it, nor those who slept: the first to pass may free it. The
-//        sleepers are taken out before anybody can see that it is open and make another latch of its memory.
-//   LT6  Misuse is found: a count below zero, and an end while somebody waits, stop the process.
-//   LT7  In a child of fork nobody sleeps, whatever the word says: the last to count down finds the bucket empty.
+//   LT1  The latch opens once, by the thread with the last count. A waiter passes only if it has seen the latch open, or that thread signalled it.
+//   LT2  No lost wake: a sleeper has set SLEEPERS while counts remained. The thread with the last count then takes all sleepers out.
+//   LT3  All that precedes any count is visible to each waiter that passes.
+//   LT4  A waiter that gives up at its deadline leaves nothing in the bucket. If it is signalled at that moment, it passes.
+//   LT5  After the opening, neither the last count nor the sleepers touch the latch: the first waiter to pass may free it. The latch opens and
+//        the sleepers are taken out under one hold of the bucket's lock, so none of them waits for a new latch in this memory.
+//   LT6  Misuse is detected: a count below zero, and destroying it while a thread waits, stop the process.
+//   LT7  In a child of fork no thread sleeps, whatever the word says. The thread with the last count finds the bucket empty.
 //
 // Orderings
-//   word: acquire, pairs with each count's release, carries what was done before; all counts are one release sequence · to a sleeper: what
-//   the last one has acquired, by the signal's release
+//   word: acquire, pairs with each count's release, carries what preceded it; all counts are one release sequence · to a sleeper: what
+//   the last count has acquired, by the release of the sleeper's signal
 // Assumes: B1, B3 of parking.c.
 // Source: a countdown latch as in java.util.concurrent; sleepers by address as in WebKit's ParkingLot.
 // Checked by: "a latch opens once, and all pass", "a timed wait for a latch gives up", "a latch may be freed by the first to pass",
@@ -29,7 +31,7 @@
 #include "waiting_internal.h"
 
 enum { SLEEPERS = 1, ONE = 2 };
-enum { OPEN = 1 }; // the signal to a sleeper
+enum { OPEN = 1 }; // signal to a sleeper
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_below_zero(const csched_latch *latch, uint32_t left, uint32_t count) {
   csched_panic_(
@@ -42,11 +44,11 @@ static bool is_open(const csched_latch *latch) {
   return csched_load_acquire(&latch->word) < ONE; // LT1, LT3: acquire; pairs with each count's release
 }
 
-// Says that somebody sleeps, unless it is open. Returns: whether it is not.
+// Sets SLEEPERS, unless the latch is open. Returns: whether it is closed.
 static bool announce_locked(csched_latch *latch) {
   uint32_t seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
   while (seen >= ONE)
-    if (csched_cas_relaxed(&latch->word, &seen, seen | SLEEPERS)) return true; // LT2
+    if (csched_cas_relaxed(&latch->word, &seen, seen | SLEEPERS)) return true; // LT2: before the sleep
   return false;
 }
 
@@ -59,14 +61,14 @@ static bool wait_for_opening(csched_latch *latch, csched_time deadline) {
   return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT4, LT5
 }
 
-// Opens it for those that sleep, if `last` is all that is left. Returns: whether it was.
+// Opens the latch and wakes its sleepers, if the word is still `last`. Returns: whether it was.
 static bool open(csched_latch *latch, uint32_t last) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_bucket *bucket = csched_waiters_lock_(latch);
-  bool opens = csched_cas_acq_rel(&latch->word, &last, 0u); // LT1, LT3: acquires the other counts for those that sleep
+  bool opens = csched_cas_acq_rel(&latch->word, &last, 0u); // LT1, LT3: acquires the other counts for the sleepers
   while (opens && (waiter = csched_bucket_first_locked_(bucket, latch)) != NULL)
-    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5
+    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5: takes all out
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, OPEN);
   return opens;

@@ -1,15 +1,15 @@
-// See levels_internal.h.
+// The list of context frames (`csched_level`) of each thread, and the search for those that were unwound: see levels_internal.h.
 //
-// The levels of a thread are a list that is linked beforehand, in memory of the system's that lives until the thread ends: to begin one is
-// to step on. It grows by a block when it is full. For want of memory a level lies in the frame that begins it; `top` is then csched_level_lost_,
-// which sends everybody to the slow paths. Such a level is not ended when its thread ends, nor after a longjmp.
+// The list is linked in advance, in memory from the system that lives until the thread ends. To begin a context frame is to step to the next
+// entry. A full list grows by a block. Without memory a context frame lies in the stack frame that begins it; csched_level_top_ is then
+// csched_level_lost_, which leads all callers to the slow paths. Such a frame is not ended when its thread ends, nor after a longjmp.
 //
-// A frame is gone when a call comes from above it: the stack grows downwards, and what a function calls is below it. That holds
-// on one stack only. A thread may be on another one for a while, a fiber's, a coroutine's or that of a signal handler, and two stacks
-// are not comparable: so a frame is gone only if both, it and the caller, are on the thread's own stack. Else it is there.
-//   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): the same address whatever it calls
-//   frame      the lowest address of the frame (CSCHED_OWN_FRAME): what is called from there is there, or lower
-// A call from deeper than the frame that is gone cannot be told from one inside it.
+// A stack frame is gone when a call comes from above it: the stack grows downwards, and a function's callees are below it. That holds on one
+// stack only. A thread may run on another one for a while: a fiber's, a coroutine's or a signal handler's. Addresses on two stacks are not
+// comparable. So a stack frame counts as gone only if it and the caller are both on the thread's own stack.
+//   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): the same for all its calls
+//   frame      the lowest address of the stack frame (CSCHED_OWN_FRAME): calls from that stack frame come from this address, or from below
+// A call from deeper than the lost stack frame cannot be distinguished from a call inside it.
 
 #include "levels_internal.h"
 
@@ -18,7 +18,7 @@
 #include "observe_internal.h"
 
 enum { BLOCK = 16 };
-static const uintptr_t NEVER = UINTPTR_MAX; // a frame that is there as long as the one around it
+static const uintptr_t NEVER = UINTPTR_MAX; // never gone: it ends with the context frame around it
 
 typedef struct block {
   csched_level levels[BLOCK];
@@ -29,13 +29,13 @@ typedef struct thread_levels {
   csched_recorder recorder;
   block first;
   csched_level *last;
-  csched_level **top;     // of its thread; NULL: left in the parent of a fork
+  csched_level **top;     // the thread's csched_level_top_; NULL: the thread is in the parent
   uint32_t thread;        // the system's number
-  csched_dump_slot *slot; // NULL: there was none left
+  csched_dump_slot *slot; // NULL: none was free
   csched_dump_wait wait;
   csched_observer *observer; // NULL until it is observed
   csched_discards_here discards;
-  uintptr_t stack_low, stack_high; // both 0: not yet asked
+  uintptr_t stack_low, stack_high; // both 0: unknown yet
   csched_atfork atfork;
 } thread_levels;
 
@@ -44,9 +44,9 @@ csched_level csched_level_lost_;                   // never written
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *csched_level_top_ = &none;
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *on_stack; // the innermost level, if there was no memory for it
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *on_stack; // the innermost context frame, if there
 
-// Its first member is the thread's recorder.
+// The first member of thread_levels is the thread's recorder.
 static thread_levels *mine(void) {
   csched_recorder *recorder = csched_recorder_here_;
   return recorder != &csched_recorder_none_ ? (thread_levels *)recorder : NULL;
@@ -60,7 +60,7 @@ static bool is_on_own_stack(uintptr_t address) {
   uintptr_t low = mine() != NULL ? mine()->stack_low : 0, high = mine() != NULL ? mine()->stack_high : 0;
   if (high == 0) {
     csched_os_stack_(&low, &high);
-    if (high == 0) low = high = 1; // the system does not tell
+    if (high == 0) low = high = 1; // unknown: nothing counts as gone
     if (mine() != NULL) mine()->stack_low = low, mine()->stack_high = high;
   }
   return low <= address && address < high;
@@ -83,7 +83,7 @@ static void link_block(block *block, csched_level *outer) {
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   thread_levels *levels = (thread_levels *)((char *)atfork - offsetof(thread_levels, atfork));
   if (phase == CSCHED_ATFORK_BEFORE && levels == mine())
-    is_on_own_stack(0); // in the child it looks like the main thread
+    is_on_own_stack(0); // stores the bounds: the child takes this for its main thread
   if (phase == CSCHED_ATFORK_IN_CHILD && levels == mine()) {
     levels->thread = csched_os_thread_id_();
     csched_dump_give_slot_(levels->slot);
@@ -93,7 +93,7 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   csched_level *each = *levels->top != &csched_level_lost_ ? *levels->top : levels->last;
   for (; each->outer != NULL; each = each->outer)
     if (each->job != NULL) csched_job_orphan_(each->job);
-  levels->top = NULL; // that memory is used again
+  levels->top = NULL; // its thread-local memory is used again
   csched_dump_give_slot_(levels->slot);
 }
 
@@ -109,7 +109,7 @@ void csched_levels_free_(void) {
   if (levels == NULL || csched_level_top_ != &levels->first.levels[0]) return;
   csched_level_top_ = &none;
   csched_recorder_here_ = &csched_recorder_none_;
-  csched_tsd_set_(&key, NULL, thread_ends); // it has a place for this thread already, so it cannot fail
+  csched_tsd_set_(&key, NULL, thread_ends); // the thread has a slot already, so it cannot fail
   csched_os_atfork_end_(&levels->atfork);
   csched_dump_give_slot_(levels->slot);
   if (levels->observer != NULL) csched_observer_leave_(levels->observer);
@@ -121,7 +121,7 @@ void csched_levels_free_(void) {
   csched_os_memory_give_(levels, sizeof *levels);
 }
 
-// Returns: whether this thread has memory now. The first level is a placeholder.
+// Makes this thread's list. The first entry is a sentinel. Returns: whether there was memory.
 static bool make(void) {
   thread_levels *levels = csched_os_memory_take_(sizeof *levels);
   if (levels == NULL) return false;
@@ -166,7 +166,7 @@ csched_level *csched_level_begin_slow_(csched_level *spare, uintptr_t frame, csc
   if (csched_level_make_next_() != NULL) return csched_level_begin_(spare, frame, job, target);
   if (spare == NULL) return NULL;
   *spare = (csched_level){frame, job, target, csched_level_here_(), NULL};
-  spare->next = spare; // tells what is on the stack
+  spare->next = spare; // marks a context frame on the stack
   csched_level_top_ = &csched_level_lost_;
   return on_stack = spare;
 }
@@ -177,24 +177,24 @@ static void set_top(csched_level *level) {
   csched_level_top_ = is_on_stack ? &csched_level_lost_ : level;
 }
 
-// Ends the levels inside of `outer`, the innermost first. With `all` their jobs have ended; else only if their frames are gone.
+// Ends the context frames inside `outer`, the innermost first; unless `all`, a job only if its stack frame is gone.
 static void leave_all(csched_level *outer, uintptr_t caller, bool all) {
   csched_level *level = csched_level_here_();
   for (csched_level *each = level; each != outer; each = each->outer) {
-    if (!all && !is_gone(each->frame, caller)) each->job = NULL; // on a fiber, perhaps: who knows
-    each->target = outer->target;                                // what ends may ask which one is current
-    each->frame = NEVER;                                         // and is no reason to come here again
+    if (!all && !is_gone(each->frame, caller)) each->job = NULL; // it may live on a fiber
+    each->target = outer->target;                                // a `release` may read the current one
+    each->frame = NEVER;                                         // no later look finds it again
   }
   for (; level != outer; level = level->outer) {
     csched_job *job = level->job;
     set_top(level);
     level->job = NULL;
-    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else it went with its frame
+    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else its memory is gone, too
   }
   set_top(outer);
 }
 
-// Forgets the levels that lie on the stack, where they cannot be read any more.
+// Removes the context frames that lie on the stack, if they are gone and cannot be read.
 static void forget_lost(uintptr_t caller) {
   if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
   set_top(mine() != NULL ? mine()->last : &none);
@@ -217,7 +217,7 @@ static bool is_here(const csched_level *level) {
 CSCHED_NOINLINE void csched_level_end_slow_(csched_level *level) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
   forget_lost(caller);
-  if (is_here(level)) { // else somebody has found that it was left
+  if (is_here(level)) { // else a look has found that it was unwound
     leave_all(level, caller, false);
     level->job = NULL;
     set_top(level->outer);
@@ -234,7 +234,7 @@ CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
   if (CSCHED_LIKELY(scope->level == NULL)) return;
   uintptr_t caller = CSCHED_CALLER_FRAME();
   if (scope->level == &scope->spare && csched_level_top_ == &csched_level_lost_)
-    on_stack = scope->level; // those inside are not to be read
+    on_stack = scope->level; // those inside it may be gone
   else forget_lost(caller);
   if (is_here(scope->level)) leave_all(scope->level->outer, caller, true);
   scope->level = NULL;
@@ -259,7 +259,7 @@ csched_discards_here *csched_levels_discards_(void) {
 
 csched_observer **csched_levels_observer_(void) { return mine() != NULL ? &mine()->observer : NULL; }
 
-// MARK: looking from outside
+// MARK: inspection by other threads
 
 csched_dump_wait *csched_level_wait_(void) {
   if (mine() == NULL) csched_level_make_next_();

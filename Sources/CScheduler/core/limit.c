@@ -1,33 +1,32 @@
-// 300 lines and more: the line, the lanes and the forks are of one structure under one lock, and are read together.
+// A limited target: runs at most a given number of jobs at a time on its base. A barrier runs alone.
 //
 // States
-//   lane       one of the `most` jobs of its own that may be on the base at a time, each with one job of the user's. FREE: in `free`, or never
-//              used; OUT: submitted, or on the way there or back
-//   first      the jobs that wait for a lane, oldest first; the lowest bit of the link that leads on from one says that it is a barrier
-//   out        how many lanes are OUT. The structure is freed when that is 0 and the handle is given up
-//   is_alone   the one lane that is OUT carries a barrier; a lane knows it of itself, too
+//   lane       a permit: one of the `most` jobs of the target's own that may be on the base at a time. Each carries one user job. FREE: in `free`,
+//              or never used; OUT: from take_lane_locked to come_back
+//   first      the jobs that wait for a permit, oldest first; the lowest bit of a job's `next` says that the job is a barrier
+//   out        the number of permits that are OUT. The structure is freed when this is 0 and the handle has been released
+//   is_alone   the one permit that is OUT carries a barrier; a permit has this flag, too
 //
 // Obligations
-//   LM1  Never more than `most` at a time: a job runs in its lane only, and a lane has one job.
-//   LM2  Nothing waits for ever: a job waits in `first` only while no lane is free, or by LM9. Whoever comes, and a lane that ends, sees to that
-//        under the lock: the oldest goes, and those behind it, for as long as there are lanes.
-//   LM3  One thread's jobs begin in the order of their submission, where the base keeps that of the lanes.
-//   LM4  Where the base refuses a lane, what the lane carries is dropped, and all that waits. What comes later asks the base again. A
-//        submission is told of its own job only.
-//   LM5  The structure is freed once: by the last lane, or by whoever gives the handle up. Nothing is touched after the unlock, but by one who
-//        has a lane.
-//   LM6  A job that is left gives its lane up.
-//   LM7  A wait is refused where it could never end: at a limit of 1, as a serial queue's; from inside of a barrier for any job, and from inside
-//        of any job for a barrier; else other lanes may go on.
-//   LM8  In a child of fork no lane is lost: those that threads of the parent were about to submit, or ran, come back. One whose base is
-//        orphaned stops whoever uses it.
-//   LM9  A barrier goes when no lane is OUT, and no other goes until it has ended; nor does what came after it go before it. One that was
-//        cancelled is as any job: it keeps nobody waiting beyond the next job that comes or ends.
+//   LM1  At most `most` jobs run at a time: a job runs only in its permit, and a permit carries one job.
+//   LM2  No job waits for ever: a job waits in `first` only while no permit is free, or because of LM9. Each submission, and each permit that
+//        comes back, gives permits to the oldest jobs, under the lock, while there are permits.
+//   LM3  The jobs of one thread start in the order of their submission, if the base keeps the order of the permits.
+//   LM4  If the base refuses a permit, the job that it carries and all waiting jobs are dropped. A later submission asks the base again. A
+//        submission returns the error of its own job only.
+//   LM5  The structure is freed once: by the last permit, or by csched_limit_destroy. After the unlock, only a thread that has a permit
+//        touches it.
+//   LM6  A job that is unwound gives its permit back.
+//   LM7  A wait is refused where it could never end: at a limit of 1 as in a serial queue; from inside a barrier for any job, and from inside
+//        any job for a barrier. Otherwise other permits may continue.
+//   LM8  In a child of fork no permit is lost: permits that threads of the parent were about to submit, or ran, come back. A target with an
+//        orphaned base stops the process when work is submitted.
+//   LM9  A barrier starts when no permit is OUT. Until it has ended no other job starts, and no later job starts before it. A cancelled barrier
+//        counts as a plain job: it delays no job after the next submission, or the next permit that comes back.
 // Orderings: the lock's; no atomics of its own.
-// Assumes: a lane comes back in its `release`, because only then may it be submitted again (job.h). Nothing of the user's is called under
-//   the lock.
-// Source: a pool of tokens; the lane is serial.c's drain job, many times, and takes one job for each place in the base's line, so that no base
-//   has to be asked how many it may run.
+// Assumes: a permit comes back in its `release`, because only then may it be submitted again (job.h). No user code is called under the lock.
+// Source: a pool of tokens. A permit is serial.c's drain job, `most` times, with a batch of one job. So the base is not asked how many jobs it
+//   can run.
 // Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base",
 //   "a limited target whose base is gone drops everything", "a limited target that was let go runs what it has",
 //   "a limit below one is an error", "a limited target goes on when a job ends its thread",
@@ -51,19 +50,19 @@
 
 typedef struct lane {
   csched_job job;
-  csched_job *carries; // NULL: it has begun
+  csched_job *carries; // NULL: the job has started
   bool is_out, is_alone;
 } lane;
 
 struct csched_limit {
   csched_target target, barriers;
   csched_target *base;
-  csched_lock lock; // of what follows
+  csched_lock lock; // guards `first` to `is_let_go`, and `lanes`
   csched_job *first, *last;
-  csched_job *free; // lanes
+  csched_job *free; // permits
   int most, used, out;
   bool is_alone, is_let_go;
-  void (*retain)(void *), (*release)(void *); // of `owner`, for each lane that is OUT; may be NULL
+  void (*retain)(void *), (*release)(void *); // of `owner`, for each permit that is OUT; may be NULL
   void *owner;
   csched_atfork atfork;
   lane lanes[];
@@ -79,7 +78,7 @@ static void end(csched_limit *limit) {
   free(limit);
 }
 
-// MARK: what waits
+// MARK: waiting jobs
 
 enum { BARRIER = 1 };
 
@@ -96,16 +95,16 @@ static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
   limit->last = job;
 }
 
-// MARK: lanes
+// MARK: permits
 
-// Returns: NULL when all are out, or a barrier is; for a barrier, when any is.
+// Returns: a permit; NULL if all are OUT, or a barrier is; with `alone` (for a barrier), if any is OUT.
 static csched_job *take_lane_locked(csched_limit *limit, bool alone) {
   csched_job *job = limit->free;
-  if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9
+  if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
   if (job != NULL) {
     limit->free = job->next;
   } else {
-    if (limit->used == limit->most) return NULL; // LM1
+    if (limit->used == limit->most) return NULL; // LM1: all are OUT
     job = &limit->lanes[limit->used++].job;
     csched_job_init(job, &csched_limit_lane_type_, limit);
   }
@@ -115,7 +114,7 @@ static csched_job *take_lane_locked(csched_limit *limit, bool alone) {
   return job;
 }
 
-// Has all go that may. Returns: their lanes, linked, in their order.
+// Gives a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
 static csched_job *load_locked(csched_limit *limit) {
   csched_job *lanes = NULL, **end = &lanes, *first, *taken;
   while ((first = limit->first) != NULL &&                                                                   // LM2, LM3
@@ -134,14 +133,14 @@ static int submit(csched_limit *limit, csched_job *job) {
   return limit->base->type->deliver(limit->base, job);
 }
 
-// `is_kept`: the owner is retained for one of them already. Returns: what the last one was told.
+// Submits `lanes`. `is_kept`: `owner` is retained for one of them already. Returns: the result of the last submission.
 static int send(csched_limit *limit, csched_job *lanes, bool is_kept) {
   int error = 0;
   for (csched_job *each = lanes; each != NULL && limit->retain != NULL; each = each->next) {
     if (!is_kept) limit->retain(limit->owner);
     is_kept = false;
   }
-  for (csched_job *next; lanes != NULL; lanes = next) { // LM5: the last one keeps the structure until it is submitted
+  for (csched_job *next; lanes != NULL; lanes = next) { // LM5: the last permit keeps the structure until its submission
     next = lanes->next;
     error = submit(limit, lanes);
   }
@@ -152,10 +151,10 @@ static void run(csched_job *job) {
   csched_limit *limit = job->context;
   csched_job *carried = ((lane *)job)->carries;
   ((lane *)job)->carries = NULL;
-  csched_job_perform_on_(carried, ((lane *)job)->is_alone ? &limit->barriers : &limit->target); // LM1
+  csched_job_perform_on_(carried, ((lane *)job)->is_alone ? &limit->barriers : &limit->target); // LM1: in its permit
 }
 
-static void drop(csched_job *job) { // LM4
+static void drop(csched_job *job) { // LM4: the base took no more
   csched_limit *limit = job->context;
   csched_lock_lock(&limit->lock);
   csched_job *next, *each = ((lane *)job)->carries;
@@ -169,21 +168,21 @@ static void drop(csched_job *job) { // LM4
   }
 }
 
-static void come_back(csched_job *job) { // LM6
+static void come_back(csched_job *job) { // LM6: also after unwinding
   csched_limit *limit = job->context;
   void (*release)(void *) = limit->release;
   void *owner = limit->owner;
-  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: no job starts here
   csched_lock_lock(&limit->lock);
-  ((lane *)job)->is_out = limit->is_alone = false; // LM9
+  ((lane *)job)->is_out = limit->is_alone = false; // LM9: ends a barrier
   job->next = limit->free;
   limit->free = job;
   limit->out--;
-  csched_job *lanes = load_locked(limit);             // LM2
-  bool is_last = limit->out == 0 && limit->is_let_go; // LM5
+  csched_job *lanes = load_locked(limit);             // LM2: for the next jobs
+  bool is_last = limit->out == 0 && limit->is_let_go; // LM5: frees the structure
   csched_lock_unlock(&limit->lock);
   if (lanes != NULL) {
-    send(limit, lanes, true); // LM2
+    send(limit, lanes, true); // LM2: the next jobs
     return;
   }
   if (is_last) end(limit);
@@ -197,11 +196,11 @@ const csched_job_type csched_limit_lane_type_ = {run, drop, come_back};
 static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
   csched_lock_lock(&limit->lock);
   append_locked(limit, job, mark);
-  csched_job *lanes = load_locked(limit); // LM2
-  bool has_gone = limit->first == NULL;   // it was the last
+  csched_job *lanes = load_locked(limit); // LM2: for the oldest jobs
+  bool has_gone = limit->first == NULL;   // `job` has the last permit of `lanes`
   csched_lock_unlock(&limit->lock);
   int error = send(limit, lanes, false);
-  return has_gone ? error : 0; // LM4
+  return has_gone ? error : 0; // LM4: of `job` only
 }
 
 static int deliver(csched_target *target, csched_job *job) { return deliver_as((csched_limit *)target, job, 0); }
@@ -213,7 +212,7 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
 
 static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
 
-// Those of the target of barriers, whose base is the limited target.
+// The functions of the barrier target, whose base is the limited target.
 
 static csched_target *limited(const csched_target *barriers) {
   return (csched_target *)((char *)(uintptr_t)barriers - offsetof(csched_limit, barriers));
@@ -227,13 +226,13 @@ static int deliver_barrier_at(csched_target *barriers, csched_timer *timer, csch
   return deliver_at(limited(barriers), timer, deadline, leeway);
 }
 
-static bool is_in_barrier(const csched_target *target) { // LM7
+static bool is_in_barrier(const csched_target *target) { // LM7: refuses a wait for any job
   return csched_target_is_inside(&((const csched_limit *)target)->barriers);
 }
 
 static bool is_in_any(const csched_target *barriers) { return csched_target_is_inside(limited(barriers)); } // LM7
 
-// MARK: words
+// MARK: dumps
 
 static size_t count_waiting_locked(const csched_limit *limit) {
   size_t count = 0;
@@ -250,7 +249,7 @@ static void describe(const csched_target *target, csched_text *text) {
   csched_text_number_(text, (uint64_t)limit->most);
   if (csched_target_is_orphaned_(target)) {
     csched_text_add_(text, ", orphaned by fork");
-  } else if (!csched_lock_trylock(&limit->lock)) { // a dump waits for nobody
+  } else if (!csched_lock_trylock(&limit->lock)) { // a dump does not wait for locks
     csched_text_add_(text, ", just being used");
   } else {
     size_t waiting = count_waiting_locked(limit);
@@ -270,25 +269,25 @@ static void describe_barriers(const csched_target *barriers, csched_text *text) 
 
 // MARK: forks
 
-// Whether it is on the base, and waits there.
+// Returns: whether `lane` was submitted, and waits on the base.
 static bool is_waiting(const csched_limit *limit, const lane *lane) {
   const csched_target *base = limit->base;
-  return csched_job_state_(csched_load_relaxed(&lane->job.word)) == CSCHED_JOB_QUEUED && // LM8: no other thread is left
+  return csched_job_state_(csched_load_relaxed(&lane->job.word)) == CSCHED_JOB_QUEUED && // LM8: no other thread exists
          (base->type->has == NULL || base->type->has(base, &lane->job));
 }
 
-static bool has(const csched_target *target, const csched_job *job) { // LM8
+static bool has(const csched_target *target, const csched_job *job) { // LM8: asked in a child of fork
   const csched_limit *limit = (const csched_limit *)target;
   const csched_job *each = limit->first;
   while (each != NULL && each != job) each = behind(each);
   for (int i = 0; i < limit->used && each == NULL; i++)
-    if (limit->lanes[i].is_out && limit->lanes[i].carries == job) each = job; // it comes back, if it has to
+    if (limit->lanes[i].is_out && limit->lanes[i].carries == job) each = job; // told_of_fork submits its permit
   return each != NULL;
 }
 
 static bool has_barrier(const csched_target *barriers, const csched_job *job) { return has(limited(barriers), job); }
 
-// The owner is retained once more, perhaps, and what was let go before the fork is never freed.
+// Perhaps `owner` is retained once too often. A target whose handle was released before the fork is never freed.
 static void bring_back(csched_limit *limit, lane *lane) { // LM8
   limit->is_let_go = false;
   if (limit->retain != NULL) limit->retain(limit->owner);
@@ -301,7 +300,7 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
-  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // its sleepers do not exist
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   limit->target.waits_for = limit->barriers.waits_for = NULL;
   if (csched_target_is_orphaned_(limit->base)) {
@@ -354,7 +353,7 @@ static const csched_target_type barrier_type = {.deliver = deliver_barrier,
 int csched_limit_create(csched_limit **result, csched_target *base, int most) {
   if (most < 1) return EINVAL;
   if (most > CSCHED_LIMIT_MOST) most = CSCHED_LIMIT_MOST;
-  csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(lane)); // its pages are used as lanes are
+  csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(lane)); // untouched pages cost no memory
   if (limit == NULL) return ENOMEM;
   *limit = (csched_limit){.base = base, .most = most};
   limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
@@ -373,10 +372,10 @@ void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*releas
 csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit->barriers; }
 
 void csched_limit_destroy(csched_limit *limit) {
-  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: lanes are not here to come back
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: permits do not come back
   csched_lock_lock(&limit->lock);
   limit->is_let_go = true;
-  bool is_last = limit->out == 0; // LM5
+  bool is_last = limit->out == 0; // LM5: no permit is OUT
   csched_lock_unlock(&limit->lock);
   if (is_last) end(limit);
 }

@@ -1,20 +1,20 @@
-// Who a lock's owner is, and what is said of it: the other half of lock.h.
+// Internals of the lock: thread numbers, checks of the owner, and panics about misuse.
 // Depends on: lock.h.
 #pragma once
 
 #include <CScheduler/lock.h>
 
-/// Returns: the calling thread's number, by which it owns locks. The first call of a thread finds out what the inline paths need.
+/// Returns: the number with which the calling thread owns locks. A thread's first call also prepares its inline paths.
 uint32_t csched_lock_self_(void);
 
-/// Returns: whether the calling thread owns `lock`. require: stops the process with a message unless it does.
+/// Returns: whether the calling thread owns `lock`. The `require` form stops the process with a message if it does not.
 bool csched_lock_is_owner_(const csched_lock *lock);
 void csched_lock_require_owner_(const csched_lock *lock, const char *function);
 
-/// Returns: the number of the owner of `lock`, 0 when it is free; at once it may be another. Requires: the lock is valid.
+/// Returns: the number of the owner of `lock`; 0: it is free. The answer may be outdated at once. Requires: the lock is valid.
 uint32_t csched_lock_owner_seen_(const csched_lock *lock);
 
-/// Returns: the system's number for the thread that has `number` here.
+/// Returns: the system's number of the thread that owns locks with `number`.
 uint32_t csched_lock_thread_of_(uint32_t number);
 
 /// Returns: whether this is a child of fork in which threads of the parent may own locks.

@@ -1,5 +1,5 @@
-// The numbers by which threads own locks, also across fork, and the messages about them. No atomics of its own: a thread's number is its own,
-// and what all share changes only while a child of fork has one thread.
+// The numbers with which threads own locks, also after fork, and the panics about locks.
+// No atomics: a thread's number is thread-local, and `forked` changes only while a child of fork has one thread.
 
 #include "lock_internal.h"
 
@@ -10,19 +10,19 @@
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
-static const uint32_t TAKEN_ALREADY = (uint32_t)1 << 30; // no system numbers its threads so high
+static const uint32_t TAKEN_ALREADY = (uint32_t)1 << 30; // higher than any system's thread numbers
 
 static CSCHED_THREAD_LOCAL uint32_t number;
 
-// In a child, of the thread that has forked: its number, which is that of a thread of the parent, and the system's one now; else 0.
+// In a child of fork: the forking thread's number, kept from the parent, and the system's number of it here. Else 0.
 static struct { uint32_t number, id; } forked;
 
-static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // lock.c, L9
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // L9 of lock.c
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   forked.number = number;
   forked.id = csched_os_thread_id_();
-  csched_buckets_forget_(); // no sleeper is left, nor whoever had a bucket
+  csched_buckets_forget_(); // the sleepers, and threads that had locked buckets, do not exist here
   memset(csched_lock_waiter_flags_, 0, sizeof csched_lock_waiter_flags_);
 }
 
@@ -32,7 +32,7 @@ uint32_t csched_lock_self_(void) {
     csched_os_atfork_(&atfork, told_of_fork);
     csched_processors_look_();
     number = csched_os_thread_id_();
-    if (number == forked.number) number |= TAKEN_ALREADY; // lock.c, L9
+    if (number == forked.number) number |= TAKEN_ALREADY; // L9 of lock.c
     if (CSCHED_FAST_PATHS && csched_settle_fences_()) csched_self_ = number;
   }
   return number;
@@ -46,7 +46,7 @@ bool csched_lock_is_in_child_(void) { return forked.id != 0; }
 
 static void name_of(uint32_t of, char name[16]) { csched_os_thread_get_name_(csched_lock_thread_of_(of), name, 16); }
 
-// The name of another thread is in a file, and to open it may end the process where system calls are filtered: so it comes last.
+// Another thread's name comes last: it is read from a file, and a filter of system calls may end the process there.
 void csched_lock_panic_not_owner_(const csched_lock *lock, uint32_t owner, const char *function) {
   uint32_t me = csched_lock_self_();
   char name[16];

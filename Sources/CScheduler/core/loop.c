@@ -1,46 +1,46 @@
-// 300 lines and more: the three inputs (queue, timers, ends of runs) share the two ways to sleep, and are read together.
+// A run loop: one thread runs the jobs, timers and sources that any thread submits, and sleeps when there is nothing to do.
 //
 // States
-//   inbox      what is ready: see mpsc.c; its head says whether the loop is parked
-//   wake       futex: 0 nothing, 1 the wake owed to this park (or a late one: the loop then looks once for nothing)
-//   closing    0 open, then 1 + the strictest policy asked for; it only grows; ORPHANED by fork: its thread lives in the parent
+//   inbox      submitted jobs: see mpsc.c; its head says whether the loop is parked
+//   wake       futex: 0 no wake; 1 the wake owed to this park. A late wake, of an earlier park, costs one useless look
+//   closing    0 open, then 1 + the strictest policy asked for; it only grows. ORPHANED in a child of fork, if its thread is in the parent
 //   ending     1 from csched_loop_end_run until a run has ended by it
-//   timers     see timer.c; `wake` of them says until when the loop may sleep
-//   refs       how many more than timers and sources the loop is to stay for, by csched_loop_ref; less, by csched_loop_unref
-//   served     NEVER_RUN; RUN; or STOPPED, when csched_loop_end_run has ended the last outermost run
-//   fds        see loop_fd.c; where they are open, the loop sleeps on their poller, not on the futex, or leaves that to a host
+//   timers     see timer.c; their `wake` says until when the loop may sleep
+//   refs       calls of csched_loop_ref minus calls of csched_loop_unref: what the loop stays for besides timers and sources
+//   served     NEVER_RUN; RUN; or STOPPED: csched_loop_end_run has ended the last outermost run
+//   fds        see loop_fd.c; once they are open, the loop sleeps on their poller instead of the futex, or leaves the sleep to a host
 //
 // Obligations
-//   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep; and whoever adds such a
-//       thing pushes or notifies after adding it. So one of the two sees the other. Leaving the loop to a host is such a sleep: what
-//       would end it wakes the host, unless the host has promised another run.
-//   P2  The one whose push, notify or close finds the loop parked, and no other, wakes it. Skip the wake: see mpsc.c, Q3 and Q4.
-//   P3  No kind starves another. A batch is up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of the queues
-//       whose base the loop is included; then the clock (and the poller) again. What is submitted during a batch for an instant that
-//       the clock has passed waits for a later one, behind the timers that were there.
-//   P4  Each timer leaves the timers by one hand: the loop's (due, or dropped) or the canceller's. That hand sees to its release.
-//   P5  A run ends by its own activation, the end asked of the innermost, its deadline, or the loop's closing; whatever
-//       ends an inner run leaves the outer ones alone, closing aside.
-//   P6  After close has returned, no submission is accepted; one that was accepted is run or dropped.
-//   P7  A run is a level of what the thread is in the middle of (levels.c): when it is left, by an exception of C++ or by longjmp, it is
-//       over, and the loop can be run again. A thread that ends before that closes its loops: what they have is dropped.
-//   P8  In a child of fork, the loops of the thread that forked go on, with all that they have; another thread's stops whoever uses it.
-//   P9  Equal deadlines keep the order of submission, though the first comes due here and the second comes late: one that comes late
-//       is a plain submission only as W9 says. `telling` is set before the lock under which a timer is taken out for another
-//       target, and cleared after the lock under which none was found: so nothing passes one that is on its way there.
-//   P10  A run up to a given job pops none behind it; up to NULL it pops none. So a host's queue can keep the order of what is
-//       submitted to both.
-//   P11  Whoever finds the loop free overtakes nothing: it is the loop's thread, outside of all that the loop runs, the inbox is empty,
-//       and what was due is in it.
-//   P12  Each figure of the statistics is one word, and only grows: `idle`, while the loop sleeps, is what it was less the instant at which the sleep
-//       began, with ASLEEP set, so that whoever looks meanwhile adds the clock.
-//   P13  At the end of the process a loop that no run serves says how many of its jobs have not been cancelled and have not run. It says nothing inside
-//       of a run, after a stop, and while a host serves it.
+//   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep. A thread that adds such a thing pushes or
+//       notifies after adding it. So one of the two sees the other. Leaving the loop to a host is such a sleep: what would end it wakes the
+//       host, unless the host has promised another run.
+//   P2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does. Skip the wake: see mpsc.c, Q3 and Q4.
+//   P3  No kind of work starves another. A batch takes up to MOST due timers, then up to MOST sources, then up to MOST jobs. Jobs of queues whose
+//       base is the loop count, too. Then the loop looks at the clock and the poller again. A timer that is submitted during a batch for an
+//       instant that the clock has passed waits for a later batch, behind the timers that were there.
+//   P4  Exactly one thread takes each timer out of the timers: the loop's (due, or dropped) or the canceller. That thread sees to its release.
+//   P5  A run ends by its own activation, by csched_loop_end_run if it is the innermost, by its deadline, by the loop's closing, or when it
+//       is done (csched_loop_run_until_done). What ends an inner run does not end the outer runs, except closing.
+//   P6  After close has returned, no submission is accepted. An accepted submission is run or dropped.
+//   P7  A run is a context frame (`csched_level`, levels.c). If a job leaves it by a C++ exception or by longjmp, the run is over, and the
+//       loop can be run again. If the thread ends before that, the loop is closed, and its contents are dropped.
+//   P8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's loop stops the process.
+//   P9  Equal deadlines keep the order of submission, also when the first timer becomes due here and the second is submitted late. A late
+//       timer becomes a plain submission only as W9 says. `telling` is set before the lock under which a timer is taken out for another
+//       target. It is cleared after the lock under which no such timer was found. So no timer passes one that is being delivered.
+//   P10  A run up to a given job takes no submitted job behind it; up to NULL it takes none. So a host's queue can keep one order for the
+//       jobs that are submitted to both.
+//   P11  Work that runs at once because the loop is free overtakes nothing. A loop is free on its own thread only, outside of all that it
+//       runs, while the inbox is empty after due timers were moved there.
+//   P12  Each figure of the statistics is one word, and only grows. While the loop sleeps, `idle` is the idle time minus the start of the
+//       sleep, with ASLEEP set; a reader then adds the clock.
+//   P13  At the end of the process, a loop that no run serves reports how many of its jobs were neither cancelled nor run. It reports nothing
+//       inside of a run, after a stop, and while a host serves it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and ends of runs: release, pair with the loop's acquire; ordered against
-//   parking by csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, the same
-// Assumes: whoever calls keeps the loop valid during the call.
-// Source: the batch with a budget is libuv's and Netty's; nested activations with a completion word each are ours.
+//   parking by csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, ordered in the same way
+// Assumes: the caller keeps the loop valid during the call.
+// Source: the batch with a budget comes from libuv and Netty; nested activations, each with a completion word, are this project's.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
 //   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
 //   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
@@ -53,7 +53,8 @@
 //   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
 //   "a run until done ends when nothing but background work is left", "a loop counts what it runs, its sleeps and its idle time",
 //   "a loop counts what no run has come to, unless it is run, was stopped or has a host",
-//   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
+//   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run",
+//   "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
 // Models: checks/loop.c, checks/loop_fd.c, checks/levels.c. Not modelled: P8; P12 and P13, whose figures order nothing.
 
 #include <CScheduler/loop.h>
@@ -76,14 +77,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 16 };       // three phases of these, at 200 us each, are within 10 ms
-enum { MOST_DUE = 1024 }; // jobs for one call of a host; it is called again for the rest
+enum { MOST = 16 };       // of each kind in a batch: 3 * 16, at 200 us each, are within 10 ms
+enum { MOST_DUE = 1024 }; // jobs for one call by a host, which calls again for the rest
 enum { MOST_UNRUN = 1000 };
-static const uint32_t NEVER_RUN = 0, RUN = 1, STOPPED = 2; // `served`
+static const uint32_t NEVER_RUN = 0, RUN = 1, STOPPED = 2; // of `served`
 static const uint32_t ORPHANED = UINT32_MAX;
 static const csched_time ASLEEP = (csched_time)1 << 63;
 
-static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns; about two futex wakes, and half of one
+static const csched_time SPIN_MOST = 16000, SPIN_LEAST = 4000; // ns: about two futex wakes, and half of one
 
 struct csched_loop {
   csched_target target;
@@ -97,37 +98,37 @@ struct csched_loop {
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
-  // The loop's own.
-  const char *refusal;                           // why csched_loop_destroy refuses it; NULL: it does not
-  uint32_t thread_number;                        // the system's, 0 without one; for dumps
-  const void *thread;                            // NULL: none, or one that has ended
+  // For the loop's thread; `thread`, `thread_number` and `link` are changed under `binding`.
+  const char *refusal;                           // why csched_loop_destroy refuses the loop; NULL: it does not
+  uint32_t thread_number;                        // the system's number, 0 without a thread; for dumps
+  const void *thread;                            // NULL: no thread, or it has ended
   csched_time batch_time;                        // the clock at the beginning of the batch
   unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
-  bool has_more_timers;                          // the last look at the timers has found one
-  unsigned holds_at;                             // the depth of the run that leaves the inbox alone, or 0
-  bool is_promised;                              // the host comes again by itself
-  csched_courier *courier;                       // NULL, or the loop only keeps the time for others
+  bool has_more_timers;                          // the last pop from the timers has found one
+  unsigned holds_at;                             // the depth of the run that takes no submitted jobs, or 0
+  bool is_promised;                              // the host has promised another run
+  csched_courier *courier;                       // delivery worker, if the loop only keeps time for others; else NULL
   csched_time spin_for;
-  uint64_t ran, sleeps; // written by the loop's thread alone, as `idle`
+  uint64_t ran, sleeps; // written by the loop's thread only, like `idle`
   csched_time idle;     // see P12
   csched_hooks hooks;
-  bool was_told;                // its last sleep on the poller ended by a submission, and by no source
-  unsigned depth;               // of runs
-  bool was_left;                // the last run was, and there was none since
-  csched_job run;               // stands for a run
-  LIST_ENTRY(csched_loop) link; // among those of its thread
+  bool was_told;                // a submission ended the last sleep on the poller, and no source was ready
+  unsigned depth;               // how many runs are nested
+  bool was_left;                // the last run was unwound, and none has returned since
+  csched_job run;               // placeholder for a run, in its context frame
+  LIST_ENTRY(csched_loop) link; // in its thread's list of loops
   csched_atfork atfork;
 
-  CSCHED_CACHE_ALIGNED csched_fds fds; // begins with what wakers read
+  CSCHED_CACHE_ALIGNED csched_fds fds; // begins with the fields that wakers read
 };
 
 _Static_assert(offsetof(csched_loop, target) == 0, "csched_loop_target is a cast");
 
 // MARK: owning thread
 
-static CSCHED_THREAD_LOCAL char here; // its address tells living threads apart; a later one may have it again
+static CSCHED_THREAD_LOCAL char here; // its address identifies a living thread; a later thread may get the same one
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
-static csched_lock binding; // guards all of these: a loop may change its thread
+static csched_lock binding; // guards all threads' lists: a loop may change its thread
 
 void csched_loops_set_waits_for_(csched_target *target) {
   csched_loop *loop;
@@ -135,7 +136,7 @@ void csched_loops_set_waits_for_(csched_target *target) {
 }
 
 bool csched_loop_is_on_thread(const csched_loop *loop) {
-  return csched_load_relaxed(&loop->thread) == &here; // racy read: only its own thread finds itself here
+  return csched_load_relaxed(&loop->thread) == &here; // racy read: only its own thread finds its address here
 }
 
 bool csched_loop_is_orphaned_(const csched_loop *loop) { return csched_load_relaxed(&loop->closing) == ORPHANED; } // P8
@@ -158,10 +159,11 @@ static void take_away(csched_loop *loop) {                // under `binding`
   if (csched_load_relaxed(&loop->thread) == NULL) return; // ordered by the lock
   LIST_REMOVE(loop, link);
   csched_store_relaxed(&loop->thread_number, 0u); // racy write, for dumps
-  csched_store_relaxed(&loop->thread, NULL);      // racy write: before a new thread's word may have the same address
+  csched_store_relaxed(&loop->thread, NULL);      // racy write: before a new thread can get the same address
 }
 
-// Takes the loops away, as far as one whose last run was left. Returns: that, for which it is called again after its close.
+// Unbinds the thread's loops, up to one whose last run was unwound. Returns: that loop, still bound, or NULL.
+// The caller closes it, and calls again.
 static csched_loop *next_left(void) {
   csched_loop *loop;
   csched_lock_lock(&binding);
@@ -170,7 +172,7 @@ static csched_loop *next_left(void) {
   return loop;
 }
 
-// The thread ends. A run that it leaves is one that nobody ends any more.
+// Thread exit: unwinds the thread's runs, and closes each loop whose last run was unwound. No later run would end it.
 static void thread_ends(void *value) { // P7
   (void)value;
   csched_levels_end_thread_();
@@ -185,11 +187,11 @@ void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
   csched_processors_look_();
-  csched_tsd_set_(&key, &here, thread_ends); // without memory the end goes unnoticed
+  csched_tsd_set_(&key, &here, thread_ends); // without memory the thread's exit goes unnoticed
   csched_lock_lock(&binding);
   take_away(
-      loop); // from a thread that is ending: its end may have told a host to go on elsewhere, before it comes here
-  csched_store_relaxed(&loop->thread, (const void *)&here); // racy write: only its own thread finds itself here
+      loop); // from a thread that is exiting: a host may continue on this thread before `thread_ends` has run there
+  csched_store_relaxed(&loop->thread, (const void *)&here); // racy write: only its own thread finds its address here
   csched_store_relaxed(&loop->thread_number, csched_os_thread_id_()); // racy write, for dumps
   LIST_INSERT_HEAD(&loops_here, loop, link);
   csched_lock_unlock(&binding);
@@ -205,34 +207,34 @@ void csched_loop_unbind_(csched_loop *loop) {
 
 static CSCHED_NOINLINE void wake(csched_loop *loop) {
   if (csched_is_observed_()) csched_observe_note_(CSCHED_OCCURRED_WAKE, loop, 0);
-  if (csched_fds_wake_(&loop->fds)) return; // P2
-  csched_store_relaxed(&loop->wake, 1u);    // P2: it carries nothing; what it announces is ordered by the inbox
+  if (csched_fds_wake_(&loop->fds)) return; // P2: sleeps on the poller
+  csched_store_relaxed(&loop->wake, 1u);    // P2: carries nothing; the inbox orders what it announces
   csched_futex_wake_(&loop->wake, 1);
 }
 
 static void announce(csched_loop *loop) {
-  if (csched_mpsc_notify(&loop->inbox)) wake(loop); // P1, P2
+  if (csched_mpsc_notify(&loop->inbox)) wake(loop); // P1, P2: found it parked
 }
 
 // MARK: timers
 
 static int deliver_now(csched_timer *timer) { return timer->target->type->deliver(timer->target, &timer->job); }
 
-// On the submitter's thread, but behind what a courier has on its way.
-static int deliver_late(csched_loop *loop, csched_timer *timer) { // P9
+// Delivers a late timer on the submitter's thread, or behind those that the delivery worker has still to deliver.
+static int deliver_late(csched_loop *loop, csched_timer *timer) { // P9: behind earlier ones
   return loop->courier != NULL && csched_delivery_follows_(loop->courier, timer) ? 0 : deliver_now(timer);
 }
 
 static int deliver_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
   if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // racy read, rechecked by pass
-      csched_timers_pass_(&loop->timers, deadline))                                      // P9
+      csched_timers_pass_(&loop->timers, deadline))                                      // P9: late, and may pass
     return deliver_late(loop, timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer); // P9
-  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);            // P1
+  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer); // P9: late
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);            // P1: an earlier wake
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  csched_job_discard_(&timer->job); // P6
+  csched_job_discard_(&timer->job); // P6: closed
   return ECANCELED;
 }
 
@@ -241,8 +243,8 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
   csched_loop_require_not_orphaned_(loop, "csched_loop_rearm");
-  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer); // P9
-  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1: as a submission
+  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer); // P9: late
+  if (added == CSCHED_TIMER_ADDED_FIRST) announce(loop);     // P1: an earlier wake
   return added != CSCHED_TIMER_REFUSED;
 }
 
@@ -253,10 +255,10 @@ static int deliver(csched_target *target, csched_job *job) {
   csched_push_result result = csched_mpsc_push(&loop->inbox, job);
   if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0;
   if (result == CSCHED_PUSHED_WAKE) {
-    wake(loop); // P2
+    wake(loop); // P2: found it parked
     return 0;
   }
-  csched_job_discard_(job); // P6
+  csched_job_discard_(job); // P6: closed
   return ECANCELED;
 }
 
@@ -270,7 +272,7 @@ static bool may_run_here(csched_target *target) {
 }
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_on_thread((const csched_loop *)target); }
 
-static bool has(const csched_target *target, const csched_job *job) { // P8
+static bool has(const csched_target *target, const csched_job *job) { // P8: a queue asks it in a child of fork
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
 }
 
@@ -306,17 +308,17 @@ void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_loop_close");
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // racy read, rechecked by the cas
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
-  csched_timers_close_(&loop->timers);                                         // P6
-  if (csched_mpsc_close(&loop->inbox)) wake(loop);                             // P2, P6
+  csched_timers_close_(&loop->timers);                                         // P6: no more timers
+  if (csched_mpsc_close(&loop->inbox)) wake(loop);                             // P2, P6: no more jobs
 }
 
 static bool is_dropping(const csched_loop *loop) {
-  return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // P6
+  return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // P6: decides run or drop
 }
 
 void csched_loop_end_run(csched_loop *loop) {
   csched_store_release(&loop->ending, 1u); // P5: pairs with the loop's acquire
-  announce(loop);                          // P1
+  announce(loop);                          // P1: after the store
 }
 
 void csched_activation_init(csched_activation *activation, csched_loop *loop) {
@@ -326,21 +328,21 @@ void csched_activation_init(csched_activation *activation, csched_loop *loop) {
 void csched_activation_end_run(csched_activation *activation) {
   csched_loop *loop = activation->loop;
   csched_store_release(&activation->ended, 1u); // P5: pairs with the loop's acquire
-  announce(loop);                               // P1
+  announce(loop);                               // P1: after the store
 }
 
-void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // P1: it ends no sleep
+void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // P1: ends no sleep
 
 void csched_loop_unref(csched_loop *loop) {
   csched_fetch_add_release(&loop->refs, UINT32_MAX); // P1, P5: pairs with the loop's acquire
-  announce(loop);                                    // P1
+  announce(loop);                                    // P1: after the subtraction
 }
 
-// Whether nothing is left for a run that ends then: its activation is of no loop.
+// Whether csched_loop_run_until_done is over. Its activation has no loop.
 static bool is_done(csched_loop *loop, const csched_activation *activation) {
   if (activation == NULL || activation->loop != NULL) return false;
   int64_t refs =
-      (int32_t)csched_load_acquire(&loop->refs); // P5: first; pairs with unref, carries what was submitted before
+      (int32_t)csched_load_acquire(&loop->refs); // P5: read first; pairs with unref; carries what was submitted before
   if (!csched_mpsc_is_empty(&loop->inbox) || !TAILQ_EMPTY(&loop->fds.ready)) return false;
   return (int64_t)(csched_timers_count_(&loop->timers, false) + loop->fds.count) + refs <= 0;
 }
@@ -353,19 +355,19 @@ static bool is_ended(const csched_loop *loop, const csched_activation *activatio
 // MARK: running
 
 static void add_to(uint64_t *figure, uint64_t count) {               // P12
-  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // P12: its value is all, and nobody else writes it
+  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // P12: only the value matters; single writer
 }
 
-// The next due timer of the loop's own; those of queues on it are delivered there, and count as well.
+// Returns: the next due timer whose target is the loop. Timers for queues on it are delivered there, and count, too.
 static csched_job *next_timer(csched_loop *loop) {
   while (loop->timers_left > 0) {
-    loop->timers_left--;                             // P3
-    csched_store_relaxed(&loop->timers.telling, 1u); // P9: before the lock
+    loop->timers_left--;                             // P3: one of MOST
+    csched_store_relaxed(&loop->timers.telling, 1u); // P9: set before the lock
     csched_timer *timer = csched_timers_pop_(&loop->timers, loop->batch_time);
     loop->has_more_timers = timer != NULL;
     if (timer == NULL) loop->timers_left = 0;
     if (timer == NULL || timer->target == &loop->target) {
-      csched_store_relaxed(&loop->timers.telling, 0u); // P9: after the lock
+      csched_store_relaxed(&loop->timers.telling, 0u); // P9: cleared after the lock
       if (timer != NULL) add_to(&loop->ran, 1);
       return timer != NULL ? &timer->job : NULL;
     }
@@ -377,7 +379,7 @@ static csched_job *next_timer(csched_loop *loop) {
 
 static csched_job *next_source(csched_loop *loop) {
   if (CSCHED_LIKELY(TAILQ_EMPTY(&loop->fds.ready)) || loop->sources_left == 0) return NULL;
-  loop->sources_left--; // P3
+  loop->sources_left--; // P3: one of MOST
   add_to(&loop->ran, 1);
   return csched_fds_next_(&loop->fds);
 }
@@ -386,25 +388,25 @@ static csched_job *next_submitted(csched_loop *loop) {
   csched_job *job = loop->jobs_left > 0 && (loop->holds_at == 0 || loop->holds_at != loop->depth)
                         ? csched_mpsc_pop(&loop->inbox)
                         : NULL;
-  if (job != NULL) loop->jobs_left--; // P3
+  if (job != NULL) loop->jobs_left--; // P3: one of MOST
   return job;
 }
 
-static void begin_batch(csched_loop *loop) { // P3
+static void begin_batch(csched_loop *loop) { // P3: a new budget for each kind
   add_to(&loop->ran, MOST - loop->jobs_left);
-  csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by the look before a sleep
+  csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked before a sleep
   csched_time wake = csched_load_relaxed(&loop->timers.wake);   // the same racy read
-  if (wake < first) first = wake;                               // both become exact by a look
+  if (wake < first) first = wake;                               // a pop that finds no timer makes both exact
   bool looks = loop->has_more_timers || first != CSCHED_FOREVER;
   if (looks || loop->fds.count > 0) loop->batch_time = csched_now();
   looks = loop->has_more_timers || (looks && first <= loop->batch_time);
-  if (looks) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // P3: before the first of them runs
+  if (looks) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // P3: before the batch's first timer runs
   loop->timers_left = looks ? MOST : 0;
   loop->sources_left = loop->jobs_left = MOST;
   if (loop->fds.count > 0) csched_fds_batch_(&loop->fds, loop->batch_time);
 }
 
-// The next of the batch in progress, or of a new one. NULL: there is none, unless `has_more_timers` says that there are timers.
+// Returns: the next job of the batch in progress, or of a new one. NULL: none; with `has_more_timers`, timers remain.
 static csched_job *next_ready(csched_loop *loop) {
   for (bool is_new = false;; is_new = true) {
     csched_job *job = next_timer(loop);
@@ -415,9 +417,9 @@ static csched_job *next_ready(csched_loop *loop) {
   }
 }
 
-// Runs or drops what is outstanding, as the policy says when each comes up, then drops what is left of the timers.
+// Runs or drops each outstanding job, by the policy that holds when it is dequeued. Then drops the remaining timers.
 void csched_loop_finish_(csched_loop *loop) {
-  csched_loop_close(loop, CSCHED_STOP_RUN); // P6: whoever asked may be in the middle of it
+  csched_loop_close(loop, CSCHED_STOP_RUN); // P6: the closing thread may not have closed the inbox yet
   csched_fds_close_(&loop->fds);
   csched_hooks_close_(&loop->hooks);
   if (loop->courier != NULL) csched_job_discard_into_(&loop->courier->bin);
@@ -435,10 +437,10 @@ void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier) { loop->c
 static bool has_work(csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || is_ended(loop, activation) || is_closing(loop) ||
          !TAILQ_EMPTY(&loop->fds.ready) || is_done(loop, activation) ||
-         csched_load_relaxed(&loop->timers.wake) <= now; // P1: after a park, ordered by it
+         csched_load_relaxed(&loop->timers.wake) <= now; // P1: after a park, which orders it
 }
 
-// Looks for work while the next is likely to come sooner than a sleep and a wake would take. Speed only.
+// Looks for work for less time than a sleep and a wake cost. Adapts that time to its success. Speed only.
 static bool spin(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   if (!csched_may_spin_()) return false;
   csched_time now = csched_now(), end = csched_time_after(now, (int64_t)loop->spin_for);
@@ -455,39 +457,39 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
   return false;
 }
 
-// Nearly every loop has no hooks: looked at here, so that nothing is called.
+// Inline, because nearly no loop has hooks.
 static inline void tell_hooks(csched_loop *loop, unsigned depth, bool is_sleep) {
   if (CSCHED_UNLIKELY(!TAILQ_EMPTY(&loop->hooks.all) || loop->hooks.is_asleep))
     csched_hooks_tell_(&loop->hooks, depth, is_sleep);
 }
 
-// Counts a sleep, which begins, or has ended.
+// Counts a sleep: called when it begins, and when it has ended.
 static void sleeps(csched_loop *loop, bool begins) {                       // P12
-  csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle); // P12: nobody else writes it
-  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // P12: its value is all
+  csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle); // P12: no other thread writes it
+  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // P12: only its value
   if (begins) add_to(&loop->sleeps, 1);
 }
 
 void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics *statistics) {
-  csched_time idle = csched_load_relaxed(&loop->idle);     // P12: its value is all
+  csched_time idle = csched_load_relaxed(&loop->idle);     // P12: only the value matters
   statistics->jobs = csched_load_relaxed(&loop->ran);      // P12: the same
   statistics->sleeps = csched_load_relaxed(&loop->sleeps); // P12: the same
   statistics->idle = (idle & ASLEEP) != 0 ? (idle + csched_now()) & ~ASLEEP : idle;
 }
 
 static void sleep_until_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  // A spin does not see sources: where there are some, only while submissions are what comes.
+  // A spin does not see sources. So a loop with sources spins only if a submission ended its last sleep.
   if ((loop->fds.count == 0 || loop->was_told) && spin(loop, activation, deadline)) return;
-  csched_store_relaxed(&loop->wake, 0u);       // P2: before the park, which the waker's push has acquired
-  if (!csched_mpsc_park(&loop->inbox)) return; // P1
-  if (!has_work(loop, activation, 0)) {        // P1
-    csched_time due = csched_load_relaxed(&loop->timers.wake); // P1
+  csched_store_relaxed(&loop->wake, 0u);                       // P2: before the park, which the waker's push acquires
+  if (!csched_mpsc_park(&loop->inbox)) return;                 // P1: park
+  if (!has_work(loop, activation, 0)) {                        // P1: look after parking
+    csched_time due = csched_load_relaxed(&loop->timers.wake); // P1: read after parking
     csched_time until = due < deadline ? due : deadline;
     sleeps(loop, true);
     bool is_on_poller = csched_fds_wait_(&loop->fds, until);
     loop->was_told = is_on_poller && TAILQ_EMPTY(&loop->fds.ready) && csched_mpsc_has_news(&loop->inbox); // Speed only
     if (!is_on_poller)
-      while (csched_load_relaxed(&loop->wake) == 0 && // P2
+      while (csched_load_relaxed(&loop->wake) == 0 && // P2: until the wake
              csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
     sleeps(loop, false);
     csched_recorder_slept_();
@@ -495,34 +497,34 @@ static void sleep_until_work(csched_loop *loop, const csched_activation *activat
   csched_mpsc_unpark(&loop->inbox);
 }
 
-// Sleeps until there is something to do, or `deadline`. It may return early.
+// Sleeps until there is work, or until `deadline`. It may return early.
 static void wait_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  if (loop->has_more_timers) return;                                        // all of a batch were for other targets
-  tell_hooks(loop, loop->depth, true);                                      // P1: before the park
+  if (loop->has_more_timers) return;   // the batch's timers were all for other targets
+  tell_hooks(loop, loop->depth, true); // P1: before the park
   if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // a hook may have run the loop
   tell_hooks(loop, loop->depth, false);
 }
 
-// What an outermost run leaves that takes a stop has been given up by who asked for that.
+// Called when csched_loop_end_run ends a run. After an outermost run, the program has given up the jobs that remain.
 static void note_stop(csched_loop *loop) {
-  if (loop->depth == 1) csched_store_relaxed(&loop->served, STOPPED); // P13: its value is all
+  if (loop->depth == 1) csched_store_relaxed(&loop->served, STOPPED); // P13: only the value matters
 }
 
-// Leaves the sleeping to the host, or tells it to come again. A close is told once: the loop may be kept for long after it.
+// Leaves the sleep to the host, or makes it call again. A close is reported once: a closed loop may be kept for long.
 static void park_in_host(csched_loop *loop) {
   csched_fds *fds = &loop->fds;
-  csched_fds_settle_(fds);                          // E2: before the park, or it could take a wake for this one
-  fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1
+  csched_fds_settle_(fds);                          // E2: before the park, or it could consume a wake for this park
+  fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1: park, then look
   bool is_idle = fds->is_in_host ? !has_work(loop, NULL, 0) : fds->knows_close && csched_mpsc_is_empty(&loop->inbox);
   fds->knows_close = is_closing(loop);
-  csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // P1
+  csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // P1: read after parking
 }
 
 static void end_run(csched_loop *loop) {
-  if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // P1
+  if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // P1: the host sleeps
 }
 
-static void left(csched_job *run) { // P7
+static void left(csched_job *run) { // P7: unwound
   csched_loop *loop = run->context;
   loop->was_left = true;
   end_run(loop);
@@ -552,10 +554,10 @@ static void enter(csched_loop *loop, csched_scope *scope, uintptr_t frame, const
   if (loop->fds.is_in_host) loop->fds.is_stale = true;
   loop->fds.is_in_host = false;
   loop->depth++;
-  csched_store_relaxed(&loop->served, RUN);              // P13: its value is all
-  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was left
+  csched_store_relaxed(&loop->served, RUN);              // P13: only the value matters
+  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was unwound
   scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
-  tell_hooks(loop, loop->depth, false); // of a sleep in the host
+  tell_hooks(loop, loop->depth, false); // ends a sleep in the host
 }
 
 static void leave(csched_loop *loop, const csched_scope *scope) {
@@ -569,7 +571,7 @@ static void leave(csched_loop *loop, const csched_scope *scope) {
 CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
                                                               csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
@@ -578,15 +580,15 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
       result = CSCHED_RUN_CLOSED;
       break;
     }
-    if (is_ended(loop, activation)) {                                           // P5
-      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // P5
-        csched_store_relaxed(&loop->ending, 0u);                                // P5
+    if (is_ended(loop, activation)) {                                           // P5: end asked
+      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // P5: ended by csched_loop_end_run
+        csched_store_relaxed(&loop->ending, 0u);                                // P5: taken
         note_stop(loop);
       }
       result = CSCHED_RUN_ENDED;
       break;
     }
-    if (is_done(loop, activation)) { // P5
+    if (is_done(loop, activation)) { // P5: nothing remains
       result = CSCHED_RUN_DONE;
       break;
     }
@@ -602,11 +604,11 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
   return result;
 }
 
-// What may run without a run in progress: nothing once DROP was asked for, which then is done here.
+// Returns: the next job of run_once, run_ready or run_through_. After a close with CSCHED_STOP_DROP: drops all, NULL.
 static csched_job *next_unless_dropping(csched_loop *loop) {
   if (is_closing(loop)) csched_fds_close_(&loop->fds);
   if (is_dropping(loop)) {
-    csched_loop_finish_(loop); // P6
+    csched_loop_finish_(loop); // P6: drop
     return NULL;
   }
   csched_job *job = next_ready(loop);
@@ -615,12 +617,12 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
 
 CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
-    if (is_ended(loop, NULL)) {                // P5: as any run
-      csched_store_relaxed(&loop->ending, 0u); // P5
+    if (is_ended(loop, NULL)) {                // P5: as in any run
+      csched_store_relaxed(&loop->ending, 0u); // P5: taken
       note_stop(loop);
       break;
     }
@@ -633,7 +635,7 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
 
 CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
   enter(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
@@ -643,11 +645,11 @@ CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csc
 
 CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7
+  csched_level_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
   csched_scope scope;
   enter(loop, &scope, CSCHED_OWN_FRAME(), "csched_loop_run_through_");
   unsigned outer_holds_at = loop->holds_at;
-  if (last == NULL) loop->holds_at = loop->depth; // P10
+  if (last == NULL) loop->holds_at = loop->depth; // P10: takes none
   for (int i = 0; (last == NULL ? i < MOST_DUE : !csched_job_is_idle(last)); i++) {
     csched_job *job = next_unless_dropping(loop);
     if (job != NULL) csched_job_perform_(job);
@@ -661,18 +663,18 @@ CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_jo
   return has_more;
 }
 
-// What is due goes to the inbox, so that what is submitted next comes after it.
+// Delivers due timers, the loop's own to its inbox, so that later submissions come after them.
 static void queue_due(csched_loop *loop) {
   csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by pop
   if (first == CSCHED_FOREVER) return;
   csched_time now = csched_now();
   if (first > now) return;
-  csched_store_relaxed(&loop->timers.telling, 1u); // P9: before the lock
+  csched_store_relaxed(&loop->timers.telling, 1u); // P9: set before the lock
   for (csched_timer *timer; (timer = csched_timers_pop_(&loop->timers, now)) != NULL;) deliver_now(timer);
-  csched_store_relaxed(&loop->timers.telling, 0u); // P9: after the lock
+  csched_store_relaxed(&loop->timers.telling, 0u); // P9: cleared after the lock
 }
 
-bool csched_loop_is_free_(csched_loop *loop) { // P11
+bool csched_loop_is_free_(csched_loop *loop) { // P11: discards cancelled entries
   if (!csched_loop_is_on_thread(loop) || csched_target_is_inside(&loop->target) || is_closing(loop)) return false;
   queue_due(loop);
   for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_cancelled_(job);)
@@ -686,7 +688,7 @@ static bool is_unrun(const csched_job *job, const void *except) {
 
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued,
                               size_t *delayed) {        // P13
-  uint32_t served = csched_load_relaxed(&loop->served); // P13: its value is all
+  uint32_t served = csched_load_relaxed(&loop->served); // P13: only the value matters
   *queued = *delayed = 0;
   if (is_closing(loop) || served == STOPPED) return false;
   if (served == NEVER_RUN) {
@@ -694,7 +696,7 @@ bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, 
   } else {
     if (!csched_loop_is_on_thread(loop) || loop->depth != 0 || loop->fds.has_host) return false;
     if (csched_target_current() != NULL) return false;
-    if (csched_loop_is_free_(loop)) return false; // which has queued what is due
+    if (csched_loop_is_free_(loop)) return false; // it has queued the due timers, too
   }
   *queued = csched_mpsc_count_(&loop->inbox, MOST_UNRUN, is_unrun, except);
   return *queued + *delayed > 0;
@@ -718,9 +720,9 @@ static csched_loop *loop_of(csched_atfork *atfork) {
   return (csched_loop *)((char *)atfork - offsetof(csched_loop, atfork));
 }
 
-// In a child of fork, for a loop whose thread is not there. Nothing of it is touched that its thread may have been changing.
+// In a child of fork: closes a loop whose thread is in the parent. That thread may have been changing the rest.
 static void orphan(csched_loop *loop) {           // P8
-  csched_store_relaxed(&loop->closing, ORPHANED); // P8: no other thread is left
+  csched_store_relaxed(&loop->closing, ORPHANED); // P8: the child has one thread
   csched_mpsc_close(&loop->inbox);
   loop->target.type = &csched_target_orphaned_;
 }
@@ -728,7 +730,7 @@ static void orphan(csched_loop *loop) {           // P8
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // P8
   csched_loop *loop = loop_of(atfork);
   bool was_others =
-      !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read: its value is all
+      !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read: only its value
   csched_timers_atfork_(&loop->timers, phase, was_others);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   binding = (csched_lock)CSCHED_LOCK_INIT;
@@ -771,7 +773,7 @@ static void init(csched_loop *loop) {
 }
 
 void csched_loop_renew_(csched_loop *loop) {
-  while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {} // so that they can still be cancelled
+  while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {} // a popped timer can still be cancelled
   csched_fds_abandon_(&loop->fds);
   init(loop);
 }
@@ -812,7 +814,7 @@ int csched_loop_create(csched_loop **loop) {
 
 static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
   static const char *const function = "csched_loop_destroy";
-  const void *thread = csched_load_relaxed(&loop->thread); // racy read: only its own thread finds itself here
+  const void *thread = csched_load_relaxed(&loop->thread); // racy read: only its own thread finds its address here
   if (loop->refusal != NULL) csched_panic_(function, "loop %p is %s", (const void *)loop, loop->refusal);
   if (thread == &here && loop->depth > 0)
     csched_panic_(
@@ -831,18 +833,18 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 }
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_level_look_(CSCHED_CALLER_FRAME());  // P7
-  if (csched_loop_is_orphaned_(loop)) return; // P8: its memory may be half-way through a change
+  csched_level_look_(CSCHED_CALLER_FRAME());  // P7: ends lost frames
+  if (csched_loop_is_orphaned_(loop)) return; // P8: its thread may have been changing it
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
 void csched_loop_free_(csched_loop *loop) {
-  if (csched_loop_is_orphaned_(loop)) return; // P8
+  if (csched_loop_is_orphaned_(loop)) return; // P8: its memory stays
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
-  csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep the loop
+  csched_delivery_settle_(); // a delivery from another clock, whose timer may have kept the loop until now
   csched_fds_destroy_(&loop->fds);
   csched_loop_unbind_(loop);
   csched_os_atfork_end_(&loop->atfork);

@@ -1,36 +1,37 @@
-// 300 lines and more: sources, the poller and its life across fork are one story.
+// The descriptors of a loop: calls the handlers of ready sources, and lets the loop sleep on a poller or in a host.
 //
 // States
-//   is_open    0 the loop sleeps on its futex; 1 on the poller, from its next park on. It stays 1, but for a child of fork, where it is LOST
-//              while there are no descriptors to open the poller anew: it is the parent's until the loop's thread has done so
-//   by_fd      which source stands for a descriptor's number. What the system reports bears that number, and a serial number
-//   is_silent  of a source: 1 once another thread has taken it out of the poller. It is in the table until the loop's thread removes it
+//   is_open    0 the loop sleeps on its futex; 1 on the poller, from its next park on. It stays 1 until csched_fds_destroy_. In a child of
+//              fork without free descriptors it is LOST: the poller is the parent's until the loop's thread has opened it again
+//   by_fd      the source of each descriptor number. The system reports that number, and a serial number
+//   is_silent  of a source: 1 once csched_loop_silence_fd_ has taken it out of the poller. The loop's thread removes it from the table later
 //   ready      the sources whose handlers are to be called; `ready` of such a source is not 0
 //
 // Obligations
-//   E1  Whoever owes a wake gives it to what the loop sleeps on: is_open is written before the park that the waker has found.
-//       (A waker that comes late may meet a later park: a wake too many.) Whoever sees 1 may use the poller.
-//   E2  A sleep on the poller ends by a wake, by the alarm, which is set to the instant that the loop may sleep until, or by a
-//       source. A wake or alarm that has come stays until it is looked at, so none falls between the park and the sleep.
-//   E3  A handler is called for a source that is added, for what it still waits for: removing takes it out of the poller, the
-//       table and the queue, and what the system reports goes by the table and the serial number, never by an address.
-//   E4  What has been collected is told once, however the runs nest: it waits in `ready`, not in the run that collected it.
-//   E5  No starving: a batch begins with a look at the poller when eight have begun since the last one, or the first of them half a
-//       millisecond ago; what that brings is bounded, and what is ready waits its turn (loop.c, P3).
-//   E6  Once a source is silent, or was removed, the poller does not have its descriptor: what it has, and who is silent, changes under `lock`.
-//   E7  Events of descriptors that are not in the table end. They come without end where a descriptor was closed before its source was removed, while a
-//       copy of it is open. The second look in a row that finds such an event replaces the poller by a new one, under its number. A loop with a host
-//       prints one message instead, because the host knows the old poller.
+//   E1  A thread that owes a wake gives it to what the loop sleeps on: is_open is written before the park that this thread has found.
+//       (A late waker may meet a later park: one wake too many.) A thread that reads 1 may use the poller.
+//   E2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A wake or an alarm
+//       stays until the loop polls. So none is lost between the park and the sleep.
+//   E3  A handler is called only for a source that is added, and only for events that it still waits for. A removal takes the source out of
+//       the poller, the table and the queue. A reported event is looked up by number and serial number, never by an address.
+//   E4  Each collected event is reported once, however the runs nest. It waits in `ready`, which belongs to no run.
+//   E5  No starvation: a batch begins with a poll if eight batches have begun since the last poll, or the first of them half a millisecond
+//       ago. One poll brings a bounded number of events. Ready sources wait for their turn (loop.c, P3).
+//   E6  Once a source is silent or removed, the poller does not have its descriptor. The poller's descriptors and is_silent change under `lock`.
+//   E7  Events of descriptors that are not in the table end. They repeat endlessly if a descriptor was closed before its source was removed,
+//       while a copy of it is open. The second poll in a row that finds such an event replaces the poller by a new one, under its number.
+//       A loop with a host prints one message instead, because the host knows the old poller; so does a loop without free descriptors.
 // Orderings
-//   is_silent: relaxed. The loop's thread reads it before a handler, and may read it too early: the caller that silences a source keeps the handler from
-//   beginning in a way of its own (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
-// Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (One that is
-//   not leaves with its descriptor, or when the number is added again; but a copy of the descriptor keeps it in the poller: E7.)
-// Source: one descriptor for a whole loop is libuv's backend_fd; an eventfd that is edge-triggered, and so never read, is mio's;
-//   that what epoll reports may be stale, and goes by a table, is epoll(7)'s advice.
+//   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the caller that silences a source must itself keep the
+//   handler from starting (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
+// Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (Otherwise it leaves the
+//   poller with its descriptor, and the table when the number is added again. A copy of the descriptor keeps it in the poller: E7.)
+// Source: one descriptor for a whole loop is libuv's backend_fd. An eventfd that wakes and is never read is mio's (edge-triggered there, one-shot
+//   here). Stale events, and the table against them, are epoll(7)'s advice.
 // Checked by: "a source is told that it can be read, and written", "a level is told again, an edge once", "a source removed in a
 //   handler is not called again", "a descriptor's number used again brings no stale event", "a thousand sources",
-//   "a source that another thread silences leaves the poller at once", "a descriptor closed before its source, with a copy, does not keep the loop busy",
+//   "a source that another thread silences leaves the poller at once",
+//   "a descriptor closed before its source, with a copy, does not keep the loop busy",
 //   "jobs, timers and sources do not starve each other", "a loop with sources does not wake up while idle",
 //   "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources are never early".
 // Models: checks/loop_fd.c. Not modelled: E3, E4, E5, E6, E7, which concern one thread and the system's descriptors.
@@ -56,16 +57,16 @@ _Static_assert((int)CSCHED_FD_EDGE == CSCHED_POLLER_EDGE, "the port's events are
 // MARK: the poller
 
 static bool is_silent(const csched_fd_source *source) {
-  return csched_load_relaxed(&source->is_silent) != 0; // E6: under the lock; or a racy read, before a handler
+  return csched_load_relaxed(&source->is_silent) != 0; // E6: under the lock, or a racy read before a handler
 }
 
 static void call_next(csched_job *job) {
   csched_fds *fds = job->context;
   csched_fd_source *source = TAILQ_FIRST(&fds->ready);
   unsigned ready = source->ready;
-  TAILQ_REMOVE(&fds->ready, source, node); // E4
+  TAILQ_REMOVE(&fds->ready, source, node); // E4: reported once
   source->ready = 0;
-  if (!is_silent(source)) source->handler(source, ready); // which may free it
+  if (!is_silent(source)) source->handler(source, ready); // it may free the source
 }
 
 static void drop_nothing(csched_job *job) { (void)job; }
@@ -77,12 +78,12 @@ void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
   TAILQ_INIT(&fds->ready);
 }
 
-static uint64_t tag_of(const csched_fd_source *source) { // E3
+static uint64_t tag_of(const csched_fd_source *source) { // E3: serial number and descriptor
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
 
 static bool is_open(const csched_fds *fds) {      // on the loop's thread
-  return csched_load_relaxed(&fds->is_open) != 0; // E1: nobody else changes it
+  return csched_load_relaxed(&fds->is_open) != 0; // E1: no other thread changes it
 }
 
 static void be_open(csched_fds *fds) {
@@ -90,20 +91,21 @@ static void be_open(csched_fds *fds) {
 }
 
 static bool is_lost(const csched_fds *fds) {         // on the loop's thread
-  return csched_load_relaxed(&fds->is_open) == LOST; // E1: nobody else changes it
+  return csched_load_relaxed(&fds->is_open) == LOST; // E1: no other thread changes it
 }
 
-// Opens it anew in a child of fork. Returns: 0 or an errno value. Thread: the loop's.
+// In a child of fork: opens the poller again, with its sources. Returns: 0 or an errno value. Thread: the loop's.
 static int open_anew_locked(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source == NULL || is_silent(source)) continue;         // one whose descriptor is gone gets no event
-    if (source->renew != NULL && source->renew(source) != 0) { // its handler finds out
+    if (source == NULL || is_silent(source)) continue;
+    if (source->renew != NULL && source->renew(source) != 0) { // the handler will report it
       if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
       source->ready |= CSCHED_FD_READ;
       continue;
     }
+    // An error is ignored: a source whose descriptor is closed gets no event.
     csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
   }
   if (error == 0) be_open(fds);
@@ -132,16 +134,16 @@ static CSCHED_NOINLINE void find_again(csched_fds *fds) {
                   "Close some before the loop is used, or exec.");
 }
 
-// Requires: it is open.
+// Requires: the poller is open, or LOST.
 static csched_poller *poller_of(csched_fds *fds) {
   if (CSCHED_UNLIKELY(is_lost(fds))) find_again(fds);
   return &fds->poller;
 }
 
-// One that comes late may find the main loop emptied by a shutdown: nobody sleeps there any more.
+// A late wake may find the main loop emptied by a shutdown. No thread sleeps there then, so the error is ignored.
 static void wake(csched_fds *fds) {
   int error = csched_poller_wake_(&fds->poller);
-  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // E1: its value is all
+  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // E1: only the value matters
     csched_poller_refused_(&fds->poller, error);
 }
 
@@ -154,7 +156,7 @@ bool csched_fds_wake_(csched_fds *fds) {
 }
 
 // Replaces a poller that reports a descriptor without a source.
-static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7
+static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7: ends its events
   csched_poller next;
   static const char *const advice =
       "a descriptor was closed while a source waited for it, and a copy of it is open: the system goes on to "
@@ -173,9 +175,9 @@ static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7
   csched_lock_unlock(&fds->lock);
 }
 
-// Looks at the poller, and queues the sources that it names.
+// Polls, and queues the sources that are ready.
 static void collect(csched_fds *fds, bool blocks) {
-  csched_poller_event events[EVENTS]; // E5
+  csched_poller_event events[EVENTS]; // E5: bounded
   int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), strange = 0;
   fds->batches = 0;
   fds->since = 0;
@@ -183,17 +185,17 @@ static void collect(csched_fds *fds, bool blocks) {
   for (int i = 0; i < count; i++) {
     size_t fd = (uint32_t)events[i].tag;
     csched_fd_source *source = fd < fds->size ? fds->by_fd[fd] : NULL;
-    if (source == NULL || source->serial != events[i].tag >> 32) { // E3
+    if (source == NULL || source->serial != events[i].tag >> 32) { // E3: stale
       strange++;
       continue;
     }
-    if (is_silent(source)) continue;                           // E6
-    unsigned ready = events[i].events & source->events & BOTH; // E3
+    if (is_silent(source)) continue;                           // E6: silenced since
+    unsigned ready = events[i].events & source->events & BOTH; // E3: still waited for
     if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
     source->ready |= ready;
   }
   if (CSCHED_UNLIKELY(strange > 0)) {
-    csched_poller_check_(&fds->poller); // or it is not ours that tells this
+    csched_poller_check_(&fds->poller); // stops the process if the descriptor was replaced
     if (fds->is_strange) rebuild(fds);
   }
   fds->is_strange = strange > 0;
@@ -205,8 +207,8 @@ void csched_fds_batch_(csched_fds *fds, csched_time now) { // E5
 }
 
 static CSCHED_NOINLINE csched_job *call_ready(csched_fds *fds) {
-  if (!csched_job_is_running_here_(&fds->job)) // else it is submitted by its own run, which is nested around
-    csched_job_init(&fds->job, &calling, fds); // anew: the one before may have been left by unwinding
+  if (!csched_job_is_running_here_(&fds->job)) // else this run is nested in it, and it submits itself
+    csched_job_init(&fds->job, &calling, fds); // again: its last run may have been unwound
   csched_job_submitted_(&fds->job, "csched_loop_add_fd");
   return &fds->job;
 }
@@ -222,20 +224,20 @@ csched_job *csched_fds_look_(csched_fds *fds) {
 
 bool csched_fds_wait_(csched_fds *fds, csched_time until) {
   if (!is_open(fds)) return false;
-  csched_poller_arm_(poller_of(fds), until); // E2
+  csched_poller_arm_(poller_of(fds), until); // E2: the alarm ends the sleep
   collect(fds, true);
   return true;
 }
 
 void csched_fds_settle_(csched_fds *fds) {
-  if (fds->is_stale) collect(fds, false); // E2: what they were for was there before
+  if (fds->is_stale) collect(fds, false); // E2: the work behind those wakes is there already
 }
 
 void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
   csched_poller *poller = poller_of(fds);
   fds->is_stale = !is_idle;
-  if (is_idle) csched_poller_arm_(poller, until); // E2
-  else wake(fds);                                 // E2
+  if (is_idle) csched_poller_arm_(poller, until); // E2: sleep until then
+  else wake(fds);                                 // E2: readable at once
 }
 
 int csched_loop_fd(csched_loop *loop, int *fd) {
@@ -244,7 +246,7 @@ int csched_loop_fd(csched_loop *loop, int *fd) {
   if (error != 0) return error;
   if (!fds->has_host) {
     fds->has_host = true;
-    csched_loop_run_ready(loop, 0); // parks at its end, unless it is in another run
+    csched_loop_run_ready(loop, 0); // parks at its end, unless inside of another run
   }
   *fd = fds->poller.fd;
   return 0;
@@ -259,7 +261,7 @@ void csched_loop_attach(csched_loop *loop) { csched_loop_bind_(loop); }
 
 // MARK: sources
 
-// Makes room in the table for `fd`. Returns: whether there is.
+// Makes room in the table for `fd`. Returns: false without memory.
 static bool reserve(csched_fds *fds, size_t fd) {
   if (fd < fds->size) return true;
   size_t size = fds->size > 0 ? fds->size : 64;
@@ -281,10 +283,10 @@ static void forget(csched_fds *fds, csched_fd_source *source) { // E3
   fds->count--;
 }
 
-// Returns: 0, or EBADF or ENOENT when the system has forgotten it already.
+// Returns: 0, or EBADF or ENOENT if the system has removed the descriptor already.
 static int take_out(csched_fds *fds, csched_fd_source *source) { // E3
   csched_lock_lock(&fds->lock);
-  // A poller that is lost is the parent's.
+  // A LOST poller is the parent's.
   bool is_in = !is_lost(fds) && !is_silent(source);
   int error = is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // E6
   forget(fds, source);
@@ -292,7 +294,7 @@ static int take_out(csched_fds *fds, csched_fd_source *source) { // E3
   return error;
 }
 
-static void tell_of_drop(csched_fd_source *source, int error) { // which may free it
+static void tell_of_drop(csched_fd_source *source, int error) { // may free the source
   if (source->dropped != NULL) source->dropped(source, error);
   else if (error == EBADF && !is_silent(source))
     csched_say_("csched_loop_add_fd",
@@ -317,7 +319,7 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
       is_silent(source) ? ECANCELED : csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
   if (error == 0) {
     before = fds->by_fd[source->fd];
-    if (before != NULL) forget(fds, before); // E3: it was closed, or silenced, and the number is used again
+    if (before != NULL) forget(fds, before); // E3: closed or silenced, and its number is used again
     fds->by_fd[source->fd] = source;
     source->owner = fds;
     source->ready = 0;
@@ -339,7 +341,7 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   if (error == 0) source->events = events;
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  unsigned ready = source->ready & events; // E3
+  unsigned ready = source->ready & events; // E3: still waited for
   if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = ready;
   return 0;
@@ -349,7 +351,7 @@ void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // E
   csched_fds *fds = csched_loop_fds_of_(loop);
   csched_lock_lock(&fds->lock);
   bool is_in = source->owner == fds && !is_silent(source) && !is_lost(fds);
-  csched_store_relaxed(&source->is_silent, 1u); // E6
+  csched_store_relaxed(&source->is_silent, 1u); // E6: under the lock
   if (is_in) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
   csched_lock_unlock(&fds->lock);
 }
@@ -377,18 +379,19 @@ void csched_fds_destroy_(csched_fds *fds) {
   fds->size = 0;
   if (!is_open(fds)) return;
   csched_store_relaxed(&fds->is_open,
-                       0u); // E1: before the close, for who wakes it late; no source is left to be silenced
+                       0u); // E1: before the close, for a late waker; no source is left that could be silenced
   csched_poller_close_(&fds->poller);
 }
 
 // MARK: forks
 
 void csched_fds_renew_(csched_fds *fds) {
-  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // E6: a thread of the parent may have had it
-  // The wake is for a host, whose own may have been on its way. A child that is to exec needs no poller, and there may be none for it.
+  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // E6: a thread of the parent may have held it
+  // The wake is for a host, because a wake in the parent's poller is lost. Without free descriptors the first use tries
+  // again: a child that only execs needs no poller.
   if (!is_open(fds)) return;
-  if (open_anew_locked(fds) == 0) wake(fds);                // E6: no other thread is left
-  else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // E1: no other thread is left
+  if (open_anew_locked(fds) == 0) wake(fds);                // E6: the child has one thread
+  else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // E1: the child has one thread
 }
 
 void csched_fds_abandon_(csched_fds *fds) {

@@ -1,4 +1,4 @@
-// Hooks of a loop: see loop_hook.h. Everything here is on the loop's thread.
+// Hooks of a loop (loop_hook.h): calls them before a sleep and after the wake. All functions run on the loop's thread.
 #include "loop_hook_internal.h"
 
 #include "loop_internal.h"
@@ -6,14 +6,14 @@
 #include <errno.h>
 
 void csched_hooks_tell_(csched_hooks *hooks, unsigned depth, bool is_sleep) {
-  if (hooks->calls_at >= depth) hooks->calls_at = 0; // of a run that was left
+  if (hooks->calls_at >= depth) hooks->calls_at = 0; // of a run that was unwound
   if (hooks->calls_at != 0 || hooks->is_asleep == is_sleep) return;
   hooks->is_asleep = is_sleep;
   hooks->calls_at = depth;
   for (csched_loop_hook *hook = TAILQ_FIRST(&hooks->all); hook != NULL; hook = hooks->next) {
     hooks->next = TAILQ_NEXT(hook, node_);
     void (*function)(csched_loop_hook *) = is_sleep ? hook->before_sleep : hook->after_wake;
-    if (function != NULL) function(hook); // which may free it
+    if (function != NULL) function(hook); // it may free the hook
   }
   hooks->calls_at = 0;
 }
@@ -44,6 +44,6 @@ void csched_hooks_close_(csched_hooks *hooks) {
   hooks->is_closed = true;
   for (csched_loop_hook *hook; (hook = TAILQ_FIRST(&hooks->all)) != NULL;) {
     take_out(hooks, hook);
-    if (hook->dropped != NULL) hook->dropped(hook, ECANCELED); // which may free it
+    if (hook->dropped != NULL) hook->dropped(hook, ECANCELED); // it may free the hook
   }
 }

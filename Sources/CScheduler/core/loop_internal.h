@@ -1,4 +1,4 @@
-// What a thread does with the loop that it is built around: the other half of loop.h.
+// Internal operations on loops, for threads and other files of the core: the other half of loop.h.
 // Depends on: loop.h, delivery_internal.h.
 #pragma once
 
@@ -6,54 +6,54 @@
 
 #include "delivery_internal.h"
 
-/// Does: creates a loop that belongs to no thread yet. Returns: NULL when there is no memory.
+/// Does: creates a loop without a thread. Returns: NULL when there is no memory.
 csched_loop *csched_loop_create_unbound_(void);
 
-/// Does: makes the one loop whose memory is static, and which belongs to no thread yet. Requires: it is called once.
+/// Does: initialises the one loop in static memory, without a thread. Requires: it is called once.
 csched_loop *csched_loop_make_static_(void);
 
-/// Does: as csched_loop_destroy, for whoever owns a loop that was not made by csched_loop_create.
+/// Does: as csched_loop_destroy, for the owner of a loop that csched_loop_create did not make.
 void csched_loop_free_(csched_loop *loop);
 
-/// Does: stops the process if `policy` is none.
+/// Does: stops the process if `policy` is no csched_stop_policy.
 void csched_require_policy_(csched_stop_policy policy, const char *function);
 
-/// Does: frees what a closed loop has allocated besides itself: it stays a closed loop. Requires: as csched_loop_destroy.
+/// Does: frees what a closed loop has allocated besides itself. The loop stays closed. Requires: as csched_loop_destroy.
 void csched_loop_empty_(csched_loop *loop);
 
-/// Does: gives the loop to the calling thread.
+/// Does: makes the calling thread the loop's thread.
 void csched_loop_bind_(csched_loop *loop);
 
-/// Does: takes the loop away from its thread, which is about to end.
+/// Does: leaves the loop without a thread, because its thread is about to end or detaches it.
 void csched_loop_unbind_(csched_loop *loop);
 
-/// Returns: how many jobs the loop that runs on this thread may still take in its batch, to be counted down; NULL: none runs here.
-/// It stays valid as long as the calling job.
+/// Returns: how many jobs the loop that runs on this thread may still take in its batch; the caller counts it down. NULL: no loop runs
+/// here. Valid during the calling job.
 unsigned *csched_loop_jobs_left_(void);
 
-/// Does: has `courier` deliver and discard in place of the loop's thread whatever may call something of the user's: see delivery.c.
-/// Thread: whoever made the loop, before anything is submitted.
+/// Does: has the delivery worker `courier` deliver and discard what may run user code, in place of the loop's thread: see delivery.c.
+/// Thread: the loop's creator, before anything is submitted.
 void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier);
 
-/// Does: closes the loop and gives the outstanding work what the policy asks for. Thread: the loop's.
+/// Does: closes the loop, and runs or drops the outstanding work as the policy asks. Thread: the loop's.
 void csched_loop_finish_(csched_loop *loop);
 
-/// Returns: the loop's sources. Requires: the calling thread is the loop's; if not, it stops the process.
+/// Returns: the loop's sources. Requires: the calling thread is the loop's; otherwise the process stops.
 struct csched_fds *csched_loop_fds_(csched_loop *loop, const char *function);
-/// Returns: the same. Thread: any; what it may do with them is loop_fd.h's to say.
+/// Returns: the same. Thread: any; loop_fd.h says what a thread may do with them.
 struct csched_fds *csched_loop_fds_of_(csched_loop *loop);
 
 /// Returns: the loop's hooks. Requires: as csched_loop_fds_.
 struct csched_hooks *csched_loop_hooks_(csched_loop *loop, const char *function);
 
-/// Does: notes of the calling thread's loops what the thread waits for: see waits.c.
+/// Does: records in the calling thread's loops what the thread waits for, or NULL: see waits.c.
 void csched_loops_set_waits_for_(csched_target *target);
 
-/// Returns: whether the loop was orphaned by fork.
+/// Returns: whether the loop was orphaned by fork: its thread is in the parent.
 bool csched_loop_is_orphaned_(const csched_loop *loop);
 
-/// Does: stops the process if it was.
+/// Does: stops the process if the loop was orphaned.
 void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *function);
 
-/// Does: in a child of fork, makes an orphaned loop anew, for no thread yet; what it had is the parent's.
+/// Does: in a child of fork, initialises an orphaned loop again, without a thread. Its former contents are the parent's.
 void csched_loop_renew_(csched_loop *loop);

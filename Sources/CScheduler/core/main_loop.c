@@ -1,3 +1,4 @@
+// The main loop: the one loop of the main thread, in static memory.
 #include <CScheduler/main_loop.h>
 
 #include <CScheduler/lock.h>
@@ -5,13 +6,13 @@
 #include "../platform/platform.h"
 #include "loop_internal.h"
 
-static CSCHED_THREAD_LOCAL uint8_t known; // 0 not yet, then 1 + whether this is the main thread
+static CSCHED_THREAD_LOCAL uint8_t known; // 0 unknown, 1 not the main thread, 2 the main thread
 static csched_lock lock;                  // guards the rest
 static csched_loop *loop;
 static bool is_bound, is_over, is_hosted, is_kept;
 
-// In the child the thread that forked is the main one. The loop has the same address, because others keep that, and nothing of
-// what it had, unless it is that thread's.
+// In a child of fork, the thread that forked is the main thread. The loop keeps its address, because other code stores it.
+// It loses its contents if it belonged to another thread.
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
@@ -46,7 +47,7 @@ csched_loop *csched_main_loop(void) {
 }
 
 void csched_main_loop_set_hosted_(void) {
-  csched_is_main_thread(); // which sees to it that forks are watched
+  csched_is_main_thread(); // registers told_of_fork
   csched_lock_lock(&lock);
   is_hosted = true;
   csched_lock_unlock(&lock);
@@ -73,7 +74,7 @@ bool csched_main_loop_is_kept_(void) {
 }
 
 void csched_main_loop_end_(csched_stop_policy policy) {
-  csched_loop *ending = csched_main_loop(); // made if need be, so that it is closed for whoever asks later
+  csched_loop *ending = csched_main_loop(); // made if necessary, so that later callers find it closed
   csched_loop_close(ending, policy);
   if (!csched_loop_is_on_thread(ending)) return;
   csched_lock_lock(&lock);
@@ -81,6 +82,6 @@ void csched_main_loop_end_(csched_stop_policy policy) {
   is_over = true;
   csched_lock_unlock(&lock);
   if (was_over) return;
-  csched_loop_run(ending); // which does what the policy asks for, and returns
+  csched_loop_run(ending); // runs or drops by the policy, and returns
   csched_loop_empty_(ending);
 }

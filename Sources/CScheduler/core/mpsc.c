@@ -1,29 +1,28 @@
+// A run queue: many threads push jobs; one consumer pops them in order, and knows when it may sleep.
+//
 // States of head
-//   NULL       nothing pushed since the consumer last took; it is awake
-//   PARKED     the same, but the consumer sleeps or is about to
-//   CLOSED     nothing pushed, and nothing more will be
+//   NULL       nothing pushed since the consumer last took; the consumer is awake
+//   PARKED     as NULL, but the consumer sleeps or is about to
+//   CLOSED     nothing pushed, and further pushes are refused
 //   job        the newest, linked to the older ones, the oldest linked to NULL; awake and open
 //   job|1      the same, but closed
 // `first` is the consumer's own list, oldest first.
 //
 // Obligations
 //   Q1  Every job pushed is popped exactly once, and one producer's jobs in the order of their pushes.
-//   Q2  A producer stopped anywhere in a push hides nothing: the push is one compare-and-exchange; before it there is
-//       nothing to see, and after it nothing is missing. (One that is stopped before the wake that it owes leaves a
-//       sleeping consumer asleep: the price of Q3.)
-//   Q3  Exactly one wake for each park that is not taken back: PARKED is left by one compare-and-exchange, whose winner owes
-//       the wake (push, notify, close) or needs none (unpark).
-//   Q4  Skip the wake: a push that does not find PARKED was seen by the consumer, or will be, before it sleeps: park succeeds
-//       only on NULL.
-//   Q5  What was written before csched_mpsc_notify is seen after a park that it did not end: both are read-modify-writes of head.
-//   Q6  Closed is for ever, and atomic with the push: a job is refused, or will be popped.
+//   Q2  A producer that is stopped anywhere in a push hides no job. The push is one compare-and-exchange: nothing is visible before it, and
+//       nothing is missing after it. (A producer that is stopped before the wake that it owes leaves the consumer asleep, by Q3.)
+//   Q3  Each park causes exactly one wake, unless it is undone. One compare-and-exchange replaces PARKED: its winner owes the wake
+//       (push, notify, close) or needs none (unpark).
+//   Q4  Skip the wake: a push that does not find PARKED owes none. The consumer sees its job before it sleeps: park succeeds only on NULL.
+//   Q5  Writes before csched_mpsc_notify are seen after a park that it did not end: both are read-modify-writes of head.
+//   Q6  A closed queue stays closed. Closing is atomic with the push: a job is refused, or will be popped.
 // Orderings
 //   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake comes after · notify
 //   and park: acquire and release, carry what the caller wrote before (Q5) · pop of `first`: plain, the consumer's own
 // Assumes: one consumer at a time; jobs are aligned to 2 at least.
-// Source: Treiber's stack, taken whole and reversed, as in many mailboxes; the mark of a parked
-//   consumer stands in the word that a push must read anyway. The exchange-linked queue (Vyukov) was measured and
-//   rejected: see Documentation/Internals/Jobs.md, "Run queue".
+// Source: Treiber's stack, taken whole and reversed, as in many mailboxes; the mark of a parked consumer is in the word that a push must
+//   read anyway. The exchange-linked queue (Vyukov) was measured and rejected: see Documentation/Internals/Jobs.md, "Run queue".
 // Checked by: "every job once, each producer in order", "exactly one wake for a park", "a notify is seen after a park",
 //   "a push after close is refused", "each state answers as it should, and parked is empty".
 // Models: checks/queue.c.
@@ -47,18 +46,18 @@ static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)(
 csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6
+    if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6: refused
     oldest->next = head == PARKED ? NULL : head;
   } while (CSCHED_UNLIKELY(
       !csched_cas_acq_rel(&queue->head, &head, newest)));     // Q1, Q2: release; pairs with take; carries the job
-  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED; // Q3, Q4
+  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED; // Q3, Q4: the wake is owed
 }
 
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
   return csched_mpsc_push_list(queue, job, job);
 }
 
-// Takes all that was pushed and turns it round.
+// Takes all jobs that were pushed, and reverses their list.
 static CSCHED_NOINLINE csched_job *take(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
@@ -83,7 +82,7 @@ csched_job *csched_mpsc_pop(csched_mpsc *queue) {
 }
 
 csched_job *csched_mpsc_peek(csched_mpsc *queue) {
-  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take(queue); // it may be parked
+  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take(queue); // take must not find PARKED
   return queue->first;
 }
 
@@ -100,7 +99,7 @@ static bool is_in(const csched_job *list, const csched_job *job) {
 }
 
 bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job) {
-  csched_job *head = csched_load_relaxed(&queue->head); // racy read: nobody pushes
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read: no thread pushes
   return is_in(queue->first, job) || (head != PARKED && is_in(without_closed_bit(head), job));
 }
 
@@ -111,7 +110,7 @@ bool csched_mpsc_park(csched_mpsc *queue) {
 
 bool csched_mpsc_unpark(csched_mpsc *queue) {
   csched_job *head = PARKED;
-  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: its own mark, so there is nothing to acquire
+  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: the consumer's own mark carries nothing
 }
 
 bool csched_mpsc_notify(csched_mpsc *queue) {
@@ -130,11 +129,11 @@ bool csched_mpsc_close(csched_mpsc *queue) {
 
 bool csched_mpsc_is_closed(const csched_mpsc *queue) { return has_closed_bit(csched_load_acquire(&queue->head)); } // Q6
 
-// MARK: looking from outside
+// MARK: inspection by other threads
 
-// The jobs may be gone, and their memory: so the system copies the links, and what looks like a list is not believed for long.
+// The memory of the jobs may be freed, so the system copies each link, and `most` limits a walk through other data.
 typedef struct filter {
-  bool (*counts)(const csched_job *job, const void *context); // NULL: each counts
+  bool (*counts)(const csched_job *job, const void *context); // NULL: all count
   const void *context;
 } filter;
 
@@ -167,6 +166,6 @@ csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
   seen.pending = count_copied(first, most, (filter){0});
   if (seen.pending < most) seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0});
   seen.is_exact = seen.pending < most && csched_os_peek_(&later, &queue->first, sizeof later) && later == first &&
-                  csched_load_relaxed(&queue->head) == head; // racy read, rechecked by nobody: it may be stale
+                  csched_load_relaxed(&queue->head) == head; // racy read, not rechecked: it may be stale
   return seen;
 }

@@ -1,4 +1,4 @@
-// A look at a run queue from outside.
+// Inspection of a run queue from any thread.
 // Depends on: mpsc.h.
 #pragma once
 
@@ -6,14 +6,14 @@
 
 typedef struct csched_mpsc_seen {
   bool is_parked, is_closed;
-  bool is_exact;  ///< nothing has come or gone meanwhile, and all has been counted
-  size_t pending; ///< cancelled ones that are still linked, too
+  bool is_exact;  ///< no job was pushed or popped meanwhile, and all were counted
+  size_t pending; ///< with cancelled entries that are still linked
 } csched_mpsc_seen;
 
-/// Does: looks at `queue`, and counts what is in it, up to `most`, while others push and pop. Thread: any, a signal handler, too.
+/// Returns: the state of `queue`, with up to `most` jobs counted, while other threads push and pop. Thread: any, also a signal handler.
 csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most);
 
-/// Does: counts those for which `counts` says so, up to `most`. It is given the address of each, whose memory may be gone: csched_os_peek_. Thread: as
-/// csched_mpsc_look_.
+/// Returns: how many jobs `counts` returns true for, up to `most`. Their memory may be freed: `counts` reads it with csched_os_peek_.
+/// Thread: as csched_mpsc_look_.
 size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most,
                           bool (*counts)(const csched_job *job, const void *context), const void *context);

@@ -1,21 +1,22 @@
-// 300 lines and more: hooks, what waits, targets and threads are one page of bookkeeping, which all observers share.
+// Records submissions, runs and drops while there is an observer: the waiting jobs, the figures of each target, and the runs of each thread.
 // States
-//   csched_observed_  0: nobody observes; else who does
-//   a part of what waits: a hash table of its own, under its lock; `job` NULL is a free place
-//   a level of a thread: `id` 0 while it is changed, else what runs there
-//   a place of the targets' table: NULL free, GONE, or the target
+//   csched_observed_  0: no observer; else the bits of the observers (observe_internal.h)
+//   a part of the table of waiting jobs: a hash table with a lock of its own; `job` NULL is a free slot
+//   a csched_observed_level: one run of a thread; `id` 0 while it is free or changes, else the number of the submission
+//   a slot of the target table: NULL free, GONE released, or the target
 // Obligations
-//   OB1  Each submission that is written down is taken out once: by its run, its drop or its cancel, whoever comes first; so it has one end.
-//   OB2  Nobody waits here for long: whoever finds a part locked looks again some hundred times, then lets the job pass unseen, and counts that. So a
-//        signal handler that has interrupted the owner goes on.
-//   OB3  What is looked at from another thread, of a level, is of one run.
-//   OB4  What the figures say of a target is of that one: `number` is another one when they have been given to the next.
+//   OB1  Each submission that is entered is taken out exactly once: by its run, its drop or its cancel, whichever is first. So it has one end.
+//   OB2  A submission or a refusal does not wait long for a lock here. After LOOKS attempts the job stays unobserved, and is counted. So a signal
+//        handler that has interrupted the lock's owner continues.
+//   OB3  A look at a run of another thread returns the values of one run.
+//   OB4  Figures count for one target. When they are given to another target, their `number` changes.
 // Orderings
-//   csched_observed_: relaxed; a thread that sees it late misses some of the first · tables: release, pairs with acquire, carries what is made
-//   first · a level's id: release, pairs with the look's acquire · figures: relaxed, counts
-// Assumes: a submission's memory is not given back, and used again, before the end of it has come here.
-// Source: ours. The steps of the histogram are those of HdrHistogram, coarser.
-// Checked by: "statistics count what was submitted, ran, was cancelled and dropped", "statistics beside changes", "a trace goes on in the parent of a fork alone".
+//   csched_observed_: relaxed; a thread that sees it late misses the first events · tables: release, pairs with acquire, carries their first
+//   contents · the id of a run: release, pairs with the look's acquire · figures: relaxed counts
+// Assumes: a job's memory is not reused before the job's end has been recorded here.
+// Source: own design. The steps of the histogram are those of HdrHistogram, coarser.
+// Checked by: "statistics count what was submitted, ran, was cancelled and dropped", "statistics beside changes",
+//   "a trace goes on in the parent of a fork alone".
 // Models: checks/observe.c. Not modelled: OB1, OB2, OB4.
 
 #include "observe_internal.h"
@@ -50,9 +51,9 @@ typedef struct tables {
   csched_figures figures[FIGURES];
 } tables;
 
-static tables *all; // made once; it stays
+static tables *all; // made once, never freed
 static csched_lock changing;
-static csched_lock naming; // guards the targets' table against other writers
+static csched_lock naming; // guards the target table against other writers
 static uint64_t ids, numbers, missed;
 static csched_observer *observers;
 static struct {
@@ -64,18 +65,18 @@ static uint32_t code_count;
 static csched_atfork atfork;
 static const csched_target *const GONE = (const csched_target *)1;
 
-// Whether it is by one of the library's own observers.
+// Whether one of the library's own observers is on. Programs that attach to probes do not count.
 static bool is_observed_here(void) {
-  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1
+  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be late
 }
 
 static tables *tables_here(void) {
   return csched_load_acquire(&all); // OB1: pairs with csched_observe_begin_
 }
 
-// MARK: short locks
+// MARK: bounded locking
 
-static bool enter(csched_lock *lock) { // OB2
+static bool enter(csched_lock *lock) { // OB2: gives up
   for (int i = 0; i < LOOKS; i++) {
     if (csched_lock_trylock(lock)) return true;
     if (i < LOOKS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
@@ -87,20 +88,20 @@ static bool enter(csched_lock *lock) { // OB2
 
 uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } // a count
 
-// MARK: what waits
+// MARK: waiting jobs
 
 static size_t hash_of(const void *address) { return (size_t)((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u; }
 static part *part_of(tables *tables, const csched_job *job) { return &tables->parts[hash_of(job) >> 58]; }
 static size_t place_of(const csched_job *job) { return hash_of(job) >> 40 & (PLACES - 1); }
 
-// Returns: the place of `job`, or the free one where it would be.
+// Returns: the slot of `job`, or the free slot where it belongs.
 static size_t find_locked(const part *part, const csched_job *job) {
   size_t at = place_of(job);
   while (part->places[at].job != NULL && part->places[at].job != job) at = (at + 1) % PLACES;
   return at;
 }
 
-// With `event` it is traced that it comes: under the lock, so that it is in the trace if, and before, anybody can take it out.
+// Traces `event` under the lock: only if the submission is entered, and before another thread can take it out.
 static bool put(tables *tables, csched_seen *seen, csched_observer *observer, csched_trace_event *event) {
   part *part = part_of(tables, seen->job);
   if (!enter(&part->lock)) return false;
@@ -114,7 +115,7 @@ static bool put(tables *tables, csched_seen *seen, csched_observer *observer, cs
   return fits;
 }
 
-// Those behind the free place move up, unless they would come before where they are looked for.
+// Deletion with linear probing (Knuth's Algorithm R): later entries move into the free slot, unless that is before their hash slot.
 static void remove_locked(part *part, size_t at) {
   part->count--;
   for (size_t next = at;;) {
@@ -128,8 +129,8 @@ static void remove_locked(part *part, size_t at) {
   part->places[at].job = NULL;
 }
 
-// What is refused may be so in a signal handler; nothing else ends there.
-static bool take(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1
+// A refusal may happen in a signal handler, so it must not wait. No other end happens there.
+static bool take(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: out once
   tables *tables = tables_here();
   part *part = tables != NULL ? part_of(tables, job) : NULL;
   if (part == NULL || (!may_wait && !enter(&part->lock))) return false;
@@ -173,7 +174,7 @@ csched_figures *csched_figures_at_(size_t at) {
   return tables != NULL && at < FIGURES ? &tables->figures[at] : NULL;
 }
 
-// Returns: the place of `target`, or else TARGETS; `*free`, unless NULL, is where it may be put.
+// Returns: the slot of `target`; TARGETS if it has none, and then in `*free`, unless NULL, a slot where it can be entered.
 static size_t find_target(const tables *tables, const csched_target *target, size_t *free) {
   size_t at = hash_of(target) >> 51, empty = TARGETS;
   for (size_t i = 0; i < TARGETS; i++, at = (at + 1) % TARGETS) {
@@ -192,7 +193,7 @@ csched_figures *csched_figures_find_(const csched_target *target) {
   return at < TARGETS ? &tables->figures[tables->figures_of[at]] : NULL;
 }
 
-// "queue 0x… "name" on 0x…", as in a dump; what follows a colon is its state.
+// Keeps the part of the description before the colon, such as: queue 0x… "name" on 0x…. The state follows the colon.
 static void name_target(csched_figures *figures, const csched_target *target) {
   char line[512];
   csched_text text = {line, line + sizeof line - 1};
@@ -220,7 +221,7 @@ static csched_figures *begin_figures(tables *tables, const csched_target *target
     each->target = target;
     name_target(each, target);
     each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_time_(target);
-    csched_store_release(&each->number, ++numbers); // OB4: what was the last one's is not this one's
+    csched_store_release(&each->number, ++numbers); // OB4: no longer the previous target's
     tables->figures_of[free] = (uint32_t)(each - tables->figures);
     csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target; carries the figures
     figures = each;
@@ -241,7 +242,7 @@ void csched_observe_gone_(const csched_target *target) {
   size_t at = find_target(tables, target, NULL);
   if (at < TARGETS) {
     tables->figures[tables->figures_of[at]].target = NULL;
-    csched_store_relaxed(&tables->targets[at], GONE); // OB4: its number stays
+    csched_store_relaxed(&tables->targets[at], GONE); // OB4: the figures keep their number
   }
   csched_lock_unlock(&naming);
 }
@@ -267,10 +268,10 @@ bool csched_figures_are_(const csched_figures *figures, uint64_t number) {
 }
 
 uint64_t csched_figures_number_(const csched_figures *figures) {
-  return csched_load_relaxed(&figures->number); // OB4: looked at again
+  return csched_load_relaxed(&figures->number); // OB4: compared again by csched_figures_are_
 }
 
-// Returns: how many wait there then.
+// Returns: how many jobs wait on the target after the change.
 static uint32_t change_waiting(const csched_seen *seen, int32_t change) {
   if (!csched_figures_are_(seen->figures, seen->number)) return 0;
   return csched_fetch_add_relaxed(&seen->figures->waiting, (uint32_t)change) + (uint32_t)change; // a count
@@ -282,11 +283,12 @@ csched_observer *csched_observers_(void) { return csched_load_acquire(&observers
 
 static csched_observer *find_observer(uint32_t thread) {
   csched_observer *each = csched_observers_();
-  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: its own is there
+  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: finds its own number
   return each;
 }
 
-// Its owner's. The one before may have ended without a word: that the system says so is all that orders the two.
+// Only the owner of `observer` calls these two. The previous owner may have ended without releasing it. Then only the system's answer that this
+// thread has ended orders the two owners.
 static csched_figures *working_for(const csched_observer *observer) {
   return csched_load_relaxed(&observer->figures); // OB3
 }
@@ -294,7 +296,7 @@ static void work_for(csched_observer *observer, csched_figures *figures) {
   csched_store_relaxed(&observer->figures, figures); // OB3
 }
 
-// One that nobody has, or whose thread has ended without a word, as those do that only submit.
+// Takes a record that is free, or whose thread has ended without releasing it. Threads that only submit end so.
 static csched_observer *take_observer(uint32_t thread) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     uint32_t owner = csched_load_relaxed(&each->thread); // racy read, rechecked by the cas
@@ -313,7 +315,7 @@ static csched_observer *make_observer(uint32_t thread) {
   return made;
 }
 
-// Returns: this thread's; NULL for want of memory. Where a thread has no levels, it is looked for by its number.
+// Returns: this thread's record; NULL if there is no memory. For a thread without context frames (`csched_level`) it is found by the thread's number.
 static csched_observer *observer_here(void) {
   csched_observer **mine = csched_levels_observer_();
   if (mine != NULL && *mine != NULL) return *mine;
@@ -332,22 +334,22 @@ void csched_observer_leave_(csched_observer *observer) {
 }
 
 uint32_t csched_observer_thread_(const csched_observer *observer) {
-  return csched_load_relaxed(&observer->thread); // racy read: it may have ended
+  return csched_load_relaxed(&observer->thread); // racy read: the thread may have ended
 }
 
 bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level) { // OB3
   const csched_observed_level *from = &observer->levels[depth];
-  level->id = csched_load_acquire(&from->id);                           // OB3: pairs with csched_observer_begin_
-  level->since = csched_load_relaxed(&from->since);                     // OB3
-  level->code = csched_load_relaxed(&from->code);                       // OB3
-  level->figures = csched_load_relaxed(&from->figures);                 // OB3
-  level->number = csched_load_relaxed(&from->number);                   // OB3
-  level->trace = csched_load_relaxed(&from->trace);                     // OB3
-  csched_fence_full();                                                  // OB3: the second look at `id` follows those
+  level->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_
+  level->since = csched_load_relaxed(&from->since);     // OB3
+  level->code = csched_load_relaxed(&from->code);       // OB3
+  level->figures = csched_load_relaxed(&from->figures); // OB3
+  level->number = csched_load_relaxed(&from->number);   // OB3
+  level->trace = csched_load_relaxed(&from->trace);     // OB3
+  csched_fence_full();                                  // OB3: the second load of `id` follows these loads
   return level->id != 0 && csched_load_relaxed(&from->id) == level->id; // OB3
 }
 
-// Frames that are gone were left by an exception or a longjmp.
+// First releases the runs whose stack frames are gone: an exception or a longjmp has unwound them.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run) {
   uintptr_t frame = (uintptr_t)run;
   while (observer->depth > 0 && observer->depth <= CSCHED_OBSERVED_DEPTH &&
@@ -356,7 +358,7 @@ void csched_observer_begin_(csched_observer *observer, csched_observed_run *run)
   run->depth = observer->depth++;
   if (run->depth >= CSCHED_OBSERVED_DEPTH) return;
   csched_observed_level *level = &observer->levels[run->depth];
-  csched_fence_full();                                      // OB3: `id` is 0 by then; pairs with the look's
+  csched_fence_full(); // OB3: `id` is 0 before the fields change; pairs with the look's fence
   csched_store_relaxed(&level->since, run->since);          // OB3
   csched_store_relaxed(&level->code, run->seen.code);       // OB3
   csched_store_relaxed(&level->figures, run->seen.figures); // OB3
@@ -368,11 +370,11 @@ void csched_observer_begin_(csched_observer *observer, csched_observed_run *run)
 
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run) {
   for (uint32_t depth = observer->depth; depth-- > run->depth;)
-    if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->levels[depth].id, (uint64_t)0); // OB3
+    if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->levels[depth].id, (uint64_t)0); // OB3: ended
   observer->depth = run->depth;
 }
 
-// MARK: what a job calls
+// MARK: the function that a job calls
 
 void csched_observe_code_at_(const csched_job_type *type, size_t offset, bool is_in_context) {
   csched_lock_lock(&changing);
@@ -424,17 +426,17 @@ void csched_observe_submit_(csched_observed_submission *submission, csched_targe
   csched_observer *observer = observer_here();
   submission->outer = observer != NULL ? working_for(observer) : NULL;
   csched_seen seen = {.job = job, .submitted = csched_now(), .code = code};
-  seen.id = csched_fetch_add_relaxed(&ids, 1u) + 1; // OB1: its value is all
+  seen.id = csched_fetch_add_relaxed(&ids, 1u) + 1; // OB1: only its value matters
   seen.due = due == CSCHED_FOREVER || csched_target_has_time_(target) ? CSCHED_FOREVER
              : due > seen.submitted                                   ? due
                                                                       : seen.submitted;
   seen.figures = figures_of(tables, target);
-  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: it is in use
-  uint32_t waiting = change_waiting(&seen, 1);                                         // before anybody can take it out
+  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: the target uses them
+  uint32_t waiting = change_waiting(&seen, 1); // before another thread can take it out
   csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
   event.waiting = waiting;
   if (!put(tables, &seen, observer, &event)) {
-    csched_fetch_add_relaxed(&missed, 1u); // a count: its end will not be traced either
+    csched_fetch_add_relaxed(&missed, 1u); // a count: the end will not be traced either
     change_waiting(&seen, -1);
     return;
   }
@@ -455,7 +457,7 @@ void csched_observe_run_(csched_observed_run *run, const csched_job *job) {
   if (!run->is_known) return;
   run->since = csched_now();
   run->waiting = change_waiting(&run->seen, -1);
-  csched_level_make_next_(); // so that the thread has an observer
+  csched_level_make_next_(); // makes the thread's context frames, which note its observer
   csched_observer *observer = observer_here();
   if (observer == NULL) return;
   run->outer = working_for(observer);
@@ -512,7 +514,7 @@ void csched_observe_note_(csched_occurrence what, const void *address, csched_ti
   if (what == CSCHED_OCCURRED_WAKE && figures != NULL) add(&figures->wakes);
   csched_trace_event event = {
       .what = (uint32_t)what, .time = csched_now(), .span = span, .id = (uintptr_t)address, .figures = figures};
-  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: it works for that one
+  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the thread works for that target
   csched_trace_add_(observer, &event);
 }
 
@@ -522,7 +524,7 @@ void csched_observe_system_call_(void) {
   if (figures != NULL) add(&figures->system_calls);
 }
 
-// MARK: beginning and ending
+// MARK: start and end
 
 static void told_of_fork(csched_atfork *told, csched_atfork_phase phase) {
   (void)told;
@@ -535,7 +537,7 @@ static void told_of_fork(csched_atfork *told, csched_atfork_phase phase) {
   for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = (csched_lock)CSCHED_LOCK_INIT;
   csched_fetch_and_relaxed(
       &csched_observed_,
-      ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: their threads are not here
+      ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: a child has no thread of these two
 }
 
 static void forget_waiting(tables *tables) {
@@ -557,12 +559,12 @@ int csched_observe_begin_(uint32_t observer) {
   else if (!is_observed_here()) forget_waiting(tables);
   if (tables != NULL) {
     csched_store_release(&all, tables);                   // OB1: pairs with tables_here
-    csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: whoever sees it late misses some of the first
+    csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a thread that sees it late misses the first events
   }
   csched_lock_unlock(&changing);
   return tables != NULL ? 0 : ENOMEM;
 }
 
 void csched_observe_end_(uint32_t observer) {
-  csched_fetch_and_relaxed(&csched_observed_, ~observer); // OB1: the same
+  csched_fetch_and_relaxed(&csched_observed_, ~observer); // OB1: a thread that sees it late records a few more
 }

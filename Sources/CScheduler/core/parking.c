@@ -1,17 +1,19 @@
+// Buckets of sleeping threads: a hash of an address selects a bucket, and a wake reaches one known sleeper.
+//
 // States of a bucket's lock
-//   0 free      1 taken      2 taken, somebody may sleep on it
+//   0 free      1 taken      2 taken, a thread may sleep on it
 // States of a sleeper
-//   queued, signal 0: in its bucket      removed, signal 0: its waker is about to signal      signal ≠ 0: told to go on
+//   queued, signal 0: in its bucket      removed, signal 0: its waker is about to signal      signal ≠ 0: woken, may continue
 // Obligations
-//   B1  A bucket is changed by one thread at a time.
-//   B2  A thread that sleeps on a bucket's lock is woken: whoever finds 2 at unlock wakes one, and whoever has slept takes
-//       the lock with 2, because there may be more like it.
-//   B3  A sleeper that was removed is signalled exactly once, and does not leave before: its memory is its stack.
+//   B1  One thread at a time changes a bucket.
+//   B2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one. A thread that found the lock taken takes it
+//       with 2, because others may sleep on it.
+//   B3  A removed sleeper is signalled exactly once. Its wait does not return before, because the sleeper is on its thread's stack.
 // Orderings
 //   lock: acquire, pairs with unlock's release, carries the bucket · signal: release, pairs with wait's acquire, carries
-//   what the waker did before (a lock handed over)
-// Assumes: nothing is called and nothing allocated under a bucket's lock.
-// Source: the three-state lock of Drepper's "Futexes are tricky"; the lot itself is WebKit's idea.
+//   what the waker did before (such as a lock that it handed over)
+// Assumes: code that holds a bucket's lock calls no user code and allocates nothing.
+// Source: the three-state lock of Drepper's "Futexes are tricky"; buckets by address as in WebKit's ParkingLot.
 // Checked by: every contended lock test; "locks that share a bucket do not take each other's wakes".
 // Models: checks/lock.c.
 
@@ -27,9 +29,9 @@ csched_bucket *csched_bucket_lock_(size_t index) {
   csched_bucket *bucket = &buckets[index];
   uint32_t found = FREE;
   if (!csched_cas_acquire(&bucket->lock, &found, (uint32_t)TAKEN))             // B1
-    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // B1, B2
+    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // B1, B2: marks it as slept on
       csched_futex_wait_(&bucket->lock, SLEPT_ON, CSCHED_FOREVER);
-  if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // its first use
+  if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // first use
   return bucket;
 }
 
@@ -65,13 +67,13 @@ uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline) {
   uint32_t signal;
   while ((signal = csched_load_acquire(&sleeper->signal)) == 0) // B3: pairs with the waker's release
     if (csched_futex_wait_(&sleeper->signal, 0, deadline) == CSCHED_FUTEX_TIMED_OUT)
-      return csched_load_acquire(&sleeper->signal); // B3
+      return csched_load_acquire(&sleeper->signal); // B3: signalled at the deadline
   return signal;
 }
 
 void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal) {
   uint32_t *word = &sleeper->signal;
-  csched_store_release(word, signal); // B3: from here on the sleeper may be gone; the address is only a name
+  csched_store_release(word, signal); // B3: the sleeper may be freed from here on; the wake uses only its address
   csched_futex_wake_(word, 1);
 }
 

@@ -1,29 +1,28 @@
-// 300 lines and more: what a pool takes, its end and its forks turn on `closing`, and are read together.
+// A pool of worker threads: accepts jobs at four priorities, and ends in two phases after a stop.
 //
 // States
-//   closing    0 open, then 1 + the strictest policy asked for; it only grows; ORPHANED by fork
-//   ending     0; 1, one worker waits for the monitor's end; 2, the inboxes are closed
-//   over       futex: 0, then 1 when the last worker has left
+//   closing    0: open; then 1 + the strictest policy of all stops. It only grows. ORPHANED: in a child of fork
+//   ending     0; 1: one worker waits for the monitor's end; 2: the inboxes are closed
+//   over       futex: 0; 1 when the last worker has left
 //
 // Obligations
-//   X1  After stop has returned, no submission is accepted; one that was accepted is run or dropped. The monitor may deliver until it
-//       has ended, and the inboxes are closed after that; each push is then refused, or popped by a worker before the last leaves.
-//   X2  Somebody ends the pool: whoever stops it wakes all that sleep; one of the workers, when it has nothing to do, closes the
-//       inboxes and wakes all again. A worker leaves when they are closed and empty.
-//   X3  join returns when no thread of the pool is left, and sees what the stopper did, also when it began to wait before; each thread
-//       is joined once, however many wait.
-//   X4  create leaves nothing behind when it fails.
-//   X5  In a child of fork nothing is taken, and nobody waits: that stops the process. To stop or destroy it does nothing.
+//   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until it has ended; the
+//       inboxes are closed after that. Each push is then refused, or popped by a worker before the last worker leaves.
+//   X2  A stopped pool ends. The stopper wakes all sleeping workers. One worker without work closes the inboxes, and wakes all workers again. A
+//       worker leaves when the inboxes are closed and empty.
+//   X3  join returns when no thread of the pool is left. It sees what the stopper wrote, also when it began to wait before the stop. Each thread is
+//       joined once, however many callers wait.
+//   X4  A create that fails leaves no thread and no memory behind.
+//   X5  In a child of fork, the pool accepts no job and no wait: either stops the process. A stop or a destroy does nothing.
 // Orderings
-//   closing: release, pairs with the workers' and submitters' acquire, carries what the stopper did · ending: relaxed, →2 under
-//   `pick`, which carries what was pushed to those who then look for work · over: release, pairs with join's acquire, carries what the
-//   last to leave has seen, and so what the stopper did
-// Assumes: pool_idle.c for sleeping and waking; whoever calls keeps the pool valid during the call.
-// Source: two phases, as in any drain of a thread pool: first the producers inside, then the queues.
-// Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop",
-//   "a pool that is stopped by both policies drops what it has",
-//   "a pool that cannot have a thread is an error", "join on a pool's own thread is refused",
-//   "after fork a pool of the parent stops the process".
+//   closing: release, pairs with the acquire of workers and submitters, carries what the stopper wrote
+//   ending: relaxed; →2 is stored under `pick`, which carries the pushes to workers that then check for work
+//   over: release, pairs with join's acquire, carries what the last worker has seen, and so what the stopper wrote
+// Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
+// Source: two phases, as in any drain of a thread pool: first the producers inside the pool, then the queues.
+// Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a pool that is stopped by
+//   both policies drops what it has", "a pool that cannot have a thread is an error", "join on a pool's own thread is refused", "after fork a pool
+//   of the parent stops the process".
 // Models: checks/pool.c. Not modelled: X5.
 
 #include "pool_internal.h"
@@ -46,28 +45,28 @@ enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
 // MARK: submitting
 
 static int refuse(csched_mpsc *inbox, csched_job *job) {
-  (void)csched_mpsc_is_closed(inbox); // X1: acquires what the stopper did, if that was how it was refused
+  (void)csched_mpsc_is_closed(inbox); // X1: acquires what the stopper wrote, if the inbox is closed
   csched_target_discard(job);
   return ECANCELED;
 }
 
 bool csched_pool_is_closing_(const csched_pool *pool) {
-  return csched_load_acquire(&pool->closing) != 0; // X1: pairs with stop; carries what the stopper did
+  return csched_load_acquire(&pool->closing) != 0; // X1: pairs with stop's release; carries what the stopper wrote
 }
 
 bool csched_pool_is_dropping_(const csched_pool *pool) {
-  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: the same
+  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: pairs with stop's release
 }
 
 bool csched_pool_is_orphaned(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: so from the child's beginning
+  return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: stored before fork returns in the child
 }
 
 static void require_not_orphaned(const csched_pool *pool, const char *function) {
   if (CSCHED_UNLIKELY(csched_pool_is_orphaned(pool))) csched_target_panic_orphaned_(&pool->classes[0].target, function);
 }
 
-// Returns: whether what comes now is refused: the monitor goes on delivering while it ends.
+// Returns: whether a submission is refused now. The monitor may deliver until it has ended.
 static bool is_refusing(csched_pool *pool) {
   return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
 }
@@ -77,9 +76,9 @@ static int deliver(csched_target *target, csched_job *job) {
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
   if (csched_pool_keep_(class, job)) {
-    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // C10
+    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // C10: a follow-up needs no wake
   } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
-    return refuse(&class->inbox, job); // X1
+    return refuse(&class->inbox, job); // X1: the inbox is closed
   }
   csched_pool_announce_(pool, 1);
   return 0;
@@ -95,8 +94,8 @@ static bool is_closed(const csched_target *target) { // X1
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
 static bool may_run_anywhere(csched_target *target) { return !is_closed(target); }
-// Whoever waits for a queue on this priority lends it its own, if that is higher. The queue may be destroyed, and the pool after it, only
-// when the wait has returned.
+// Priority donation: a thread that waits for a queue on this priority donates its own, if that is higher. The
+// queue and the pool must stay valid until the wait has returned.
 static bool lend(csched_target *target, int priority, int change) { // C7
   csched_pool_class *class = (csched_pool_class *)target;
   if (priority >= class - class->pool->classes) return false;
@@ -108,7 +107,7 @@ static void await(csched_target *target, csched_target *waited, uint32_t *ended)
   int priority = (int)csched_pool_priority_here_();
   bool lends = lend(target, priority, 1);
   (void)waited;
-  while (csched_load_relaxed(ended) != CSCHED_ENDED) // S1, of serial.c, whose caller acquires what it finds
+  while (csched_load_relaxed(ended) != CSCHED_ENDED) // S1 of serial.c: its caller acquires the result
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
   if (lends) lend(target, priority, -1);
 }
@@ -189,39 +188,39 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_pool_stop");
-  if (csched_pool_is_orphaned(pool)) return;                                         // it has no threads here
+  if (csched_pool_is_orphaned(pool)) return;                                         // its threads are in the parent
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
-  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with all others' acquire
+  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with every acquire load
   csched_pool_close_monitor_(pool, policy);
-  csched_pool_wake_all_(pool); // X2
+  csched_pool_wake_all_(pool); // X2: the sleeping workers end the pool
 }
 
 static uint32_t ending_of(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->ending); // X2: a look for work comes after, under `pick`
+  return csched_load_relaxed(&pool->ending); // X2: the check for work follows, under `pick`
 }
 
 bool csched_pool_must_end_(csched_pool *pool) {
-  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2: if 1, another worker does it
 }
 
 bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
-  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: its value is all
-    csched_pool_join_monitor_(pool);                    // X1: whoever stops the pool closes it
+  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: only the value matters
+    csched_pool_join_monitor_(pool);                    // X1: stop has closed the monitor
     csched_lock_lock(&pool->pick);
-    for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1
-    csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: who reads it takes that, and sees what was pushed
+    for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: no pushes from here on
+    csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: a reader takes it next, and sees all pushes
     csched_lock_unlock(&pool->pick);
-    csched_pool_wake_all_(pool); // X2
+    csched_pool_wake_all_(pool); // X2: to leave
     return false;
   }
-  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2
+  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2: closed and empty
 }
 
 void csched_pool_over_(csched_pool *pool) {
   csched_store_release(&pool->over,
-                       1u); // X3: pairs with join; carries what the last one has seen, the stopper's words too
+                       1u); // X3: pairs with join's acquire; carries what the last worker has seen, with stop's writes
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
 
@@ -234,9 +233,9 @@ int csched_pool_join(csched_pool *pool) {
   require_not_orphaned(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
   csched_wait_is_seen_("csched_pool_join", &pool->classes[0].target);
-  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last one's release
+  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last worker's release
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
-  csched_lock_lock(&pool->join_lock); // X3
+  csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads
   if (!pool->is_joined) csched_pool_join_workers_(pool);
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);
@@ -245,15 +244,15 @@ int csched_pool_join(csched_pool *pool) {
 }
 
 void csched_pool_destroy(csched_pool *pool) {
-  if (csched_pool_is_orphaned(pool)) return; // its memory may be half-way through a change
+  if (csched_pool_is_orphaned(pool)) return; // fork may have copied it in the middle of a change
   if (is_own_thread(pool))
     csched_panic_("csched_pool_destroy",
                   "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
                   (void *)pool);
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
-  csched_os_atfork_end_(&pool->atfork); // a dump looks at the monitor's timers
-  csched_pool_free_monitor_(pool); // whose loop waits for a delivery that is being made, which may be one to this pool
+  csched_os_atfork_end_(&pool->atfork); // before the monitor is freed: dumps read its timers
+  csched_pool_free_monitor_(pool);      // waits for a delivery in progress, which may be to this pool
   for (int i = 0; i < CSCHED_CLASSES; i++) csched_observe_gone_(&pool->classes[i].target);
   free(pool);
 }
@@ -267,13 +266,13 @@ void csched_pool_panic_worker_(const csched_pool *pool) {
                 (const void *)pool);
 }
 
-// In a child the pool's threads are not there; a worker that has forked is no worker any more, but a thread that can run to the end of
-// its job. No lock is taken: another thread may have had it.
+// The atfork handler. The child has none of the pool's threads. A worker that forked stops being a worker, but can
+// run its job to the end. No lock is taken: a thread of the parent may have held it.
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5
   csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   csched_pool_leave_in_child_(pool);
-  csched_store_relaxed(&pool->closing, ORPHANED); // X5: no other thread is left
+  csched_store_relaxed(&pool->closing, ORPHANED); // X5: this is the only thread
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_mpsc_close(&pool->classes[i].inbox);
     pool->classes[i].target.type = &csched_target_orphaned_;
@@ -304,7 +303,7 @@ static void init(csched_pool *pool, const csched_pool_options *options, size_t w
   pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
   pool->has_nice = pool->had_nice;
   pool->tells_of_cap = most > workers;
-  if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // cut for good when it is shown
+  if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // cut at a character when shown
   TAILQ_INIT(&pool->idle);
   csched_pool_init_courier_(pool);
   for (int i = 0; i < CSCHED_CLASSES; i++) {
@@ -334,11 +333,11 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   int error = csched_pool_start_monitor_(pool);
   if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
     csched_os_atfork_(&pool->atfork,
-                      told_of_fork); // from now on dumps look at it; a child of an earlier fork has nobody who knows it
+                      told_of_fork); // from here on dumps list the pool; a child forked before has no use for it
     *result = pool;
     return 0;
   }
-  if (pool->monitor != NULL) { // X4
+  if (pool->monitor != NULL) { // X4: undo its start
     csched_pool_close_monitor_(pool, CSCHED_STOP_DROP);
     csched_pool_join_monitor_(pool);
     csched_pool_free_monitor_(pool);
@@ -350,5 +349,5 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
 size_t csched_pool_worker_count(const csched_pool *pool) { return pool->workers; }
 
 bool csched_pool_has_nice(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->has_nice) != 0; // racy read: its value is all
+  return csched_load_relaxed(&pool->has_nice) != 0; // racy read: only the value matters
 }

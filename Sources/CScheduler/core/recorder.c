@@ -1,5 +1,5 @@
-// The flight recorder: see recorder_internal.h. No atomics: a thread writes its own recording, and who looks from outside has the system copy it.
-// Source: the recorders of aeroplanes, and of the Java Virtual Machine.
+// The flight recorder: see recorder_internal.h. No atomics: a thread writes its own recorder, and other threads have the system copy it.
+// Source: the flight recorders of aircraft, and of the Java Virtual Machine.
 
 #include "recorder_internal.h"
 
@@ -13,7 +13,7 @@
 
 enum { MOST = 10000, LEAST = 64, CHUNK = 64, BUFFER = 4096, LINE = 512, SLOTS = CSCHED_DUMP_SLOTS };
 
-// MARK: the thread's own
+// MARK: on the recorder's thread
 
 csched_recorder csched_recorder_none_; // never written
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_recorder *csched_recorder_here_ = &csched_recorder_none_;
@@ -41,7 +41,7 @@ void csched_recorder_turn_(void) {
   recorder->limit = first + (end < size ? end : size);
 }
 
-// MARK: from outside
+// MARK: on any thread
 
 csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(csched_job *job)) {
   csched_recorder copy;
@@ -52,10 +52,10 @@ csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(
 
 enum { NAMES = 16, NAME = 160 };
 
-// Where lines go, and those that are the same as the one before. To look a name up may take a look at the whole file: so the last ones are kept.
+// The output. Equal runs in a row become one line (`last`, `times`). A lookup of a name may read a whole file, so the last names are kept.
 typedef struct writing {
   int fd, error;
-  bool may_wait; // for whoever reads what is written
+  bool may_wait; // for the reader of `fd`
   csched_text text;
   csched_recorded last;
   uint64_t times;
@@ -83,7 +83,7 @@ static void end_line(writing *to) {
   if (to->text.end - to->text.at < LINE) flush(to);
 }
 
-// Of a task of Swift's it is the address of the closure's code, and 1.
+// The context of a Swift task is the address of the closure's code plus 1.
 static void add_context(writing *to, const csched_recorded *entry) {
   uintptr_t context = (uintptr_t)entry->context;
   if ((context & 1) == 0 || !csched_observe_has_code_(entry->run)) {
@@ -127,8 +127,8 @@ static void write_ring(writing *to, const csched_recorder *recorder, long most, 
   const csched_recording *recording = recorder->recording;
   csched_recorded entries[CHUNK];
   long last = recorder->next - 1 - recording->entries, from = CSCHED_RECORDED - most;
-  for (long i = from - from % CHUNK; i < CSCHED_RECORDED; i += CHUNK) { // the oldest first
-    long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the stretch of the last one comes last
+  for (long i = from - from % CHUNK; i < CSCHED_RECORDED; i += CHUNK) { // oldest first
+    long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run's stretch is the last
     csched_time time = 0;
     if (!csched_os_peek_(entries, recording->entries + at, sizeof entries)) return;
     csched_os_peek_(&time, &recording->times[at / CSCHED_RECORDED_STRETCH], sizeof time);
@@ -171,7 +171,7 @@ static bool write_all(writing *writing) {
   return has_run;
 }
 
-// In memory of its own: the thread may have the least stack that there is.
+// Not on the stack: the thread may have the smallest stack that there is.
 static writing *begin_writing(int fd, bool may_wait) {
   writing *to = csched_os_memory_take_(sizeof *to);
   if (to != NULL) to->fd = fd, to->may_wait = may_wait;
@@ -196,6 +196,6 @@ void csched_recorder_say_(const char *message) {
   csched_os_say_(message);
   writing *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL;
   if (to == NULL) return;
-  if (write_all(to)) csched_text_add_(&to->text, message); // it would be far above
+  if (write_all(to)) csched_text_add_(&to->text, message); // the first one is far above
   end_writing(to);
 }

@@ -1,53 +1,53 @@
-// The flight recorder: what each thread has run last, always.
+// The flight recorder: a ring with the last runs of each thread, always on.
 // Depends on: job.h.
 //
-// A run adds its code, its target and its context to the thread's ring: about ten instructions, no atomics, and no clock. The clock is read for the
-// first of 64, and for the first after the thread has slept.
+// A run adds its function, target and context to its thread's ring: 16 instructions, no atomics, no clock. The clock is read for the first of 64
+// runs, and for the first run after the thread has slept.
 #pragma once
 
 #include <CScheduler/job.h>
 
 enum { CSCHED_RECORDED = 10240, CSCHED_RECORDED_STRETCH = 64, CSCHED_RECORDED_FEW = 8 };
 
-/// A run that has begun.
+/// A run that has started.
 typedef struct csched_recorded {
-  void (*run)(csched_job *job); ///< NULL: nothing yet
+  void (*run)(csched_job *job); ///< NULL: an empty entry
   struct csched_target *target;
-  void *context; ///< of the job; of a node NULL
+  void *context; ///< the job's; NULL for a node
 } csched_recorded;
 
 typedef struct csched_recording {
   csched_recorded entries[CSCHED_RECORDED];
-  csched_time times[CSCHED_RECORDED / CSCHED_RECORDED_STRETCH]; ///< when the clock was read last in each stretch
+  csched_time times[CSCHED_RECORDED / CSCHED_RECORDED_STRETCH]; ///< the last reading of the clock in each stretch
 } csched_recording;
 
-/// One thread's. All zero at first.
+/// The recorder of one thread. All zero at first.
 typedef struct csched_recorder {
   csched_recorded *next,
-      *limit; ///< where the next one goes, unless that is the limit: then csched_recorder_turn_ comes first
-  csched_recording *recording;              ///< NULL for want of memory
-  csched_time begun;                        ///< when the clock was read last
-  csched_recorded few[CSCHED_RECORDED_FEW]; ///< the ring, without `recording`
+      *limit;                  ///< `next`: the next run's entry; when it is `limit`, csched_recorder_turn_ comes first
+  csched_recording *recording; ///< NULL: there was no memory
+  csched_time begun;           ///< the last reading of the clock
+  csched_recorded few[CSCHED_RECORDED_FEW]; ///< the ring, if there is no `recording`
 } csched_recorder;
 
-/// This thread's; the one that is shared and never written, without room, until it has levels of its own (levels_internal.h).
+/// This thread's recorder. Until the thread has context frames (levels_internal.h): the shared one, which has no room and is never written.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_recorder *csched_recorder_here_;
 extern CSCHED_HIDDEN csched_recorder csched_recorder_none_;
 
 void csched_recorder_begin_(csched_recorder *recorder);
 void csched_recorder_free_(csched_recorder *recorder);
 
-/// Returns: whether there is room for the next run. Asked for at the beginning of what runs a job, from where the rare answer leads to a function of its
-/// own: a call in the middle would cost each run the registers that it may change.
+/// Returns: whether there is room for the next run. A function that runs a job asks at its start, and jumps to a slow function if there is none.
+/// A call later in the function would cost each run the registers that the call may change.
 static inline bool csched_recorder_has_room_(void) {
   const csched_recorder *recorder = csched_recorder_here_;
   return CSCHED_LIKELY(recorder->next != recorder->limit);
 }
 
-/// Does: makes room, and reads the clock; not in the shared one.
+/// Does: makes room, and reads the clock. It does nothing with the shared recorder.
 void csched_recorder_turn_(void);
 
-/// Does: adds a run that begins. Requires: there is room.
+/// Does: adds a run that starts. Requires: there is room.
 static inline void csched_record_(void (*run)(csched_job *job), struct csched_target *target, void *context) {
   csched_recorder *recorder = csched_recorder_here_;
   csched_recorded *entry = recorder->next;
@@ -63,8 +63,9 @@ static inline void csched_recorder_slept_(void) {
   if (recorder != &csched_recorder_none_) recorder->limit = recorder->next;
 }
 
-/// Returns: an instant before which the last run of the thread of `recorder` cannot have begun, if that was `run`; else 0. Thread: any; it may be gone.
+/// Returns: the earliest instant at which the last run of the recorder's thread can have started, if it called `run`; else 0. Thread: any; the
+/// recorder's thread may have ended.
 csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(csched_job *job));
 
-/// Does: writes `message` to standard error, all recordings, and the message once more. Who does not read the recordings is not waited for.
+/// Does: writes `message`, all recordings, and `message` again to standard error. It does not wait for a reader of the recordings.
 void csched_recorder_say_(const char *message);

@@ -1,4 +1,4 @@
-// A count beside a lock. No atomics of its own: only the lock's owner looks at the count.
+// A recursive lock: a csched_lock and a count. No atomics of its own: only the lock's owner uses the count.
 // Models: checks/waiting.c.
 
 #include <CScheduler/rlock.h>
@@ -6,7 +6,7 @@
 #include "lock_internal.h"
 #include "panic.h"
 
-// Takes a lock that is the caller's already once more. Returns: whether it is.
+// Counts one more lock if the caller owns it already. Returns: whether it does.
 static bool take_again(csched_rlock *rlock, const char *function) {
   if (!csched_lock_is_owner_(&rlock->lock)) return false;
   if (rlock->again == UINT32_MAX)

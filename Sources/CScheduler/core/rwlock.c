@@ -1,28 +1,30 @@
+// A read-write lock in 8 bytes: a csched_lock for the writers, and a word that counts the readers.
+//
 // States
-//   writer    a csched_lock: owned by who writes, by a writer that waits for the readers to end, and for a moment by a reader that had to wait
-//   word      2n              n read
-//             2n | WRITER     n read still, and the owner of `writer` waits for them; nobody else begins to read
+//   writer    a csched_lock; its owner writes, or waits to write until the readers have unlocked, or is a reader that had to wait (for a moment)
+//   word      2n              n readers
+//             2n | WRITER     n readers, and the owner of `writer` waits for them; no new reader begins
 //             WRITER          the owner of `writer` writes
 //
 // Obligations
-//   RW1  Exclusion: a writer is alone; WRITER is set and cleared by the owner of `writer` only, and nobody begins to read while it is set.
-//   RW2  No lost wake: a writer sleeps only if a reader is left after WRITER was set; the last of these takes it out and wakes it.
-//   RW3  Writers are not starved: what a writer waits for, once it owns `writer`, is the readers that were there before; `writer` itself
-//        passes nobody by for ever (L7).
-//   RW4  What was before an unlock is seen by who has the lock next, of the other kind.
-//   RW5  Who gives up at its deadline leaves nothing behind: no WRITER, no entry in a bucket.
-//   RW6  Neither the last reader touches the lock after its unlock, except while a writer that it is to wake sleeps; nor a writer but as L8 says.
-//   RW7  Misuse is found: locking again by the writer; waiting for one's own reading, if that was taken last; an unlock of what nobody
-//        has, or another writes; an end while somebody has it; more readers than can be counted. Each stops the process.
-//   RW8  In a child of fork a writer of the parent that only waited is gone, and so is a reader of the parent that had `writer` for a moment:
-//        they hold nothing. A writer that waits for readers for long says that they may be orphaned. All else is L9's.
+//   RW1  Exclusion: a writer is alone. Only the owner of `writer` sets and clears WRITER, and no reader begins while it is set.
+//   RW2  No lost wake: a writer sleeps only if a reader remains after WRITER was set. The last of these readers takes it out and wakes it.
+//   RW3  Writers are not starved: once a writer owns `writer`, it waits only for the readers that were there before. `writer` itself bounds
+//        how often a waiter is passed (L7).
+//   RW4  All that precedes an unlock is visible to the next holder of the other kind.
+//   RW5  A waiter that gives up at its deadline leaves nothing behind: no WRITER, no entry in a bucket.
+//   RW6  The last reader touches the lock after its unlock only while the writer that it will wake sleeps. For a writer's unlock L8 holds.
+//   RW7  Misuse is detected and stops the process: a lock by the present writer; a wait for the caller's own read lock, if it is the last that
+//        the caller took; an unlock of a lock that is free, or that another thread writes; destroying a held lock; too many readers to count.
+//   RW8  A child of fork has none of the parent's other threads. A writer that only waited, and a reader that had `writer` for a moment, hold
+//        nothing there. A writer that waits long for readers reports that they may be orphaned. L9 covers all other cases.
 //
 // Orderings
 //   word: acquire, pairs with the unlocks' release, carries what is guarded; the unlocks of readers are one release sequence · to a
 //   writer that waits: what the last reader has acquired, by the lock of the bucket
 // Assumes: B1, B3 of parking.c; L1, L2, L6 to L10 of lock.c.
-// Source: Courtois, Heymans and Parnas, "Concurrent control with readers and writers", their second problem; Go's sync.RWMutex has its writers take a
-//   mutex as here. That readers which must wait do so in the same mutex is ours: so its owner is known to them, and its queue is theirs.
+// Source: Courtois, Heymans and Parnas, "Concurrent control with readers and writers", their second problem. Writers take a mutex, as in Go's
+//   sync.RWMutex. Readers that must wait do so in the same mutex; this is our own idea. So they know its owner, and share its queue.
 // Checked by: "writers exclude all, readers writers only", "readers read side by side", "a writer is not starved by readers",
 //   "a timed wait for a read-write lock gives up and leaves nothing behind", "a read-write lock may be freed by the last writer",
 //   "a read-write lock locked twice for writing stops the process", "after fork a read-write lock is as it was",
@@ -36,11 +38,11 @@
 #include "waiting_internal.h"
 
 enum { WRITER = 1, READER = 2 };
-enum { YOURS = 1 }; // the signal to a writer: no reader is left
+enum { YOURS = 1 }; // signal to a writer: no readers remain
 
-static const csched_time SPIN_FOR = 25000; // ns; as a lock does
+static const csched_time SPIN_FOR = 25000; // ns; as in lock.c
 
-static CSCHED_THREAD_LOCAL const csched_rwlock *reading; // RW7: what this thread took last for reading
+static CSCHED_THREAD_LOCAL const csched_rwlock *reading; // RW7: the lock that this thread last took for reading
 
 // MARK: misuse
 
@@ -70,20 +72,20 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_too_many(const csched_rwlock *
                 (const void *)rwlock);
 }
 
-// MARK: forks
+// MARK: fork
 
-// Takes `writer` from a thread of the parent that has not begun to write, and gives it back.
-// Requires: each reader that leaves calls this before, so that WRITER without a reader is one that writes.
+// Takes `writer` from a thread of the parent that did not write yet, and unlocks it.
+// Requires: each reader that finds WRITER calls this before its unlock. So WRITER without readers means that the owner writes.
 static CSCHED_NOINLINE void forget_waiting_writer(csched_rwlock *rwlock) { // RW8
   uint32_t owner = csched_lock_owner_seen_(&rwlock->writer);
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
-  if (csched_load_relaxed(&rwlock->word) == WRITER) return;                            // RW8: it writes
+  if (csched_load_relaxed(&rwlock->word) == WRITER) return;                            // RW8: the owner writes
   if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: L1 of lock.c
   csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: as RW5
   csched_lock_unlock(&rwlock->writer);
 }
 
-// Returns: whether there may have been some.
+// Returns: whether this is a child of fork.
 static bool look_for_orphans(csched_rwlock *rwlock) {
   bool is_child = CSCHED_UNLIKELY(csched_lock_is_in_child_());
   if (is_child) forget_waiting_writer(rwlock);
@@ -94,7 +96,7 @@ static bool look_for_orphans(csched_rwlock *rwlock) {
 
 static bool begin_to_read(csched_rwlock *rwlock) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
-  while ((seen & WRITER) == 0) {                      // RW1, RW3
+  while ((seen & WRITER) == 0) {                      // RW1, RW3: no new reader after WRITER
     if (CSCHED_UNLIKELY(seen > UINT32_MAX - READER)) panic_too_many(rwlock);
     if (!csched_cas_acquire(&rwlock->word, &seen, seen + READER))
       continue; // RW1, RW4: acquire; pairs with unlock_write
@@ -104,7 +106,7 @@ static bool begin_to_read(csched_rwlock *rwlock) {
   return false;
 }
 
-// While it owns `writer` nobody can set WRITER.
+// begin_to_read succeeds here: no thread can set WRITER while the caller owns `writer`.
 static bool wait_to_read(csched_rwlock *rwlock, csched_time deadline, const char *function) {
   require_not_writer(rwlock, function);
   require_not_reading(rwlock, function);
@@ -128,15 +130,16 @@ bool csched_rwlock_lock_read_until(csched_rwlock *rwlock, csched_time deadline) 
   return begin_to_read(rwlock) || wait_to_read(rwlock, deadline, "csched_rwlock_lock_read_until");
 }
 
-// Ends the reading under the lock of the bucket, where a writer that sleeps keeps the lock valid. Returns: false when readers have come or gone.
+// Ends the last read under the bucket's lock. The waiting writer also locks the bucket before it continues, and keeps
+// `rwlock` valid until then. Returns: false: the word has changed.
 static bool end_as_last(csched_rwlock *rwlock, uint32_t seen) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(rwlock);
   bool ended = csched_cas_acquire(&rwlock->word, &seen, (uint32_t)WRITER); // RW2, RW4: acquires the other readers' ends
   csched_sleeper *waiter = ended ? csched_bucket_first_locked_(bucket, rwlock) : NULL;
-  if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, &taken); // RW2
+  if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, &taken); // RW2: wakes the writer
   csched_bucket_unlock_(bucket);
-  csched_waiters_signal_(&taken, YOURS); // RW6: from here on the lock may be gone
+  csched_waiters_signal_(&taken, YOURS); // RW6: the lock may be freed from here on
   return ended;
 }
 
@@ -145,7 +148,7 @@ void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
   if (reading == rwlock) reading = NULL;
   if (CSCHED_UNLIKELY((seen & WRITER) != 0)) look_for_orphans(rwlock);
   for (;;) {
-    if (CSCHED_UNLIKELY(seen < READER)) panic_not_read(rwlock, seen); // RW7
+    if (CSCHED_UNLIKELY(seen < READER)) panic_not_read(rwlock, seen); // RW7: no readers
     if (CSCHED_UNLIKELY(seen == (READER | WRITER))) {
       if (end_as_last(rwlock, seen)) return;
       seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
@@ -160,10 +163,10 @@ void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
 
 static bool nobody_reads(const csched_rwlock *rwlock) {
   return csched_load_relaxed(&rwlock->word) ==
-         WRITER; // RW1, RW4: racy read, or under the lock of the bucket, as the last reader's end is
+         WRITER; // RW1, RW4: racy read in spin, elsewhere ordered by the lock of the bucket
 }
 
-static void spin(const csched_rwlock *rwlock) { // who has seen the end looks again below
+static void spin(const csched_rwlock *rwlock) { // a hint: sleep_until_read checks again
   csched_time end = csched_now() + SPIN_FOR;
   while (!nobody_reads(rwlock) && csched_now() < end) CSCHED_CPU_RELAX();
 }
@@ -171,13 +174,13 @@ static void spin(const csched_rwlock *rwlock) { // who has seen the end looks ag
 static bool sleep_until_read(csched_rwlock *rwlock, csched_time deadline) {
   csched_sleeper waiter = csched_waiter_(rwlock);
   csched_bucket *bucket = csched_waiters_lock_(rwlock);
-  bool sleeps = !nobody_reads(rwlock); // RW2
+  bool sleeps = !nobody_reads(rwlock); // RW2: checks again under the bucket's lock
   if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false);
   csched_bucket_unlock_(bucket);
   return !sleeps || csched_waiter_sleep_(&waiter, deadline) == YOURS; // RW5
 }
 
-// A deadline that is not there yet leaves the time to say that those who are waited for may be of the parent of a fork.
+// In a child of fork, a wait longer than csched_lock_looks_after_ prints that the readers may be threads of the parent.
 static bool wait_until_read(csched_rwlock *rwlock, csched_time deadline) {
   if (csched_may_spin_()) spin(rwlock);
   if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8
@@ -194,7 +197,7 @@ static bool wait_until_read(csched_rwlock *rwlock, csched_time deadline) {
   return sleep_until_read(rwlock, deadline);
 }
 
-// Lets no more readers in, and waits for those that are there. Requires: the caller owns `writer`, which it gives back if it gives up.
+// Stops new readers and waits for the present ones. Requires: the caller owns `writer`; a failure unlocks it.
 static bool wait_to_write(csched_rwlock *rwlock, csched_time deadline) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
   bool is_set = false;
@@ -202,7 +205,7 @@ static bool wait_to_write(csched_rwlock *rwlock, csched_time deadline) {
     is_set = csched_cas_acquire(&rwlock->word, &seen, seen | WRITER); // RW1, RW3, RW4: acquire; pairs with unlock_read
   if (seen == 0 || wait_until_read(rwlock, deadline)) return true;
   csched_fetch_and_relaxed(&rwlock->word,
-                           ~(uint32_t)WRITER); // RW5: it carries nothing; the readers' releases go on in it
+                           ~(uint32_t)WRITER); // RW5: publishes nothing; continues the readers' release sequence
   csched_lock_unlock(&rwlock->writer);
   return false;
 }
@@ -238,10 +241,10 @@ bool csched_rwlock_lock_write_until(csched_rwlock *rwlock, csched_time deadline)
 void csched_rwlock_unlock_write(csched_rwlock *rwlock) {
   csched_lock_require_owner_(&rwlock->writer, "csched_rwlock_unlock_write"); // RW7
   csched_store_release(&rwlock->word, 0u); // RW1, RW4: release; pairs with begin_to_read's acquire
-  csched_lock_unlock(&rwlock->writer);     // RW6
+  csched_lock_unlock(&rwlock->writer);     // RW6: the last access
 }
 
-// MARK: looks
+// MARK: queries
 
 void csched_rwlock_assert_writer(const csched_rwlock *rwlock) {
   csched_lock_require_owner_(&rwlock->writer, "csched_rwlock_assert_writer");
@@ -253,7 +256,7 @@ uint32_t csched_rwlock_readers(const csched_rwlock *rwlock) {
 
 void csched_rwlock_destroy(csched_rwlock *rwlock) {
   uint32_t readers = csched_rwlock_readers(rwlock);
-  uint32_t owner = csched_load_relaxed(&rwlock->writer.owner); // RW7: its value is all
+  uint32_t owner = csched_load_relaxed(&rwlock->writer.owner); // RW7: only the value matters
   if (readers == 0 && owner == 0) return;
   csched_panic_("csched_rwlock_destroy",
                 "%u read read-write lock %p, and thread %u has it for writing (0: none). Destroy it when it has been "

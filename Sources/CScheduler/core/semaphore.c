@@ -1,21 +1,23 @@
+// A counting semaphore in 4 bytes: a signal hands units to the sleepers in order of arrival, and frees the rest.
+//
 // States
-//   word      2n              n units are free, and nobody sleeps
-//             SLEEPERS        no unit is free, and somebody may sleep in the bucket (waiting_internal.h); set and cleared under its lock
+//   word      2n              n units are free, and no thread sleeps
+//             SLEEPERS        no unit is free, and a thread may sleep in the bucket (waiting_internal.h); set and cleared under its lock
 //
 // Obligations
-//   SM1  As many units are taken as were given, and one more than are there by nobody.
-//   SM2  No lost wake: while somebody sleeps no unit is free, and no signal makes one free.
-//   SM3  In the order of arrival: a unit goes to the sleeper that has waited longest.
-//   SM4  A waiter that gives up at its deadline leaves nothing in the bucket; one that a unit is handed to at that instant takes it.
-//   SM5  What was before a signal is seen by who gets its units.
-//   SM6  A signal does not touch the semaphore after giving its units: who gets the last one may free it.
-//   SM7  Misuse is found: more units than there can be, and an end while somebody waits, stop the process.
-//   SM8  In a child of fork nobody sleeps, whatever the word says: the first signal there finds the bucket empty, and frees its units.
+//   SM1  Each unit that was given is taken once, or is still free. No thread takes a unit that was not given.
+//   SM2  No lost wake: while a thread sleeps, no unit is free, and no signal frees one.
+//   SM3  Order of arrival: a unit goes to the sleeper that has waited longest.
+//   SM4  A waiter that gives up at its deadline leaves nothing in the bucket. If a unit is handed to it at that moment, it takes the unit.
+//   SM5  All that precedes a signal is visible to the threads that get its units.
+//   SM6  A signal does not touch the semaphore after giving its units: the thread that gets the last one may free it.
+//   SM7  Misuse is detected: more units than CSCHED_SEMAPHORE_MOST, and destroying it while a thread waits, stop the process.
+//   SM8  In a child of fork no thread sleeps, whatever the word says. The first signal there finds the bucket empty, and frees its units.
 //
 // Orderings
-//   word: acquire, pairs with signal's release, carries what was done before · a unit that is handed over: the signal's release to the sleeper
+//   word: acquire, pairs with signal's release, carries what preceded it · a unit that is handed over: the release of the sleeper's signal
 // Assumes: B1, B3 of parking.c.
-// Source: a benaphore whose contended units are handed over, as tickets are; sleepers by address as in WebKit's ParkingLot.
+// Source: a benaphore that hands over contended units, like tickets; sleepers by address as in WebKit's ParkingLot.
 // Checked by: "a semaphore's units are taken once each", "a semaphore serves in the order of arrival",
 //   "a timed wait for a semaphore gives up and loses no unit", "a semaphore may be freed by who gets the last unit",
 //   "too many units stop the process", "a semaphore that is destroyed with waiters stops the process",
@@ -28,7 +30,7 @@
 #include "waiting_internal.h"
 
 enum { SLEEPERS = 1, UNIT = 2 };
-enum { YOURS = 1 }; // the signal to a sleeper: it has a unit
+enum { YOURS = 1 }; // signal to a sleeper: it has a unit
 
 static void require_room(const csched_semaphore *semaphore, uint32_t free, uint32_t units, const char *function) {
   if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return;
@@ -44,10 +46,10 @@ static bool take(csched_semaphore *semaphore) {
   return false;
 }
 
-// Says that somebody sleeps, unless a unit is free. Returns: whether none is.
+// Sets SLEEPERS, unless a unit is free. Returns: whether no unit is free.
 static bool announce_locked(csched_semaphore *semaphore) {
   uint32_t none = 0;
-  return csched_cas_relaxed(&semaphore->word, &none, (uint32_t)SLEEPERS) || none == SLEEPERS; // SM2
+  return csched_cas_relaxed(&semaphore->word, &none, (uint32_t)SLEEPERS) || none == SLEEPERS; // SM2: before the sleep
 }
 
 static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) {
@@ -55,25 +57,25 @@ static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) {
   csched_bucket *bucket = csched_waiters_lock_(semaphore);
   bool taken = false;
   while (!taken && !announce_locked(semaphore)) taken = take(semaphore);
-  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false); // SM3
+  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false); // SM3: behind all others
   csched_bucket_unlock_(bucket);
   return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4
 }
 
-// Gives the units to those that sleep, and frees what is left over. Returns: false when nobody can sleep any more, and nothing was given.
+// Gives the units to the sleepers, and frees the rest. Returns: false: the word is no longer SLEEPERS; nothing was given.
 static bool hand_over(csched_semaphore *semaphore, uint32_t units) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_bucket *bucket = csched_waiters_lock_(semaphore);
-  bool sleeps = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: then it stays so while the bucket is locked
+  bool sleeps = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: stays so while the bucket is locked
   if (sleeps) {
     for (; units > 0 && (waiter = csched_bucket_first_locked_(bucket, semaphore)) != NULL; units--)
-      csched_waiter_take_locked_(bucket, waiter, &taken); // SM3
+      csched_waiter_take_locked_(bucket, waiter, &taken); // SM3: the oldest first
     if (csched_bucket_first_locked_(bucket, semaphore) == NULL)
       csched_store_release(&semaphore->word, units * UNIT); // SM2, SM5, SM8: release; pairs with take's acquire
   }
   csched_bucket_unlock_(bucket);
-  csched_waiters_signal_(&taken, YOURS); // SM6: from here on the semaphore may be gone
+  csched_waiters_signal_(&taken, YOURS); // SM6: the semaphore may be freed from here on
   return sleeps;
 }
 

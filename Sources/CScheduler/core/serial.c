@@ -1,36 +1,34 @@
-// 300 lines and more: syncs, suspending and forks all turn on who holds the queue, and are read together.
+// A serial queue: runs jobs one at a time, in order, on the threads of its base target.
 //
 // States
-//   inbox      see mpsc.c. PARKED: the queue is idle. Else somebody holds it: the drain job, which waits on the base or runs; or
-//              a sync that runs inline; or, when STALLED, nobody but the resume to come.
-//   hold       the number of suspensions, times 2, plus STALLED: whoever held the queue has let go, because it is suspended
-//   owners     the handle, and whoever holds the queue; but for a sync that runs inline, whose caller keeps the queue
+//   inbox      see mpsc.c. PARKED: the queue is idle. Otherwise the queue has an owner: the drain job, which waits on the base or runs; a sync that
+//              runs inline; or, while STALLED is set, the resume that ends the suspension
+//   hold       the number of suspensions, times 2, plus STALLED: the queue's owner has released it because it is suspended
+//   owners     references: one of the handle, one of the queue's owner. A sync that runs inline has none, because its caller keeps the queue
 //
 // Obligations
-//   S1  One at a time: jobs run only by the hand that holds the queue. Holding begins by leaving PARKED, and ends by
-//       parking again, each one compare-and-exchange.
-//   S2  Nothing waits for ever: who lets go of the queue has parked it, or has found more and submitted the drain job, or has
-//       left STALLED to a resume. Skip the submission: a push that does not find PARKED leaves it to the holder.
-//   S3  Suspension: after a suspend no job begins but one that the holder had passed the check for. The last resume and the
-//       holder's letting go meet in one word: exactly one of them goes on with the queue.
-//   S4  The drain job runs BATCH jobs at the most, on a loop those that are left of its batch (loop.c, P3), then lines up behind the
-//       base's other work: no queue starves another. So does one whose job has a follow-up, after that job (pool_worker.c, C10).
-//   S5  The structure is freed by the last of its owners.
-//   S6  A base that refuses the drain job drops everything in the queue, and all that comes later.
-//   S7  A wait that could never end is not begun: EDEADLK (waits.c). A queue whose base takes no more is not entered, idle or not:
-//       ECANCELED.
-//   S8  A thread that leaves a job, or a sync, in another way than by its return (it ends, or there is an exception, or a longjmp) lets go
-//       of the queue: it goes on with the next job.
-//   S9  In a child of fork, a queue whose base is orphaned stops whoever uses it; another one goes on. Syncs that wait for it on threads of the
-//       parent are gone, with these threads' stacks.
+//   S1  Jobs run one at a time: only the queue's owner runs them. The owner takes the queue by changing PARKED, and releases it by parking
+//       it again. Each is one compare-and-exchange.
+//   S2  No job waits for ever: an owner that releases the queue has parked it, or has found more jobs and submitted the drain job, or has
+//       left STALLED to a resume. Skipped submission: a push that does not find PARKED leaves its job to the owner.
+//   S3  Suspension: after a suspend no job starts, except one for which the owner had passed the check. The last resume and the owner's release
+//       change the same word, so exactly one of them continues with the queue.
+//   S4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's batch (loop.c, P3). Then it is
+//       appended behind the base's other work. It does the same after a job that has a follow-up (pool_worker.c, C10).
+//   S5  The last reference to be released frees the structure.
+//   S6  If the base refuses the drain job, all jobs in the queue are dropped, and all later ones are refused.
+//   S7  A wait that could never end is refused: EDEADLK (waits.c). A queue whose base takes no more work is not entered, idle or not: ECANCELED.
+//   S8  A job or a sync that is unwound (by an exception, longjmp or thread exit) releases the queue, which continues with the next job.
+//   S9  In a child of fork, a queue with an orphaned base stops the process when work is submitted; any other queue continues. Waiting syncs
+//       of the parent's other threads are removed, because the stacks of those threads are reused.
 // Orderings
-//   hold: acquire and release, so that a resume sees what the holder did · owners: the same, the last one sees all
-// Assumes: the drain job lets go in its `release`, because only then may it be submitted again (job.h).
-// Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's mark of a parked consumer.
-// Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended queue begins nothing",
-//   "sync runs inline when the queue is idle", "sync that cannot end is reported", "a circle of waits over threads is reported",
-//   "sync on a queue whose base was stopped is refused, idle or not", "a queue goes on after a longjmp out of a sync", "a long queue lets others in between",
-//   "a batch takes few of each kind",
+//   hold: acquire and release, so that a resume sees what the owner did · owners: the same, so that the last reference sees all
+// Assumes: the drain job releases the queue in its `release`, because only then may it be submitted again (job.h).
+// Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's PARKED mark.
+// Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines",
+//   "a suspended queue begins nothing", "sync runs inline when the queue is idle", "sync that cannot end is reported",
+//   "a circle of waits over threads is reported", "sync on a queue whose base was stopped is refused, idle or not",
+//   "a queue goes on after a longjmp out of a sync", "a long queue lets others in between", "a batch takes few of each kind",
 //   "a serial queue whose base is gone drops everything", "a queue that was let go runs what it has",
 //   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
 //   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake",
@@ -60,15 +58,15 @@ enum { STALLED = 1, SUSPENSION = 2 };
 struct csched_serial {
   csched_target target;
   csched_target *base, *root;
-  bool (*turn)(csched_target *root, int change); // of its type
+  bool (*turn)(csched_target *root, int change); // the root's `turn_`: NULL, except in virtual time
   csched_mpsc inbox;
   csched_job drain;
-  csched_job held;    // stands for a sync that runs inline, in case that it is left
-  bool has_reference; // the holder's: whoever has entered has a reference
+  csched_job held;    // placeholder for a sync that runs inline: its `release` handles unwinding
+  bool has_reference; // csched_serial_run_timer_ is inside, and has a reference
   uint32_t hold;
   uint32_t owners;
-  void (*retain)(void *), (*release)(void *); // of `owner`, while the queue is held; may be NULL
-  void (*closed)(void *);                     // of `owner`, when all has been dropped; may be NULL
+  void (*retain)(void *), (*release)(void *); // of `owner`, with each reference of the queue's owner; may be NULL
+  void (*closed)(void *);                     // of `owner`, when all jobs have been dropped; may be NULL
   void *owner;
   csched_atfork atfork;
   uint32_t has_name;
@@ -77,16 +75,16 @@ struct csched_serial {
 
 _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
 
-static void give_up(csched_serial *serial) {                              // S5
+static void give_up(csched_serial *serial) {                              // S5: drops a reference
   if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // S5: pairs with itself
   csched_os_atfork_end_(&serial->atfork);
   csched_observe_gone_(&serial->target);
   free(serial);
 }
 
-// The reference of whoever holds the queue.
+// Takes the reference of the queue's owner.
 static void take_reference(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->owners, 1u); // S5: by one who may use it
+  csched_fetch_add_relaxed(&serial->owners, 1u); // S5: the caller may use the queue
   if (serial->retain != NULL) serial->retain(serial->owner);
 }
 
@@ -98,43 +96,44 @@ static void give_reference_up(csched_serial *serial) {
 }
 
 static bool is_suspended(const csched_serial *serial) {
-  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // S3: a job that has passed here may begin
+  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // S3: a job that passed this check may start
 }
 
-// MARK: holding
+// MARK: owning the queue
 
 static int submit_drain(csched_serial *serial) {
   csched_job_submitted_(&serial->drain, "csched_target_submit");
   return serial->base->type->deliver(serial->base, &serial->drain);
 }
 
-// Leaves the queue to the resume to come. Returns: false when it is not suspended, or not any more.
+// Leaves the queue to the resume that ends the suspension. Returns: false if the queue is not suspended.
 static bool stall(csched_serial *serial) {
-  uint32_t hold = csched_load_relaxed(&serial->hold); // S3
+  uint32_t hold = csched_load_relaxed(&serial->hold); // S3: rechecked by the cas
   while (hold >= SUSPENSION)
     if (csched_cas_release(&serial->hold, &hold, hold | STALLED))
       return true; // S3: release; pairs with resume's acquire
   return false;
 }
 
-// Ends the holding of the queue.
+// Releases the queue. If it has more jobs, submits the drain job instead.
 static void let_go(csched_serial *serial) {
-  if (stall(serial)) return;               // S2
-  if (!csched_mpsc_park(&serial->inbox)) { // S1
-    submit_drain(serial);                  // S2
+  if (stall(serial)) return;               // S2: the resume continues
+  if (!csched_mpsc_park(&serial->inbox)) { // S1: fails if there are jobs
+    submit_drain(serial);                  // S2: the drain job continues
     return;
   }
   give_reference_up(serial);
 }
 
-// The same for a caller who keeps the queue, and so has taken no reference to it: two locked instructions for a sync instead of six.
+// As let_go, for a sync that runs inline. Its caller keeps the queue, so it has no reference: a sync takes two locked
+// instructions instead of six.
 static void let_go_inline(csched_serial *serial) {
-  if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // S1
+  if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // S1: released
   take_reference(serial);
   let_go(serial);
 }
 
-// On a loop, which has counted the drain job itself.
+// Takes one more job from the loop's batch; `left` is NULL outside of a loop. The loop has counted the drain job.
 static bool takes_another(unsigned *left) {
   if (left == NULL) return true;
   bool takes = *left > 0;
@@ -142,10 +141,10 @@ static bool takes_another(unsigned *left) {
   return takes;
 }
 
-// In virtual time, where each job is counted, and the drain job stands for the first.
+// As run_drain, in virtual time, which counts each job. The drain job was counted as the first one.
 static void run_counted(csched_serial *serial) {
   bool has_run = false;
-  for (int i = 0; i < BATCH; i++) { // S4
+  for (int i = 0; i < BATCH; i++) { // S4: bounded
     bool is_first = !has_run;
     if (is_suspended(serial) || csched_mpsc_is_empty(&serial->inbox)) break;
     if (!is_first && !serial->turn(serial->root, 1)) break;
@@ -153,7 +152,7 @@ static void run_counted(csched_serial *serial) {
     else if (!is_first) serial->turn(serial->root, -1);
   }
   if (!has_run) serial->turn(serial->root, -1);
-  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
+  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4: appended again
 }
 
 static uint32_t *follow_up_of(const csched_serial *serial) {
@@ -170,15 +169,15 @@ static void run_drain(csched_job *drain) {
     run_counted(serial);
     return;
   }
-  for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // S4
+  for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // S4: bounded
     if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
     csched_job_perform_on_(job, &serial->target);
-    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // S4: this thread's own
+    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // S4: thread-local
   }
-  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4
+  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4: appended again
 }
 
-static void drop_all(csched_job *drain) { // S6
+static void drop_all(csched_job *drain) { // S6: the base took no more
   csched_serial *serial = drain->context;
   csched_mpsc_close(&serial->inbox);
   for (csched_job *job; (job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);
@@ -191,7 +190,7 @@ static void drain_ended(csched_job *drain) {
     return;
   }
   if (serial->closed != NULL) serial->closed(serial->owner);
-  give_reference_up(serial); // S6: nobody has to go on with it
+  give_reference_up(serial); // S6: the queue stays closed
 }
 
 const csched_job_type csched_serial_drain_type_ = {run_drain, drop_all, drain_ended};
@@ -201,12 +200,12 @@ const csched_job_type csched_serial_drain_type_ = {run_drain, drop_all, drain_en
 static int deliver(csched_target *target, csched_job *job) {
   csched_serial *serial = (csched_serial *)target;
   csched_push_result result = csched_mpsc_push(&serial->inbox, job);
-  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // S2
+  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // S2: left to the queue's owner
   if (result == CSCHED_PUSHED_WAKE) {
     take_reference(serial);
     return submit_drain(serial);
   }
-  csched_job_discard_(job); // S6
+  csched_job_discard_(job); // S6: closed
   return ECANCELED;
 }
 
@@ -218,26 +217,26 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
 // MARK: suspending
 
 void csched_serial_suspend(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S3
+  csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S3: the owner checks it before each job
 }
 
 void csched_serial_resume(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold), after; // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // S9: nothing begins here
+    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // S9: no job starts here
     if (hold < SUSPENSION)
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
   } while (!csched_cas_acquire(&serial->hold, &hold, after)); // S3: acquire; pairs with stall's release
-  if (hold - SUSPENSION == STALLED) let_go(serial);           // S2: goes on with it, or parks it
+  if (hold - SUSPENSION == STALLED) let_go(serial);           // S2: continues, or parks the queue
 }
 
 // MARK: waiting
 
 static bool enter(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // S1
-  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // S7
+  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // S1: not idle
+  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // S7: the base is open
   let_go_inline(serial);
   return false;
 }
@@ -245,11 +244,11 @@ static bool enter(csched_target *target) {
 static void leave(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
   let_go_inline(
-      serial); // S2: first, so that the base still is held when the drain job comes, and nobody has to be woken for it
+      serial); // S2: before the base: a drain job that is submitted here finds the base occupied, and wakes no thread
   csched_target_leave_inline_(serial->base);
 }
 
-static void left(csched_job *held) { // S8
+static void left(csched_job *held) { // S8: the inline sync was unwound
   csched_serial *serial = held->context;
   bool has_reference = serial->has_reference;
   serial->has_reference = false;
@@ -260,11 +259,11 @@ static const csched_job_type held_type = {.release = left};
 
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
 
-static bool is_closed(const csched_target *target) { // S7
+static bool is_closed(const csched_target *target) { // S7: the base took no more
   return csched_mpsc_is_closed(&((const csched_serial *)target)->inbox);
 }
 
-static bool has(const csched_target *target, const csched_job *job) { // S9
+static bool has(const csched_target *target, const csched_job *job) { // S9: asked in a child of fork
   return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
 }
 
@@ -315,7 +314,7 @@ static void end_sync(sync_job *sync, int result) {
   sync->result = result;
   uint32_t *ended = &sync->ended;
   csched_store_release(
-      ended, CSCHED_ENDED); // S1: pairs with the waiter's acquire; carries what `body` did. `sync` may be gone
+      ended, CSCHED_ENDED); // S1: pairs with the waiter's acquire; publishes what `body` did. `sync` may be freed
   csched_futex_wake_(ended, 1);
 }
 static void run_sync(csched_job *job) { ((sync_job *)job)->body(((sync_job *)job)->context); }
@@ -326,8 +325,8 @@ const csched_job_type csched_serial_sync_type_ = {run_sync, drop_sync, sync_ende
 static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context, .thread = csched_lock_self_()};
   csched_job_init(&sync.job, &csched_serial_sync_type_, NULL);
-  if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7
-  if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7
+  if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7: the base takes no more
+  if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7: it would never end
   csched_wait_is_seen_("csched_serial_sync", &serial->target);
   csched_target_submit(&serial->target, &sync.job);
   if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
@@ -339,14 +338,14 @@ static int wait_in_line(csched_serial *serial, void (*body)(void *), void *conte
 }
 
 CSCHED_NOINLINE bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // S8
+  csched_level_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
   if (!enter(&serial->target)) return false;
   inside->level = csched_level_begin_(&inside->spare, (uintptr_t)inside, &serial->held, &serial->target);
   return true;
 }
 
 CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_target_inside *inside) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // S8
+  csched_level_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
   csched_level_end_(inside->level);
   leave(&serial->target);
 }
@@ -354,7 +353,7 @@ CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_tar
 CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void *), void *context,
                                         csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // S8
+  csched_level_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
   if (!enter(&serial->target)) return wait_in_line(serial, body, context);
   scope->level = csched_level_begin_(&scope->spare, CSCHED_OWN_FRAME(), &serial->held, &serial->target);
   body(context);
@@ -363,7 +362,7 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
   return 0;
 }
 
-// The timer may be the last that keeps the queue.
+// Keeps the queue with a reference, because the timer's job may release the last one.
 bool csched_serial_run_timer_(csched_timer *timer) {
   csched_serial *serial = (csched_serial *)timer->target;
   csched_target_inside inside;
@@ -387,21 +386,22 @@ bool csched_serial_run_timer_(csched_timer *timer) {
 
 // MARK: forks
 
-// Whether the drain job is submitted, and waits on the base.
+// Returns: whether the drain job was submitted, and waits on the base.
 static bool is_drain_waiting(const csched_serial *serial) {
   const csched_target *base = serial->base;
   return !csched_job_is_idle(&serial->drain) && (base->type->has == NULL || base->type->has(base, &serial->drain));
 }
 
-// A thread that is not here may have found the queue idle, and have come no further than that, or than to mark the drain job.
+// Returns: whether a thread of the parent became the queue's owner, and did not submit the drain job. It may have
+// marked the drain job as submitted.
 static bool is_forsaken(const csched_serial *serial) {
   csched_mpsc inbox = serial->inbox;
   return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && !is_drain_waiting(serial) &&
-         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // S9: no other thread is left
+         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // S9: no other thread exists
          !csched_target_is_inside(&serial->target);
 }
 
-// What is taken out is in the stack of a thread that is not here: another thread will use that memory.
+// Removes the syncs of the parent's other threads. They lie on stacks that new threads will reuse.
 static void forget_syncs_of_others(csched_serial *serial) { // S9
   csched_job *first = NULL, **end = &first;
   while (!csched_mpsc_is_empty(&serial->inbox)) {
@@ -419,14 +419,14 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL;
   if (csched_target_is_orphaned_(serial->base)) {
-    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: a job of it may have forked, and return
+    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: no job may follow the one that forked
     csched_mpsc_close(&serial->inbox);
     serial->target.type = &csched_target_orphaned_;
     return;
   }
   forget_syncs_of_others(serial);
   if (is_forsaken(serial)) {
-    take_reference(serial); // once more, perhaps: it is then never freed
+    take_reference(serial); // perhaps a second one; the queue is then never freed
     csched_job_init(&serial->drain, &csched_serial_drain_type_, serial);
     submit_drain(serial);
   }
@@ -469,8 +469,8 @@ void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { s
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))
-    return;                           // S9: whoever holds it is not here to let go
-  csched_level_leave_(&serial->held); // S8: for a longjmp that has not been noticed
+    return;                           // S9: its owner cannot release it in the child
+  csched_level_leave_(&serial->held); // S8: a longjmp may have left it unnoticed
   while (is_suspended(serial)) csched_serial_resume(serial);
   give_up(serial);
 }

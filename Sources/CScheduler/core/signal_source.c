@@ -1,25 +1,27 @@
+// Signals as sources of a loop: the signal handler counts, and writes to an eventfd (the bell), which wakes the loop.
+//
 // States, for each signal
-//   count      how often it has come since the loop was last told
-//   bell       1 + the descriptor that the handler rings, which stays for as long as the process; 0: none yet
-//   source     who is told, and `loop` on which thread; under `lock`
+//   count      how often the signal has arrived since the loop was last notified
+//   bell       1 + the eventfd that the handler writes to, which stays open as long as the process; 0: none yet
+//   source     which source is notified, and `loop`, on whose thread; under `lock`
 //
 // Obligations
-//   SG1  A signal that has come is told: the handler counts before it rings, the loop silences before it takes the count.
-//   SG2  The handler touches nothing but the two words and the bell: it may run on any thread, in the middle of anything. The bell is never closed, so a
-//        handler that is late rings for nobody.
-//   SG3  A signal has one source. Its action is put back when the source goes: by removal, by another thread that silences it, by the loop's close, or
-//        in a child of fork whose thread is not the loop's. Once it has gone it takes nothing from the next one's count or bell.
-//   SG4  In a child of fork the bell is the child's own: neither process wakes the other. What came before that was counted here, and is told.
+//   SG1  A signal that has arrived is reported: the handler counts before it writes to the bell, the loop clears the bell before it takes the count.
+//   SG2  The handler touches only the two words and the bell, because it may run on any thread, inside any function. The bell is never closed
+//        in the process that opened it, so a late handler writes to a bell that no source waits for.
+//   SG3  A signal has one source. Its action is restored when the source ends: by removal, by another thread that silences it, by the loop's
+//        close, or in a child of fork whose thread is not the loop's. A source that has ended takes nothing from the next one's count or bell.
+//   SG4  In a child of fork the bell is the child's own: neither process wakes the other. Signals counted before are reported in the child, too.
 // Orderings
-//   count, bell: relaxed, their values are all. What the thread did before is carried by the bell, which the handler writes and the loop reads;
-//   `bell` itself by the system call that sets the handler
-// Assumes: eventfd and write(2) may be used in a signal's handler (signal-safety(7)).
-// Source: the self-pipe of Bernstein's, with a count; as libuv and Tokio have it. A signalfd was rejected: see source.h.
+//   count, bell: relaxed, only the values matter. The bell carries what the thread did before the signal: the handler writes it, the loop reads
+//   it. `bell` itself is carried by the system call that sets the handler
+// Assumes: eventfd and write(2) may be used in a signal handler (signal-safety(7)).
+// Source: Bernstein's self-pipe, with a count, as in libuv and tokio. A signalfd was rejected: see source.h.
 // Checked by: "a signal is told to its loop, and its action put back", "a signal that has a handler already is refused",
 //   "signals that come beside the loop's look are all told",
 //   "a signal that another thread gives up can be taken by another loop at once", "a signal in a child of fork is the child's",
 //   "what came for a source of a signal is not told to the next one".
-// Models: none: handlers interrupt. Not modelled: SG1, SG2, SG3, SG4.
+// Models: none, because the models have no interrupting handlers. Not modelled: SG1, SG2, SG3, SG4.
 
 #include <CScheduler/source.h>
 
@@ -41,12 +43,12 @@ static struct {
 static csched_lock lock;
 static csched_atfork atfork;
 
-static void caught(int signal) {                                           // SG2
-  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1
-  csched_os_bell_ring_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG2
+static void caught(int signal) {                                           // SG2: the signal handler
+  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1: count first
+  csched_os_bell_ring_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG2: write
 }
 
-static void let_go(int signal) { // SG3, under the lock
+static void let_go(int signal) { // SG3: under the lock
   csched_os_signal_give_back_(signal, caught);
   table[signal].source = NULL;
 }
@@ -56,13 +58,13 @@ static void told_of_fork(csched_atfork *unused, csched_atfork_phase phase) {
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   lock = (csched_lock)CSCHED_LOCK_INIT;
   for (int i = 1; i < SIGNALS; i++) {
-    uint32_t bell = csched_load_relaxed(&table[i].bell); // SG4: no other thread is left
+    uint32_t bell = csched_load_relaxed(&table[i].bell); // SG4: the child has one thread
     if (bell == 0) continue;
-    int error = csched_os_bell_renew_((int)bell - 1);         // SG4: before the loop opens its poller anew
-    if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: no other thread is left
+    int error = csched_os_bell_renew_((int)bell - 1);         // SG4: before the loop opens its poller again
+    if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: the child has one thread
     if (table[i].source == NULL) continue;
-    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) let_go(i);                   // SG3
-    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4
+    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) let_go(i);                   // SG3: restore
+    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4: report
   }
 }
 
@@ -71,12 +73,12 @@ static void came(csched_fd_source *fd, unsigned events) {
   csched_signal_source *source = (csched_signal_source *)fd;
   uint32_t count = 0;
   csched_lock_lock(&lock);
-  if (table[source->signal].source == source) {                        // SG3
-    csched_os_bell_quiet_(fd->fd);                                     // SG1
-    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1
+  if (table[source->signal].source == source) {                        // SG3: not ended
+    csched_os_bell_quiet_(fd->fd);                                     // SG1: clear first
+    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: then take
   }
   csched_lock_unlock(&lock);
-  if (count > 0) source->handler(source, count); // which may free it
+  if (count > 0) source->handler(source, count); // it may free the source
 }
 
 static void give_up(csched_signal_source *source) {
@@ -98,7 +100,7 @@ void csched_signal_source_init(csched_signal_source *source, int signal,
   source->fd.dropped = signal_dropped;
 }
 
-// Returns: 0, and the signal's bell; under the lock.
+// Returns: 0, and the signal's bell in `*fd`; or an errno value. Requires: the lock.
 static int open_bell(int signal, int *fd) {
   uint32_t bell = csched_load_relaxed(&table[signal].bell); // ordered by the lock
   *fd = (int)bell - 1;
@@ -107,18 +109,18 @@ static int open_bell(int signal, int *fd) {
     return 0;
   }
   int error = csched_os_bell_open_(fd);
-  if (error == 0) csched_store_relaxed(&table[signal].bell, (uint32_t)*fd + 1); // SG2
+  if (error == 0) csched_store_relaxed(&table[signal].bell, (uint32_t)*fd + 1); // SG2: never closed
   return error;
 }
 
-// Under the lock.
+// Requires: the lock.
 static int take(csched_loop *loop, csched_signal_source *source) {
   int signal = source->signal, fd;
-  if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: set before this lock was taken
-  if (table[signal].source != NULL) return EBUSY;                        // SG3
+  if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: silenced before this lock was taken
+  if (table[signal].source != NULL) return EBUSY;                        // SG3: one source
   int error = open_bell(signal, &fd);
   if (error != 0) return error;
-  csched_store_relaxed(&table[signal].count, 0u); // SG1: what came for the source before is not this one's
+  csched_store_relaxed(&table[signal].count, 0u); // SG1: signals of the previous source do not count
   source->fd.fd = fd;
   error = csched_os_signal_take_(signal, caught);
   if (error != 0) return error;
@@ -142,7 +144,7 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
 }
 
 void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source) {
-  csched_loop_silence_fd_(loop, &source->fd); // and not added later: ECANCELED
+  csched_loop_silence_fd_(loop, &source->fd); // a later add returns ECANCELED
   if (source->signal <= 0 || source->signal >= SIGNALS) return;
   give_up(source);
 }

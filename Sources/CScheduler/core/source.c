@@ -1,4 +1,4 @@
-// Children and files as sources: see source.h. Everything here is on the loop's thread; signals, which are not, have a file of their own.
+// Child processes and files as sources of a loop (source.h). All functions run on the loop's thread. Signals: see signal_source.c.
 #include <CScheduler/source.h>
 
 #include "../platform/platform_sources.h"
@@ -23,10 +23,10 @@ static void child_ended(csched_fd_source *fd, unsigned events) {
   csched_child_source *source = (csched_child_source *)fd;
   csched_child_end end;
   int status;
-  if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // told for nothing
+  if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // spurious: it has not ended
   csched_loop_remove_fd(fd->context, fd);
   let_go_of_child(source);
-  source->handler(source, end, status); // which may free it
+  source->handler(source, end, status); // it may free the source
 }
 
 void csched_child_source_init(csched_child_source *source, int pid,
@@ -70,7 +70,7 @@ static void file_dropped(csched_fd_source *fd, int error) {
 static void file_changed(csched_fd_source *fd, unsigned events) {
   (void)events;
   csched_file_source *source = (csched_file_source *)fd;
-  if (source->lost != 0) { // in a child of fork
+  if (source->lost != 0) { // in a child of fork: could not be opened again
     csched_loop_remove_fd(fd->context, fd);
     file_dropped(fd, source->lost);
     return;
@@ -78,10 +78,10 @@ static void file_changed(csched_fd_source *fd, unsigned events) {
   _Alignas(uint64_t) char room[CSCHED_OS_FILE_ROOM] = ""; // MemorySanitizer does not see that the system writes it
   const char *name = NULL;
   unsigned changes = csched_os_file_read_(fd->fd, room, &name);
-  if (changes != 0) source->handler(source, changes, name); // which may free it
+  if (changes != 0) source->handler(source, changes, name); // it may free the source
 }
 
-// What the parent has to read is not the child's.
+// In a child of fork: opens a new descriptor, because the changes that wait in the old one are the parent's.
 static int renew_file(csched_fd_source *fd) {
   csched_file_source *source = (csched_file_source *)fd;
   source->lost = csched_os_file_renew_(source->path, source->changes, fd->fd);

@@ -1,10 +1,10 @@
-// What observe.c has counted of a target, as a snapshot.
-// States: each figure is a count of its own
+// Reads the figures of a target, which observe.c counts, as a snapshot.
+// States: each figure is a separate count
 // Obligations
-//   ST1  A figure has each change that happened before the look; two figures may be of two instants.
-// Orderings: relaxed, a count carries nothing.
-// Assumes: whoever wants figures that go together has waited for the work.
-// Source: ours.
+//   ST1  A figure contains each change that happened before it was read. Two figures may be of two instants.
+// Orderings: relaxed; a count publishes no other memory.
+// Assumes: a caller that needs consistent figures has waited for the work.
+// Source: own design.
 // Checked by: "statistics count what was submitted, ran, was cancelled and dropped".
 // Models: none. Not modelled: ST1.
 
@@ -18,7 +18,7 @@ int csched_statistics_begin(void) {
 }
 void csched_statistics_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_STATISTICS); }
 
-// The longest span of that step.
+// Returns: the longest duration that the histogram counts in `step`.
 static csched_time end_of_step(size_t step) {
   if (step < 8) return step;
   size_t doublings = step / 8 + 2;
@@ -49,7 +49,7 @@ bool csched_target_statistics(const csched_target *target, csched_statistics *st
   const csched_figures *figures = csched_figures_find_(target);
   *statistics = (csched_statistics){0};
   if (figures == NULL) return false;
-  statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1
+  statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1: each by itself
   statistics->run = csched_load_relaxed(&figures->run);                   // ST1
   statistics->cancelled = csched_load_relaxed(&figures->cancelled);       // ST1
   statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1

@@ -17,10 +17,10 @@ uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
 
 CSCHED_NOINLINE csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
 
-// What ends with the level is a job, and no sync that stands for one.
+// Whether the context frame (`csched_level`) is of a job, and not of a sync, whose job is a placeholder without `run`.
 static bool is_of_job(const csched_level *level) { return level->job == NULL || level->job->type->run != NULL; }
 
-// A queue, or a limit, on a pool, each of whose drains ends its batch for a follow-up.
+// Whether the frame is of a job of a queue or a limit. Such a target ends its batch when the thread has a follow-up.
 static bool is_drained(const csched_level *level) {
   return level->target->type->base != NULL && level->target->type->follow_up_ != NULL && is_of_job(level);
 }
@@ -31,9 +31,9 @@ CSCHED_NOINLINE csched_swift_holding csched_swift_holds_(const csched_target *la
   *target = NULL;
   for (; level->outer != NULL; level = level->outer) {
     csched_target *root = level->target != NULL ? csched_target_root_(level->target) : NULL;
-    if (root == NULL || root->type->deliver == NULL) continue; // it is only a name for the current one
+    if (root == NULL || root->type->deliver == NULL) continue; // a scheduler marker, which accepts no jobs
     if (csched_target_has_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING;
-    bool is_pool = root->type->lend_ != NULL; // nothing else lends
+    bool is_pool = root->type->lend_ != NULL; // only a pool has it
     if (level->target != root || !is_pool) {
       holds = true;
       is_last &= *target == NULL && is_drained(level);
@@ -96,7 +96,7 @@ void *csched_swift_sleeper_(void) {
 }
 
 void csched_swift_sleep_until_(csched_time deadline) {
-  static const csched_time LONGEST = UINT64_C(1) << 62; // ns, which no clock overflows
+  static const csched_time LONGEST = UINT64_C(1) << 62; // ns, no overflow when a clock's time is added
   for (csched_time now; (now = csched_now()) < deadline;)
     csched_nap_(deadline - now < LONGEST ? deadline - now : LONGEST);
 }

@@ -1,4 +1,4 @@
-// What all targets share: submission, and which one is current. No atomics: what a thread is inside of belongs to it.
+// Functions that all targets share: submission, and the current target. No atomics: a thread's context frames are its own.
 
 #include <CScheduler/node.h>
 
@@ -8,7 +8,7 @@
 #include "panic.h"
 #include "target_internal.h"
 
-// MARK: inside
+// MARK: the current target
 
 static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) { return csched_level_recover_(caller)->target; }
 
@@ -36,7 +36,7 @@ CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
   return false;
 }
 
-// A root that is not bound to a thread may have others to go on with; what is concurrent is held by one that runs there alone.
+// A pool (a root without `is_bound_here`) may continue on other threads. A concurrent target is exclusive in a barrier.
 bool csched_target_is_exclusive_(const csched_target *target) {
   if (target->type->is_concurrent_) return target->type->is_bound_here != NULL && target->type->is_bound_here(target);
   return target->type->base != NULL || target->type->is_bound_here != NULL;
@@ -119,9 +119,9 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // MARK: submitting
 
-// Nothing is looked for on the way to what has no base: a signal handler, on a stack of its own, may submit to a loop.
+// Without a base, no unwound context frames are looked for: a signal handler, on its own stack, may submit to a loop.
 static void look_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
-  if (target->type->base != NULL) csched_level_look_(caller); // a sync that was left may hold the queue
+  if (target->type->base != NULL) csched_level_look_(caller); // an unwound sync may hold the queue
   csched_job_submitted_(job, function);
 }
 

@@ -1,21 +1,23 @@
-// States of a task: those of its job (job.c), in the life that the value names. Besides
-//   UNWANTED   it was cancelled: while it was queued, ran, or was being dropped
-// It is over when the job is CANCELLED, or in a later life.
+// Tasks: values that name a job in one of its generations, and cancel it or wait for it at any time.
+//
+// States of a task: those of its job (job.c), in the generation that the value names (`life`). There is one more flag:
+//   UNWANTED   the task was cancelled while it was queued, ran or was being dropped
+// A task is over when its job is CANCELLED, or in a later generation.
 //
 // Obligations
-//   TK1  A task is cancelled in its own life or not at all: state and life are one word, changed by one compare-and-exchange.
-//   TK2  Over is final: whoever sees it sees what the run did, or the drop.
-//   TK3  Whoever sees that it is cancelled sees what was before that.
-//   TK4  Who cancels and waits returns after the run, or the drop, by whichever thread; inside of either, at once.
-//   TK5  A drop is told once, with its reason: refused, while it is being submitted by that thread; else stopped, unless it is cancelled.
-//   TK6  One that repeats is not called once it is cancelled, also where its run was about to submit it again: that keeps UNWANTED. Who has
-//        submitted it looks afterwards; so does its next run, which another thread may begin before that. By then it may be over: its life tells.
+//   TK1  A task is cancelled in its own generation only: state and generation are one word, changed by one compare-and-exchange.
+//   TK2  The end is final: a thread that sees it also sees what the run, or the drop, did.
+//   TK3  A thread that sees the cancel sees what came before it.
+//   TK4  Cancel-and-wait returns after the run, or the drop, on whichever thread. Inside either it returns at once.
+//   TK5  A drop is reported once, with its reason: CANCELLED; REFUSED inside the task's submission, by that thread; otherwise STOPPED.
+//   TK6  A repeating task is not called after its cancel. If its run is about to submit it again, the submission keeps UNWANTED. The submitter
+//        checks that afterwards. So does the next run, which another thread may start earlier. The generation shows whether the task is over.
 // Orderings
-//   word: see job.c · →UNWANTED: release, pairs with the acquire of who asks, carries what was before the cancel. Whoever has
-//   the value has it from the end of the submission; one that its run has submitted again is acquired behind that
-// Assumes: the word stays mapped, and its life goes up only (task_memory.c, TM1); it does not wrap: 2^56 uses of one job in a row, each of
+//   word: see job.c · →UNWANTED: release, pairs with the acquire of csched_task_is_cancelled_, carries what came before the cancel.
+//   A thread gets the value after the first submission, and need not acquire that. Later ones, by the run, are acquired after the cancel's cas
+// Assumes: the word stays mapped, and its generation only rises (task_memory.c, TM1). It does not wrap: 2^56 uses of one job in a row, each of
 //   16 ns, are 36 years.
-// Source: a handle with a generation, as in slot maps. 31 bits of it, which fit beside a 32-bit state, wrap in 20 s of a busy loop.
+// Source: a handle with a generation, as in slot maps. 31 bits of it, beside a 32-bit state, wrap after 20 s of a busy loop.
 // Checked by: "a task runs or is dropped, once", "a task is cancelled late, and nothing happens", "a drop of a task says why",
 //   "a drop that has cancelled another task is still the drop of its own",
 //   "a task whose submission has another one refused is refused itself",
@@ -33,7 +35,7 @@
 
 int csched_task_submit_(csched_target *target, csched_task task) {
   csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a discard now is a refusal
   int error = csched_target_submit(target, task.job);
   csched_job_may_be_refused_ = outer;
   return error;
@@ -42,7 +44,7 @@ int csched_task_submit_(csched_target *target, csched_task task) {
 int csched_task_submit_at_(csched_target *target, csched_task task, csched_clock clock, csched_time deadline,
                            csched_time leeway) {
   csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: the same
   int error = csched_target_submit_at_clock(target, clock, csched_task_timer_(task.job), deadline, leeway);
   csched_job_may_be_refused_ = outer;
   return error;
@@ -58,14 +60,14 @@ static bool is_over(uint64_t word, csched_task task) {
 
 bool csched_task_is_unwanted_(const csched_job *job) {
   return (csched_load_relaxed(&job->word) & CSCHED_JOB_UNWANTED) !=
-         0; // TK6: of one word with the state, which is this run's
+         0; // TK6: in one word with the state, which this run owns
 }
 
 int csched_task_submit_again_(csched_job *job, csched_time deadline, csched_time leeway) {
   csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: it runs here
   if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;
   int error = csched_task_submit_at_(csched_task_target_(job), task, CSCHED_CLOCK_MONOTONIC, deadline, leeway);
-  if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: in its own life only
+  if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: in its own generation only
   return error;
 }
 
@@ -87,9 +89,9 @@ csched_cancel_result csched_task_cancel(csched_task task) {
     bool drops = state == CSCHED_JOB_QUEUED;
     uint64_t unwanted = (drops ? csched_job_in_state_(word, CSCHED_JOB_DROPPING) : word) | CSCHED_JOB_UNWANTED;
     if (unwanted != word && !csched_cas_release(&task.job->word, &word, unwanted))
-      continue; // TK1, TK3: pairs with who asks
+      continue; // TK1, TK3: pairs with csched_task_is_cancelled_
     if (drops) {
-      (void)csched_load_acquire(&task.job->word); // TK6: pairs with the submission by its run
+      (void)csched_load_acquire(&task.job->word); // TK6: pairs with a submission by the run
       if (csched_task_size_(task.job) == CSCHED_TASK_PLAIN) csched_job_end_cancel_(task.job, false);
       else csched_timer_end_cancel_(csched_task_timer_(task.job));
       return CSCHED_CANCEL_DROPPED;
@@ -101,7 +103,7 @@ csched_cancel_result csched_task_cancel(csched_task task) {
   return CSCHED_CANCEL_FINISHED;
 }
 
-// Whether this thread is inside of the run of `job`, or of its drop.
+// Returns: whether this thread is inside the run or the drop of `job`.
 static bool is_inside(const csched_job *job) {
   return csched_job_is_dropped_here_(job) || csched_job_is_running_here_(job);
 }
@@ -117,7 +119,7 @@ CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task tas
       csched_panic_("csched_task_cancel_and_wait",
                     "the task was orphaned by fork: it runs, or is dropped, on a thread that lives in the parent. Do "
                     "not wait for it here.");
-    if (csched_job_state_(word) == CSCHED_JOB_QUEUED) csched_task_cancel(task); // TK6: its run submits it again
+    if (csched_job_state_(word) == CSCHED_JOB_QUEUED) csched_task_cancel(task); // TK6: its run has submitted it again
     else csched_job_wait_in_(task.job, word);
   }
   return result;

@@ -1,4 +1,4 @@
-// Functions of C as tasks: at once, at an instant, again and again. No atomics: what may meet is task.c's.
+// C functions as tasks: run at once, at a deadline, or periodically. No atomics: task.c decides the races.
 
 #include <CScheduler/task_job.h>
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-// What a task of C keeps besides the context.
+// What a C task stores besides the context.
 typedef struct called {
   void (*function)(void *context);
   void (*drop)(void *context, csched_drop_reason reason);
@@ -30,7 +30,7 @@ static void end(csched_job *job, csched_task_size size) {
   csched_task_free_(job, size);
 }
 
-// Makes one of that type, whose room begins with `called`.
+// Makes a task of `type`, whose room begins with `called`. Without memory drops `called`.
 static csched_task make(const csched_job_type *type, csched_task_size size, called called, void *context) {
   csched_task task = csched_task_make_(type, size);
   if (CSCHED_UNLIKELY(task.job == NULL)) {
@@ -70,7 +70,7 @@ CSCHED_NOINLINE csched_task csched_target_async_or_drop(csched_target *target, v
   return submit(target, (called){function, drop}, context);
 }
 
-// MARK: at an instant
+// MARK: at a deadline
 
 static void run_timed(csched_job *job) { ((called *)csched_task_timer_room_(job))->function(job->context); }
 static void drop_timed(csched_job *job) {
@@ -110,7 +110,7 @@ CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target
   return submit_at(target, clock, deadline, leeway, (called){function, drop}, context);
 }
 
-// MARK: again and again
+// MARK: periodically
 
 typedef struct repeated {
   called called;
@@ -133,7 +133,7 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time last, cs
                                                                                                    : next;
 }
 
-// splitmix64's mixing of the clock, which is another one at each tick, and of an address, which is another one for each task.
+// Mixes the clock, which differs at each tick, and an address, which differs for each task, as splitmix64 does.
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who) {
   if (jitter == 0 || due == CSCHED_FOREVER) return due;
   uint64_t share = csched_now() + (uint64_t)(uintptr_t)who * 0x9e3779b97f4a7c15u;
@@ -144,7 +144,7 @@ csched_time csched_jittered_(csched_time due, csched_time jitter, const void *wh
 }
 
 static csched_time next_of(const repeated *repeated, const csched_target *target, csched_time begun) {
-  enum { AT_LEAST = 1000000 }; // where what is due may be run inside of its submission, tick inside tick
+  enum { AT_LEAST = 1000000 }; // ns. A user's target may run a due tick inside its submission
   csched_time now = csched_target_now(target);
   csched_time next = csched_timing_next(&repeated->timing, repeated->due, begun, now);
   if (csched_target_has_time_(target)) return repeated->timing.period == 0 ? CSCHED_FOREVER : next;
@@ -156,13 +156,13 @@ static void run_repeating(csched_job *job) {
   repeated *repeated = csched_task_timer_room_(job);
   csched_target *target = csched_task_target_(job);
   csched_time begun = csched_target_now(target);
-  if (!csched_task_is_unwanted_(job)) repeated->called.function(job->context); // TK6
+  if (!csched_task_is_unwanted_(job)) repeated->called.function(job->context); // TK6: not after its cancel
   repeated->due = next_of(repeated, target, begun);
   bool is_virtual = csched_target_has_time_(target);
   csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway;
   csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
   if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)
-    give_up(&repeated->called, job->context, CSCHED_DROP_CANCELLED); // it is still this run's
+    give_up(&repeated->called, job->context, CSCHED_DROP_CANCELLED); // this run still owns it
 }
 
 static void release_repeating(csched_job *job) { end(job, CSCHED_TASK_REPEATING); }
@@ -188,7 +188,7 @@ CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, con
 
 // MARK: observers
 
-// So that observers tell them apart by the function that they call.
+// Lets observers distinguish C tasks by the function that they call.
 __attribute__((constructor)) static void tell_observers(void) {
   csched_observe_code_at_(&plain, sizeof(csched_job) + offsetof(called, function), false);
   csched_observe_code_at_(&timed, sizeof(csched_timer) + offsetof(called, function), false);

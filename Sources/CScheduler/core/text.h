@@ -1,10 +1,10 @@
-// Text that grows in a buffer, without the C library: also for a signal handler.
+// Builds text in a buffer without the C library, so that signal handlers can use it.
 // Depends on: base.h.
 #pragma once
 
 #include <CScheduler/base.h>
 
-/// What has been written ends at `at`; from `end` on nothing is written, and what is too long is cut.
+/// The text ends at `at`. Nothing is written from `end` on: longer text is cut.
 typedef struct csched_text {
   char *at, *end;
 } csched_text;
@@ -12,10 +12,10 @@ typedef struct csched_text {
 void csched_text_add_(csched_text *text, const char *string);
 void csched_text_number_(csched_text *text, uint64_t number);
 void csched_text_address_(csched_text *text, const void *address);
-/// Does: adds the span as seconds, to the microsecond.
+/// Does: adds the span in seconds, with microseconds.
 void csched_text_span_(csched_text *text, csched_time span);
-/// Does: adds the name in quotes, and nothing when it is empty. What could end the line or the quotes becomes a question mark.
+/// Does: adds the name in quotes; nothing if it is empty. Quotes and control characters in the name become question marks.
 void csched_text_name_(csched_text *text, const char *name);
 
-/// Does: copies `name`, cut at `size` - 1 bytes, not inside a character of UTF-8.
+/// Does: copies `name`, cut to `size` - 1 bytes, and never inside a UTF-8 character.
 void csched_name_copy_(char *copy, size_t size, const char *name);

@@ -1,16 +1,18 @@
+// A thread with a run loop: starts, stops, joins and frees it.
+//
 // States
-//   phase      0 starting, then 1 ready, or 1 + the error by which it cannot be as the options say
-//   owners     2 handle and thread, 1 one of them has given up, 0 freed
+//   phase      0 starting; then 1 ready, or 1 + the error of an option that was refused
+//   owners     2 handle and thread, 1 one of them has released it, 0 freed
 //
 // Obligations
-//   H1  `start` returns a thread that is ready: it bears its name, has its processors and its policy, and runs its loop. On failure nothing is
-//       left behind: a thread that is refused what was asked for ends before, joined by who started it.
-//   H2  The structure is freed by the last of its two owners: the handle and the thread itself.
-//   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), what is outstanding is run or
-//       dropped, and a join returns.
-//   H4  A thread is joined or detached exactly once, however many wait.
-//   H5  In a child of fork nobody waits for a thread that lives in the parent: a join stops the process. To destroy its handle does nothing.
-// Orderings: phase: release and acquire, for the options, which are the starter's again · owners: acquire and release, the last one sees all.
+//   H1  csched_thread_start returns a thread that is ready: it has its name, its processors and its policy, and runs its loop. After a failure
+//       nothing is left: a thread whose options are refused ends first, and its starter joins it.
+//   H2  The last of the two owners, the handle and the thread, frees the structure.
+//   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), the outstanding work is run or dropped, and a
+//       join returns.
+//   H4  A thread is joined or detached exactly once, however many threads wait for it.
+//   H5  In a child of fork no thread waits for a thread of the parent: csched_thread_join stops the process. csched_thread_destroy does nothing.
+// Orderings: phase: release and acquire; this returns the options to the starter · owners: acquire and release; the last owner sees all.
 // Assumes: the loop (loop.c) for everything else.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
 // Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be
@@ -31,7 +33,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { NAME_SIZE = 16 }; // what Linux keeps, the closing zero included
+enum { NAME_SIZE = 16 }; // what Linux keeps, with the final zero
 enum { STARTING = 0, READY = 1 };
 
 _Static_assert((int)CSCHED_POLICY_NICE == CSCHED_OS_POLICY_NICE, "the port's policies are ours");
@@ -42,7 +44,7 @@ struct csched_thread {
   csched_os_thread os;
   uint32_t phase; // futex
   uint32_t owners;
-  const csched_thread_options *options; // until it is ready
+  const csched_thread_options *options; // valid until the thread is ready
   csched_lock join_lock;
   bool is_joined;
   char name[NAME_SIZE];
@@ -51,12 +53,12 @@ struct csched_thread {
 };
 
 static void give_up(csched_thread *thread) {                              // H2
-  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // H2: pairs with itself
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // H2: pairs with the other owner's
   csched_loop_free_(thread->loop);
   free(thread);
 }
 
-// Returns: 0, or why the thread cannot be as `options` say.
+// Sets the calling thread's processors and policy. Returns: 0, or the error of what the system refuses.
 static int be_as(const csched_thread_options *options) {
   int error =
       options->processor_count > 0 ? csched_os_thread_keep_to_(options->processors, options->processor_count) : 0;
@@ -80,7 +82,7 @@ static void body(void *context) {
   csched_loop_bind_(thread->loop);
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
   answer(thread, READY);
-  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // csched_loop_end_run from a job ends no thread
+  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // a job's csched_loop_end_run does not end it
 }
 
 static void at_end(void *context) { // H3
@@ -108,7 +110,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   int error = thread->loop == NULL ? ENOMEM
                                    : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
                                                              thread_main, thread);
-  if (error != 0) { // H1
+  if (error != 0) { // H1: nothing is left
     if (thread->loop != NULL) csched_loop_free_(thread->loop);
     free(thread);
     return error;
@@ -118,7 +120,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
   error = (int)(phase - READY);
   if (error != 0) {
-    csched_os_thread_join_(thread->os); // H1, H4
+    csched_os_thread_join_(thread->os); // H1, H4: ended, joined once
     give_up(thread);
     return error;
   }
@@ -139,9 +141,9 @@ void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
 
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;
-  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // H5
+  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // H5: of the parent
   csched_wait_is_seen_("csched_thread_join", csched_loop_target(thread->loop));
-  csched_lock_lock(&thread->join_lock); // H4
+  csched_lock_lock(&thread->join_lock); // H4: one joins
   if (!thread->is_joined) csched_os_thread_join_(thread->os);
   thread->is_joined = true;
   csched_lock_unlock(&thread->join_lock);
@@ -150,8 +152,8 @@ int csched_thread_join(csched_thread *thread) {
 }
 
 void csched_thread_destroy(csched_thread *thread) {
-  if (csched_loop_is_orphaned_(thread->loop)) return; // H5: its memory may be half-way through a change
+  if (csched_loop_is_orphaned_(thread->loop)) return; // H5: its thread may have been changing it
   csched_thread_stop(thread, CSCHED_STOP_RUN);
-  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // H4: nobody else uses the handle now
+  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // H4: no other thread uses the handle
   give_up(thread);
 }

@@ -1,51 +1,51 @@
-// 300 lines and more: what takes a timer out, and what brings it in, share one lock, and are read together.
+// A queue of timers for a loop, a clock or virtual time: a wheel holds those that are far from due, a tree those that are near.
 //
 // States
-//   owner      of a timer: where it waits; NULL: nowhere
-//   place      of a timer that waits: in which of the three: NEAR (a tree by deadline and order), NEVER (a queue: the
-//              deadline is CSCHED_FOREVER), or from SLOT on, a slot of the wheel (a list without order)
-//   base       a tick, of 2^22 ns (4 ms), that the clock has reached; it stands in for the clock. It stays where it is when a clock goes
-//              back (clock.c): until that has caught up, what is added is `near`
-//   wheel      7 levels of 64 slots. A tick has 7 digits of 6 bits; a timer's level is the highest digit in which its tick
-//              differs from `base`, its slot is that digit. `occupied` has a bit for each slot that is not empty
-//   wake       the least deadline + leeway, or earlier; written under the lock, read without. `first`: so for the deadlines
+//   owner      of a timer: the queue in which it waits; NULL: it does not wait
+//   place      of a waiting timer: which of three structures it is in. NEAR: a tree by deadline and order. NEVER: a list; the deadline is
+//              CSCHED_FOREVER. From SLOT on: a slot of the wheel (a list without order)
+//   base       a tick, of 2^22 ns (4 ms), that the clock has reached; it stands in for the clock. It stays when a clock goes back (clock.c). Until
+//              the clock has caught up, new timers up to `base` go to `near`
+//   wheel      7 wheel levels of 64 slots. A tick has 7 digits of 6 bits. A timer's level is the highest digit in which its tick differs from
+//              `base`; its slot is that digit. `occupied` has a bit for each slot that is not empty
+//   wake       the least deadline + leeway, or earlier; written under the lock, read without it. `first`: the same for the deadlines
 //
 // Obligations
 //   W1  Never early: a timer is popped at its deadline or later.
-//   W2  In order: what is due is popped by (deadline, order of submission). `near` holds every tick up to `base`, the wheel
-//       those after it; so the first in the tree is the first of all, however long ago and to whatever level it was added.
-//   W3  Each occupied slot begins after `base`; the lower level comes first, then the lower slot. `base` moves to the beginning of
-//       the first occupied slot, whose timers then sink to lower levels or into `near`, or to a tick before that.
-//   W4  No missed wake: `wake` is never after what it stands for, and each time it becomes earlier the caller is told. It may be
-//       before: a timer that leaves does not raise it, or leaving would take a search. A pop that finds nothing does.
-//   W5  Each timer leaves by one hand, under the lock: a pop's or a canceller's.
-//   W6  A timer may be submitted to another owner each time, also when the one before is gone. It comes to wait, and ceases to, under
-//       the owner's lock; a timer that is idle has no owner. A canceller looks at the owner only while the job is DROPPING by its own
-//       hand: so what it finds is of the present submission, and is there for as long as the cancel takes (timer.h).
-//   W7  After close nothing is added.
-//   W8  A timer that is cancelled before it has come in does not stay until its deadline. Whoever adds it: owner, light fence, look at
-//       the job; against: the job's DROPPING, heavy fence, look at the owner. So one of the two takes it out at once. One that is
-//       moved has its owner all the time.
-//   W9  Equal deadlines keep their order when they come late. A late timer either waits behind all that were there before it (`floor`),
-//       or passes: it becomes a plain job at once. It passes only while nothing that comes before it waits here, or is on its way; once
-//       it has passed, every later one with that deadline, or an earlier one, passes.
-// Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number; a timer sinks 7 times at the most, in truth
-//   once or twice; gaps are crossed by the bitmaps.
-// Leeway: what is due is popped at each wake, and nothing wakes before the least deadline + leeway. That is the fewest wakes there
-//   can be: between two of them lies a whole [deadline, deadline + leeway], so timers with 10 ms of leeway wake no more than 100
-//   times a second. Aligning each wake to a power of two, as systems do to make processes meet, would cost 119 here (8.4 ms).
+//   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every tick up to `base`, and the wheel those after it. So
+//       the first timer in the tree is the first of all, however long ago and to whatever wheel level it was added.
+//   W3  Each occupied slot begins after `base`. The lower level comes first, then the lower slot. `base` moves to the beginning of the first
+//       occupied slot, whose timers then sink (cascade) to lower levels or into `near`; or it moves to a tick before that slot.
+//   W4  No missed wake: `wake` is never later than the least deadline + leeway, and the caller is notified each time it becomes earlier. It may be
+//       earlier than that: a timer that leaves does not raise it, because that would take a search. A pop that finds nothing raises it.
+//   W5  Each timer leaves once, under the lock: by a pop, by a canceller, or by an add or a move that does not let it wait.
+//   W6  A timer may be submitted to another queue each time, also when the one before is freed. It starts and stops waiting under the owner's lock.
+//       An idle timer has no owner. A canceller reads the owner only while the job is DROPPING by its own cancel. So that owner is of the present
+//       submission, and stays valid during the cancel (timer.h).
+//   W7  After close no timer is added.
+//   W8  A timer that is cancelled before it is added does not stay until its deadline. The adding thread stores the owner, executes a light fence,
+//       and reads the job. The canceller makes the job DROPPING, executes a heavy fence, and reads the owner. So one of the two removes the timer
+//       at once. A timer that is moved keeps its owner meanwhile.
+//   W9  Equal deadlines keep their order, also for a late timer, whose deadline has passed when it is submitted. It waits behind all timers that
+//       were there before it (`floor`), or it passes: it becomes a plain job at once. It passes only while no timer that comes before it waits here
+//       or is being delivered. After that, every later timer with that deadline, or an earlier one, passes.
+// Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number. A timer sinks at most 7 times, usually once or twice. The
+//   bitmaps skip gaps.
+// Leeway: each wake pops all due timers, and no wake comes before the least deadline + leeway. No method needs fewer wakes: between two of them
+//   lies a whole [deadline, deadline + leeway]. So timers with 10 ms of leeway cause at most 100 wakes a second. Aligning each wake to a power of
+//   two, as systems do to make processes wake together, would cost 119 here (8.4 ms).
 // Orderings
-//   wake, first: relaxed, ordered by the loop's park and notify · owner: release, pairs with the canceller's acquire, carries the making
-//   of what it names, which may be younger than the submission; NULL relaxed, ordered by the job's state
-// Assumes: the caller tells whoever sleeps when the wake has become earlier (loop.c, P1).
-// Source: hierarchical wheels are Varghese and Lauck's (1987); levels by the highest digit that differs, and bitmaps, are common in
-//   the kernels' timeouts; firing what is due at a wake that was put off is Linux's range of soft and hard expiry.
-// Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at
-//   both ends", "adding and leaving look at nothing else, whatever the number", "long gaps are not walked",
-//   "one wake serves all that is due", "timers with leeway wake a loop a hundred times a second at the most",
-//   "a timer moved while it comes due runs once", "a timer that changes its loop can be cancelled",
-//   "a timer cancelled before it waits is released at once", "equal deadlines keep their order, those that come late, too", "the wheel keeps to a clock that is set back",
-//   "a timer outlives its loop and is cancelled on another", "a timer is freed after cancel and wait".
+//   wake, first: relaxed, ordered by the loop's park and notify
+//   owner: release, pairs with the canceller's acquire, carries the initialisation of the queue, which may be younger than the submission; NULL
+//     relaxed, ordered by the job's state
+// Assumes: the caller notifies the sleeping thread when the wake has become earlier (loop.c, P1).
+// Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps, are common in the kernels'
+//   timeouts. Popping all that is due at a delayed wake is Linux's range of soft and hard expiry.
+// Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at both ends",
+//   "adding and leaving look at nothing else, whatever the number", "long gaps are not walked", "one wake serves all that is due", "timers with
+//   leeway wake a loop a hundred times a second at the most", "a timer moved while it comes due runs once", "a timer that changes its loop can be
+//   cancelled", "a timer cancelled before it waits is released at once", "equal deadlines keep their order, those that come late, too", "the wheel
+//   keeps to a clock that is set back", "a timer outlives its loop and is cancelled on another", "a timer is freed after cancel and wait".
 // Models: checks/timer.c, checks/loop.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
@@ -79,7 +79,7 @@ static void set_wake(csched_timers *timers, csched_time wake) {
 
 // MARK: the wheel
 
-// Links `timer` where it belongs at the present base.
+// Links `timer` into the structure that its deadline has at the present `base`.
 static void put(csched_timers *timers, csched_timer *timer) {
   uint32_t place = NEAR;
   uint64_t tick = timer->deadline >> TICK_BITS;
@@ -89,12 +89,12 @@ static void put(csched_timers *timers, csched_timer *timer) {
     place = NEVER;
   } else if (tick <= timers->base) {
     RB_INSERT(csched_timer_tree, &timers->near, timer);
-  } else { // W3
+  } else { // W3: into the wheel
     unsigned level = (unsigned)(63 - __builtin_clzll(tick ^ timers->base)) / DIGIT_BITS;
     unsigned index = tick >> DIGIT_BITS * level & (CSCHED_WHEEL_SLOTS - 1);
     struct csched_timer_slot *slot = &timers->slots[level][index];
     csched_time wake = wake_of(timer);
-    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4
+    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4: the earliest
     LIST_INSERT_HEAD(&slot->timers, timer, node);
     timers->occupied[level] |= (uint64_t)1 << index;
     place = SLOT + level * CSCHED_WHEEL_SLOTS + index;
@@ -128,17 +128,17 @@ static unsigned first_level(const csched_timers *timers) {
   return level;
 }
 
-// Opens the first slot, if it begins at `tick` or before: its timers sink. Returns: whether there was one. If not, `base` is
-// at `tick`.
+// Empties the first slot, if it begins at `tick` or before: its timers sink. Returns: whether there was one. If not,
+// `base` is at `tick` or later.
 static bool open_slot(csched_timers *timers, uint64_t tick) {
   unsigned level = first_level(timers);
   unsigned index = level < CSCHED_WHEEL_LEVELS ? (unsigned)__builtin_ctzll(timers->occupied[level]) : 0;
   uint64_t begin = level < CSCHED_WHEEL_LEVELS ? slot_begin(timers, level, index) : UINT64_MAX;
-  if (begin > tick) { // W3
+  if (begin > tick) { // W3: before that slot
     if (timers->base < tick) timers->base = tick;
     return false;
   }
-  timers->base = begin; // W3
+  timers->base = begin; // W3: the slot's timers sink
   for (csched_timer *timer; (timer = LIST_FIRST(&timers->slots[level][index].timers)) != NULL; timers->steps++) {
     LIST_REMOVE(timer, node);
     put(timers, timer);
@@ -149,7 +149,7 @@ static bool open_slot(csched_timers *timers, uint64_t tick) {
 
 // MARK: when to wake
 
-// Finds when to wake. It looks at what begins before that, which is what will then be popped.
+// Returns: when to wake. It checks only timers and slots that begin before that; that wake pops them.
 static csched_time find_wake(csched_timers *timers) {
   csched_time best = CSCHED_FOREVER;
   csched_timer *each = RB_MIN(csched_timer_tree, &timers->near);
@@ -175,10 +175,10 @@ static csched_time find_first(const csched_timers *timers) {
   return slot_begin(timers, level, (unsigned)__builtin_ctzll(timers->occupied[level])) << TICK_BITS;
 }
 
-// Counts `timer`, and puts it where it belongs. Returns: whether the wake has become earlier.
+// Counts and links `timer`. Returns: whether the wake has become earlier.
 static bool enter(csched_timers *timers, csched_timer *timer, csched_time deadline) {
   csched_time floor =
-      csched_load_relaxed(&timers->floor); // W9: its owner sees what it wrote, others may be put off less
+      csched_load_relaxed(&timers->floor); // W9: the loop's thread sees its own store; others may see an older one
   timer->deadline = deadline;
   if (CSCHED_UNLIKELY(deadline < floor)) {
     csched_time latest = wake_of(timer);
@@ -197,7 +197,7 @@ static bool enter(csched_timers *timers, csched_timer *timer, csched_time deadli
   return true;
 }
 
-// Takes `timer` out, and leaves `wake` alone: see settle, and pop.
+// Unlinks `timer`. It does not raise `wake`: settle and pop do.
 static void leave(csched_timers *timers, csched_timer *timer) {
   take(timers, timer);
   if (timer->deadline == CSCHED_FOREVER) return;
@@ -205,22 +205,22 @@ static void leave(csched_timers *timers, csched_timer *timer) {
   if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: under the lock
 }
 
-// After the last one has left.
+// Resets `first` and `wake` when the last timer has left.
 static void settle(csched_timers *timers) {
   if (timers->pending != 0) return;
-  csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: nothing is left
+  csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: no timer is left
   set_wake(timers, CSCHED_FOREVER);
 }
 
-// Takes `timer` out for good: it is the caller's from here on.
-static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5
+// Removes `timer`: the caller owns it from here on.
+static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5: under the lock
   leave(timers, timer);
   csched_store_relaxed(&timer->owner, NULL); // W6: ordered by the job's state
   settle(timers);
 }
 
 static bool waits_in(const csched_timers *timers, const csched_timer *timer) {
-  return csched_load_relaxed(&timer->owner) == timers; // W6: under their lock, nobody else makes it so or otherwise
+  return csched_load_relaxed(&timer->owner) == timers; // W6: it is set to `timers`, and reset, under their lock only
 }
 
 // MARK: for loops
@@ -236,18 +236,18 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   bool is_cancelled = false;
   csched_lock_lock(&timers->lock);
   if (!timers->is_closed && deadline < timers->passed) {
-    added = CSCHED_TIMER_LATE;                   // W9
-  } else if (!timers->is_closed) {               // W7
+    added = CSCHED_TIMER_LATE;                   // W9: passes
+  } else if (!timers->is_closed) {               // W7: else refused
     csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8
     timer->leeway = leeway;
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST
-                                           : CSCHED_TIMER_ADDED; // W4: told, also of a cancelled entry
+                                           : CSCHED_TIMER_ADDED; // W4: notified, also of a cancelled timer
     csched_fence_light_();                                       // W8: light side
     is_cancelled = csched_job_is_cancelled_(&timer->job);
-    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5
+    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5: by the add
   }
   csched_lock_unlock(&timers->lock);
-  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: which only releases
+  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: only releases it
   return added;
 }
 
@@ -265,9 +265,9 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
   csched_lock_lock(&timers->lock);
   if (waits_in(timers, timer) && deadline < timers->passed) {
     remove_locked(timers, timer);
-    added = CSCHED_TIMER_LATE; // W9
+    added = CSCHED_TIMER_LATE; // W9: passes
   } else if (waits_in(timers, timer)) {
-    leave(timers, timer); // W8: but not its owner
+    leave(timers, timer); // W8: keeps its owner
     added = enter(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
     settle(timers);
   }
@@ -280,11 +280,11 @@ csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   csched_timer *timer;
   while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && open_slot(timers, now >> TICK_BITS)) {} // W2
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
-  if (timer != NULL && timer->deadline > now) timer = NULL; // W1
-  if (timer != NULL) remove_locked(timers, timer);          // W5
-  csched_store_relaxed(&timers->first, find_first(timers)); // W4: to what is there
+  if (timer != NULL && timer->deadline > now) timer = NULL; // W1: not due
+  if (timer != NULL) remove_locked(timers, timer);          // W5: by the pop
+  csched_store_relaxed(&timers->first, find_first(timers)); // W4: raised
   if (timer == NULL && (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now))
-    set_wake(timers, find_wake(timers)); // W4
+    set_wake(timers, find_wake(timers)); // W4: raised
   csched_lock_unlock(&timers->lock);
   return timer;
 }
@@ -343,7 +343,7 @@ bool csched_timers_look_for_(csched_timers *timers, const struct csched_target *
 
 void csched_timers_close_(csched_timers *timers) {
   csched_lock_lock(&timers->lock);
-  timers->is_closed = true; // W7
+  timers->is_closed = true; // W7: every later add is refused
   csched_lock_unlock(&timers->lock);
 }
 
@@ -353,7 +353,7 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timers->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timers->lock);
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  timers->lock = (csched_lock)CSCHED_LOCK_INIT; // the unlock would look for sleepers, who are gone
+  timers->lock = (csched_lock)CSCHED_LOCK_INIT; // an unlock would look for sleepers, which are in the parent
   if (!are_orphaned) return;
   timers->is_closed = true;
   timers->first = timers->wake = CSCHED_FOREVER;
@@ -361,13 +361,13 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
 
 // MARK: cancelling
 
-// Requires: the job is DROPPING by this hand. Returns: whether `timer` was waiting, and is out by this hand.
+// Requires: this thread has made the job DROPPING. Returns: whether `timer` waited, and this call has removed it.
 static bool withdraw(csched_timer *timer) {
   csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8
-  if (timers == NULL) return false;                           // not there yet, or due and on its way, or never to wait
+  if (timers == NULL) return false;                           // not added yet, or being delivered, or never to wait
   csched_lock_lock(&timers->lock);
   bool is_here = waits_in(timers, timer);
-  if (is_here) remove_locked(timers, timer); // W5
+  if (is_here) remove_locked(timers, timer); // W5: by the canceller
   csched_lock_unlock(&timers->lock);
   return is_here;
 }
@@ -378,17 +378,17 @@ void csched_timer_end_cancel_(csched_timer *timer) {
     csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence
     is_out = withdraw(timer);
   }
-  csched_job_end_cancel_(&timer->job, is_out); // last: `drop` may let go of what it waited in
+  csched_job_end_cancel_(&timer->job, is_out); // last: `drop` may release the timers' owner
 }
 
 csched_cancel_result csched_timer_cancel(csched_timer *timer) {
   csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
-  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: else what it waited in may be gone
+  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: otherwise its queue may be freed
   return result;
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // its run may have been left (job.c, J7)
+  csched_level_look_(CSCHED_CALLER_FRAME()); // its run may have been unwound (job.c, J7)
   csched_cancel_result result = csched_timer_cancel(timer);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(&timer->job, "csched_timer_cancel_and_wait");
   return result;

@@ -1,18 +1,19 @@
+// Traces to a file: each thread adds events to a ring of its own, and the thread "csched-trace" writes them.
 // States
-//   trace.is_on   under its lock · ending   futex of the writer: 0, or 1 when it is to end
-//   number        of the trace: events that come late are none of the next one's
-//   a ring: `next` the number of the next event, its owner's; `taken` how many the writer has; the ring is full when they are its size apart
+//   trace.is_on   guarded by trace.lock · ending   the writer's futex: 0, or 1 when it is to end
+//   number        of the trace: a late event of an earlier trace has that trace's number
+//   a ring        `next`: the owner's next event number; `taken`: events that the writer has read; full when they differ by EVENTS
 // Obligations
-//   TR1  The writer takes an event when it is whole: its stamp is written last, and says its number.
-//   TR2  Nobody waits for the writer: to a ring that is full nothing is added, and that is counted. What the writer has not taken is not written over.
-//   TR3  After the end of a trace has returned, its file is whole, and nobody writes to it.
-//   TR4  In a child of fork the trace is off, and the file's descriptor closed: the buffer is the parent's to write.
+//   TR1  The writer reads an event only when it is complete: its stamp, which contains its number, is written last.
+//   TR2  No thread waits for the writer. An event for a full ring is left out, and counted. An event that the writer has not read is not overwritten.
+//   TR3  When csched_trace_end has returned, the file is complete, and no thread writes to it.
+//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. The buffered text is the parent's to write.
 // Orderings
-//   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the place has been read
-// Assumes: a signal handler that comes between two steps of an owner's may cost one event.
-// Source: a ring for each thread, and one reader, is how the tracers of kernels do it; the file's form is that of Chrome's trace events.
-// Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count", "a trace refuses links and others' files",
-//   "a trace goes on in the parent of a fork alone".
+//   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the slot was read
+// Assumes: a signal handler that interrupts `add` may cost one event.
+// Source: a ring for each thread, and one reader, as in the tracers of kernels; the file format is Chrome's trace events.
+// Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count",
+//   "a trace refuses links and others' files", "a trace goes on in the parent of a fork alone".
 // Models: checks/observe.c. Not modelled: TR3, TR4.
 
 #include <CScheduler/trace.h>
@@ -25,9 +26,9 @@
 #include <errno.h>
 
 enum { EVENTS = CSCHED_TRACE_EVENTS };
-enum { EVERY = 2000000 }; // ns between two looks
+enum { EVERY = 2000000 }; // ns between two reads of the rings
 
-// `stamp` is 1 + the event's number in the ring, when it is whole.
+// `stamp`: 1 + the event's number in the ring, once the event is complete.
 typedef struct place {
   uint64_t stamp;
   csched_trace_event event;
@@ -41,7 +42,7 @@ typedef struct csched_trace_ring {
 } csched_trace_ring;
 
 static struct {
-  csched_lock lock; // guards what follows, but for `ending`
+  csched_lock lock; // guards the following fields, except `ending`, `number` and the counts
   csched_atfork atfork;
   csched_os_thread thread;
   csched_trace_file *file;
@@ -49,26 +50,26 @@ static struct {
   bool is_on;
   uint32_t ending;
   uint64_t without_ring, without_submission; // lost events
-  uint32_t number;                           // even; one more is said of a submission that was lost
+  uint32_t number;                           // even; number + 1 stands for a lost submission
 } trace;
 
 // MARK: adding
 
 static csched_trace_ring *ring_of(csched_observer *observer) {
   if (observer->ring == NULL)
-    csched_store_release(&observer->ring, // TR1: pairs with the writer's look for rings
+    csched_store_release(&observer->ring, // TR1: pairs with seen_ring
                          (csched_trace_ring *)csched_os_memory_take_(sizeof(csched_trace_ring)));
   return observer->ring;
 }
 
-// Returns: the ring, with room for one more; NULL: there is none, which is counted.
+// Returns: the ring, if it has room for one more event; else NULL, and the loss is counted.
 static csched_trace_ring *with_room(csched_observer *observer) {
   csched_trace_ring *ring = observer != NULL ? ring_of(observer) : NULL;
   if (ring == NULL) {
     csched_fetch_add_relaxed(&trace.without_ring, 1u); // a count
     return NULL;
   }
-  uint64_t next = csched_load_relaxed(&ring->next);                   // TR1: its owner's
+  uint64_t next = csched_load_relaxed(&ring->next);                   // TR1: only the owner writes it
   if (next - csched_load_acquire(&ring->taken) < EVENTS) return ring; // TR2: pairs with the writer's release
   csched_fetch_add_relaxed(&ring->lost, 1u);                          // a count
   return NULL;
@@ -77,8 +78,8 @@ static csched_trace_ring *with_room(csched_observer *observer) {
 static bool add(csched_observer *observer, csched_trace_event *event) {
   csched_trace_ring *ring = with_room(observer);
   if (ring == NULL) return false;
-  uint64_t next = csched_load_relaxed(&ring->next); // TR1: its owner's
-  csched_store_relaxed(&ring->next, next + 1);      // TR1: before the event, for a handler that comes now
+  uint64_t next = csched_load_relaxed(&ring->next); // TR1: only the owner writes it
+  csched_store_relaxed(&ring->next, next + 1);      // TR1: before the event: a handler may add one now
   place *place = &ring->places[next % EVENTS];
   place->event = *event;
   place->event.thread = csched_os_thread_id_();
@@ -92,8 +93,8 @@ static bool is_end(uint32_t what) {
 
 uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event) {
   if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0)
-    return 0;                                           // TR3: the writer looks once more
-  uint32_t number = csched_load_relaxed(&trace.number); // TR3: of another trace, it is left out
+    return 0;                                           // TR3: the writer reads once more after the end
+  uint32_t number = csched_load_relaxed(&trace.number); // TR3: the file leaves out events of other traces
   if (is_end(event->what) && event->trace != number) {
     if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count
     return 0;
@@ -111,7 +112,7 @@ static csched_trace_ring *seen_ring(csched_observer *observer) {
 void csched_trace_drain_(csched_observer *observer, void (*take)(void *context, const csched_trace_event *event),
                          void *context) {
   csched_trace_ring *ring = seen_ring(observer);
-  uint64_t taken = ring != NULL ? csched_load_relaxed(&ring->taken) : 0; // TR1: the writer's own
+  uint64_t taken = ring != NULL ? csched_load_relaxed(&ring->taken) : 0; // TR1: only the writer writes it
   for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {
     place *place = &ring->places[taken % EVENTS];
     if (csched_load_acquire(&place->stamp) != taken + 1) break; // TR1: pairs with add's release
@@ -127,7 +128,7 @@ uint64_t csched_trace_lost_(csched_observer *observer) {
 
 static void write_event(void *file, const csched_trace_event *event) { csched_trace_file_add_(file, event); }
 
-// Leaves what is in the rings where `file` is NULL.
+// Returns: how many events were lost so far. Without a `file`, discards what is in the rings.
 static uint64_t drain_all(csched_trace_file *file) {
   uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.without_ring) + // a count
                   csched_load_relaxed(&trace.without_submission);                       // a count
@@ -142,14 +143,14 @@ static void write_trace(void *context) {
   csched_trace_file *file = context;
   csched_os_thread_set_name_("csched-trace");
   csched_os_thread_leave_count_();
-  while (csched_load_relaxed(&trace.ending) == 0) { // TR3
+  while (csched_load_relaxed(&trace.ending) == 0) { // TR3: ends when asked
     csched_futex_wait_(&trace.ending, 0, csched_now() + EVERY);
     drain_all(file);
     csched_trace_file_flush_(file);
   }
 }
 
-// MARK: beginning and ending
+// MARK: start and end
 
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4
   (void)atfork;
@@ -165,13 +166,13 @@ static int begin_locked(const char *path) {
   if (trace.is_on) return EBUSY;
   int error = csched_os_trace_open_(path, &trace.fd);
   if (error != 0) return error;
-  csched_store_relaxed(&trace.number, trace.number + 2); // TR3: before anybody sees that the trace is on
+  csched_store_relaxed(&trace.number, trace.number + 2); // TR3: before a thread sees that the trace is on
   trace.file = csched_trace_file_make_(trace.fd, csched_now(), trace.number);
   trace.ending = 0;
-  lost_before = drain_all(NULL); // of the trace before
+  lost_before = drain_all(NULL); // discards events of an earlier trace
   error = trace.file == NULL ? ENOMEM : csched_observe_begin_(CSCHED_OBSERVED_BY_TRACE);
   csched_os_signals before;
-  csched_os_signals_block_(&before); // no handler runs there
+  csched_os_signals_block_(&before); // the writer runs no signal handler
   if (error == 0) error = csched_os_thread_start_(&trace.thread, 0, write_trace, trace.file);
   csched_os_signals_restore_(&before);
   trace.is_on = error == 0;
@@ -194,10 +195,10 @@ int csched_trace_begin(const char *path) {
 static int end_locked(void) {
   if (!trace.is_on) return 0;
   csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
-  csched_store_relaxed(&trace.ending, 1u); // TR3
+  csched_store_relaxed(&trace.ending, 1u); // TR3: asks the writer to end
   csched_futex_wake_(&trace.ending, 1);
   csched_os_thread_join_(trace.thread);
-  uint64_t lost = drain_all(trace.file); // TR3
+  uint64_t lost = drain_all(trace.file); // TR3: events since the writer's last read
   int error = csched_trace_file_end_(trace.file, csched_now(), lost - lost_before);
   csched_os_close_(trace.fd);
   trace.is_on = false;

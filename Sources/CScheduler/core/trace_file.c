@@ -1,8 +1,8 @@
-// A trace as a file of Chrome's trace events: JSON, a line for each event. No atomics: the writer's own.
+// Writes a trace as a file of Chrome's trace events: JSON, one line for each event. No atomics: one thread at a time uses it.
 //
-// Threads are tracks of this process; targets are tracks of a second one, whose number is the process's and ten millions. One that runs several jobs at a time has a
-// track for each of its threads, because slices of one track must not overlap. A submission is a slice of no length on its thread, which an arrow
-// of the submission's number leaves, to the slice of the run.
+// Threads are tracks of this process. Targets are tracks of a second process, whose number is this process's plus ten million. A concurrent target
+// has a track for each of its threads, because slices of one track must not overlap. A submission is a slice of 1 ns on its thread. An arrow with the
+// submission's number leads from it to the slice of the run.
 
 #include "../platform/platform.h"
 #include "trace_internal.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER = 1 << 18, LINES = 8192 }; // what one event may add
+enum { BUFFER = 1 << 18, LINES = 8192 }; // LINES: the most that one event may add
 enum { CODES = 1 << 11, TRACKS = 1 << 13, CODE_NAME = 240 };
 
 typedef struct code {
@@ -20,7 +20,7 @@ typedef struct code {
 
 typedef struct track {
   uint64_t number; // of the target; 0: a thread of the process
-  uint32_t thread; // 0: any
+  uint32_t thread; // 0: a target's only track
 } track;
 
 struct csched_trace_file {
@@ -33,7 +33,7 @@ struct csched_trace_file {
   char buffer[BUFFER];
 };
 
-// MARK: words
+// MARK: text
 
 static void add(csched_trace_file *file, const char *text) { csched_text_add_(&file->text, text); }
 static void add_number(csched_trace_file *file, const char *before, uint64_t number) {
@@ -41,7 +41,7 @@ static void add_number(csched_trace_file *file, const char *before, uint64_t num
   csched_text_number_(&file->text, number);
 }
 
-// Microseconds, with three places.
+// Microseconds, with three decimals.
 static void add_span(csched_trace_file *file, const char *before, csched_time span) {
   char digits[4] = {(char)('0' + span / 100 % 10), (char)('0' + span / 10 % 10), (char)('0' + span % 10), 0};
   add_number(file, before, span / 1000);
@@ -49,7 +49,7 @@ static void add_span(csched_trace_file *file, const char *before, csched_time sp
   add(file, digits);
 }
 
-// How many bytes of UTF-8 begin there; 0: it is none.
+// Returns: the length of the UTF-8 character at `at`; 0: it is not valid.
 static int length_of_character(const unsigned char *at) {
   int length = *at < 0x80                  ? 1
                : *at >= 0xc2 && *at < 0xe0 ? 2
@@ -63,7 +63,7 @@ static int length_of_character(const unsigned char *at) {
   return is_too_long || is_none ? 0 : length;
 }
 
-// As the inside of a string of JSON.
+// Adds `text` as the content of a JSON string. Invalid bytes become "?".
 static void add_escaped(csched_trace_file *file, const char *text) {
   static const char HEX[] = "0123456789abcdef";
   const unsigned char *at = (const unsigned char *)text;
@@ -82,7 +82,7 @@ static void add_escaped(csched_trace_file *file, const char *text) {
 
 static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
   code *place = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
-  if (place->address != address) { // another one had the place
+  if (place->address != address) { // the slot has another address
     place->address = address;
     csched_os_code_name_(address, place->name, sizeof place->name);
     csched_os_demangle_(place->name, sizeof place->name);
@@ -104,7 +104,7 @@ static void begin_line(csched_trace_file *file, const char *phase, uint64_t proc
   add_number(file, ",\"tid\":", thread);
 }
 
-// Returns: the number of the track, which is announced when it is first used. A table that is full gives what it can.
+// Returns: the track's number. `*is_new`: first use, the caller announces the track. When the table is full, further tracks share one number.
 static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thread, bool *is_new) {
   size_t at = (size_t)((number * 0x9e3779b97f4a7c15u ^ thread * 0xc2b2ae3d27d4eb4fu) >> 51);
   for (int i = 0; i < TRACKS; i++, at = (at + 1) % TRACKS) {
@@ -125,7 +125,7 @@ static void announce_thread(csched_trace_file *file, uint32_t thread) {
   begin_line(file, "M", file->process, thread);
   add(file, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
   add_escaped(file, name);
-  if (name[0] == 0) add_number(file, "thread ", thread); // it has none, or has ended
+  if (name[0] == 0) add_number(file, "thread ", thread); // it has no name, or has ended
   add(file, "\"}}");
 }
 
@@ -152,7 +152,7 @@ static void add_slice(csched_trace_file *file, const csched_trace_event *event, 
   begin_line(file, "X", process, thread);
   add_time(file, event->time);
   csched_time span = event->what == CSCHED_OCCURRED_RUN ? event->span : 0;
-  add_span(file, ",\"dur\":", span > 0 ? span : 1); // an arrow wants a slice with an inside
+  add_span(file, ",\"dur\":", span > 0 ? span : 1); // an arrow needs a slice with a length
   add(file, ",\"cat\":\"");
   add(file, kind);
   add(file, "\",\"name\":\"");
@@ -230,7 +230,7 @@ void csched_trace_file_flush_(csched_trace_file *file) {
   file->text = (csched_text){file->buffer, file->buffer + BUFFER};
 }
 
-// MARK: beginning and ending
+// MARK: start and end
 
 static void name_process(csched_trace_file *file, uint64_t process, const char *name) {
   begin_line(file, "M", process, 0);

@@ -1,4 +1,4 @@
-// The version that the library was built as, and the symbol that the inline paths of its headers need (base.h).
+// The version of the library as built, and the symbol that the inline functions of its headers refer to (base.h).
 
 #include <CScheduler/base.h>
 

@@ -1,36 +1,36 @@
-// 300 lines and more: what is submitted, what is asked for, and who drives turn on one lock, and are read together.
+// A target with virtual time: its callers move the clock, and run what becomes due, one job at a time.
 //
 // States, under `lock`
-//   now          the clock
-//   timers       what waits for a later tick; also what is due, if nothing was ready when it came
-//   ready        a queue of what is due besides: plain jobs, and the timers that came behind them
-//   is_driving   a thread runs what is due, one at a time, or is inside of a sync on a queue on this base
-//   waiters      the syncs that wait on a queue on this base, asleep
-//   is_lending   the one who drives is about to run a timer of a queue on this base; is_lent: it is inside of that queue
-//   goal, steps, runs, runs_all   what was asked for and is not done yet
+//   now          the clock, in ticks
+//   timers       the timers for later ticks; also due timers that came while the ready list was empty
+//   ready        the ready list (`first`): plain jobs, and due timers that are behind them
+//   is_driving   a thread drives: it runs due work, one job at a time, or is inside a sync on a queue on this base
+//   waiters      the syncs that sleep until their queue on this base has run them
+//   is_lending   the driver is about to run a timer of a queue on this base, and may enter once more; is_lent: it has entered
+//   goal, steps, runs, runs_all   the requests that are not complete
 //
 // Obligations
-//   VT1  One drives at a time. What is asked for meanwhile is done when it ends: that is decided, and `is_driving` taken back, under one hold
-//        of the lock.
-//   VT2  In order: of what is due, the timers come before what is ready; a timer that comes late while something is ready goes behind that;
-//        and the clock does not pass a tick before all that is due there has been taken out, but by csched_virtual_skip_to, which appends
-//        it to what is ready, if there is any.
+//   VT1  One thread drives at a time, also for the requests of other callers. It finds no request left, and clears `is_driving`, under one
+//        hold of the lock.
+//   VT2  Order: due timers run before the ready list. A timer that comes late is appended to the ready list unless the list is empty. The clock
+//        passes a tick only when all work due there has been taken out. Exception: csched_virtual_skip_to appends due timers to the ready list,
+//        or leaves them in `timers` if the list is empty.
 //   VT3  The clock never moves back, and no timer is taken out before its tick.
-//   VT4  Nothing of the user's runs under the lock: what was cancelled is released after it.
-//   VT5  After close nothing is taken; what was is run or dropped.
-//   VT6  A run ends: it goes on while something is ready, or waits without endless leeway (timer.c, W4: that is what `wake` says).
-//   VT7  What is ready and was cancelled is taken out when it may be half of all that is ready, so memory stays in proportion.
-//   VT8  A job that is taken out to be run, and found cancelled, is not counted.
-//   VT9  While a sync waits, what is due now is run: what comes when nobody drives, or is left when a drive ends, wakes one that waits, which
-//        drives.
-// Orderings: the lock's; for the word of a sync serial.c, S1. A timer is cancelled under the lock of `timers`, taken inside of the other.
-// Assumes: whoever calls keeps it valid during the call.
-// Source: a clock moved by hand is Rx's virtual time scheduler; that others widen what one thread does is our trampoline's idea.
+//   VT4  No user code runs under the lock: cancelled entries are discarded after it.
+//   VT5  After close no work is accepted. Work that was accepted is run or dropped.
+//   VT6  A run ends: it continues while the ready list has work, or a timer waits without endless leeway (`wake` in timer.c, W4, says so).
+//   VT7  Cancelled entries are removed from the ready list when they may be half of it, so memory stays in proportion.
+//   VT8  A job that is taken out to run, and found cancelled, is not counted.
+//   VT9  While a sync waits, work that is due now is run. Work that comes while no thread drives, or is left when a drive ends, wakes
+//        one waiter, which drives.
+// Orderings: the lock's; for the word of a sync see serial.c, S1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
+// Assumes: callers keep the structure valid during the call.
+// Source: a clock moved by hand is Rx's virtual time scheduler. A call that adds to another call's drive is the idea of our trampoline.
 // Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years",
 //   "who moves virtual time while it is moved widens that", "virtual time runs serial queues", "a virtual run ends",
 //   "who waits in virtual time drives when nobody does", "steps of virtual time count what runs", "virtual time against cancellation",
-//   "virtual time from many threads", "cancelled jobs in virtual time leave nothing behind", "the end of virtual time", "what leaves a job in virtual time ends the drive",
-//   "timers that are handed on to a suspended queue are no jobs of the drive",
+//   "virtual time from many threads", "cancelled jobs in virtual time leave nothing behind", "the end of virtual time",
+//   "what leaves a job in virtual time ends the drive", "timers that are handed on to a suspended queue are no jobs of the drive",
 //   "after fork virtual time goes on", "a virtual run without an end stops the process".
 // Models: checks/virtual.c. Not modelled: VT7.
 
@@ -49,10 +49,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { FEW = 64 }; // cancelled ones are let be. Speed only
+enum { FEW = 64 }; // a submission searches only a longer ready list for cancelled entries. Speed only
 static const size_t TURN_LIMIT = (size_t)1 << 21;
 
-// A sync that waits, asleep until its word changes: CSCHED_ENDED, or DUE.
+// A sync that sleeps until its word changes to CSCHED_ENDED, or to DUE: work is due, and no thread drives.
 typedef struct waiter {
   uint32_t *ended;
   struct waiter *next;
@@ -61,26 +61,26 @@ enum { DUE = 2 };
 
 struct csched_virtual {
   csched_target target;
-  csched_lock lock; // guards all that follows
+  csched_lock lock; // guards all fields below
   csched_time now;
   csched_timers timers;
-  csched_job *first, **last; // ready; each link says whether it leads to a timer
-  size_t ready, look_at;     // how many; at how many to look for cancelled ones
+  csched_job *first, **last; // the ready list; the lowest bit of a link says that it leads to a timer
+  size_t ready, look_at;     // its length; the length at which to search it for cancelled entries
   waiter *waiters;
-  csched_time goal, steps; // goal: 0, or the latest tick that was asked for
+  csched_time goal, steps; // goal: 0, or the latest tick that was requested
   bool has_goal, runs, runs_all, is_ended;
   bool is_driving, is_closed, is_lending, is_lent;
   size_t turns, turn_limit;
-  csched_job drive; // stands for one
+  csched_job drive; // placeholder: its `release` is called when a drive is unwound
   csched_atfork atfork;
 };
 _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is a cast");
 
-// MARK: what was cancelled
+// MARK: cancelled entries
 
-// What is to be released when the lock is let go.
+// The entries to discard when the lock has been released.
 typedef struct remains {
-  csched_bin bin; // for what the timers find cancelled
+  csched_bin bin; // deferred drops: takes the entries that `timers` finds cancelled
   csched_job *first;
 } remains;
 
@@ -90,16 +90,16 @@ static void keep(csched_bin *bin, csched_job *job) {
   kept->first = job;
 }
 
-static void discard(remains *kept) { // VT4
+static void discard(remains *kept) { // VT4: after the unlock
   for (csched_job *job; (job = kept->first) != NULL;) {
     kept->first = job->next;
     csched_job_discard_(job);
   }
 }
 
-// MARK: what is due
+// MARK: due work
 
-// Of the jobs that are ready some are timers, whose target may be a queue on this base.
+// The ready list holds jobs and timers. The target of such a timer may be a queue on this base.
 static csched_job *link_to_timer(csched_timer *timer) { return (csched_job *)((uintptr_t)&timer->job | 1); }
 static csched_job *job_at(csched_job *link) { return (csched_job *)((uintptr_t)link & ~(uintptr_t)1); }
 static csched_timer *timer_at(csched_job *link) {
@@ -130,7 +130,7 @@ static void append(csched_virtual *timeline, csched_job *link) {
   timeline->ready++;
 }
 
-// Returns: a link, or NULL.
+// Returns: the first link of the ready list, or NULL.
 static csched_job *take_ready(csched_virtual *timeline) {
   csched_job *link = timeline->first;
   if (link == NULL) return NULL;
@@ -140,7 +140,7 @@ static csched_job *take_ready(csched_virtual *timeline) {
   return link;
 }
 
-// Whether a timer that is due has to be ready, and cannot wait among the timers, which come before.
+// Returns: whether a due timer must go to the ready list. In `timers` it would run before that list.
 static bool must_be_ready(const csched_virtual *timeline) { // VT2
   return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
 }
@@ -150,14 +150,14 @@ static void append_due(csched_virtual *timeline) {
     append(timeline, link_to_timer(timer));
 }
 
-// Follows whatever may leave something due to nobody.
+// Wakes one waiter to drive, if work is due and no thread drives. Called after each change that may cause this.
 static void call_waiter(csched_virtual *timeline) { // VT9
   if (timeline->waiters == NULL || timeline->is_driving) return;
   if (timeline->first == NULL) append_due(timeline);
   if (timeline->first == NULL) return;
   for (waiter *each = timeline->waiters; each != NULL; each = each->next) {
     uint32_t word = 0;
-    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: the wait's end is what orders
+    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: the sync's end publishes
     if (is_called) csched_futex_wake_(each->ended, 1);
     if (is_called || word == DUE) return;
   }
@@ -166,7 +166,7 @@ static void call_waiter(csched_virtual *timeline) { // VT9
 static void raise_to(csched_virtual *timeline, csched_time time) { // VT3
   csched_job *first = timeline->first, **last = timeline->last;
   if (time <= timeline->now) return;
-  if (first != NULL) { // behind what is due already
+  if (first != NULL) { // timers that are due already come before it
     timeline->first = NULL;
     timeline->last = &timeline->first;
     append_due(timeline);
@@ -179,7 +179,7 @@ static void raise_to(csched_virtual *timeline, csched_time time) { // VT3
 
 // MARK: submitting
 
-static int refuse(csched_job *job) { // VT5
+static int refuse(csched_job *job) { // VT5: closed
   csched_job_discard_(job);
   return ECANCELED;
 }
@@ -207,7 +207,7 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
     csched_lock_unlock(&timeline->lock);
     return submit(timeline, link_to_timer(timer));
   }
-  csched_bin *before = csched_job_discard_into_(&kept.bin); // VT4
+  csched_bin *before = csched_job_discard_into_(&kept.bin); // VT4: collects the drops
   csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
                      leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0);
   csched_job_discard_into_(before);
@@ -219,33 +219,34 @@ static int deliver_at(csched_target *target, csched_timer *timer, csched_time de
 
 // MARK: driving
 
-// Returns: whether anything is to be run, and, in `reach`, as far as which tick. `by_run`: because a run goes on for what waits until then.
+// Returns: whether a request needs work. `*reach`: the last tick from which a timer may be taken. `*by_run`: a run
+// continues for the work up to there.
 static bool is_wanted(csched_virtual *timeline, remains *kept, csched_time *reach, bool *by_run) {
   csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
   bool is_any = timeline->steps > 0 || timeline->runs_all;
   *by_run = false;
-  if (timeline->runs) { // VT6
+  if (timeline->runs) { // VT6: while there is work
     while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
       keep(&kept->bin, job_at(take_ready(timeline)));
     csched_time wake = csched_timers_wake_(&timeline->timers);
     *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
     if (wake != CSCHED_FOREVER && wake > until) until = wake;
   }
-  // To look beyond all that waits would take the wheel there.
+  // Only if timers wait: a pop that finds none moves the wheel's base to its tick.
   if (is_any && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
     until = CSCHED_FOREVER - 1;
-  *reach = timeline->first != NULL ? timeline->now : until; // VT2
+  *reach = timeline->first != NULL ? timeline->now : until; // VT2: the ready list is due now
   return timeline->has_goal || is_any || *by_run;
 }
 
-// Takes out the next that was asked for. Returns: a link to it; NULL when there is none.
+// Takes out the next job or timer that is requested. Returns: its link, or NULL.
 static csched_job *next(csched_virtual *timeline, remains *kept) {
   csched_time reach;
   bool by_run;
   while (!timeline->is_closed && is_wanted(timeline, kept, &reach, &by_run)) {
     csched_timer *timer = csched_timers_pop_(&timeline->timers, reach);
     csched_job *link = timer != NULL ? link_to_timer(timer) : take_ready(timeline);
-    if (link == NULL && by_run) continue; // what that was has been cancelled meanwhile
+    if (link == NULL && by_run) continue; // the timer was cancelled meanwhile
     if (link == NULL) return NULL;
     if (csched_job_is_cancelled_(job_at(link))) {
       keep(&kept->bin, job_at(link));
@@ -263,7 +264,7 @@ static void forget_requests(csched_virtual *timeline) {
   timeline->is_ended = true;
 }
 
-// Follows the last of what was asked for.
+// Ends the drive: no request is left.
 static void end(csched_virtual *timeline) { // VT1
   if (timeline->has_goal) raise_to(timeline, timeline->goal);
   forget_requests(timeline);
@@ -271,7 +272,7 @@ static void end(csched_virtual *timeline) { // VT1
   call_waiter(timeline);
 }
 
-// Counts a job, or takes that back that was not needed, unless all was stopped meanwhile.
+// Counts a job (1), or uncounts one that did not run (-1). An ended request gets no step back.
 static bool count_turn(csched_virtual *timeline, int change) { // VT8
   bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
@@ -281,7 +282,7 @@ static bool count_turn(csched_virtual *timeline, int change) { // VT8
   }
   if (timeline->turns >= timeline->turn_limit || (!is_any && timeline->steps == 0)) return false;
   timeline->turns++;
-  timeline->is_ended = timeline->steps == 0; // then none is to be given back
+  timeline->is_ended = timeline->steps == 0; // then no step is given back
   if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--;
   return true;
 }
@@ -300,7 +301,7 @@ static void set_lending(csched_virtual *timeline, bool is_lending) {
   csched_lock_unlock(&timeline->lock);
 }
 
-// Runs a timer of a queue on this base, in its place, if the queue is idle, or hands it on. Returns: whether it has run.
+// Runs `timer` now, in its own position, if its queue is idle; otherwise delivers it. Returns: whether it has run.
 static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
   set_lending(timeline, true);
   bool has_run = csched_serial_run_timer_(timer);
@@ -308,7 +309,7 @@ static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
   return has_run;
 }
 
-// Returns: false when there is more than the limit.
+// Returns: false if the turn limit was reached and work is left.
 static bool run_requests(csched_virtual *timeline) {
   for (;;) {
     remains kept = {.bin.take = keep};
@@ -326,7 +327,7 @@ static bool run_requests(csched_virtual *timeline) {
   }
 }
 
-// Runs all that is asked for, on a level of its own. Returns: as `run_requests`.
+// Runs all requests inside a context frame (`csched_level`). Returns: as `run_requests`.
 static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t frame) {
   scope->level = csched_level_begin_(&scope->spare, frame, &timeline->drive, &timeline->target);
   bool is_within = run_requests(timeline);
@@ -351,20 +352,20 @@ static void ask(csched_virtual *timeline, csched_virtual_request request, csched
 CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                                            csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // one that was left may be under way
+  csched_level_look_(CSCHED_CALLER_FRAME()); // ends a drive that was unwound
   csched_lock_lock(&timeline->lock);
   bool drives = !timeline->is_driving;
   ask(timeline, request, amount);
   if (drives) timeline->turns = 0;
-  timeline->is_driving = true; // VT1
+  timeline->is_driving = true; // VT1: this thread drives
   csched_lock_unlock(&timeline->lock);
   return !drives || drive(timeline, scope, CSCHED_OWN_FRAME());
 }
 
-static void left(csched_job *job) { // the drive was
+static void left(csched_job *job) { // the drive was unwound
   csched_virtual *timeline = job->context;
   csched_lock_lock(&timeline->lock);
-  timeline->has_goal = false; // the clock stays
+  timeline->has_goal = false; // the clock does not move
   end(timeline);
   csched_lock_unlock(&timeline->lock);
 }
@@ -391,14 +392,14 @@ void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
   csched_lock_unlock(&timeline->lock);
 }
 
-// MARK: as a target
+// MARK: target functions
 
-// For a sync on an idle queue on this base: the caller drives until it leaves.
+// For a sync that runs inline in a queue on this base: its caller drives until `leave`.
 static bool enter(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
   remains kept = {.bin.take = keep};
   csched_lock_lock(&timeline->lock);
-  if (timeline->is_lending && csched_target_is_inside(target)) { // by the one who drives
+  if (timeline->is_lending && csched_target_is_inside(target)) { // the driver enters once more
     timeline->is_lending = false;
     timeline->is_lent = true;
     csched_lock_unlock(&timeline->lock);
@@ -410,7 +411,7 @@ static bool enter(csched_target *target) {
   is_free = is_free && timeline->first == NULL;
   if (is_free) {
     timeline->turns = 0;
-    timeline->is_driving = true; // VT1
+    timeline->is_driving = true; // VT1: this thread drives
   }
   csched_lock_unlock(&timeline->lock);
   discard(&kept);
@@ -421,7 +422,7 @@ static void leave(csched_target *target) { // VT1
   csched_virtual *timeline = (csched_virtual *)target;
   csched_scope scope;
   csched_lock_lock(&timeline->lock);
-  bool is_lent = timeline->is_lent; // the drive around it goes on
+  bool is_lent = timeline->is_lent; // the outer drive continues
   timeline->is_lent = false;
   csched_lock_unlock(&timeline->lock);
   if (is_lent || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
@@ -435,13 +436,13 @@ static CSCHED_NORETURN void panic_left(csched_job *unused) {
                 "by longjmp or by the end of the thread. Let the job return.");
 }
 
-// If what is due is left, the sync cannot be taken out of the queue.
+// Drives for a waiting sync. If a job is unwound here, the process stops: the sync cannot be removed from its queue.
 static void drive_for(csched_virtual *timeline, csched_target *waited) {
   static const csched_job_type type = {.release = panic_left};
   static csched_job guard = {.type = &type};
   csched_level spare;
   csched_scope scope;
-  csched_wait_end_(); // what runs here does not wait
+  csched_wait_end_(); // the jobs that run here do not wait
   csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_level_here_()->target);
   if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
     csched_virtual_panic_(timeline, "csched_serial_sync");
@@ -461,7 +462,7 @@ static void await(csched_target *target, csched_target *waited, uint32_t *ended)
   do {
     uint32_t word = DUE;
     drive_for(timeline, waited);
-    csched_cas_relaxed(ended, &word, 0u); // VT9: unless it has ended
+    csched_cas_relaxed(ended, &word, 0u); // VT9: unless the sync has ended
     csched_lock_lock(&timeline->lock);
     own.next = timeline->waiters;
     timeline->waiters = &own;
@@ -471,7 +472,7 @@ static void await(csched_target *target, csched_target *waited, uint32_t *ended)
     csched_lock_lock(&timeline->lock);
     take_out(timeline, &own);
     csched_lock_unlock(&timeline->lock);
-  } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the sync itself looks with acquire
+  } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the sync itself reads with acquire
 }
 
 static bool is_closed(const csched_target *target) { // VT5
@@ -494,7 +495,7 @@ static void describe(const csched_target *target, csched_text *text) {
   csched_virtual *timeline = (csched_virtual *)(uintptr_t)target;
   csched_lock_lock(&timeline->lock);
   size_t delayed = csched_timers_count_(&timeline->timers, true);
-  csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: changed under this lock
+  csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: a cancel may change it
   bool is_closed = timeline->is_closed, is_driving = timeline->is_driving;
   csched_lock_unlock(&timeline->lock);
   csched_text_target_(text, "virtual time", target, "");
@@ -539,7 +540,7 @@ size_t csched_virtual_pending(csched_virtual *timeline) {
   return count;
 }
 
-// MARK: life
+// MARK: forks, create and destroy
 
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   csched_virtual *timeline = (csched_virtual *)((char *)atfork - offsetof(csched_virtual, atfork));
@@ -547,11 +548,11 @@ static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   csched_timers_atfork_(&timeline->timers, phase, false);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timeline->lock);
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // as in the timers
+  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // its sleepers do not exist
   timeline->target.waits_for = NULL;
   timeline->waiters = NULL;
   if (csched_target_is_inside(&timeline->target)) return;
-  forget_requests(timeline); // who drives, if anybody does, is not here
+  forget_requests(timeline); // no thread of the child drives
   timeline->is_driving = false;
 }
 
@@ -596,7 +597,7 @@ void csched_virtual_destroy(csched_virtual *timeline) {
     csched_panic_("csched_virtual_destroy", "called inside of a job of %p. Destroy it when the drive has returned.",
                   (void *)timeline);
   csched_virtual_close(timeline);
-  csched_delivery_settle_(); // of a timer of another clock, which may have been the last to keep it
+  csched_delivery_settle_(); // a delivery from another clock may still use the target
   csched_os_atfork_end_(&timeline->atfork);
   csched_observe_gone_(&timeline->target);
   free(timeline);

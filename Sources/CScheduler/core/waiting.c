@@ -1,4 +1,4 @@
-// No atomics of its own: the bucket's lock is the order.
+// Sleeping for a condition, a semaphore, a latch, a group or a read-write lock. No atomics of its own: the bucket's lock is the order.
 // Models: checks/waiting.c.
 
 #include <CScheduler/pool.h>
@@ -12,7 +12,7 @@ csched_bucket *csched_waiters_lock_(const void *address) {
 }
 
 csched_sleeper csched_waiter_(const void *address) {
-  uint32_t self = csched_lock_self_(); // also has the buckets told of a fork
+  uint32_t self = csched_lock_self_(); // also registers the fork handler of the buckets
   return (csched_sleeper){.address = address, .thread = self, .since = csched_now()};
 }
 
@@ -24,7 +24,7 @@ uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) {
     bool was_queued = waiter->queued;
     if (was_queued) csched_bucket_remove_locked_(bucket, waiter);
     csched_bucket_unlock_(bucket);
-    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // between the removal and the signal
+    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // the waker has removed it and will signal
   }
   csched_pool_blocking_end();
   return signal;

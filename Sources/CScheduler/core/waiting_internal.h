@@ -1,26 +1,26 @@
-// What conditions, semaphores and latches share: threads that sleep by the address of what they wait for.
+// Sleeping in the bucket of an address: shared by conditions, semaphores, latches, groups and read-write locks.
 // Depends on: parking.h.
 //
-// Who waits, and since when, can be read from the buckets: address, thread and time are those of a csched_sleeper.
+// Dumps read from the buckets which threads wait, for which address, and since when.
 #pragma once
 
 #include "parking.h"
 
-/// Does: locks the bucket of what is at `address`. Returns: it.
+/// Does: locks the bucket of `address`. Returns: the bucket.
 csched_bucket *csched_waiters_lock_(const void *address);
 
-/// Returns: the calling thread as one that waits for `address` from now on. It is to be inserted into that bucket, or not used.
+/// Returns: a sleeper for the calling thread, which waits for `address` from now on. Insert it into the bucket of `address`, or drop it.
 csched_sleeper csched_waiter_(const void *address);
 
-/// Does: sleeps until `waiter`, which is in its bucket, is signalled, or takes itself out at `deadline`. Returns: the signal; 0: it took
-/// itself out. Requires: no bucket is locked. On a thread of a pool another one takes its place meanwhile.
+/// Does: sleeps until `waiter` is signalled; at `deadline` takes it out of its bucket. A worker of a pool is replaced meanwhile.
+/// Returns: the signal; 0: the deadline came first. Requires: `waiter` is in its bucket; the caller has no bucket locked.
 uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline);
 
-/// Does: moves `waiter` from `bucket`, which is locked, to the end of `taken`.
+/// Does: moves `waiter` from `bucket` to the end of `taken`. Requires: `bucket` is locked.
 void csched_waiter_take_locked_(csched_bucket *bucket, csched_sleeper *waiter, csched_sleepers *taken);
 
-/// Does: signals all that have been taken, after which they may be gone. Requires: no bucket is locked.
+/// Does: signals all of `taken`. Each may be freed once it is signalled. Requires: the caller has no bucket locked.
 void csched_waiters_signal_(csched_sleepers *taken, uint32_t signal);
 
-/// Does: stops the process with a message if a thread waits for `what` at `address`.
+/// Does: stops the process with a message if a thread waits for `address`. The message calls it `what`.
 void csched_waiters_require_none_(const void *address, const char *function, const char *what);

@@ -1,9 +1,12 @@
-// Who waits for whom. A thread that waits holds the serial queues of the jobs that it is inside of, and their bases; also the
-// loops that belong to it, whether it runs them or not. Each of these bears the target that the thread waits for.
+// Detects a wait that would never end, because threads would wait for each other in a cycle.
 //
-// A wait for a target never ends if the target, or one of its bases, is held by the waiting thread itself, or by one that waits, over
-// however many others, for such a target. Of the threads that would close a circle the last one to come is refused: all are looked at,
-// and written down, under one lock. One step leads to one target, because who holds a target holds its bases.
+// A waiting thread holds the serial queues, and other exclusive targets, of the jobs that it is inside of (its context frames, `csched_level`),
+// and the exclusive bases of these. It also holds its own loops, whether it runs them or not. Each held target has in `waits_for` the target
+// for which the thread waits.
+//
+// A wait never ends if the waiting thread itself holds the target or one of its bases. It also never ends if their holder waits, directly or
+// through other threads, for a target that the waiting thread holds. csched_wait_begin_ checks and records all waits under one lock, and
+// refuses the one that would close such a cycle. Each step of the check leads to one target: the holder of a target also holds its bases.
 // No atomics: the lock is the order.
 // Models: checks/waits.c, checks/serial.c.
 
@@ -14,7 +17,7 @@
 #include "loop_internal.h"
 #include "target_internal.h"
 
-static csched_lock lock; // of all `waits_for`
+static csched_lock lock; // guards all `waits_for`
 
 static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
@@ -28,7 +31,7 @@ static void set_waits_for(csched_target *target) {
   csched_loops_set_waits_for_(target);
 }
 
-// Returns: what is waited for by the thread that holds `target`, or one of its bases; NULL when none does.
+// Returns: the target for which the holder of `target`, or of one of its bases, waits; NULL: no holder waits.
 static csched_target *next(const csched_target *target) {
   while (target != NULL && target->waits_for == NULL) target = csched_target_base_(target);
   return target != NULL ? target->waits_for : NULL;

@@ -1,12 +1,15 @@
-// States of ending: futex of the watch's thread: 0, or 1 when it is to end
+// The watchdog: the thread "csched-watch" reports runs, waits in queues and blocking waits that take longer than a given span.
+// States of ending: the futex of the watchdog's thread: 0, or 1 when it is to end
 // Obligations
-//   WD1  What is told of is told of once: a run and a head by the number of its submission, a wait by its thread and its beginning.
-//   WD2  `report` is called with nothing locked, and by one thread at a time; not after csched_watch_end, except when that is called by it.
-//   WD3  In a child of fork nobody watches.
+//   WD1  A run, or a target's longest-waiting submission, is reported once, by the submission's number. So is a blocking wait, by its thread and
+//        start, while it is among the last WAITS reported.
+//   WD2  `report` is called by one thread at a time, with no lock held. No call starts after csched_watch_end has returned.
+//        A report may call csched_watch_end.
+//   WD3  A child of fork has no watchdog.
 // Orderings
-//   ending: relaxed, its value is all
-// Assumes: a run that is over when it is told of was too long all the same.
-// Source: the watchdogs of main threads, and the detectors of stalls in runtimes.
+//   ending: relaxed; only its value matters
+// Assumes: a run that has just ended when it is reported was still too long.
+// Source: watchdogs of main threads, and stall detectors of runtimes.
 // Checked by: "the watchdog tells of a long run, a long wait in a queue, and a wait that blocks", "a watchdog can be ended by its report".
 // Models: none. Not modelled: WD1, WD2, WD3.
 
@@ -30,7 +33,7 @@ typedef struct wait {
 } wait;
 
 static struct {
-  csched_lock lock; // guards what follows, but for `ending`
+  csched_lock lock; // guards the following fields, except `ending` and `thread_id`
   csched_atfork atfork, place;
   csched_os_thread thread;
   csched_time span;
@@ -40,12 +43,12 @@ static struct {
   uint32_t ending, thread_id;
 } watch;
 
-// The thread's own.
+// Used by the watchdog's thread only.
 static uint64_t look;
 static wait told_waits[WAITS];
 static unsigned told_count;
 
-// MARK: telling
+// MARK: reports
 
 static void write_report(void *unused, const csched_watch_report *report) {
   char line[512];
@@ -68,9 +71,9 @@ static void write_report(void *unused, const csched_watch_report *report) {
   csched_recorder_write(2);
 }
 
-static void tell(csched_watch_report *report) { // WD2
+static void tell(csched_watch_report *report) { // WD2: on one thread
   char name[240] = "";
-  if (csched_load_relaxed(&watch.ending) != 0) return; // WD2
+  if (csched_load_relaxed(&watch.ending) != 0) return; // WD2: none after the end
   if (report->code != 0) csched_os_code_name_(report->code, name, sizeof name);
   csched_os_demangle_(name, sizeof name);
   report->code_name = name;
@@ -85,14 +88,14 @@ static void add_target(csched_watch_report *report, const csched_figures *figure
   report->waiting = csched_load_relaxed(&figures->waiting); // a count
 }
 
-// MARK: looking
+// MARK: checks
 
 static void look_at_runs(csched_time now) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     for (uint32_t depth = 0; depth < CSCHED_OBSERVED_DEPTH; depth++) {
       csched_observed_level level;
       if (!csched_observer_look_(each, depth, &level) || now < level.since || now - level.since <= watch.span) continue;
-      if (each->reported[depth] == level.id) continue; // WD1
+      if (each->reported[depth] == level.id) continue; // WD1: reported already
       each->reported[depth] = level.id;
       csched_watch_report report = {.kind = CSCHED_WATCHED_RUN, .span = now - level.since, .code = level.code};
       report.thread = csched_observer_thread_(each);
@@ -117,7 +120,7 @@ static void look_at_heads(csched_time now) {
   look++;
   csched_observe_visit_(note_head, NULL);
   for (size_t i = 0; (each = csched_figures_at_(i)) != NULL; i++) {
-    if (each->head_look != look || each->reported == each->head) continue; // WD1
+    if (each->head_look != look || each->reported == each->head) continue; // WD1: reported already
     if (now < each->head_due || now - each->head_due <= watch.span) continue;
     each->reported = each->head;
     csched_watch_report report = {.kind = CSCHED_WATCHED_HEAD, .span = now - each->head_due};
@@ -126,7 +129,7 @@ static void look_at_heads(csched_time now) {
   }
 }
 
-static bool is_told(const wait *found) { // WD1
+static bool is_told(const wait *found) { // WD1: by thread and start
   for (int i = 0; i < WAITS; i++)
     if (told_waits[i].thread == found->thread && told_waits[i].seen.since == found->seen.since) return true;
   told_waits[told_count++ % WAITS] = *found;
@@ -183,36 +186,36 @@ static void watch_all(void *unused) {
   static const csched_time LEAST = 1000000, MOST = 1000000000;
   csched_time every = watch.span / 4 < LEAST ? LEAST : watch.span / 4 > MOST ? MOST : watch.span / 4;
   (void)unused;
-  csched_store_relaxed(&watch.thread_id, csched_os_thread_id_()); // racy write: only its own thread finds itself
+  csched_store_relaxed(&watch.thread_id, csched_os_thread_id_()); // racy write: only this thread compares equal
   csched_os_thread_set_name_("csched-watch");
   csched_os_thread_leave_count_();
-  while (csched_load_relaxed(&watch.ending) == 0) { // WD2
+  while (csched_load_relaxed(&watch.ending) == 0) { // WD2: ends when asked
     csched_time now = csched_now();
     look_at_runs(now);
     look_at_heads(now);
     look_at_waits(now);
     look_at_sleepers(now);
-    if (csched_load_relaxed(&watch.ending) == 0) csched_futex_wait_(&watch.ending, 0, now + every); // WD2
+    if (csched_load_relaxed(&watch.ending) == 0) csched_futex_wait_(&watch.ending, 0, now + every); // WD2: else ends
   }
-  csched_store_relaxed(&watch.thread_id, 0u); // racy write: its number may be another's soon
+  csched_store_relaxed(&watch.thread_id, 0u); // racy write: another thread may get the number
 }
 
-// MARK: beginning and ending
+// MARK: start and end
 
-static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // WD3
+static void told_of_fork(csched_atfork *atfork, csched_atfork_phase phase) { // WD3: off in a child
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST || atfork == &watch.place) return;
   watch.lock = (csched_lock)CSCHED_LOCK_INIT;
   watch.is_on = false;
 }
 
 static bool is_report_here(void) {
-  return csched_load_relaxed(&watch.thread_id) == csched_os_thread_id_(); // racy read: only its own thread finds itself
+  return csched_load_relaxed(&watch.thread_id) == csched_os_thread_id_(); // racy read: equal on the watchdog's only
 }
 
 static void end_locked(void) {
   if (!watch.is_on) return;
   csched_observe_end_(CSCHED_OBSERVED_BY_WATCH);
-  csched_store_relaxed(&watch.ending, 1u); // WD2
+  csched_store_relaxed(&watch.ending, 1u); // WD2: no further report
   csched_futex_wake_(&watch.ending, 1);
   csched_os_thread_join_(watch.thread);
   watch.is_on = false;
@@ -222,10 +225,10 @@ static int start_locked(void) {
   csched_os_signals before;
   int error = csched_observe_begin_(CSCHED_OBSERVED_BY_WATCH);
   if (error != 0) return error;
-  csched_os_atfork_end_(&watch.place); // in a child of fork that came in the middle of a look
+  csched_os_atfork_end_(&watch.place); // removes the marker that a fork inside a check left in the child
   watch.place.told = told_of_fork;
   watch.ending = watch.thread_id = 0;
-  csched_os_signals_block_(&before); // no handler runs there
+  csched_os_signals_block_(&before); // the thread runs no signal handler
   error = csched_os_thread_start_(&watch.thread, 0, watch_all, NULL);
   csched_os_signals_restore_(&before);
   watch.is_on = error == 0;
@@ -252,8 +255,8 @@ int csched_watch_begin(csched_time span, void (*report)(void *context, const csc
 
 void csched_watch_end(void) {
   csched_os_atfork_(&watch.atfork, told_of_fork);
-  if (is_report_here()) {                    // whoever joins may hold the lock
-    csched_store_relaxed(&watch.ending, 1u); // WD2
+  if (is_report_here()) {                    // a thread that joins this one may hold the lock
+    csched_store_relaxed(&watch.ending, 1u); // WD2: no further report
     csched_observe_end_(CSCHED_OBSERVED_BY_WATCH);
     return;
   }

@@ -1,4 +1,4 @@
-// The port, for signals, ends of children and changes of files: see platform.h. Where there is none of a kind, opening it returns ENOTSUP.
+// The platform layer for signals, ends of children and changes of files: see platform.h. Where the system has none of a kind, open returns ENOTSUP.
 // Depends on: platform.h, source.h.
 #pragma once
 
@@ -6,30 +6,30 @@
 
 #include <CScheduler/source.h>
 
-/// Does: makes another descriptor of what `fd` is, at least 3. Returns: 0, or an errno value and `*copy` as it was.
+/// Does: duplicates `fd`, to a number of at least 3. Returns: 0, or an errno value, and `*copy` unchanged.
 int csched_os_descriptor_copy_(int fd, int *copy);
 
-/// Does: makes a descriptor that is readable once it was rung, until it is quiet. Returns: 0 or an errno value.
+/// Does: makes a bell: a descriptor (an eventfd on Linux) that is readable once it is rung, until it is quieted. Returns: 0 or an errno value.
 int csched_os_bell_open_(int *fd);
-void csched_os_bell_ring_(int fd); ///< also inside of a signal's handler
+void csched_os_bell_ring_(int fd); ///< also in a signal handler
 void csched_os_bell_quiet_(int fd);
-/// Does: in a child of fork, makes the number a bell of its own. Returns: 0 or an errno value; the number is then closed.
+/// Does: in a child of fork, replaces the bell, which the parent shares, under the same number. Returns: 0, or an errno value and `fd` closed.
 int csched_os_bell_renew_(int fd);
 
-/// Does: calls `handler` for `signal` from now on. Returns: 0; EBUSY when it has a handler already; EINVAL; ENOTSUP.
+/// Does: has `handler` called at each `signal`. Returns: 0; EBUSY if the signal has a handler already; EINVAL; ENOTSUP.
 int csched_os_signal_take_(int signal, void (*handler)(int signal));
-/// Does: gives it back the action that it had, unless that is not `handler` any more.
+/// Does: restores the signal's previous action, unless its handler is no longer `handler`.
 void csched_os_signal_give_back_(int signal, void (*handler)(int signal));
 
 /// Does: makes a descriptor that is readable once process `pid` has ended. Returns: 0 or an errno value.
 int csched_os_child_open_(int pid, int *fd);
-/// Does: reaps it. Returns: whether it has ended.
+/// Does: reaps the child. Returns: whether it has ended.
 bool csched_os_child_reap_(int fd, csched_child_end *end, int *status);
 
-/// Does: makes a descriptor that is readable when one of `changes` has come to `path`. Returns: 0 or an errno value.
+/// Does: makes a descriptor that is readable when `path` has had one of `changes`. Returns: 0 or an errno value.
 int csched_os_file_open_(const char *path, unsigned changes, int *fd);
-/// Does: the same in a child of fork, under the same number. Returns: 0 or an errno value; the number is then what it was.
+/// Does: the same in a child of fork, under the same number. Returns: 0, or an errno value and `fd` unchanged.
 int csched_os_file_renew_(const char *path, unsigned changes, int fd);
-/// Does: reads one change into `room`. Returns: what it is, of csched_file_changes, 0 for none; `*name` is in `room`, or NULL.
+/// Does: reads one change into `room`. Returns: which of csched_file_changes it is, 0 for none; `*name` is in `room`, or NULL.
 enum { CSCHED_OS_FILE_ROOM = 512 };
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name);

@@ -1,5 +1,5 @@
 #if defined(__linux__) ||                                                                                              \
-    defined(__APPLE__) // What the ports share: threads, their data, forks, the end. See platform.h.
+    defined(__APPLE__) // What the POSIX systems share: threads, thread data, the fork list, aborts. See platform.h.
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -15,7 +15,7 @@
 
 // MARK: threads
 
-static uint32_t live; // threads
+static uint32_t live; // threads that have not ended
 static CSCHED_THREAD_LOCAL bool is_ours;
 
 size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count
@@ -41,7 +41,7 @@ static void *thread_main(void *argument) {
   return NULL;
 }
 
-// Returns: 0 or an errno value. `size` 0 is the default, which may be less than the least.
+// Returns: 0 or an errno value. `size` 0 is the default, raised to the least if it is smaller.
 static int set_stack_size(pthread_attr_t *attributes, size_t size) {
   enum { AMPLE = 1 << 20 };
   if (size == 0 && pthread_attr_getstacksize(attributes, &size) == 0 && size >= AMPLE) return 0;
@@ -62,7 +62,7 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   pthread_t id;
   csched_fetch_add_relaxed(&live, 1u); // a count
   if (error == 0) error = pthread_create(&id, &attributes, thread_main, thread);
-  if (error == EINVAL) error = ENOMEM; // a stack that fits into no address space
+  if (error == EINVAL) error = ENOMEM; // a stack larger than the address space
   if (error == 0) thread->handle = (uintptr_t)id;
   else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
   pthread_attr_destroy(&attributes);
@@ -71,7 +71,7 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
 
 void csched_os_thread_join_(csched_os_thread thread) {
   int before;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // no wait of ours is a point of cancellation
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // no wait of the library is a cancellation point
   pthread_join((pthread_t)thread.handle, NULL);
   pthread_setcancelstate(before, &before);
 }
@@ -101,8 +101,8 @@ void csched_os_signals_restore_(const csched_os_signals *before) {
 
 _Static_assert(sizeof(sigset_t) <= sizeof(csched_os_signals), "platform.h has room for a set of signals");
 
-// The C library's close() is a point of cancellation; the bare system call would be hidden from ThreadSanitizer, which then takes the
-// number's next use for one of this descriptor.
+// close() is a cancellation point, so cancellation is disabled around it. A raw system call would be hidden from ThreadSanitizer, which would then
+// take the number's next use for a use of this descriptor.
 void csched_os_close_(int fd) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -157,9 +157,9 @@ size_t csched_os_page_size_(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 // MARK: atfork
 
-static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER; // of the list, also from before a fork until after it
+static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER; // guards the list; locked during all of a fork
 static csched_atfork *all;
-// This thread has the list: one that is told may take its first lock, which all.
+// This thread forks, and so holds `listing`. A `told` function may take the thread's first lock, which adds an entry.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
 void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *, csched_atfork_phase)) {
@@ -235,7 +235,7 @@ static void in_child(void) {
   pthread_mutex_unlock(&listing);
 }
 
-// At the start of the program, so that a program's own handlers come before ours, and in the child after them.
+// Registers at load. So `before` runs after the program's own handlers, and `in_child` before them.
 __attribute__((constructor)) static void add_handlers(void) { pthread_atfork(before, in_parent, in_child); }
 
 // MARK: panic
@@ -243,7 +243,7 @@ __attribute__((constructor)) static void add_handlers(void) { pthread_atfork(bef
 static ssize_t write_some(const char *text, size_t size) {
   ssize_t written = write(STDERR_FILENO, text, size);
   if (written >= 0 || errno == EINTR) return written;
-  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1); // where write() is forbidden
+  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1); // if a filter forbids write()
 }
 
 void csched_os_say_(const char *text) {
@@ -263,7 +263,7 @@ void csched_os_say_(const char *text) {
 
 void csched_os_abort_(const char *text) {
   csched_os_say_(text);
-  // Where what abort() is made of is forbidden, it would end in an illegal instruction, which looks like another fault.
+  // Where a filter forbids the calls that abort() makes, it would end in an illegal instruction, which looks like another error.
   if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1);
   abort();
 }
@@ -279,7 +279,7 @@ static const char *name_of(int error) {
                {ENFILE, "ENFILE, no descriptors"}, {EFAULT, "EFAULT, no memory there"}};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (names[i].error == error) return names[i].name;
-  return "an error"; // strerror() may look for a translation
+  return "an error"; // strerror() may look up a translation
 }
 
 void csched_os_refused_(const char *function, const char *call, int error, const char *advice) {

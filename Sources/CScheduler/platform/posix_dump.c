@@ -1,4 +1,4 @@
-#if defined(__linux__) || defined(__APPLE__) // What dumps need of the system, and the ports share. See platform.h.
+#if defined(__linux__) || defined(__APPLE__) // What dumps need of POSIX systems. See platform.h.
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// MARK: handlers of signals
+// MARK: signal handlers
 
 _Static_assert(sizeof(struct sigaction) <= sizeof(csched_os_handler), "platform.h has room for a handler");
 

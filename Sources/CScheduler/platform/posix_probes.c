@@ -1,6 +1,6 @@
 #if !defined(__linux__) ||                                                                                             \
     !__has_include(                                                                                                    \
-        <sys/sdt.h>) // No static probes: the system, or this installation, has no header for them. See platform.h.
+        <sys/sdt.h>) // Empty functions in place of the static probes, where <sys/sdt.h> is missing. See platform.h.
 #include "platform.h"
 
 uint32_t csched_observed_;

@@ -1,5 +1,5 @@
 #if defined(__linux__) ||                                                                                              \
-    defined(__APPLE__) // A trace's file, and the environment that asks for one; the ports share it. See platform.h.
+    defined(__APPLE__) // The file of a trace, and the variable SCHEDULER_TRACE, on POSIX systems. See platform.h.
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// It is emptied when it is known to be what it should be, and not by the opening.
+// Empties the file after the checks. open() has no O_TRUNC, so a wrong file keeps its content.
 static int make_safe(int fd) {
   struct stat found;
   if (fstat(fd, &found) != 0) return errno;
@@ -27,12 +27,12 @@ int csched_os_trace_open_(const char *path, int *fd) {
   int error = *fd < 0 ? errno : make_safe(*fd);
   if (error != 0 && *fd >= 0) close(*fd);
   errno = saved;
-  return error == ENXIO ? EPERM : error; // a pipe that nobody reads
+  return error == ENXIO ? EPERM : error; // a pipe without a reader
 }
 
-// MARK: by the environment
+// MARK: environment
 
-// Writes `asked` to `path`, with the number of the process in place of the first "%p". Returns: whether it fits.
+// Writes `asked` to `path`, with the process number in place of the first "%p". Returns: whether it fits.
 static bool compose(char *path, size_t size, const char *asked) {
   const char *number = strstr(asked, "%p");
   int length = number == NULL

@@ -1,4 +1,4 @@
-#if defined(__linux__) // The port to Linux: see platform.h.
+#if defined(__linux__) // Platform layer for Linux: time, futexes, fences, threads. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -61,8 +61,8 @@ void csched_futex_wake_(uint32_t *word, int count) {
   static uint32_t nobodys;
   csched_os_calls_();
   int saved = errno;
-  // It fails when the sleeper is gone, and awake: there may be no memory there now, or a lock of another kind. It fails here only when
-  // it is refused, and then somebody may sleep for ever.
+  // A wake fails if the sleeper is awake and gone: its memory may be unmapped, or hold another kind of lock. A wake on `nobodys` fails only if the
+  // call is refused. A thread could then sleep for ever.
   if (CSCHED_UNLIKELY(!wake_on(word, count)) && !wake_on(&nobodys, 1))
     csched_os_refused_("csched_futex_wake_", "futex", errno, PERMIT);
   errno = saved;
@@ -76,8 +76,8 @@ enum { NOT_SETTLED = 0, FULL = 1, PRIVATE = 2 };
 
 static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
-// Whoever comes first settles it for all, because the two sides must agree: a light fence costs nothing only after all have been told
-// that the heavy one interrupts, and a heavy one settles it before it decides what to do.
+// The first caller settles it for all threads, because both sides must agree. A light fence costs nothing only after `kind` says that the heavy fence
+// interrupts. A heavy fence settles `kind` before it decides what to do.
 static uint32_t settle(void) {
   static uint32_t kind;
   uint32_t found = csched_load_acquire(&kind);
@@ -92,8 +92,8 @@ static uint32_t settle(void) {
 
 bool csched_settle_fences_(void) { return settle() == PRIVATE; }
 
-// There is nothing to fall back to: other threads' light fences are none. That a page's protection or a thread's affinity is changed
-// interrupts all processors on some machines only, or where all are permitted.
+// A refused membarrier has no substitute, because other threads' light fences are compiler fences. A change of a page's protection interrupts all
+// processors on some machines only. A change of affinity does so only if the thread may use all processors.
 void csched_fence_heavy_(void) {
   if (settle() != PRIVATE) {
     csched_fence_full();
@@ -101,7 +101,7 @@ void csched_fence_heavy_(void) {
   }
   int saved = errno;
   for (int attempts = 0; membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0; attempts++) {
-    // ENOMEM: the kernel had none just now. EPERM: a registration that did not survive.
+    // ENOMEM: the kernel had no memory just now. EPERM: the registration did not survive.
     bool may_try = errno == ENOMEM || (errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0);
     if (!may_try || attempts == ATTEMPTS)
       csched_os_refused_(
@@ -117,8 +117,8 @@ __attribute__((constructor)) static void settle_at_load(void) { settle(); }
 
 // MARK: time
 
-// No wait of ours is a point of cancellation: who is cancelled in one goes on to a point of its own. The system calls of futexes
-// and pollers are raw, and so are none.
+// No wait of the library is a cancellation point: a cancelled thread continues to a cancellation point of its own. Futexes and pollers use raw
+// system calls, which are none.
 static int refuse_cancellation(void) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -143,14 +143,14 @@ static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
   return 0;
 }
 
-size_t csched_os_thread_least_stack_(void) { // thread-locals lie on it, too, but the system's least is for none
+size_t csched_os_thread_least_stack_(void) { // plus thread-locals, which the system's least leaves out
   size_t sum = (size_t)sysconf(_SC_THREAD_STACK_MIN);
   dl_iterate_phdr(add_locals, &sum);
   return sum;
 }
 
-// The main thread's stack begins below the name of the program, and has nothing but itself for 128 MB below: the kernel keeps a gap.
-// (pthread_getattr_np reads a file for it.)
+// The main thread's stack begins below the program's name. The kernel keeps 128 MB below it free of other memory. (pthread_getattr_np would read a
+// file for this.)
 static void find_main_stack(uintptr_t *low, uintptr_t *high) {
   static const uintptr_t GAP = (uintptr_t)128 << 20;
   struct rlimit limit;
@@ -176,7 +176,7 @@ void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
   errno = saved;
 }
 
-// Else the kernel may be 50 µs late. Who can wait says so, by a leeway.
+// By default the kernel may be 50 µs late. A caller that accepts lateness passes a leeway.
 void csched_os_thread_be_punctual_(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
 
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_self(), name); }
@@ -196,12 +196,12 @@ bool csched_os_thread_exists_(uint32_t id) {
   return exists;
 }
 
-// Whether system calls are filtered (seccomp): then a look that is not needed could end the process.
+// Whether system calls are filtered (seccomp). An unnecessary call could then end the process.
 static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
 
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   char path[64], own[16];
-  if (id == csched_os_thread_id_() && prctl(PR_GET_NAME, own) == 0) { // without a file
+  if (id == csched_os_thread_id_() && prctl(PR_GET_NAME, own) == 0) { // needs no file
     snprintf(name, size, "%s", own);
     return;
   }
@@ -221,13 +221,13 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
 
 csched_time csched_os_thread_processor_time_(uint32_t id) {
   clockid_t clock =
-      (clockid_t)(~id << 3 | 6); // the kernel's name for a thread's clock, as pthread_getcpuclockid makes it
+      (clockid_t)(~id << 3 | 6); // the kernel's id of a thread's processor clock, as pthread_getcpuclockid makes it
   struct timespec used;
   if (clock_gettime(clock, &used) != 0) return 0;
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
 }
 
-// R: it runs, or is ready to; Z: it has ended; else how it sleeps; 0: not known.
+// Returns: R: runs, or is ready to; Z: has ended; another letter: how it sleeps; 0: not known.
 static char state_of(uint32_t id) {
   char path[64], text[128];
   if (is_filtered()) return 0;
@@ -245,9 +245,9 @@ static char state_of(uint32_t id) {
 
 bool csched_os_thread_is_ready_(uint32_t id) { return state_of(id) == 'R'; }
 
-bool csched_os_thread_has_ended_(uint32_t id) { // the first one stays until the process ends
+bool csched_os_thread_has_ended_(uint32_t id) { // the first thread is a zombie until the process ends
   bool has_ended = !csched_os_thread_exists_(id) || (id == (uint32_t)getpid() && state_of(id) == 'Z');
-  csched_fence_full(); // after the look; the kernel's end of a thread has others before it
+  csched_fence_full(); // after the check; pairs with fences in the kernel's thread exit
   return has_ended;
 }
 #endif

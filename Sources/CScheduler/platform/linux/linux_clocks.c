@@ -1,4 +1,4 @@
-#if defined(__linux__) // The port to Linux, other clocks: see platform_clocks.h.
+#if defined(__linux__) // Platform layer for Linux: clocks other than the monotonic one. See platform_clocks.h.
 #define _GNU_SOURCE
 #include "../platform_clocks.h"
 
@@ -16,7 +16,7 @@ csched_time csched_os_clock_now_(int clock) {
     csched_os_refused_("csched_clock_now", "clock_gettime", errno,
                        "Permit it where system calls are filtered (seccomp).");
   if (now.tv_sec < 0) return 0;
-  return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec; // the kernel's own clocks end in 2262
+  return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec; // the kernel's clocks end in 2262
 }
 
 int csched_alarm_open_(csched_alarm *alarm, int clock) {
@@ -33,9 +33,9 @@ void csched_alarm_close_(const csched_alarm *alarm) {
   errno = saved;
 }
 
-// The kernel keeps an absolute timer on its own clock: it goes by each setting of that clock, and wakes nobody for it.
+// The kernel keeps an absolute timer on its own clock. The timer follows each setting of that clock, which wakes no thread by itself.
 void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
-  struct itimerspec at = {{0, 0}, {0, 0}}; // none
+  struct itimerspec at = {{0, 0}, {0, 0}}; // no deadline
   if (deadline == 0) deadline = 1;
   if (deadline != CSCHED_FOREVER)
     at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};

@@ -1,17 +1,17 @@
-#if defined(__linux__) // The port to Linux, the library as a file that is loaded.
+#if defined(__linux__) // Platform layer for Linux: keeps the library loaded. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
-// A library that was loaded by dlopen stays, whoever closes it: threads, their data's destructors and the handlers of fork lead here.
-// By name it is found without a look at the file. The function is weak: a program that is linked statically may have none.
+// A library loaded by dlopen stays loaded after dlclose: threads, destructors of thread data and fork handlers have code in it. RTLD_NOLOAD finds it
+// by its name, without opening the file. `dlopen` is weak, because a statically linked program may have none.
 extern __typeof__(dlopen) dlopen __attribute__((weak));
 
 typedef struct library {
   const char *name;
-  bool is_library; // the first one is the program, which stays
+  bool is_library; // false for the first object: the program, which stays anyway
 } library;
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *context) {

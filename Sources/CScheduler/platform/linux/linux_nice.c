@@ -1,4 +1,4 @@
-#if defined(__linux__) // Nice values: on Linux each thread has its own.
+#if defined(__linux__) // Platform layer for Linux: nice values, of which each thread has its own. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -8,10 +8,10 @@
 enum { NOT_RAISED = 0, RAISED_ABOVE = 21 };     // the base is added
 static CSCHED_THREAD_LOCAL uint8_t raised_here; // one byte: see task_memory.c
 
-// Threads above their base, each at the place that its number has: one that comes later there takes it. All is speed only: who reads the
-// number of a thread that ended meanwhile knows it from a lock that this thread had.
+// Threads above their base. A thread's number selects its slot; a later thread takes the slot over. The table affects speed only. A caller may
+// pass the number of a thread that has ended: it has read it in a lock that this thread owned.
 enum { PLACES = 64 };
-static const uint32_t LIFTING = UINT32_C(1) << 30, LIFTED = UINT32_C(1) << 31; // beside the number of a thread
+static const uint32_t LIFTING = UINT32_C(1) << 30, LIFTED = UINT32_C(1) << 31; // added to a thread's number
 static struct { uint32_t thread, base; } raised[PLACES];
 
 static uint32_t *place_of(uint32_t thread) { return &raised[thread % PLACES].thread; }
@@ -20,7 +20,7 @@ static void note_raised(uint32_t thread, int base, bool is_raised) {
   uint32_t seen = csched_load_relaxed(place_of(thread)); // racy read, rechecked by the cas
   bool is_here = seen == thread || seen == (thread | LIFTED);
   csched_store_relaxed(&raised[thread % PLACES].base, (uint32_t)base); // Speed only
-  // One that is being lifted is LIFTED soon, and looks again.
+  // A slot with LIFTING stays: it becomes LIFTED soon, and the thread checks again.
   if (is_here || (is_raised && seen != (thread | LIFTING)))
     csched_cas_relaxed(place_of(thread), &seen, is_raised ? thread : 0); // Speed only
 }
@@ -48,7 +48,7 @@ static bool limit_permits(int nice) {
   return getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - nice) <= limit.rlim_cur;
 }
 
-// Whether the calling thread may come back to `base`: by its limit, or by a capability, of which only trying tells.
+// Whether the calling thread may return to `base`: because of its limit, or of a capability, which only a trial shows.
 static bool may_return_to(int base) {
   return limit_permits(base) || (base > -20 ? set_nice(base - 1) : set_nice(base + 1) && set_nice(base));
 }

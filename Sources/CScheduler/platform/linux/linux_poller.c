@@ -1,4 +1,4 @@
-#if defined(__linux__) // The port to Linux, pollers: see platform.h.
+#if defined(__linux__) // Platform layer for Linux: pollers (epoll). See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -15,7 +15,7 @@
 
 enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 };
 
-static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // no source's: a descriptor is not negative
+static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // no source's tags: descriptors are not negative
 
 static CSCHED_NOINLINE CSCHED_NORETURN void refuse(const csched_poller *poller, const char *call, int error) {
   char advice[200];
@@ -39,8 +39,8 @@ static bool set_own(const csched_poller *poller, int how, int fd, uint32_t event
   return epoll_ctl(poller->fd, how, fd, &event) == 0;
 }
 
-// The wake's descriptor can be read at any time, and is told of once each time that the set is told anew to look at it; so the wake
-// finds out whether both are still what they were. The timer's is edge-triggered: each expiry is told once. Nothing is ever read.
+// The wake's eventfd is always readable, and one-shot: EPOLL_CTL_MOD makes the set report it once. That call is the wake. It fails unless both
+// descriptors are still the library's. The alarm's timerfd is edge-triggered: each expiry is reported once. Neither is ever read.
 static int open_own(csched_poller *poller) {
   poller->armed = CSCHED_FOREVER;
   poller->wake = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -71,7 +71,7 @@ void csched_poller_close_(const csched_poller *poller) {
   errno = saved;
 }
 
-// The two that nobody knows are closed first, so that no more descriptors are needed than there were.
+// Closes the wake and the alarm first, so it never needs more descriptors than before. No other code knows their numbers.
 int csched_poller_renew_(csched_poller *poller) {
   int saved = errno, error = 0;
   close_own(&poller->alarm);
@@ -112,7 +112,7 @@ int csched_poller_wake_(const csched_poller *poller) {
   return error;
 }
 
-// An alarm that is not armed may have expired, and been told: it must not be told of again.
+// An alarm that is not armed may have expired, and been reported. It must not be reported again.
 void csched_poller_check_(const csched_poller *poller) {
   int saved = errno;
   uint32_t events = poller->armed != CSCHED_FOREVER ? EPOLLIN | EPOLLET : EPOLLET;
@@ -123,18 +123,18 @@ void csched_poller_check_(const csched_poller *poller) {
 void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   if (deadline == poller->armed) return;
   int saved = errno;
-  struct itimerspec at = {{0, 0}, {0, 0}}; // none
+  struct itimerspec at = {{0, 0}, {0, 0}}; // no deadline
   if (deadline == 0) deadline = 1;
   if (deadline != CSCHED_FOREVER)
     at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};
   if (CSCHED_UNLIKELY(timerfd_settime(poller->alarm, TFD_TIMER_ABSTIME, &at, NULL) != 0))
     refuse(poller, "timerfd_settime", errno);
   poller->armed = deadline;
-  csched_poller_check_(poller); // another timer could have taken its number
+  csched_poller_check_(poller); // another timer could have its number
   errno = saved;
 }
 
-// A file, which cannot be waited for, has the number now: the descriptor that was in the set has left it.
+// Whether `fd` is now a file or directory, which epoll does not accept. Then the descriptor that was in the set has left it.
 static bool is_file(int fd) {
   struct stat status;
   return fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
@@ -148,7 +148,7 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
   int saved = errno;
   int how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   int error = set_own(poller, how, fd, bits, tag) ? 0 : errno;
-  // One that stays in the set though it is to leave it would be told of without end. EBADF, ENOENT: it has left with its descriptor.
+  // A descriptor that cannot leave the set would be reported for ever. EBADF, ENOENT: it left when it was closed.
   bool has_left = error == EBADF || error == ENOENT || (error == EPERM && is_file(fd));
   if (CSCHED_UNLIKELY(events == 0 && error != 0 && !has_left)) refuse(poller, "epoll_ctl", error);
   errno = saved;
@@ -164,16 +164,16 @@ static unsigned events_from(uint32_t bits) {
 
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
   int saved = errno, count = 0;
-  struct epoll_event found[BATCH] = {0}; // the system call is raw: MemorySanitizer does not see it write
+  struct epoll_event found[BATCH] = {0}; // MemorySanitizer does not see the raw system call's writes
   if (most > BATCH) most = BATCH;
-  // Not epoll_wait(), which is a point of cancellation.
+  // epoll_wait() is a cancellation point; the raw system call is none.
   long all = syscall(SYS_epoll_pwait, poller->fd, found, most, blocks ? -1 : 0, NULL, (size_t)SIGNAL_SET_SIZE);
   if (CSCHED_UNLIKELY(all < 0) && errno != EINTR) refuse(poller, "epoll_pwait", errno);
-  errno = saved; // EINTR: nothing came
+  errno = saved; // EINTR: no event
   for (long i = 0; i < all; i++) {
     uint64_t tag = found[i].data.u64;
     if (tag == ALARM)
-      poller->armed = CSCHED_FOREVER; // and not armed any more, though it may be for that same time again
+      poller->armed = CSCHED_FOREVER; // expired, so no longer armed: a later call may arm it for the same deadline
     else if (tag != WAKE) events[count++] = (csched_poller_event){tag, events_from(found[i].events)};
   }
   return count;

@@ -1,9 +1,9 @@
 #if defined(__linux__) &&                                                                                              \
-    __has_include(<sys/sdt.h>) // Static probes, which cost nothing until somebody attaches: see platform.h.
+    __has_include(<sys/sdt.h>) // Static probes, which cost nothing until a program attaches. See platform.h.
 #include "../platform.h"
 
-// Of each probe the note has the address of a word that the kernel counts the attached programs in: the low half of this one. It lies where the
-// file has room for it, by which the kernel finds it.
+// Each probe's ELF note has the address of its semaphore, a word in which the kernel counts attached programs. All probes share the low half of
+// csched_observed_. The kernel finds the word by its offset in the file, so it is in a section that has room in the file.
 #define cscheduler_submit_semaphore csched_observed_
 #define cscheduler_run_semaphore    csched_observed_
 #define cscheduler_ran_semaphore    csched_observed_

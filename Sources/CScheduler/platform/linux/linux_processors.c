@@ -1,5 +1,5 @@
 #if defined(                                                                                                           \
-    __linux__) // How many processors this process may use: its affinity, and the quota of its control groups; and which a thread asks for, and how.
+    __linux__) // Processors: how many this process may use, by affinity and quota; a thread's affinity and policy.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -18,7 +18,7 @@
 
 uint32_t csched_processors_seen_;
 
-// Returns: as csched_processors_seen_, for the calling thread. Where the system does not say, or has more processors than fit: many.
+// Returns: as csched_processors_seen_, for the calling thread. MANY if the system does not say, or has more processors than a cpu_set_t holds.
 static uint32_t mine(void) {
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) != 1) return CSCHED_PROCESSORS_MANY_;
@@ -40,15 +40,15 @@ void csched_processors_look_(void) {
 bool csched_processors_look_again_(void) {
   enum { EACH = 64 };
   static uint32_t asked;
-  uint32_t before = csched_load_relaxed(&asked); // Speed only: that threads count at once does no harm
+  uint32_t before = csched_load_relaxed(&asked); // Speed only: lost counts do no harm
   csched_store_relaxed(&asked, before + 1);      // Speed only
   if (before % EACH == 0) csched_processors_look_();
   return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
 }
 
-// MARK: what a thread asks for
+// MARK: affinity and policy
 
-// The kernel leaves out, without a word, what there is not, or what the process may not have.
+// The kernel silently leaves out processors that do not exist, or that the process may not use.
 int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
   cpu_set_t wanted, found;
   CPU_ZERO(&wanted);
@@ -64,7 +64,7 @@ int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
 }
 
 int csched_os_thread_set_policy_(unsigned policy, int priority) {
-  int saved = errno, error = EINVAL; // the library's scheduler calls are empty in musl
+  int saved = errno, error = EINVAL; // musl's scheduler functions are empty: raw call below
   struct sched_param real_time = {.sched_priority = priority};
   if (policy == CSCHED_OS_POLICY_NICE && priority >= -20 && priority <= 19)
     error = setpriority(PRIO_PROCESS, 0, priority) == 0 ? 0 : errno;
@@ -77,11 +77,11 @@ int csched_os_thread_set_policy_(unsigned policy, int priority) {
   return error;
 }
 
-// MARK: quotas. They are read on whatever thread makes a pool, whose stack may be the least that there is.
+// MARK: quotas. They are read on the thread that makes a pool; its stack may be the smallest permitted one.
 
 enum { PATH_SIZE = 640, NUMBERS_SIZE = 64 };
 
-// Reads the beginning of a file: one or two numbers.
+// Reads the start of a file: one or two numbers.
 static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -92,11 +92,11 @@ static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
 }
 
 static unsigned rounded_up(long long quota, long long period, unsigned most) {
-  if (quota <= 0 || period <= 0 || quota / period >= most) return most; // no quota, or one that does not matter
+  if (quota <= 0 || period <= 0 || quota / period >= most) return most; // no quota, or one without effect
   return (unsigned)((quota + period - 1) / period);
 }
 
-// v2: "QUOTA PERIOD" or "max PERIOD", of the group and of those above it. Cuts `group`.
+// cgroup v2: "QUOTA PERIOD" or "max PERIOD", of the group and of all groups above it. Shortens `group`.
 static unsigned quota_of_v2(char *group, unsigned most) {
   for (char *last = group;; *last = 0) {
     char path[PATH_SIZE + 32], text[NUMBERS_SIZE], *rest;
@@ -110,7 +110,7 @@ static unsigned quota_of_v2(char *group, unsigned most) {
   }
 }
 
-// v1: two files, in the group or, inside of a container, in the root.
+// cgroup v1: two files, in the group or, inside a container, in the root.
 static unsigned quota_of_v1(const char *group, unsigned most) {
   static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
   for (int i = 0; i < 4; i++) {
@@ -124,7 +124,7 @@ static unsigned quota_of_v1(const char *group, unsigned most) {
   return most;
 }
 
-static bool names_cpu(const char *controllers) { // a list with commas
+static bool names_cpu(const char *controllers) { // separated by commas
   for (const char *at = controllers; (at = strstr(at, "cpu")) != NULL; at += 3)
     if ((at == controllers || at[-1] == ',') && (at[3] == 0 || at[3] == ',')) return true;
   return false;
@@ -144,7 +144,7 @@ static unsigned quota_of_line(char *line, unsigned most) {
 static unsigned quota(unsigned most) {
   char line[PATH_SIZE];
   size_t length = 0;
-  bool is_cut = false; // the line does not fit, and is left out
+  bool is_cut = false; // the line does not fit, and is skipped
   int file = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
   if (file < 0) return most;
   for (ssize_t count; (count = read(file, line + length, sizeof line - 1 - length)) > 0;) {
@@ -173,7 +173,7 @@ unsigned csched_cpu_count_(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN); // more processors than a cpu_set_t holds
     count = online > 0 ? (unsigned)online : 1;
   }
-  int before; // reading is a point of cancellation
+  int before; // reading is a cancellation point
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   if (count > 1) count = quota(count);
   pthread_setcancelstate(before, &before);

@@ -1,4 +1,4 @@
-#if defined(__linux__) // The port to Linux, signals, children and files: see platform_sources.h.
+#if defined(__linux__) // Platform layer for Linux: signals, children and files. See platform_sources.h.
 #define _GNU_SOURCE
 #include "../platform_sources.h"
 
@@ -29,22 +29,22 @@ int csched_os_bell_open_(int *fd) {
   return error;
 }
 
-// The system calls are raw, and so no points of cancellation.
+// Raw system calls, which are no cancellation points.
 void csched_os_bell_ring_(int fd) {
   int saved = errno;
   uint64_t one = 1;
-  syscall(SYS_write, fd, &one, sizeof one); // it fails when it has been rung too often to count: it is readable then
+  syscall(SYS_write, fd, &one, sizeof one); // fails if the counter is full: it is readable then
   errno = saved;
 }
 
 void csched_os_bell_quiet_(int fd) {
   int saved = errno;
   uint64_t all;
-  syscall(SYS_read, fd, &all, sizeof all); // it fails when it is quiet
+  syscall(SYS_read, fd, &all, sizeof all); // fails if the bell is quiet
   errno = saved;
 }
 
-int csched_os_bell_renew_(int fd) { // closed first, so that no more descriptors are needed than there were
+int csched_os_bell_renew_(int fd) { // closes first, so it needs no further descriptor
   csched_os_close_(fd);
   int new, error = csched_os_bell_open_(&new), saved = errno;
   if (error == 0 && new != fd) {
@@ -95,14 +95,14 @@ void csched_os_signal_give_back_(int signal, void (*handler)(int signal)) {
 int csched_os_child_open_(int pid, int *fd) {
   if (pid <= 0) return EINVAL;
   int saved = errno, error = 0;
-  *fd = (int)syscall(SYS_pidfd_open, pid, 0); // with CLOEXEC
+  *fd = (int)syscall(SYS_pidfd_open, pid, 0); // sets CLOEXEC
   if (*fd < 0) error = errno == ENOSYS ? ENOTSUP : errno;
   errno = saved;
   return error;
 }
 
 bool csched_os_child_reap_(int fd, csched_child_end *end, int *status) {
-  enum { PIDFD = 3 }; // P_PIDFD, which older headers do not have
+  enum { PIDFD = 3 }; // P_PIDFD, which older headers lack
   int saved = errno;
   siginfo_t info = {0};
   int answer = waitid((idtype_t)PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
@@ -152,8 +152,8 @@ int csched_os_file_renew_(const char *path, unsigned changes, int fd) {
   return error;
 }
 
-// One change is as long as the least room that takes it: names are filled up to multiples of a change without one. So one is read, and the
-// descriptor stays readable while there are more.
+// Reads one change. A read with too little room fails, and the kernel pads names to multiples of an event's size. So the first read that succeeds,
+// with growing room, returns one change. The descriptor stays readable while there are more.
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name) {
   int saved = errno;
   long length = -1;

@@ -1,5 +1,5 @@
 #if defined(                                                                                                           \
-    __linux__) // The names of functions that the loader does not know, from the file's own table: see platform.h.
+    __linux__) // Names of functions that the loader does not know, from the symbol table of a file. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -35,7 +35,7 @@ static bool has(const file *file, uint64_t offset, uint64_t size) {
   return offset <= file->size && size <= file->size - offset;
 }
 
-// Returns: the section header of that number, if it and what it stands for are in the file.
+// Returns: section header `number`; NULL unless the header and its section are within the file.
 static const ElfW(Shdr) * section(const file *file, size_t number) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   uint64_t at = head->e_shoff + number * sizeof(ElfW(Shdr));
@@ -45,7 +45,7 @@ static const ElfW(Shdr) * section(const file *file, size_t number) {
   return found->sh_type == SHT_NOBITS || has(file, found->sh_offset, found->sh_size) ? found : NULL;
 }
 
-// Returns: the name of the function that has the address, which is one of the file's own; NULL: it has no table, or no such function.
+// Returns: the name of the function at `address`, which is an address of the file; NULL: it has no symbol table, or no such function.
 static const char *name_in(const file *file, uint64_t address) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
@@ -74,7 +74,7 @@ bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, siz
   return found != NULL;
 }
 
-// Of Swift's runtime, where the program has it.
+// Of Swift's runtime, if the program has it.
 __attribute__((weak)) char *swift_demangle(const char *name, size_t length, char *buffer, size_t *size, uint32_t flags);
 
 void csched_os_demangle_(char *name, size_t size) {
