@@ -136,14 +136,14 @@ static void timer_leeway_wakes(int timers, int seconds, uint64_t seed) {
     csched_time deadline = start + chance_below(&seed, span);
     CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &probes[i].timer, deadline, 10 * MS), 0);
   }
-  CHECK(csched_now() < start); // or else what follows means nothing
+  // On a busy machine some are due before all are submitted: only the time after that counts.
   int64_t before = ctest_thread_voluntary_switches(atomic_load(&id));
-  csched_time now = csched_now();
-  if (now < start + span) nap(start + span + 20 * MS - now);
+  csched_time now = csched_now(), end = start + span, left = now < start ? span : now < end ? end - now : 0;
+  if (now < end) nap(end + 20 * MS - now);
   for (int i = 0; i < timers; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
   int64_t wakes = ctest_thread_voluntary_switches(atomic_load(&id)) - before;
-  CHECK(wakes <= 100 * seconds + 5); // and a few strays
-  CHECK(wakes > 0);
+  CHECK(wakes <= (int64_t)(left / (10 * MS)) + 6); // and a few strays
+  CHECK(wakes > 0 || left < 100 * MS);
   stop_and_join(thread, CSCHED_STOP_RUN);
   free(probes);
 }
