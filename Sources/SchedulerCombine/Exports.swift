@@ -1,4 +1,4 @@
 #if Combine
-  // OpenCombine's protocol `Scheduler` hides the module's name in a file that imports both: `SchedulerCombine.ImmediateScheduler` then is ours.
+  // In a file that imports both, OpenCombine's protocol `Scheduler` hides the module. `SchedulerCombine.ImmediateScheduler` then names our type.
   @_exported public import Scheduler
 #endif

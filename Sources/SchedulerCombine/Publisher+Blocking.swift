@@ -3,19 +3,19 @@
   public import Scheduler
 
   extension Publisher where Output: Sendable {
-    /// Returns this publisher as one to wait for, from synchronous code.
+    /// Returns a view of this publisher that synchronous code can wait for.
     ///
     /// ```swift
     /// let first = try prices.toBlocking(timeout: .seconds(5)).first()
     /// ```
     ///
-    /// Values are asked for one at a time, and no more than the wait wants: so `first()` ends with a publisher that never does. One that
-    /// sends without end from within its subscription is stopped by a timeout above zero; unless an operator in between swallows all.
+    /// Values are requested one at a time, and only as many as the wait needs: `first()` returns even if the publisher never ends. A timeout
+    /// above zero also stops a publisher that sends without end while it is being subscribed to, unless an operator in between drops all values.
     ///
     /// - Parameters:
     ///   - timeout: how long each wait may take: see `BlockingObservable`.
-    ///   - scheduler: what the publisher needs in order to end, if you know it. A wait that would keep that very queue from going on then
-    ///     fails at once with `SchedulerError.deadlock`. Without it such a wait ends by the timeout only.
+    ///   - scheduler: the scheduler that the publisher needs in order to end, if known. A wait that would block that queue then fails at
+    ///     once with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
     public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
       -> BlockingObservable<Output>
     {
@@ -31,15 +31,15 @@
       }
     }
 
-    /// Returns this publisher as one to wait for, with RxBlocking's timeout, in seconds: for ever, where that is more than the clock can hold.
+    /// Returns a view to wait for, with RxBlocking's timeout in seconds. A timeout beyond the clock's range waits without limit.
     public func toBlocking(timeout: Double, needing scheduler: SchedulerTarget? = nil) -> BlockingObservable<Output> {
       toBlocking(timeout: .held(seconds: timeout), needing: scheduler)
     }
   }
 
-  /// Hands a publisher's values on, and asks for the next when one is wanted.
+  /// Passes a publisher's values on, and requests the next one when it is wanted.
   final class BlockingSubscriber<Input: Sendable, Failure: Error>: Subscriber, Disposable, @unchecked Sendable {
-    // Unchecked, because a subscription is not Sendable: it is touched under the lock, and may be cancelled on any thread by its contract.
+    // Unchecked, because a subscription is not Sendable: it is accessed under the lock, and its contract allows cancelling on any thread.
     private struct State {
       var subscription: (any Subscription)?
       var isDisposed = false
@@ -71,7 +71,7 @@
       case .finished: end(nil)
       case .failure(let error): end(error)
       }
-      withExtendedLifetime(ended) {}  // it ends outside of the lock
+      withExtendedLifetime(ended) {}  // released outside the lock
     }
 
     var isDisposed: Bool { lock.withLock { state.isDisposed } }

@@ -1,5 +1,5 @@
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI
-  // Interfaces that Swift may change from version to version: hence the condition.
+  // Swift may change these interfaces in any version: hence the condition.
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
   internal import CSchedulerExecutors
   internal import Dispatch
@@ -20,7 +20,7 @@
       )
     }
 
-    /// Whether the process has made no task yet. Each call makes one.
+    /// Whether the process has not created a task yet. Each call creates one.
     static var noTaskWasMade: Bool {
       let numbering = Numbering()
       Task(executorPreference: numbering) {}
@@ -28,7 +28,7 @@
     }
   }
 
-  /// Looks at the number of a task: the runtime counts them from 1.
+  /// Reads the number of a task: the runtime counts tasks from 1.
   private final class Numbering: TaskExecutor {
     let text = Protected("")
 
@@ -38,8 +38,8 @@
     }
   }
 
-  /// What runs the tasks and actors that have no executor of their own. Without fields, so that an optimized program has it as a constant, which the
-  /// runtime does not count references to.
+  /// Runs the tasks and actors that have no executor of their own. It has no fields, so that an optimized program has it as a constant, whose
+  /// references the runtime does not count.
   private final class PoolExecutor: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
       let priority = job.priority.rawValue
@@ -64,7 +64,7 @@
     ) { enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock) }
   }
 
-  /// What runs the main actor.
+  /// Runs the main actor.
   private final class MainLoopExecutor: MainExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) { GlobalJobs.enqueueOnMain(UnownedJob(job)) }
 
@@ -90,10 +90,10 @@
       if GlobalJobs.isHosted { dispatchPrecondition(condition: .onQueue(.main)) } else { GlobalJobs.requireMain() }
     }
 
-    /// A host's blocks are isolated to the main actor, too, on whichever thread they are: the one above asks Dispatch.
+    /// A host's blocks are also isolated to the main actor, on any thread. For these the result is nil, and `checkIsolated` asks Dispatch.
     func isIsolatingCurrentContext() -> Bool? { GlobalJobs.isOnMain ? true : GlobalJobs.isHosted ? nil : false }
 
-    // MARK: the loop of a program whose main is async
+    // MARK: The loop of a program with an async main
 
     func run() throws {
       if GlobalJobs.isHosted { dispatchMain() }
@@ -106,7 +106,7 @@
   }
 
   extension Executor {
-    /// For clocks that are none of Swift's: only they know how to wait.
+    /// For clocks other than Swift's own: only the clock itself can wait.
     fileprivate func enqueue<C: Clock>(_ job: UnownedJob, afterSleepOf clock: C, until instant: C.Instant) {
       Task {
         try? await clock.sleep(until: instant, tolerance: nil)
@@ -115,7 +115,7 @@
     }
   }
 #else
-  /// Swift's own executors cannot be replaced by what this compiler offers, or not in the same way.
+  /// This compiler cannot replace Swift's own executors, or has other interfaces for it.
   enum Executors {
     static let areAvailable = false
     static let noTaskWasMade = false

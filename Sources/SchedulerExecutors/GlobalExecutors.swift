@@ -1,6 +1,6 @@
 internal import Scheduler
 
-/// The whole program's tasks on this library's threads: instead of Swift's own executors, the shared pool and the main loop run them.
+/// Runs all tasks of the program on this library's threads: the shared pool and the main loop replace Swift's own executors.
 ///
 /// ```swift
 /// @main struct Program {
@@ -12,26 +12,26 @@ internal import Scheduler
 /// }
 /// ```
 ///
-/// A program whose `main` is `async` has made a task before its first line. It links the product `SchedulerExecutorsLinked`, which installs them
-/// before `main`, and changes nothing else.
+/// A program whose `main` is `async` has created a task before its first line. It links the product `SchedulerExecutorsLinked`, which
+/// installs the executors before `main`, and changes nothing else.
 ///
-/// 1. The pool runs every task and actor that has no executor of its own: `ConcurrentScheduler`'s threads and rules, so that a task in
-///    `ConcurrentScheduler.withReplacementThread(_:)` takes no thread from the others. A task's priority counts, by the table of
+/// 1. The pool runs every task and actor without its own executor, with the threads and rules of `ConcurrentScheduler`. A task in
+///    `ConcurrentScheduler.withReplacementThread(_:)` takes no thread from the others. A task's priority is mapped by the table of
 ///    `SchedulerPriority(_:)`.
-/// 2. The main actor is on the main loop, in one order with the actions of `MainScheduler`, always on the main thread. In an `async` main program
-///    that loop runs as long as the program does; `MainScheduler.stop()` ends only runs of one's own.
-/// 3. `Task.sleep` and the sleeps of Swift's clocks are the core's timers: never early, and with their tolerance. `ContinuousClock` counts the system's
-///    sleep.
-/// 4. What is submitted to Dispatch's main queue runs in the main loop, whenever that runs.
-/// 5. `Schedulers.shutdown(_:)` would leave tasks without a thread: it stops the process with a message; so does `csched_shutdown`.
+/// 2. The main actor runs on the main loop, always on the main thread, in one order with the actions of `MainScheduler`. In a program with
+///    an `async` main the loop runs until the program ends; `MainScheduler.stop()` ends only your own calls of `run`.
+/// 3. `Task.sleep` and the sleeps of Swift's clocks use this library's timers: never early, and with their tolerance. `ContinuousClock`
+///    includes the time when the system sleeps.
+/// 4. The main loop also runs the blocks that are submitted to Dispatch's main queue.
+/// 5. `Schedulers.shutdown(_:)` would leave tasks without a thread, so it stops the process with a message; so does `csched_shutdown`.
 ///
-/// It uses what Swift 6.3 calls experimental, on Linux: see ``isAvailable``.
+/// It uses interfaces that Swift 6.3 calls experimental, on Linux only: see ``isAvailable``.
 public enum GlobalExecutors {
-  /// Why nothing was installed.
+  /// The reason why nothing was installed.
   public enum InstallError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A task has been made before, so Swift's own executors may be in use. They stay.
+    /// A task was created before, so Swift's own executors may be in use. They stay.
     case late
-    /// Another compiler than Swift 6.3's, or another system than Linux: Swift's own executors stay.
+    /// The compiler is not Swift 6.3, or the system is not Linux. Swift's own executors stay.
     case unavailable
 
     public var description: String {
@@ -50,26 +50,26 @@ public enum GlobalExecutors {
     }
   }
 
-  /// How many jobs have come: pieces of tasks, each from one suspension to the next.
+  /// The number of jobs received. A job is the part of a task between two suspensions.
   public struct Jobs: Hashable, Sendable {
-    /// To the pool.
+    /// Jobs for the pool.
     public var onPool = 0
-    /// To the main actor.
+    /// Jobs for the main actor.
     public var onMain = 0
-    /// Of both, for later: sleeps.
+    /// Delayed jobs of both: sleeps.
     public var delayed = 0
 
-    /// Makes one of none.
+    /// Creates counts of zero.
     public init() {}
   }
 
-  /// Whether this build of the module can do it: with Swift 6.3, on Linux.
+  /// Whether this build supports it: with Swift 6.3, on Linux.
   public static var isAvailable: Bool { Executors.areAvailable }
 
-  /// Whether it has been done.
+  /// Whether the executors are installed.
   public static var isInstalled: Bool { GlobalJobs.isInstalled }
 
-  /// How many jobs have come so far; counted where `Diagnostics.isOn`, else 0. A program that runs does not prove that they come here.
+  /// How many jobs were received so far. Counted only if `Diagnostics.isOn`; otherwise 0. A nonzero count proves that jobs run here.
   public static var jobs: Jobs {
     let counts = GlobalJobs.counts.read()
     var jobs = Jobs()
@@ -77,12 +77,13 @@ public enum GlobalExecutors {
     return jobs
   }
 
-  /// Has the shared pool and the main loop run all tasks of the program from now on. Once installed, a further call does nothing.
+  /// Makes the shared pool and the main loop run all tasks of the program from now on. Once installed, a further call does nothing.
   ///
-  /// On the main thread (on another one it stops the process with a message), before the first task is made. A `main` that is not `async` then runs the main loop, and so the main actor, by
-  /// `MainScheduler.run()`; one that ends in `dispatchMain()` or `RunLoop.main.run()` calls `MainScheduler.useDispatchMain()` before that.
+  /// Call it on the main thread, before the first task is created; on another thread it stops the process with a message. A `main` that is
+  /// not `async` then runs the main loop, and so the main actor, with `MainScheduler.run()`. A program that ends in `dispatchMain()` or
+  /// `RunLoop.main.run()` calls `MainScheduler.useDispatchMain()` first.
   ///
-  /// - Throws: ``InstallError/late`` when a task has been made before; ``InstallError/unavailable``. Then nothing has changed.
+  /// - Throws: ``InstallError/late`` if a task was created before; ``InstallError/unavailable``. In both cases nothing has changed.
   public static func install() throws(InstallError) {
     guard isAvailable else { throw .unavailable }
     if isInstalled { return }
@@ -95,7 +96,7 @@ public enum GlobalExecutors {
   }
 }
 
-/// For `SchedulerExecutorsLinked`, before `main`. Returns whether this build of the module can do it.
+/// For `SchedulerExecutorsLinked`, before `main`. Returns whether this build supports the executors.
 @_cdecl("csched_executors_install_linked_")
 func installLinked() -> Bool {
   do { try GlobalExecutors.install() } catch {

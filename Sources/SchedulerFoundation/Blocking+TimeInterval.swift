@@ -3,11 +3,11 @@ public import Scheduler
 public import SchedulerRx
 
 extension EventSource {
-  /// Returns this source as one to wait for, with RxBlocking's timeout.
+  /// Returns a view of this source that synchronous code can wait for, with RxBlocking's timeout.
   ///
   /// - Parameters:
-  ///   - timeout: how long each wait may take, in seconds; for ever, where that is more than the clock can hold, or no number.
-  ///   - scheduler: what the source needs in order to end, if you know it: see `toBlocking(timeout:needing:)` of `SchedulerRx`.
+  ///   - timeout: how long each wait may take, in seconds. A value beyond the clock's range, or NaN, means no timeout.
+  ///   - scheduler: the scheduler that the source needs in order to end, if you know it: see `toBlocking(timeout:needing:)` of `SchedulerRx`.
   public func toBlocking(timeout: TimeInterval, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
@@ -16,11 +16,11 @@ extension EventSource {
 }
 
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-  /// Returns this sequence as one to wait for, with RxBlocking's timeout.
+  /// Returns a view of this sequence that synchronous code can wait for, with RxBlocking's timeout.
   ///
   /// - Parameters:
-  ///   - timeout: how long each wait may take, in seconds; for ever, where that is more than the clock can hold, or no number.
-  ///   - scheduler: what the sequence needs in order to end, if you know it: see `toBlocking(timeout:needing:)` of `Scheduler`.
+  ///   - timeout: how long each wait may take, in seconds. A value beyond the clock's range, or NaN, means no timeout.
+  ///   - scheduler: the scheduler that the sequence needs in order to end, if you know it: see `toBlocking(timeout:needing:)` of `Scheduler`.
   public func toBlocking(timeout: TimeInterval, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {

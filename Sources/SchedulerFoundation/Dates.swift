@@ -3,8 +3,8 @@ public import Scheduler
 public import SchedulerRx
 
 extension WallTime {
-  /// The instant of `date`, rounded up to nanoseconds, so that nothing is early; the beginning of 1970 for what is before, and
-  /// `never` for what is after 2554.
+  /// Creates the instant of `date`, rounded up to nanoseconds, so that work is never early. Dates before 1970 give the beginning of 1970;
+  /// dates after 2554 give `never`.
   public init(_ date: Date) {
     let (seconds, attoseconds) = HistoricalDate(date).sinceEpoch.components
     if seconds < 0 || attoseconds < 0 {
@@ -19,7 +19,7 @@ extension WallTime {
 }
 
 extension HistoricalDate {
-  /// The date itself: exact, held at `distantPast` and `distantFuture`, where also what is not a number is.
+  /// Creates the same date, exactly, clamped to `distantPast` and `distantFuture`. NaN gives `distantFuture`.
   public init(_ date: Date) {
     let seconds = date.timeIntervalSinceReferenceDate
     guard abs(seconds) < 0x1p62 else {
@@ -36,14 +36,14 @@ extension HistoricalDate {
 }
 
 extension Date {
-  /// The date of `instant`, as close as a `Date` gets: some hundred nanoseconds. `Date.distantFuture` for `WallTime.never`.
+  /// Creates the date of `instant`, to the precision of `Date`: some hundred nanoseconds. `WallTime.never` gives `Date.distantFuture`.
   public init(_ instant: WallTime) {
     let (seconds, nanoseconds) = instant.nanosecondsSince1970.quotientAndRemainder(dividingBy: 1_000_000_000)
     self.init(HistoricalDate(sinceEpoch: .seconds(seconds) + .nanoseconds(nanoseconds)))
     if instant == .never { self = .distantFuture }
   }
 
-  /// The same date, as close as a `Date` gets.
+  /// Creates the same date, to the precision of `Date`.
   public init(_ date: HistoricalDate) {
     let (seconds, attoseconds) = HistoricalDate.reference.duration(to: date).components
     self.init(timeIntervalSinceReferenceDate: Double(seconds) + Double(attoseconds) * 1e-18)

@@ -3,7 +3,7 @@ public import Scheduler
 internal import SchedulerRx
 
 extension Duration {
-  /// The same length; for ever, 292 years, for `.never`, and for kinds that are not known here.
+  /// Creates the same length. `.never`, and unknown kinds of intervals, give the maximum of 292 years.
   public init(_ interval: DispatchTimeInterval) {
     switch interval {
     case .seconds(let count): self = .seconds(count)
@@ -16,23 +16,23 @@ extension Duration {
 }
 
 extension DispatchTimeInterval {
-  /// The same length, rounded up to nanoseconds; `.never` from 292 years on.
+  /// Creates the same length, rounded up to nanoseconds; `.never` from 292 years on.
   public init(_ duration: Duration) {
     let nanoseconds = duration.saturatedNanoseconds
     self = nanoseconds == .max ? .never : .nanoseconds(Int(nanoseconds))
   }
 }
 
-// Disfavoured, so that `.seconds(1)` is a Duration: these are for what is a DispatchTimeInterval already.
+// Disfavoured, so that `.seconds(1)` is a Duration. These overloads are for values of type DispatchTimeInterval.
 extension SchedulerType {
-  /// Schedules `action` for `dueTime` from now: RxSwift's method with RxSwift's type.
+  /// Schedules `action` after `dueTime`: RxSwift's method with RxSwift's type.
   @_disfavoredOverload
   @discardableResult
   public func scheduleRelative<State: Sendable>(
     _ state: State, dueTime: DispatchTimeInterval, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable { scheduleRelative(state, dueTime: Duration(dueTime), action: action) }
 
-  /// Schedules `action` for `startAfter` from now, and then for every `period`: RxSwift's method with RxSwift's type.
+  /// Schedules `action` after `startAfter`, and then every `period`: RxSwift's method with RxSwift's type.
   @_disfavoredOverload
   @discardableResult
   public func schedulePeriodic<State: Sendable>(

@@ -2,8 +2,8 @@ public import Dispatch
 public import Scheduler
 
 extension SchedulerPriority {
-  /// The priority that comes next to a class of Dispatch's: `.high` for `.userInteractive` and `.userInitiated`, `.low` for `.utility`,
-  /// `.background` for that, and `.default` for all others.
+  /// Creates the priority closest to a Dispatch class: `.high` for `.userInteractive` and `.userInitiated`, `.low` for `.utility`,
+  /// `.background` for `.background`, and `.default` for all others.
   @_disfavoredOverload
   public init(_ qos: DispatchQoS) {
     switch qos.qosClass {
@@ -15,9 +15,9 @@ extension SchedulerPriority {
   }
 }
 
-// Disfavoured, so that `.background` is a SchedulerPriority: these are for what is a DispatchQoS already.
+// Disfavoured, so that `.background` is a SchedulerPriority. These overloads are for values of type DispatchQoS.
 extension SerialScheduler {
-  /// Makes one on the pool that everybody shares, in the words of RxSwift.
+  /// Creates a scheduler on the shared pool, with RxSwift's parameters.
   @_disfavoredOverload
   public convenience init(qos: DispatchQoS, internalSerialQueueName name: String = "") {
     self.init(name: name, priority: SchedulerPriority(qos))
@@ -25,7 +25,7 @@ extension SerialScheduler {
 }
 
 extension ConcurrentScheduler {
-  /// Makes one in the words of RxSwift.
+  /// Creates a scheduler with RxSwift's parameters.
   @_disfavoredOverload
   public convenience init(qos: DispatchQoS) { self.init(priority: SchedulerPriority(qos)) }
 }

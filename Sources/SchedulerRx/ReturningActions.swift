@@ -1,13 +1,13 @@
 public import Scheduler
 
-// RxSwift's form of an action: it is given a state, and returns what to dispose when it is cancelled after it has run.
+// RxSwift's form of an action: it receives a state, and returns a disposable for a cancellation after it has run.
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, which is given `state` and returns what to dispose when it is cancelled after it has run.
+  /// Schedules `action`, which receives `state` and returns a disposable. Cancelling after `action` has run disposes that.
   ///
   /// - Parameters:
-  ///   - state: what `action` is given.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
+  ///   - state: passed to `action`.
+  ///   - action: the closure to run. Disposing the token after it has run disposes its result.
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
@@ -23,12 +23,12 @@ extension ImmediateSchedulerType {
 }
 
 extension SchedulerType {
-  /// Schedules `action` for `delay` from now; otherwise as ``Scheduler/ImmediateSchedulerType/schedule(_:action:)``.
+  /// Schedules `action` after `delay`; otherwise as ``Scheduler/ImmediateSchedulerType/schedule(_:action:)``.
   ///
   /// - Parameters:
-  ///   - state: what `action` is given.
-  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
+  ///   - state: passed to `action`.
+  ///   - delay: how long from now. Zero or less submits at once; a delay beyond the clock's range never ends.
+  ///   - action: the closure to run. Disposing the token after it has run disposes its result.
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable

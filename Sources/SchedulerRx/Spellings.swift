@@ -1,9 +1,9 @@
 public import Scheduler
 
-// Names that the users of other libraries look for. Each does what the one it stands for does, and says whose it is.
+// Names from other libraries. Each is an alias of a method or type here, and its comment names the library.
 
 extension SchedulerType {
-  /// RxSwift's name of `schedule(_:after:action:)`.
+  /// RxSwift's name for `schedule(_:after:action:)`.
   @discardableResult
   public func scheduleRelative<State: Sendable>(
     _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
@@ -11,12 +11,12 @@ extension SchedulerType {
     return schedule(state, after: dueTime, action: action)
   }
 
-  /// Runs `action` as `timing` says, each time with what it returned before. Ticks never overlap, on a concurrent scheduler either.
+  /// Runs `action` at the times of `timing`, each time with its previous result. Ticks never overlap, even on a concurrent scheduler.
   ///
   /// - Parameters:
-  ///   - state: what the first tick is given.
-  ///   - timing: when the ticks are due, and what becomes of late ones.
-  ///   - action: what each tick runs; the next one is given what it returns.
+  ///   - state: passed to the first tick.
+  ///   - timing: when the ticks are due, and how late ticks are handled.
+  ///   - action: called at each tick; its result is passed to the next one.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, _ timing: ActionTiming, action: @escaping @Sendable (State) -> State
@@ -29,24 +29,25 @@ extension SchedulerType {
     }
   }
 
-  /// RxSwift's periodic action: at first a period from now, each time with what it returned before.
+  /// RxSwift's periodic action: the first tick is one period from now, and each tick receives the previous result.
   ///
   /// - Parameters:
-  ///   - state: what the first tick is given.
-  ///   - period: the time from tick to tick, and until the first one.
-  ///   - action: what each tick runs; the next one is given what it returns.
+  ///   - state: passed to the first tick.
+  ///   - period: the time between ticks, and before the first one.
+  ///   - action: called at each tick; its result is passed to the next one.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, _ period: Duration, action: @escaping @Sendable (State) -> State
   ) -> any Disposable { schedulePeriodic(state, .every(period), action: action) }
 
-  /// RxSwift's periodic action; ticks that are missed become one.
+  /// RxSwift's periodic action; missed ticks are merged into one.
   ///
   /// - Parameters:
-  ///   - state: what the first tick is given.
+  ///   - state: passed to the first tick.
   ///   - startAfter: the time until the first tick.
-  ///   - period: the time from tick to tick. Zero is a second in virtual time, where RxTest ticks once a unit of its time, which is a second here.
-  ///   - action: what each tick runs; the next one is given what it returns.
+  ///   - period: the time between ticks. In virtual time, zero means one second: RxTest ticks once per unit of its time, and that unit is
+  ///     a second here.
+  ///   - action: called at each tick; its result is passed to the next one.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
@@ -55,7 +56,7 @@ extension SchedulerType {
     return schedulePeriodic(state, .every(period, after: startAfter), action: action)
   }
 
-  /// ReactiveSwift's name of `schedule(.every(interval, after: delay))`; there the first parameter is a date.
+  /// ReactiveSwift's name for `schedule(.every(interval, after: delay))`; in ReactiveSwift the first parameter is a date.
   @discardableResult
   public func schedule(
     after delay: Duration, interval: Duration, leeway: Duration = .zero, action: @escaping @Sendable () -> Void
@@ -63,13 +64,13 @@ extension SchedulerType {
     schedule(.every(interval, after: delay, tolerance: leeway), action)
   }
 
-  /// Combine's name of `schedule(.at(instant))`.
+  /// Combine's name for `schedule(.at(instant))`.
   @discardableResult
   public func schedule(
     after instant: MonotonicTime, tolerance: Duration = .zero, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable { schedule(.at(instant, tolerance: tolerance), action) }
 
-  /// Combine's periodic action; first at `instant`, and at once where that has passed.
+  /// Combine's periodic action: first at `instant`, or at once if that has passed.
   @discardableResult
   public func schedule(
     after instant: MonotonicTime, interval: Duration, tolerance: Duration = .zero,
@@ -78,7 +79,7 @@ extension SchedulerType {
     schedule(.every(interval, after: now.duration(to: instant), tolerance: tolerance), action)
   }
 
-  /// SwiftNIO's repeated task: as a periodic action, but its closure is given what cancels it.
+  /// SwiftNIO's repeated task: a periodic action whose closure receives the task, so that it can cancel it.
   ///
   /// ```swift
   /// thread.scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(1)) { task in
@@ -88,8 +89,8 @@ extension SchedulerType {
   ///
   /// - Parameters:
   ///   - initialDelay: the time until the first run.
-  ///   - delay: the time from the end of a run to the next.
-  ///   - task: is given the same object that this returns.
+  ///   - delay: the time from the end of a run to the next run.
+  ///   - task: called at each run, with the same object that this method returns.
   @discardableResult
   public func scheduleRepeatedTask(
     initialDelay: Duration, delay: Duration, _ task: @escaping @Sendable (RepeatedTask) -> Void
@@ -100,44 +101,44 @@ extension SchedulerType {
   }
 }
 
-/// What cancels a repeated task, in SwiftNIO's words: from outside, or inside of the closure, which is given it.
+/// A repeated task, under SwiftNIO's name. Cancel it from outside, or from the closure, which receives it.
 public final class RepeatedTask: Disposable {
-  private let action = SingleAssignmentDisposable()  // the first run may be before it is set
+  private let action = SingleAssignmentDisposable()  // the first run may come before it is set
 
   fileprivate init() {}
 
   fileprivate func began(_ action: any Disposable) { self.action.setDisposable(action) }
 
-  /// It may have been cancelled before what stands for its runs is set.
+  /// Does nothing if the task was cancelled before the token of its action was set.
   fileprivate func run(_ task: (RepeatedTask) -> Void) { if !action.isDisposed { task(self) } }
 
   public var isDisposed: Bool { action.isDisposed || action.disposable?.isDisposed == true }
 
   public func dispose() { action.dispose() }
 
-  /// SwiftNIO's name of `dispose()`: no run begins after it.
+  /// SwiftNIO's name for `dispose()`: no run starts after it.
   public func cancel() { dispose() }
 
   public func disposeAndWait() { action.disposeAndWait() }
 }
 
 extension VirtualTimeScheduler {
-  /// ReactiveObjC's name, of its test scheduler, of `run()`.
+  /// The name of `run()` in ReactiveObjC's test scheduler.
   public func stepAll() { run() }
 
-  /// RxSwift's name of `run()`.
+  /// RxSwift's name for `run()`.
   public func start() { run() }
 
-  /// RxSwift's name of `advance(to:)`.
+  /// RxSwift's name for `advance(to:)`.
   public func advanceTo(_ time: Instant) { advance(to: time) }
 
-  /// RxSwift's name of `schedule(_:at:action:)`.
+  /// RxSwift's name for `schedule(_:at:action:)`.
   @discardableResult
   public func scheduleAbsoluteVirtual<State: Sendable>(
     _ state: State, time: Instant, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable { schedule(state, at: time, action: action) }
 
-  /// RxSwift's name of `schedule(_:after:action:)`.
+  /// RxSwift's name for `schedule(_:after:action:)`.
   @_disfavoredOverload  // a converter's interval may be a Duration
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
@@ -146,30 +147,30 @@ extension VirtualTimeScheduler {
 }
 
 extension VirtualTimeScheduler where Instant == MonotonicTime {
-  /// Makes one in the words of RxTest, where time is counted in whole seconds: the clock stands `initialClock` seconds after the start of time; at
-  /// that start, where it is negative.
+  /// Creates a scheduler with RxTest's whole seconds: the clock starts `initialClock` seconds after the start of time, or at that start
+  /// if `initialClock` is negative.
   public convenience init(initialClock: Int) {
     self.init(initialClock: Self.time(initialClock))
   }
 
-  /// Moves the clock to so many seconds after the start of time: see `advance(to:)`.
+  /// Moves the clock to a number of seconds after the start of time: see `advance(to:)`.
   ///
-  /// - Parameter time: how many seconds after the start of time; the past is taken for the present.
+  /// - Parameter time: the number of seconds after the start of time; the past counts as the present.
   public func advanceTo(_ time: Int) { advance(to: Self.time(time)) }
 
-  /// RxTest's name of `schedule(at:_:)`, in seconds after the start of time.
+  /// RxTest's name for `schedule(at:_:)`, in seconds after the start of time.
   @discardableResult
   public func scheduleAt(_ time: Int, action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(at: Self.time(time), action)
   }
 
-  /// RxSwift's name of `schedule(_:at:action:)`, in seconds after the start of time.
+  /// RxSwift's name for `schedule(_:at:action:)`, in seconds after the start of time.
   @discardableResult
   public func scheduleAbsoluteVirtual<State: Sendable>(
     _ state: State, time: Int, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable { schedule(state, at: Self.time(time), action: action) }
 
-  /// RxSwift's name of `schedule(_:after:action:)`, in seconds.
+  /// RxSwift's name for `schedule(_:after:action:)`, in seconds.
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime: Int, action: @escaping @Sendable (State) -> any Disposable
@@ -181,11 +182,11 @@ extension VirtualTimeScheduler where Instant == MonotonicTime {
 }
 
 extension MainScheduler {
-  /// Makes one, as RxSwift does: on the main thread it runs an action at once when nothing that was scheduled on itself waits or runs, whatever
-  /// waits on the other ones. In its actions `Schedulers/current` is `instance`.
+  /// Creates a main scheduler, as in RxSwift. On the main thread it runs an action at once if none of the actions scheduled on this
+  /// instance is waiting or running. Work of other instances does not count. In its actions `Schedulers/current` is `instance`.
   public convenience init() { self.init(countsOwnWork: ()) }
 
-  /// RxSwift's check that the caller is on the main thread: elsewhere it stops the process with `errorMessage`, or one that says so.
+  /// RxSwift's check for the main thread: on another thread it stops the process with `errorMessage` or a default message.
   public static func ensureExecutingOnScheduler(errorMessage: String? = nil) {
     if GlobalJobs.isOnMain { return }
     misuse(
@@ -194,50 +195,50 @@ extension MainScheduler {
   }
 }
 
-/// RxSwift's name of the main scheduler where order does not count. Here `MainScheduler` keeps the order, too.
+/// RxSwift's name for a main scheduler without a fixed order. Here `MainScheduler` keeps the order, too.
 public typealias ConcurrentMainScheduler = MainScheduler
 
-/// RxSwift's name of `SerialScheduler`.
+/// RxSwift's name for `SerialScheduler`.
 public typealias SerialDispatchQueueScheduler = SerialScheduler
 
-/// RxSwift's name of `ConcurrentScheduler`.
+/// RxSwift's name for `ConcurrentScheduler`.
 public typealias ConcurrentDispatchQueueScheduler = ConcurrentScheduler
 
 extension SerialScheduler {
-  /// Makes one on the pool that everybody shares, in the words of RxSwift: as `init(name:target:priority:)`.
+  /// Creates a scheduler on the shared pool, as in RxSwift: see `init(name:target:priority:)`.
   ///
   /// - Parameters:
-  ///   - qos: its priority; Dispatch's names of the classes are names of it.
-  ///   - name: for `name`, any length.
+  ///   - qos: its priority; Dispatch's class names work.
+  ///   - name: its name, of any length.
   public convenience init(qos: SchedulerPriority, internalSerialQueueName name: String = "") {
     self.init(name: name, priority: qos)
   }
 }
 
 extension ConcurrentScheduler {
-  /// Makes one in the words of RxSwift: as `init(name:priority:)`.
+  /// Creates a scheduler as in RxSwift: see `init(name:priority:)`.
   ///
-  /// - Parameter qos: its priority; Dispatch's names of the classes are names of it.
+  /// - Parameter qos: its priority; Dispatch's class names work.
   public convenience init(qos: SchedulerPriority) { self.init(priority: qos) }
 }
 
-/// Dispatch's names of the priorities that have others here.
+/// Dispatch's names for the priorities that have different names here.
 extension SchedulerPriority {
-  /// Dispatch's name of `high`.
+  /// Dispatch's name for `high`.
   public static var userInteractive: SchedulerPriority { .high }
 
-  /// Dispatch's name of `high`.
+  /// Dispatch's name for `high`.
   public static var userInitiated: SchedulerPriority { .high }
 
-  /// Dispatch's name of `low`.
+  /// Dispatch's name for `low`.
   public static var utility: SchedulerPriority { .low }
 }
 
-/// RxSwift's name of a `Disposable` that tells whether it is disposed, as each does here.
+/// RxSwift's name for a `Disposable` with `isDisposed`, which every disposable has here.
 public typealias Cancelable = Disposable
 
 extension SerialDisposable {
-  /// ReactiveSwift's name of `disposable`.
+  /// ReactiveSwift's name for `disposable`.
   public var inner: (any Disposable)? {
     get { disposable }
     set { disposable = newValue }
@@ -245,29 +246,29 @@ extension SerialDisposable {
 }
 
 extension CompositeDisposable {
-  /// Adds `disposable`, in the words of ReactiveSwift: as `insert(_:)-(Disposable)`.
+  /// Adds `disposable`; ReactiveSwift's name for `insert(_:)-(Disposable)`.
   ///
-  /// - Returns: what takes it out again, undisposed, at its disposal; nil, where there is nothing to take out: the composite has been disposed,
-  ///   or `disposable` is nil.
+  /// - Returns: a disposable that removes `disposable` again without disposing it; nil if the composite has been disposed or `disposable`
+  ///   is nil.
   @discardableResult
   public func add(_ disposable: (any Disposable)?) -> (any Disposable)? {
     guard let disposable, let key = insert(disposable) else { return nil }
     return Disposables.create { [weak self] in _ = self?.take(for: key) }
   }
 
-  /// Adds what runs `action` once, in the words of ReactiveSwift: see `add(_:)` of a disposable.
+  /// Adds a disposable that runs `action` once; ReactiveSwift's name. See `add(_:)` of a disposable.
   @discardableResult
   public func add(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     add(Disposables.create(with: action))
   }
 
-  /// Adds `disposable`, in the words of ReactiveSwift: returns what `add(_:)` of a disposable does.
+  /// Adds `disposable`, and returns the same as `add(_:)` of a disposable; ReactiveSwift's operator.
   @discardableResult
   public static func += (composite: CompositeDisposable, disposable: (any Disposable)?) -> (any Disposable)? {
     composite.add(disposable)
   }
 
-  /// Adds what runs `action` once, in the words of ReactiveSwift.
+  /// Adds a disposable that runs `action` once; ReactiveSwift's operator.
   @discardableResult
   public static func += (
     composite: CompositeDisposable, action: @escaping @Sendable () -> Void
@@ -275,32 +276,31 @@ extension CompositeDisposable {
 }
 
 extension ScopedDisposable where Inner == CompositeDisposable {
-  /// Adds `disposable` to `inner`, in the words of ReactiveSwift: see `CompositeDisposable.add`.
+  /// Adds `disposable` to `inner`; ReactiveSwift's operator. See `CompositeDisposable.add`.
   @discardableResult
   public static func += (
     scope: ScopedDisposable<CompositeDisposable>, disposable: (any Disposable)?
   ) -> (any Disposable)? { scope.inner.add(disposable) }
 
-  /// Adds what runs `action` once to `inner`, in the words of ReactiveSwift.
+  /// Adds a disposable that runs `action` once to `inner`; ReactiveSwift's operator.
   @discardableResult
   public static func += (
     scope: ScopedDisposable<CompositeDisposable>, action: @escaping @Sendable () -> Void
   ) -> (any Disposable)? { scope.inner.add(action) }
 }
 
-/// Rx.NET's name of a disposable that disposes on a context, which here is a scheduler: so it is `ScheduledDisposable`.
+/// Rx.NET's name for a disposable that disposes on a context. Here a context is a scheduler, so this is `ScheduledDisposable`.
 ///
-/// Rx.NET has two types because it has two kinds of targets: its `ContextDisposable` posts to a `SynchronizationContext`, and its
-/// `ScheduledDisposable` schedules. Swift has no such context beside schedulers; whatever can take a closure is one, by
-/// `CustomScheduler`. A second class would be the first one by another name.
+/// Rx.NET has two types because its `ContextDisposable` posts to a `SynchronizationContext`, and its `ScheduledDisposable` schedules.
+/// Swift has no such context. Anything that accepts a closure can be a scheduler, with `CustomScheduler`.
 public typealias ContextDisposable = ScheduledDisposable
 
 extension ScheduledDisposable {
-  /// Creates one that disposes `disposable` on `context`, in the words of `ContextDisposable`.
+  /// Creates a disposable that disposes `disposable` on `context`; Rx.NET's `ContextDisposable` initialiser.
   public convenience init(context: any ImmediateSchedulerType, disposable: any Disposable) {
     self.init(scheduler: context, disposable: disposable)
   }
 
-  /// Where the inner one is disposed, in the words of `ContextDisposable`.
+  /// The scheduler that disposes the inner disposable; Rx.NET's name.
   public var context: any ImmediateSchedulerType { scheduler }
 }

@@ -1,20 +1,20 @@
 public import Scheduler
 
-/// Runs every action at once, before `schedule` returns, whatever its time: for tests in which time makes no difference.
+/// A scheduler that runs every action at once, before `schedule` returns, whatever its time. For tests in which time makes no difference.
 ///
 /// ```swift
 /// let model = Model(scheduler: CollapsedTimeScheduler())
 /// model.search("a")  // asks for a pause of 300 ms, and goes on at once
 /// ```
 ///
-/// 1. Nobody waits, and ``now`` stays as it is. For order in time take a `TestScheduler`.
+/// 1. No call waits, and ``now`` never changes. For order in time use a `TestScheduler`.
 /// 2. A periodic action has one tick.
-/// 3. Recursive scheduling is flat: see `ImmediateSchedulerType/scheduleRecursive(_:action:)`. One that never ends does not return.
+/// 3. Recursive scheduling does not nest: see `ImmediateSchedulerType/scheduleRecursive(_:action:)`. An endless one never returns.
 public final class CollapsedTimeScheduler: SchedulerType {
   public let now: MonotonicTime
   private let scope = CurrentScope()
 
-  /// Creates one whose clock stands at `now` for ever.
+  /// Creates a scheduler whose clock always shows `now`.
   public init(now: MonotonicTime = MonotonicTime(nanoseconds: 0)) {
     self.now = now
     scope.publish(self)

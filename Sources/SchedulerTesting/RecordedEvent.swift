@@ -4,30 +4,30 @@ public import Scheduler
 public struct RecordedEvent: Hashable, Sendable, CustomStringConvertible {
   /// What happened to an action.
   public enum Kind: Hashable, Sendable {
-    /// It was scheduled.
+    /// The action was scheduled.
     case scheduled
-    /// It began to run.
+    /// The action started.
     case ran
-    /// It was disposed before it had begun.
+    /// The action was disposed before it started.
     case disposed
   }
 
-  /// What happened.
+  /// What happened to the action.
   public let kind: Kind
-  /// When it happened, as the scheduler counts time.
+  /// When it happened, on the scheduler's clock.
   public let time: MonotonicTime
-  /// To which action it happened: 1 for the first that was scheduled.
+  /// The number of the action: 1 for the first scheduled one.
   public let ordinal: Int
-  /// The delay with which the action was scheduled; `nil` for one without.
+  /// The delay of the action; `nil` if it was scheduled without one.
   public let delay: Duration?
 
-  /// Makes an event, to compare a history with.
+  /// Creates an event to compare a history with.
   ///
   /// - Parameters:
   ///   - kind: what happened.
-  ///   - time: when.
-  ///   - ordinal: to which action: 1 for the first.
-  ///   - delay: with which that was scheduled; `nil`: without one.
+  ///   - time: when it happened.
+  ///   - ordinal: the number of the action: 1 for the first.
+  ///   - delay: the delay of the action; `nil` if it was scheduled without one.
   public init(kind: Kind, time: MonotonicTime, ordinal: Int, delay: Duration? = nil) {
     self.kind = kind
     self.time = time

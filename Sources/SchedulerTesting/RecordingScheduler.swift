@@ -1,13 +1,13 @@
 public import Scheduler
 
-/// Hands all work on to another scheduler, and keeps a history of what was scheduled, what ran and what was disposed.
+/// Forwards all work to another scheduler, and records which actions were scheduled, ran or were disposed.
 ///
-/// 1. Each action has an ordinal: 1 for the first that was scheduled, and so on. Its events bear it.
-/// 2. `.scheduled` is written before the action is handed on, `.ran` as it begins, `.disposed` when a disposal that comes before
-///    has let go of it. So one action has one or two events, and never both `.ran` and `.disposed`: the recorder decides between them, and
-///    calls no action that it has found disposed.
-/// 3. The time of an event is the other scheduler's `now`; the monotonic clock's, if that scheduler has none.
-/// 4. The history is in the order in which it happened. Any thread may schedule, run and look.
+/// 1. Actions have ordinals: 1 for the first scheduled one, and so on. The events of an action carry its ordinal.
+/// 2. `.scheduled` is recorded before the action is forwarded, `.ran` when it starts. `.disposed` is recorded when a disposal before
+///    the start has released it. An action has one or two events, and never both `.ran` and `.disposed`: the recorder decides
+///    between them, and never calls a disposed action.
+/// 3. The time of an event is the other scheduler's `now`, or the monotonic clock's if that scheduler has none.
+/// 4. The history is in order of occurrence. Any thread may schedule, run and read it.
 ///
 /// ```swift
 /// let scheduler = TestScheduler()
@@ -30,10 +30,10 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
   /// Wraps `base`.
   public init(_ base: Base) { self.base = base }
 
-  /// What has happened so far, in order.
+  /// The events so far, in order.
   public var history: [RecordedEvent] { record.read().events }
 
-  /// Forgets what has happened so far. The ordinals go on.
+  /// Clears the history. The ordinals continue.
   public func clearHistory() {
     let old = record.withLock { record in
       defer { record.events = [] }
@@ -47,7 +47,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
     recorded(nil) { recorded in base.schedule { recorded.run(action) } }
   }
 
-  /// Writes down that something is scheduled, has `submit` do it, and returns what disposes it and writes that down.
+  /// Records a scheduling, and calls `submit` to do it. Returns a disposable that disposes the action and records that.
   private func recorded(
     _ delay: Duration?, _ submit: (FatedAction) -> any Disposable
   ) -> any Disposable {
@@ -57,7 +57,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
       $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.last, delay: delay))
       return $0.last
     }
-    // Weak, or an action that waits would keep the scheduler that it waits in. Without a recorder nobody can see the history.
+    // Weak: otherwise a waiting action would retain its own scheduler. The history cannot be read without a recorder anyway.
     let fate = ActionFate(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
     return fate.token(submit)
   }
@@ -73,15 +73,15 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   public var now: MonotonicTime { base.now }
 
-  /// Hands `action` on with its timing. Its events bear the delay until then, zero where that has passed. The ticks of a periodic action are
-  /// actions of their own.
+  /// Forwards `action` with its timing. Its events carry the remaining delay; zero if its time has passed. Each tick of a periodic action
+  /// is a separate action.
   ///
   /// - Parameters:
-  ///   - timing: when it runs.
-  ///   - action: what to run.
+  ///   - timing: when to run the action.
+  ///   - action: the closure to run.
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    // Each tick comes here again, with a delay.
+    // Each tick calls `schedule` again, with a delay.
     if timing.period != nil {
       return timing.schedule(on: self, action) { base.schedule(.after($0, tolerance: $1), $2) }
     }

@@ -1,25 +1,25 @@
 public import Scheduler
 
-/// Reports every use: for a test of code that should need no scheduler, or not on the path that is tested.
+/// Reports every use: for tests of code that should need no scheduler, at least on the tested path.
 ///
 /// ```swift
 /// let model = Model(scheduler: UnimplementedScheduler(prefix: "Model"))
 /// model.rename("a")  // stops with a message if this schedules anything
 /// ```
 ///
-/// 1. Each look at `now`, and each submission, calls the handler once, with what was asked for, on the calling thread, before it returns.
-/// 2. The default handler stops the process with the message. Where another one returns, no action runs or is kept; what is
-///    returned does nothing when it is disposed; and `now` is 0.
-/// 3. The message is the prefix, what was called, and what to do about it.
+/// 1. Each read of `now`, and each submission, calls the handler once with a message, on the calling thread, before it returns.
+/// 2. The default handler stops the process with the message. If another handler returns, no action runs or is kept; the returned
+///    disposable does nothing; and `now` is 0.
+/// 3. The message is the prefix, the name of the call, and advice.
 public struct UnimplementedScheduler: SchedulerType {
   private let prefix: String
   private let handler: @Sendable (String) -> Void
 
-  /// Creates one.
+  /// Creates a scheduler that reports each use.
   ///
   /// - Parameters:
-  ///   - prefix: what the messages begin with, such as the name of what the scheduler was given to; may be empty.
-  ///   - handler: is given the message. By default it stops the process.
+  ///   - prefix: the start of each message, such as the name of the object that receives the scheduler; may be empty.
+  ///   - handler: called with the message. By default it stops the process.
   public init(
     prefix: String = "",
     handler: @escaping @Sendable (_ message: String) -> Void = { misuse("UnimplementedScheduler", $0) }

@@ -4,10 +4,10 @@ internal import Scheduler
 
 /// A thread that makes one call.
 ///
-/// It is no scheduler's. On a scheduler's thread a cancelled sleep resumes its task in the pool, because the task's cancellation handler may wait for the
-/// scheduler; that job would come to virtual time from another thread.
+/// It belongs to no scheduler. On a scheduler's thread a cancelled sleep resumes its task in the pool, because the task's cancellation
+/// handler may wait for the scheduler. That job would then reach virtual time from another thread.
 final class DrivingThread: @unchecked Sendable {
-  // Unchecked, because `thread` is written once, before anything else sees it.
+  // Unchecked: `thread` is written once, before any other thread can see it.
   private var thread: UInt = 0
   private let call = Protected<(@Sendable () -> Void)?>(nil)
   private let isGiven = DispatchSemaphore(value: 0)
@@ -27,7 +27,7 @@ final class DrivingThread: @unchecked Sendable {
     throw .system(error)
   }
 
-  /// Has the thread make its call. Once.
+  /// Makes the thread call `call`. May be called once.
   func run(_ call: @escaping @Sendable () -> Void) {
     self.call.write(call)
     isGiven.signal()

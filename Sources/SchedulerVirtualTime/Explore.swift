@@ -1,5 +1,5 @@
-/// Runs `body` in virtual time under many orders of its jobs, until one fails: the orders in which actors and tasks can take their turns, and a program
-/// must stand.
+/// Runs `body` in virtual time with many orders of its jobs, until one fails. Actors and tasks can run in any of these orders, and a
+/// correct program works with all of them.
 ///
 /// ```swift
 /// try await explore(seeds: 1_000) { time in
@@ -11,18 +11,18 @@
 /// }
 /// ```
 ///
-/// With a seed, a call of an actor takes its turn among what can run, also where the actor is idle. The first seed that fails is printed on the standard error and
-/// is in the error; `withVirtualTime(seed:)` with it runs the same order again, unless other threads have a part in it.
+/// With a seed, a call of an actor is queued among the runnable jobs, even if the actor is idle. The first failing seed is printed to
+/// standard error and is in the thrown error. `withVirtualTime(seed:)` with that seed repeats the order, unless other threads affect it.
 ///
 /// - Parameters:
-///   - count: how many seeds. Not positive: none.
-///   - first: the first of them; the others follow it.
-///   - limits: for each seed.
-///   - isolation: the caller's, which the body has, too.
-///   - file: who calls, for messages.
-///   - line: who calls, for messages.
-///   - body: what must not throw. It makes all that it uses anew.
-/// - Throws: ``ExplorationFailure``, at the first seed for which `body` throws, or cannot come to its end; `CancellationError` when the task is cancelled.
+///   - count: the number of seeds. Zero or less: none.
+///   - first: the first seed; the others follow it.
+///   - limits: the limits for each seed.
+///   - isolation: the caller's isolation, which the body shares.
+///   - file: the caller's file, for messages.
+///   - line: the caller's line, for messages.
+///   - body: the test, which throws on failure. It must create all objects that it uses.
+/// - Throws: ``ExplorationFailure`` at the first seed for which `body` throws or cannot end; `CancellationError` if the task is cancelled.
 public func explore(
   seeds count: Int, from first: UInt64 = 0, limits: VirtualTime.Limits = .init(),
   isolation: isolated (any Actor)? = #isolation,
@@ -43,11 +43,11 @@ public func explore(
   }
 }
 
-/// The order that a body does not stand: see ``explore(seeds:from:limits:isolation:file:line:_:)``.
+/// The seed for which a body failed: see ``explore(seeds:from:limits:isolation:file:line:_:)``.
 public struct ExplorationFailure: Error, CustomStringConvertible {
-  /// What the order is drawn from.
+  /// The seed of the order.
   public let seed: UInt64
-  /// What the body threw, or ``VirtualTimeError``.
+  /// The error that the body threw, or a ``VirtualTimeError``.
   public let error: any Error
 
   public var description: String { "seed \(seed): \(error)" }

@@ -1,9 +1,9 @@
-/// The jobs that can run: the oldest is next, or, with a seed, whichever is drawn.
+/// The runnable jobs. The oldest is next; with a seed, a randomly drawn one.
 struct JobQueue {
   private var jobs: [RoutedJob] = []
   private var first = 0
   private var generator: Generator?
-  /// With a seed: the task whose job runs, and what it has enqueued of itself.
+  /// With a seed: the task of the running job, and the job that this task has enqueued for itself.
   private var running: UInt64?, rest: RoutedJob?
 
   init(seed: UInt64?) { generator = seed.map(Generator.init(state:)) }
@@ -11,8 +11,8 @@ struct JobQueue {
   var isEmpty: Bool { first == jobs.count && rest == nil }
   var isDrawn: Bool { generator != nil }
 
-  /// A task that goes from one piece of code without an actor to another one does not give up its thread, so it may hold a lock meanwhile. With a
-  /// seed that is two jobs (see ``RoutedJob/runWithTurns()``): nothing comes between them.
+  /// A task that moves between two functions without an actor keeps its thread, so it may hold a lock meanwhile. With a seed this is two
+  /// jobs (see ``RoutedJob/runWithTurns()``), and no other job runs between them.
   mutating func append(_ job: RoutedJob) {
     if let task = job.task, task == running, rest == nil { rest = job } else { jobs.append(job) }
   }
@@ -30,7 +30,7 @@ struct JobQueue {
     return jobs[first]
   }
 
-  /// Follows the end of the job that ``next()`` returned.
+  /// Called when the job that ``next()`` returned has ended.
   mutating func ended() { running = nil }
 
   private mutating func drawn() -> RoutedJob {
@@ -44,7 +44,7 @@ struct JobQueue {
     return jobs.removeLast()
   }
 
-  /// SplitMix64: the same on every system and in every version, so that a seed that failed once fails again.
+  /// SplitMix64: the same sequence on every system and in every version, so that a failing seed fails again.
   private struct Generator: RandomNumberGenerator {
     var state: UInt64
 

@@ -1,10 +1,10 @@
-/// When the running job began, in real time.
+/// The start of the running job, in real time.
 ///
-/// A sleep by Swift's own clocks comes as an instant of real time: the duration that the task asked for, after a look at the clock by an earlier line of
-/// the same job. So the duration is not known, but between which two it lies.
+/// A sleep on one of Swift's own clocks arrives as an instant of real time. The task read the clock earlier in the same job and added its
+/// duration. So the exact duration is unknown, but it has a lower and an upper bound.
 struct JobStarts {
   private var began = ContinuousClock.now
-  /// Where orders are drawn a task is queued again at each call, also between its look at the clock and its sleep.
+  /// With a seed, a task is queued again at each call, even between its read of the clock and its sleep.
   private var ofTasks: [UInt64: [ContinuousClock.Instant]] = [:]
 
   mutating func note(_ job: RoutedJob, isDrawn: Bool) {
@@ -15,12 +15,12 @@ struct JobStarts {
     began = ofTasks[task]![0]
   }
 
-  /// How long before now a task that sleeps may have looked at the clock.
+  /// The longest time since a sleeping task may have read the clock.
   var elapsed: Duration { ContinuousClock.now - began }
 }
 
 extension Duration {
-  /// The one of the fewest digits between this and this plus `slack`: what a programmer has written.
+  /// The duration with the fewest digits between this one and this one plus `slack`: the one that the programmer most likely wrote.
   func roundest(within slack: Duration) -> Duration {
     guard components.seconds < 1_000_000_000, self + slack > .zero else { return max(self, .zero) }
     let low = max(1, nanoseconds), high = (self + slack).nanoseconds

@@ -1,4 +1,4 @@
-/// A job of a task or an actor, and where it has to run.
+/// A job of a task or an actor, and the executor that has to run it.
 struct RoutedJob {
   enum Place { case global, main }
 
@@ -10,17 +10,17 @@ struct RoutedJob {
     self.place = place
   }
 
-  /// The number of its task, which is never used again; nil for the job of an actor, which is to run what waits for that.
+  /// The number of its task, which is never reused; nil for an actor's own job, which runs the tasks that wait for the actor.
   var task: UInt64? { kind == 0 ? numberOfTask(job) : nil }
 
   var address: UInt { unsafeBitCast(job, to: UInt.self) }
 
-  /// The lowest byte of the flags, after the object's two words and two that belong to the executor: 0 for a task.
+  /// The lowest byte of the flags, after two words of the object and two of the executor: 0 for a task.
   var kind: UInt8 {
     UnsafeRawPointer(bitPattern: address)!.load(fromByteOffset: 4 * MemoryLayout<UInt>.size, as: UInt8.self)
   }
 
-  /// Runs it on this thread: on the main actor; else as Swift's own threads do, where a call of an idle actor goes on at once.
+  /// Runs the job on this thread: on the main actor, or as Swift's own threads do, where a call of an idle actor continues at once.
   func run() {
     switch place {
     case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
@@ -28,13 +28,13 @@ struct RoutedJob {
     }
   }
 
-  /// Runs it so that the calls of actors that it makes take their turn, even where the actor is idle.
+  /// Runs the job so that its calls of actors are queued, even if the actor is idle.
   func runWithTurns() {
     if place == .main { run() } else { job.runSynchronously(on: TurnsExecutor.shared.asUnownedSerialExecutor()) }
   }
 }
 
-/// The runtime lets no task go on at once on an actor that comes from an executor which it does not know. What comes back here goes on anywhere.
+/// The runtime never lets a task switch at once from an unknown executor to an actor. A job enqueued here can run anywhere.
 private final class TurnsExecutor: SerialExecutor {
   static let shared = TurnsExecutor()
 

@@ -1,12 +1,12 @@
 internal import Scheduler
 internal import Synchronization
 
-/// Whose each job is, while there is virtual time anywhere in the process.
+/// The owner of each job, while any virtual time exists in the process.
 enum Routes {
   private struct Table {
-    /// By the number of the task.
+    /// The owners, by task number.
     var owners: [UInt64: VirtualScope] = [:]
-    /// Tasks that were first seen outside, so that they stay there when one in virtual time resumes them.
+    /// Tasks first seen outside of virtual time. They stay outside, even if a task in virtual time resumes them.
     var strangers: Set<UInt64> = []
     var scopes = 0
   }
@@ -14,7 +14,7 @@ enum Routes {
   private static let table = Protected(Table())
   private static let scopes = Atomic(0)
 
-  /// Whether there is virtual time anywhere: what other code in the process pays for.
+  /// Whether any virtual time exists. Other code in the process pays only for this check.
   static var areInUse: Bool { scopes.load(ordering: .acquiring) != 0 }
 
   static func open() {
@@ -24,7 +24,7 @@ enum Routes {
     }
   }
 
-  /// Forgets what is of `scope`: its tasks are as others from now on.
+  /// Forgets the tasks of `scope`, which are ordinary tasks from then on.
   static func close(_ scope: VirtualScope) {
     let old = table.withLock { table in
       let old = table.owners
@@ -34,17 +34,17 @@ enum Routes {
       scopes.store(table.scopes, ordering: .releasing)
       return old
     }
-    withExtendedLifetime(old) {}  // released outside of the lock
+    withExtendedLifetime(old) {}  // released outside the lock
   }
 
-  /// Returns whose `job` is; nil for nobody's.
+  /// Returns the owner of `job`; nil if it has none.
   ///
   /// - Parameters:
-  ///   - here: whose job runs on this thread. What is made in it is of the same.
-  ///   - inherited: whose task runs on this thread.
+  ///   - here: the scope whose job runs on this thread. It owns the jobs created in that job.
+  ///   - inherited: the scope of the task that runs on this thread.
   static func owner(of job: RoutedJob, here: VirtualScope?, inherited: VirtualScope?) -> VirtualScope? {
     let maker = (here ?? inherited).flatMap { $0.mayOwn(job) ? $0 : nil }
-    guard let task = job.task else { return maker }  // an actor's, for those who call it
+    guard let task = job.task else { return maker }  // an actor's own job: belongs to its caller
     return table.withLock { table in
       if let owner = table.owners[task] { return owner }
       guard let maker, !table.strangers.contains(task) else {

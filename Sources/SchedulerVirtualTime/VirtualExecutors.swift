@@ -1,4 +1,4 @@
-// The one place that knows how Swift's own executors are replaced. The interfaces are those that Swift 6.3 calls experimental: hence the condition.
+// Replaces Swift's own executors. No other file in this module does. Swift 6.3 calls these interfaces experimental: hence the condition.
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux)
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
 
@@ -7,13 +7,13 @@
     static let mainExecutor: any MainExecutor = RoutingMainExecutor(MainActor.executor)
     static let defaultExecutor: any TaskExecutor = RoutingExecutor(Task<Never, Never>.defaultExecutor)
 
-    /// Puts the executors that know of virtual time before those that there are. Again, it does nothing, unless others have been installed since.
+    /// Puts the routing executors in front of the current ones. A second call does nothing, unless other executors were installed since.
     static func install() {
       if Task<Never, Never>.defaultExecutor is RoutingExecutor { return }
       _createExecutors(factory: Self.self)
     }
 
-    /// Hands a job to the executor that would have had it without virtual time, `delay` from now.
+    /// Passes a job to the executor that it would have without virtual time, `delay` from now.
     static func release(_ job: RoutedJob, after delay: Duration?) {
       switch job.place {
       case .global: pass(job.job, to: (defaultExecutor as! RoutingExecutor).original, after: delay)
@@ -29,9 +29,9 @@
     }
   }
 
-  /// Gives virtual time what is of it, and the rest to Swift's own executor.
+  /// Routes the jobs of virtual time to their scope, and all others to Swift's own executor.
   private class Router: SchedulingExecutor, @unchecked Sendable {
-    // Unchecked, because a class that has subclasses cannot be checked; what it stores is constant and Sendable.
+    // Unchecked, because a class with subclasses cannot be checked; its fields are constant and Sendable.
     final let original: any Executor
     private let place: RoutedJob.Place
 
@@ -80,7 +80,7 @@
     func stop() { main.stop() }
   }
 #else
-  /// Swift's own executors cannot be replaced by what this compiler offers, or not in the same way.
+  /// This compiler cannot replace Swift's own executors, or has other interfaces for it.
   enum VirtualExecutors {
     static let areAvailable = false
     static func install() {}
@@ -88,6 +88,6 @@
   }
 #endif
 
-/// Before main, by CSchedulerVirtualTime.
+/// Called by CSchedulerVirtualTime before main.
 @_cdecl("csched_testing_install_")
 func installBeforeMain() { VirtualExecutors.install() }

@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Scheduler
 
 extension VirtualScope {
-  /// Makes the task of `body`, which inherits from the caller's, and waits for ``drive(_:)``.
+  /// Creates the task of `body`, which inherits from the caller's task. It runs in ``drive(_:)``.
   func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Routes.open()
     return enter {
@@ -13,9 +13,9 @@ extension VirtualScope {
     }
   }
 
-  /// Runs `body`, and all that comes of it, on this thread, until the body has ended.
+  /// Runs `body`, and the jobs that result from it, on this thread, until the body has ended.
   ///
-  /// - Returns: why the body was left before its end; nil where it ended by itself.
+  /// - Returns: the reason if the body could not end; nil if it ended.
   func drive(_ body: Task<Void, Never>) -> VirtualTimeError? {
     defer { Routes.close(self) }
     return enter {
@@ -36,14 +36,14 @@ extension VirtualScope {
       }
       if failure == nil && waitForOthers(since: pending) { continue }
       if failure != nil { return failure }
-      // A cancelled body may come to its end, so that nothing of it is left.
+      // The body may still end when it is cancelled, so that no part of it remains.
       failure = .stalled(at: scheduler.now)
       task.cancel()
     }
     return failure
   }
 
-  /// Runs a job. Returns whether there was one.
+  /// Runs one job. Returns whether there was one.
   private func runNext() -> Bool {
     let (job, isDrawn): (RoutedJob?, Bool) = state.withLock { state in
       guard state.jobs < limits.jobs, let job = state.queue.next() else { return (nil, false) }
@@ -62,10 +62,10 @@ extension VirtualScope {
     return true
   }
 
-  /// Does what is next where no job can run. Returns whether there was something.
+  /// Takes the next step when no job can run. Returns whether there was one.
   private func moveOn() -> Bool {
     if state.read(\.jobs) >= limits.jobs { return false }
-    scheduler.advance()  // what is due now
+    scheduler.advance()  // runs the actions that are due now
     if !state.read(\.queue.isEmpty) { return true }
     let arrived = state.withLock { $0.arrived.isEmpty ? nil : $0.arrived.removeFirst() }
     if let arrived {
@@ -83,7 +83,7 @@ extension VirtualScope {
     return !running.isEmpty
   }
 
-  /// The main thread runs it, because others than this scope may have to do with the main actor; this thread waits.
+  /// The main thread runs the job, because other code may use the main actor; this thread waits.
   private func runOnMain(_ job: RoutedJob) {
     let done = DispatchSemaphore(value: 0)
     DispatchQueue.main.async {
@@ -97,7 +97,7 @@ extension VirtualScope {
     done.wait()
   }
 
-  /// Ends the tasks that still sleep, lets them run as far as they get without time, and hands the rest to Swift's own executors.
+  /// Ends the remaining sleeps, runs all jobs that need no time, and passes the rest to Swift's own executors.
   private func end() {
     while runNext() {}
     scheduler.endSleeps()

@@ -3,13 +3,13 @@ internal import Dispatch
 internal import Scheduler
 internal import Synchronization
 
-/// The tasks of one `withVirtualTime`: what of them can run, what waits for its time, and the thread that runs them one at a time.
+/// The tasks of one `withVirtualTime`: its runnable jobs, its timers, and the thread that runs the jobs one at a time.
 final class VirtualScope: Sendable {
   struct State {
     var queue: JobQueue
-    /// Jobs that wait for their time: a task that sleeps by Swift's own clocks.
+    /// Jobs that wait for their time: tasks in a sleep on one of Swift's own clocks.
     var timers: [Int: (job: RoutedJob, instant: MonotonicTime)] = [:]
-    /// Tasks in `advance`: those whose time has not come, and those for which all else has to run first.
+    /// Tasks in `advance` whose time has not come. They move to `arrived`, and resume when no other job can run.
     var advancing: [Int: CheckedContinuation<Void, Never>] = [:]
     var arrived: [CheckedContinuation<Void, Never>] = []
     /// Tasks in `run`.
@@ -30,7 +30,7 @@ final class VirtualScope: Sendable {
     }
   }
 
-  /// The scope of the task that asks, and of those that it makes, but for detached ones.
+  /// The scope of the current task. Tasks that it creates inherit the scope, except detached ones.
   @TaskLocal static var inherited: VirtualScope?
 
   let scheduler = TestScheduler()
@@ -43,7 +43,7 @@ final class VirtualScope: Sendable {
     state = Protected(State(queue: JobQueue(seed: seed)))
   }
 
-  // MARK: what comes in
+  // MARK: Incoming jobs
 
   /// The scope whose job runs on this thread.
   static var here: VirtualScope? {
@@ -56,7 +56,7 @@ final class VirtualScope: Sendable {
     return action()
   }
 
-  /// Takes `job` if it belongs to virtual time, for `delay` from now. Returns whether it does.
+  /// Takes `job` if it belongs to virtual time, to run after `delay`. Returns whether it belongs there.
   static func take(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
     guard Routes.areInUse else { return false }
     let here = here
@@ -64,7 +64,7 @@ final class VirtualScope: Sendable {
     return owner.add(job, after: delay, isEscape: owner !== here)
   }
 
-  /// Whether a job that nobody owns can be of this one: not that of a task that is older.
+  /// Whether this scope may own a job without an owner. It may not if the job's task is older than the scope.
   func mayOwn(_ job: RoutedJob) -> Bool {
     let number = job.task
     return state.withLock {
@@ -107,12 +107,12 @@ final class VirtualScope: Sendable {
     if wasIdle { wakening.signal() }
   }
 
-  /// Waits until something comes from another thread, `patience` at most. Returns whether it came.
+  /// Waits until another thread adds work, for `patience` at most. Returns whether one did.
   ///
-  /// A job wakes this thread. A sleep or an action of the scheduler does not, and may come from another thread, too: from an actor's job that the thread runs
-  /// which had the actor before. So this looks at the number of these now and then.
+  /// An added job wakes this thread. A sleep or an action of the scheduler does not, and another thread may add one, too: it ran the actor
+  /// before, and runs the next job of that actor. So this method checks their number every 2 ms.
   ///
-  /// - Parameter pending: how many there were when there was nothing to do.
+  /// - Parameter pending: the number of pending sleeps and actions when there was nothing to do.
   func waitForOthers(since pending: Int) -> Bool {
     let isLate = state.withLock { state in
       state.isIdle = state.queue.isEmpty && !state.isCancelled
@@ -131,9 +131,9 @@ final class VirtualScope: Sendable {
     return came || scheduler.pendingCount != pending
   }
 
-  // MARK: what moves time
+  // MARK: Moving time
 
-  /// Suspends the task until the clock has come to `instant`, and all has run that was to run by then.
+  /// Suspends the task until the clock reaches `instant`, and all jobs due by then have run.
   func advance(to instant: MonotonicTime, isolation: isolated (any Actor)?) async {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let key: Int? = state.withLock { state in
@@ -150,7 +150,7 @@ final class VirtualScope: Sendable {
     }
   }
 
-  /// Suspends the task until nothing is left that waits for its time.
+  /// Suspends the task until no sleep, action or job remains.
   func run(isolation: isolated (any Actor)?) async {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let isOver = state.withLock {
@@ -161,7 +161,7 @@ final class VirtualScope: Sendable {
     }
   }
 
-  /// Has the body's task cancelled, by the thread that runs it.
+  /// Makes the driving thread cancel the body's task.
   func cancel() {
     state.withLock { $0.isCancelled = true }
     wake()

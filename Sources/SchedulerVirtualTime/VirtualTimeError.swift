@@ -1,17 +1,16 @@
 public import Scheduler
 
-/// Why a body in virtual time could not be brought to its end.
+/// The reason why a body in virtual time could not end.
 public enum VirtualTimeError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Nothing of it could run, and nothing waited for its time: no job, no sleep, and for as long as ``VirtualTime/Limits/patience`` nothing that another
-  /// thread resumed.
+  /// No job could run, and no job or sleep waited for its time. No other thread added work within ``VirtualTime/Limits/patience``.
   case stalled(at: MonotonicTime)
-  /// It ran that many jobs, and found still more.
+  /// The body ran this many jobs without ending.
   case endless(jobs: Int)
-  /// It was called inside of another virtual time.
+  /// The call was made inside another virtual time.
   case nested
-  /// The system has no thread to give.
+  /// The system could not create a thread.
   case noThread(SchedulerError)
-  /// Another compiler than Swift 6.3's, or another system than Linux.
+  /// The compiler is not Swift 6.3, or the system is not Linux.
   case unavailable
 
   public var description: String {

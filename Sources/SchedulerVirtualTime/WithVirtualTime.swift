@@ -1,7 +1,7 @@
 internal import CSchedulerVirtualTime
 internal import Scheduler
 
-/// Runs `body` and all tasks that come of it in virtual time: one job at a time, the same way each time, and no sleep takes real time.
+/// Runs `body` and all tasks created in it in virtual time: one job at a time, in a repeatable order, and sleeps take no real time.
 ///
 /// ```swift
 /// let text = try await withVirtualTime { time in
@@ -15,30 +15,30 @@ internal import Scheduler
 /// }
 /// ```
 ///
-/// 1. *What is in it*: the body, and every task that is made in it: children, `Task`, `Task.detached`, those of the main actor; the actors that
-///    they call, and what is scheduled on ``VirtualTime/scheduler``. Other tasks of the process go on as ever, in real time: several
-///    virtual times, of tests that run in parallel, do not know of each other.
-/// 2. *Time* moves when nothing can run, to the next instant that something waits for. It is what ``VirtualTime/clock`` shows. `Task.sleep` by Swift's own clocks
-///    waits for it, too. Those clocks' `now` stays real, and a sleep names an instant of theirs: it is taken for the roundest duration that may be meant. For
-///    exact ones, and for `now`, use the time's clock.
-/// 3. *Order*: jobs run in the order in which they come; with a `seed`, in one that is drawn from it, the same for the same seed. See
+/// 1. *Scope*: the body and every task created in it: child tasks, `Task`, `Task.detached`, tasks on the main actor; the actors that
+///    they call; and actions on ``VirtualTime/scheduler``. Other tasks of the process still run in real time. Several virtual times, of
+///    tests that run in parallel, are independent.
+/// 2. *Time* moves when no job can run, to the next instant that a job, sleep or action waits for. ``VirtualTime/clock`` shows it, and
+///    `Task.sleep` on Swift's own clocks waits for it, too. The `now` of those clocks stays real, and a sleep names an instant of
+///    them, so the roundest possible duration is assumed. For exact durations, and for `now`, use ``VirtualTime/clock``.
+/// 3. *Order*: jobs run in the order of their arrival. With a `seed` the order is random, and the same seed gives the same order. See
 ///    ``explore(seeds:from:limits:isolation:file:line:_:)``.
-/// 4. *Threads*: one of its own; jobs of the main actor run where that is, which must be free for them, and the other thread waits meanwhile.
-/// 5. *What escapes*: actors with an executor of their own, callbacks of Dispatch and the like run elsewhere, at any speed. What they resume comes back into
-///    virtual time, is counted by ``VirtualTime/escapes``, and reported at the end, by a line on the standard error.
-/// 6. *The end* is the body's. What its tasks can then still do without time is done; those asleep on the clock get `CancellationError`. What is left
-///    goes on by Swift's own executors, where a `Task.sleep` waits for its rest in real time.
-/// 7. *A body without an end* is left: it is cancelled, and if that does not help, its task stays suspended for ever.
+/// 4. *Threads*: one thread of its own. Jobs of the main actor run on the main thread, which must be free; the other thread waits meanwhile.
+/// 5. *Escapes*: actors with their own executor, Dispatch callbacks and the like run elsewhere, at any speed. The tasks that they resume
+///    return to virtual time, are counted in ``VirtualTime/escapes``, and are reported at the end, in a line on standard error.
+/// 6. *End*: virtual time ends with the body. Its tasks then run as far as they can without time; sleeps on the clock throw
+///    `CancellationError`. The rest continues on Swift's own executors, where `Task.sleep` waits for its remaining time in real time.
+/// 7. *A body without an end* is cancelled and then abandoned: if cancellation does not help, its task stays suspended for ever.
 ///
 /// - Parameters:
-///   - seed: what the order is drawn from; nil for the order in which jobs come.
-///   - limits: when the body is taken for one without an end.
-///   - isolation: the caller's, which the body has, too.
-///   - file: who calls, for messages.
-///   - line: who calls, for messages.
-///   - body: what to run. It is given the time.
-/// - Returns: what the body returns.
-/// - Throws: what the body throws, or ``VirtualTimeError``.
+///   - seed: the seed of the order; nil for the order of arrival.
+///   - limits: when the body counts as endless or stalled.
+///   - isolation: the caller's isolation, which the body shares.
+///   - file: the caller's file, for messages.
+///   - line: the caller's line, for messages.
+///   - body: the closure to run. It receives the time.
+/// - Returns: the result of the body.
+/// - Throws: the error of the body, or ``VirtualTimeError``.
 public func withVirtualTime<Result>(
   seed: UInt64? = nil, limits: VirtualTime.Limits = .init(), isolation: isolated (any Actor)? = #isolation,
   file: StaticString = #fileID,
@@ -48,7 +48,7 @@ public func withVirtualTime<Result>(
   return try await run(seed, limits, "\(file):\(line)", body).value.get()
 }
 
-/// The same for a body that throws nothing. What would be a ``VirtualTimeError`` stops the process with a message.
+/// Runs a body that does not throw. A ``VirtualTimeError`` stops the process with a message.
 public func withVirtualTime<Result>(
   seed: UInt64? = nil, limits: VirtualTime.Limits = .init(), isolation: isolated (any Actor)? = #isolation,
   file: StaticString = #fileID,
@@ -60,13 +60,13 @@ public func withVirtualTime<Result>(
   }
 }
 
-/// Unchecked, because one task has it at a time: the caller, which waits while the body's task has it.
+/// Unchecked: one task uses it at a time, because the caller waits while the body's task uses it.
 private struct Unchecked<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
 }
 
-/// Not isolated, so that an actor that the caller is on is free for the body.
+/// Not isolated, so that the caller's actor is free for the body.
 private nonisolated func run<Value>(
   _ seed: UInt64?, _ limits: VirtualTime.Limits, _ caller: String,
   _ body: Unchecked<(VirtualTime) async throws -> Value>
@@ -102,5 +102,5 @@ private nonisolated func run<Value>(
   return outcome.read()!
 }
 
-/// Prints a line on the standard error.
+/// Prints a line to standard error.
 func warn(_ advice: String) { csched_testing_warn_("Scheduler: withVirtualTime: \(advice)\n") }

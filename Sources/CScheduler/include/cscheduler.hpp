@@ -1,12 +1,14 @@
-// The C API for C++17 and later: locks for std::lock_guard and what waits, owners, functions with captures, coroutines. More than 120 lines: all of it.
-// Depends on: CScheduler/CScheduler.h. All is inline: nothing else is linked. It is no part of the Clang module.
+// The C API for C++17 and later: locks and waits, owning handles, functions with captures, coroutines.
+// Depends on: CScheduler/CScheduler.h. Everything is inline, so nothing else is linked. It is not part of the Clang
+// module.
 //
-// An owner converts to its `csched_target *`, and `get()` is the C handle: what is not here is called in C. It can be moved; one that was
-// moved from can be destroyed or assigned to, and nothing else.
+// An owner converts to its `csched_target *`, and `get()` returns the C handle: use it for C functions that have no
+// wrapper here. An owner can be moved. A moved-from owner can only be destroyed or assigned to.
 //
-// Exceptions: what creates throws std::system_error with the errno value; what a function throws leaves the run of the loop around it, or
-// `sync`, and ends the process (std::terminate) on a thread of ours, as job.h says. Destructors of captures must not throw. So it cannot
-// be used with -fno-exceptions; -fno-rtti is fine.
+// Exceptions: creating functions throw std::system_error with the errno value. An exception of a scheduled function
+// propagates to the caller of the loop's run, or of `sync`. On one of the library's threads it ends the process
+// (std::terminate), as job.h says. Destructors of captures must not throw. This header cannot be used with
+// -fno-exceptions; -fno-rtti is fine.
 #ifndef CSCHEDULER_HPP
 #define CSCHEDULER_HPP
 
@@ -39,8 +41,8 @@ namespace scheduler {
 
 // MARK: time, locks and waits
 
-/// Returns: the deadline that is `span` from now, for what takes a csched_time; CSCHED_FOREVER where that would overflow. A negative
-/// span, or one that is no number, counts as zero. Thread: any.
+/// Returns: the deadline `span` from now, as a csched_time; CSCHED_FOREVER if that would overflow. A negative or NaN
+/// span counts as zero. Thread: any.
 template <typename Rep, typename Period> csched_time after(std::chrono::duration<Rep, Period> span) {
   using namespace std::chrono;
   if (!(span > span.zero())) return csched_now();
@@ -48,7 +50,7 @@ template <typename Rep, typename Period> csched_time after(std::chrono::duration
   return csched_time_after(csched_now(), ceil<nanoseconds>(span).count());
 }
 
-/// csched_lock (lock.h), as a lock of the standard library: for std::lock_guard, std::unique_lock and std::scoped_lock.
+/// csched_lock (lock.h), as a standard lock: for std::lock_guard, std::unique_lock and std::scoped_lock.
 class unfair_lock {
 public:
   constexpr unfair_lock() noexcept = default;
@@ -59,7 +61,8 @@ public:
   bool try_lock() noexcept { return csched_lock_trylock(&lock_); }
   void unlock() noexcept { csched_lock_unlock(&lock_); }
 
-  /// Does: takes the lock, waiting for so long at the most. Returns: whether it did. Thread: any; it must not own the lock.
+  /// Does: takes the lock, waiting for at most `span`. Returns: whether it took it. Thread: any that does not own the
+  /// lock.
   template <typename Rep, typename Period> bool try_lock_for(std::chrono::duration<Rep, Period> span) {
     return csched_lock_lock_until(&lock_, after(span));
   }
@@ -79,8 +82,8 @@ using lock = unfair_lock; // in C++ no class can have a member function of its o
 
 namespace detail {
 
-/// A struct of C that waits, in place. What waits until a deadline does it by `wait(csched_time)`, and once more without waiting at the end:
-/// a clock that is set may ask for more than one wait.
+/// Holds a C struct that threads wait on. A wait with a deadline calls `wait(csched_time)`, repeatedly if the clock is
+/// set meanwhile, and at the end once more without waiting.
 template <typename Raw> class primitive {
 public:
   constexpr primitive() noexcept = default;
@@ -139,7 +142,8 @@ public:
   }
 };
 
-/// csched_cond (cond.h), as std::condition_variable_any with one lock: `unfair_lock`, which the caller has, also by a std::unique_lock of it.
+/// csched_cond (cond.h), as std::condition_variable_any for `unfair_lock`, which the caller holds, also by a
+/// std::unique_lock.
 class condition : public detail::primitive<csched_cond> {
 public:
   void notify_one() noexcept { csched_cond_signal(&raw_); }
@@ -151,7 +155,7 @@ public:
     while (!is_ready()) wait(lock);
   }
 
-  /// Does: as wait, for so long at the most. Returns: whether it was woken; with a condition, whether that holds.
+  /// Does: as wait, for at most `span`. Returns: whether it was woken; with a condition, whether the condition holds.
   template <typename Lock, typename Rep, typename Period>
   bool wait_for(Lock &lock, std::chrono::duration<Rep, Period> span) {
     return wait_until(lock, after(span));
@@ -210,19 +214,21 @@ public:
 
 // MARK: functions
 
-/// A function that was scheduled, as a value (task.h): it may be copied, cancelled too late, or dropped, which cancels nothing.
+/// A function that was scheduled, as a value (task.h). It may be copied or cancelled too late. Destroying it does not
+/// cancel.
 class task {
 public:
-  constexpr task() noexcept = default; ///< one that is over
+  constexpr task() noexcept = default; ///< a task that is over
   constexpr explicit task(csched_task raw) noexcept : raw_(raw) {}
 
-  /// Does: cancels it if it has not begun; its captures are then destroyed when this returns. Returns, thread: as csched_task_cancel.
+  /// Does: cancels the task if it has not started; its captures are then destroyed when this returns. Returns, thread:
+  /// as csched_task_cancel.
   csched_cancel_result cancel() const noexcept { return csched_task_cancel(raw_); }
 
-  /// Does: the same, and waits until a run that has begun is over, unless from inside of it. Returns: what it found at first.
+  /// Does: as cancel, and waits until a started run has ended, except inside that run. Returns: what it found at first.
   csched_cancel_result cancel_and_wait() const noexcept { return csched_task_cancel_and_wait(raw_); }
 
-  /// Returns: whether it has run to its end, or never will, and its captures are destroyed. Thread: any.
+  /// Returns: whether the task has run to its end or never will, and its captures are destroyed. Thread: any.
   bool is_over() const noexcept { return csched_task_is_over(raw_); }
 
   csched_task get() const noexcept { return raw_; }
@@ -233,7 +239,7 @@ private:
 
 namespace detail {
 
-// What a task's context leads to: destroyed once, on the way out of whichever of the two is called.
+// The object of a task's context. It is destroyed once, by the one function that is called, also on an exception.
 template <typename Function, typename Drop> struct called {
   Function function;
   Drop drop;
@@ -247,7 +253,7 @@ template <typename Function, typename Drop> struct called {
   }
 };
 
-// `schedule` is given the two functions and the context.
+// `schedule` gets the two functions and the context.
 template <typename Function, typename Drop, typename Schedule>
 task submit(Function &&function, Drop &&drop, Schedule schedule) {
   using held = called<std::decay_t<Function>, std::decay_t<Drop>>;
@@ -260,7 +266,7 @@ task submit(Function &&function, Drop &&drop, Schedule schedule) {
 
 inline constexpr auto nobody = [](csched_drop_reason) noexcept {};
 
-// A function of one word, with nothing to destroy, is the context itself: no memory is asked for.
+// A trivially copyable function of at most one word is stored in the context itself, without an allocation.
 template <typename Function>
 inline constexpr bool is_word = sizeof(Function) <= sizeof(void *) &&
                                 alignof(Function) <= alignof(void *) && std::is_trivially_copyable_v<Function>;
@@ -274,10 +280,11 @@ template <typename Function> void run_word(void *context) {
 
 template <typename Function, typename Drop> task async(csched_target *target, Function &&function, Drop &&drop);
 
-/// Does: has `target` call `function()`, which is moved or copied, after what the same thread has submitted to it before. Its captures
-/// are destroyed exactly once: on the thread that ran it, at the end of the run; or, when it never will, by the cancel, by what stops or
-/// destroys the target, or before this returns, when the target takes no more. Returns: what cancels it. Throws: std::bad_alloc, and what
-/// moving `function` throws; nothing is submitted then. Thread: any.
+/// Does: has `target` call `function()`, which is moved or copied, after everything that the same thread submitted to
+/// it before. Its captures are destroyed exactly once: on the thread that ran it, at the end of the run. If it never
+/// runs, the cancel destroys them, or the call that stops or destroys the target, or this call when the target takes no
+/// more. Returns: the task, to cancel it. Throws: std::bad_alloc, and what moving `function` throws; then nothing is
+/// submitted. Thread: any.
 template <typename Function> task async(csched_target *target, Function &&function) {
   using stored = std::decay_t<Function>;
   if constexpr (detail::is_word<stored>) {
@@ -291,7 +298,8 @@ template <typename Function> task async(csched_target *target, Function &&functi
   }
 }
 
-/// Does: the same; or else, exactly once, calls `drop(reason)`, on the thread that task.h says. An exception out of it ends the process.
+/// Does: as async. If the function will not run, it calls `drop(reason)` exactly once, on the thread that task.h says.
+/// An exception that escapes `drop` ends the process.
 template <typename Function, typename Drop> task async(csched_target *target, Function &&function, Drop &&drop) {
   return detail::submit(std::forward<Function>(function), std::forward<Drop>(drop),
                         [target](auto run, auto give_up, void *context) {
@@ -306,22 +314,23 @@ template <typename Function> task async_at(csched_target *target, csched_time de
   });
 }
 
-/// Does: has `target` call `function()` as `timing` says (task.h), until it is cancelled, the target takes no more, or an exception leaves it;
-/// its captures are destroyed then, once. Returns, throws: as async.
+/// Does: has `target` call `function()` as `timing` says (task.h), until it is cancelled, the target takes no more, or
+/// the function throws. Then its captures are destroyed, once. Returns, throws: as async.
 template <typename Function> task async_every(csched_target *target, const csched_timing &timing, Function &&function) {
   using stored = std::decay_t<Function>;
   static_assert(std::is_invocable_v<stored &>, "async_every takes a function that is called without arguments");
   auto call = [](void *context) {
     std::unique_ptr<stored> self(static_cast<stored *>(context));
     static_cast<void>(std::invoke(*self));
-    static_cast<void>(self.release()); // it goes on
+    static_cast<void>(self.release()); // it continues
   };
   auto end = [](void *context, csched_drop_reason) noexcept { delete static_cast<stored *>(context); };
   return task(csched_target_async_every(target, &timing, call, end, new stored(std::forward<Function>(function))));
 }
 
-/// Does: calls `function(i)` once for each number from 0 to `count`, on this thread and by jobs of `target`, and returns when all calls have: as
-/// csched_apply. Throws: what the first call to fail threw, when all that had begun have ended; the numbers that were left are not called.
+/// Does: calls `function(i)` once for each number from 0 up to, but without, `count`, on this thread and in jobs of
+/// `target`, and returns when all calls have returned: as csched_apply. Throws: the first exception of a call, after
+/// all started calls have ended; the remaining numbers are not called.
 template <typename Function>
 void apply(csched_target *target, size_t threads, size_t count, Function &&function, size_t grain = 1) {
   struct call {
@@ -402,7 +411,7 @@ class loop : public detail::owner<csched_loop, csched_loop_destroy> {
 public:
   loop() : owner(detail::create("csched_loop_create", csched_loop_create)) {}
 
-  /// Each throws what a function throws that it runs; the loop can be run again.
+  /// Each rethrows the exception of a function that it runs; the loop can be run again.
   csched_run_result run() const { return csched_loop_run(get()); }
   csched_run_result run_until(csched_time deadline) const { return csched_loop_run_until(get(), deadline); }
   bool run_once(csched_time deadline = CSCHED_FOREVER) const { return csched_loop_run_once(get(), deadline); }
@@ -411,8 +420,8 @@ public:
   void close(csched_stop_policy policy) const noexcept { csched_loop_close(get(), policy); }
 };
 
-/// A thread that stays alive between functions (thread.h). Its destructor stops it, with CSCHED_STOP_RUN unless it has been stopped, and
-/// waits for its end; on that very thread it does not wait.
+/// A thread that runs functions in order (thread.h). Its destructor stops it, with CSCHED_STOP_RUN unless it was
+/// stopped before, and waits for its end. On that thread itself it does not wait.
 class thread : public detail::owner<csched_thread, detail::join_and_destroy> {
 public:
   explicit thread(const csched_thread_options &options = {})
@@ -420,7 +429,7 @@ public:
   explicit thread(const char *name) : thread(named(name)) {}
 
   void stop(csched_stop_policy policy = CSCHED_STOP_RUN) const noexcept { csched_thread_stop(get(), policy); }
-  /// Throws: std::system_error EDEADLK on the very thread.
+  /// Throws: std::system_error EDEADLK on that thread itself.
   void join() const { detail::require(csched_thread_join(get()), "csched_thread_join"); }
   bool is_current() const noexcept { return csched_thread_is_current(get()); }
 
@@ -432,8 +441,8 @@ private:
   }
 };
 
-/// A pool of worker threads (pool.h); as a target, its default priority. Its destructor runs what is outstanding, unless the pool was
-/// stopped to drop, and waits for that. Thread of the destructor: any but the pool's own.
+/// A pool of worker threads (pool.h); as a target, its default priority. Its destructor runs outstanding work, unless
+/// the pool was stopped to drop, and waits for it. Thread of the destructor: any but the pool's own.
 class pool : public detail::owner<csched_pool, csched_pool_destroy> {
 public:
   explicit pool(const csched_pool_options &options = {})
@@ -447,15 +456,16 @@ public:
   void join() const { detail::require(csched_pool_join(get()), "csched_pool_join"); }
 };
 
-/// A serial queue on `base`, which outlives it (serial.h); on another queue by that one's target(). What has been submitted still runs
-/// after its destructor.
+/// A serial queue on `base`, which must outlive it (serial.h). For a queue on another queue pass that queue's target().
+/// Submitted work still runs after the destructor.
 class serial : public detail::owner<csched_serial, csched_serial_destroy> {
 public:
   explicit serial(csched_target *base) : owner(detail::create("csched_serial_create", csched_serial_create, base)) {}
 
-  /// Does: calls `function()` as a job of the queue, here or on a thread of its base, and waits for it. Returns: what it returned.
-  /// Throws: what it threw, wherever that was; std::system_error ECANCELED, when the base takes no more, or when the function ended the
-  /// other thread that it ran on; EDEADLK, when waiting could never end (serial.h). Thread: any; it blocks.
+  /// Does: calls `function()` as a job of the queue, here or on a thread of its base, and waits for it. Returns: its
+  /// result. Throws: its exception, from whatever thread. std::system_error ECANCELED: the base takes no more, or the
+  /// function ended the other thread that it ran on. EDEADLK: the wait could never end (serial.h). Thread: any; it
+  /// blocks.
   template <typename Function> std::invoke_result_t<Function> sync(Function &&function) const {
     using result = std::invoke_result_t<Function>;
     using pointer = std::add_pointer_t<result>; // of a reference; void has a pointer, too
@@ -493,17 +503,18 @@ public:
   }
 };
 
-/// At most so many functions at a time on `base`, which outlives it (limit.h). What has been submitted still runs after its destructor.
+/// At most `most` functions at a time on `base`, which must outlive it (limit.h). Submitted work still runs after the
+/// destructor.
 class limit : public detail::owner<csched_limit, csched_limit_destroy> {
 public:
   limit(csched_target *base, int most)
       : owner(detail::create("csched_limit_create", csched_limit_create, base, most)) {}
 
-  /// What is submitted there runs alone.
+  /// Work submitted to this target runs alone.
   csched_target *barrier_target() const noexcept { return csched_limit_barrier_target(get()); }
 };
 
-/// Virtual time, moved by hand, for tests (virtual.h). Its destructor drops what waits.
+/// Virtual time, moved by hand, for tests (virtual.h). Its destructor drops waiting work.
 class virtual_time : public detail::owner<csched_virtual, csched_virtual_destroy> {
 public:
   explicit virtual_time(csched_time start = 0, size_t turn_limit = 0)
@@ -511,7 +522,7 @@ public:
 
   csched_time now() const noexcept { return csched_virtual_now(get()); }
   size_t pending() const noexcept { return csched_virtual_pending(get()); }
-  /// Each throws what a function throws that it runs.
+  /// Each rethrows the exception of a function that it runs.
   void advance(csched_time span) const { csched_virtual_advance(get(), span); }
   void advance_to(csched_time time) const { csched_virtual_advance_to(get(), time); }
   void run() const { csched_virtual_run(get()); }
@@ -522,7 +533,8 @@ public:
 
 #if defined(__cpp_impl_coroutine)
 
-/// What `co_await on(target)` throws where the target takes no more, or has given the coroutine up. Its code: ECANCELED, or ENOMEM.
+/// `co_await on(target)` throws this when the target takes no more, or has dropped the coroutine. Its code: ECANCELED
+/// or ENOMEM.
 class dropped : public std::system_error {
 public:
   explicit dropped(csched_drop_reason reason)
@@ -541,7 +553,8 @@ public:
   explicit on_awaiter(csched_target *target) noexcept : target_(target) {}
   bool await_ready() const noexcept { return false; }
 
-  // Once it is submitted the frame may be gone, and this object with it. Not inline, so that no compiler keeps the flag in the frame.
+  // After the submission the coroutine frame, with this object, may be freed. Not inline, so that no compiler keeps the
+  // flag in the frame.
   CSCHED_NOINLINE bool await_suspend(std::coroutine_handle<> caller) {
     bool is_refused = false;
     caller_ = caller;
@@ -569,11 +582,11 @@ private:
   std::optional<csched_drop_reason> reason_;
 };
 
-/// Does: `co_await on(target)` resumes the coroutine as a job of `target`. Throws: `dropped`, inside of the coroutine: on this thread
-/// when the target takes no more, or for want of memory; else on the thread that stops or destroys the target, inside of that call, or on
-/// one of the target's. So a coroutine is always resumed, exactly once, as long as the target is run, closed or destroyed some day. What
-/// leaves the coroutine itself by an exception (`unhandled_exception` that throws) is as from any function of async, and ends the process
-/// where it was given up.
+/// Does: `co_await on(target)` resumes the coroutine as a job of `target`. Throws: `dropped`, inside the coroutine.
+/// When the target takes no more, or memory is short, it throws on this thread. Otherwise it throws on the thread that
+/// stops or destroys the target, inside that call, or on one of the target's. So the coroutine is resumed exactly once,
+/// if the target is eventually run, closed or destroyed. An exception that escapes the coroutine (`unhandled_exception`
+/// that throws) acts as one from a function of async. Where the coroutine was dropped, it ends the process.
 [[nodiscard]] inline on_awaiter on(csched_target *target) noexcept { return on_awaiter(target); }
 
 #endif

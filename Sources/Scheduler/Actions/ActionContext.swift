@@ -1,12 +1,13 @@
-// What the core's cancellation (cancellation.c) does not know: what is scheduled for each context, and whose memory it is.
+// A cancellation context for a running action, and for the actions that are scheduled through it. The core's cancellation (cancellation.c) has
+// the tree. This file has the scheduled actions and the memory.
 //
 // Obligations
-//   AX1  A handler is called as the core says, CN1; its closure is let go of after that, or when it is taken back.
-//   AX2  What is scheduled through a context never begins once a disposal of that, or of what is above it, has returned: it looks before it begins. Its
-//        captures go by what its own handler disposes.
-//   AX3  What has ended is kept by the tree only while something is below it, CN4; and one below what has gone keeps that. To let go of a chain
-//        takes no stack.
-//   AX4  Who waits finds what is under way, whoever has disposed it: `scheduled` stays until the end.
+//   AX1  A handler is called as CN1 of cancellation.c says. Its closure is released after the call, or when the handler is removed.
+//   AX2  An action scheduled through a context never starts after a disposal of that context, or of a context above it, has returned: the action
+//        checks before it starts. The handler of its own context releases its captures.
+//   AX3  The tree keeps an ended context only while it has children (CN4). A child of a context that has left the tree retains that context.
+//        Releasing a chain of contexts needs no stack.
+//   AX4  A waiter finds the work in progress, whichever thread disposed it: `scheduled` stays until the end.
 // Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
 //   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
 //   that has ended", "an action may dispose itself, and a handler its action and others", "who waits comes after the action and what it scheduled,
@@ -15,7 +16,7 @@
 
 internal import CScheduler
 
-/// What a running action sees of its cancellation, and what cancels it: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
+/// Tells a running action whether it is cancelled, and cancels it: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
 ///
 /// ```swift
 /// let download = workers.schedule { context in
@@ -26,39 +27,39 @@ internal import CScheduler
 /// download.dispose()   // and what it has scheduled, too
 /// ```
 ///
-/// 1. To cancel is to ask: an action that has begun runs to its end.
-/// 2. What is scheduled through the context is cancelled with it, whether the action has ended by then or not, and so on down the tree. What is
-///    scheduled otherwise is its own.
-/// 3. It may be used on any thread, and kept. After the end of the action no handler is called, and what is scheduled through it is cancelled by its own
-///    ``dispose()`` alone.
-/// 4. ``Disposable/disposeAndWait()`` waits for the action and for all that is left of the tree, unless this thread is inside of it: members
-///    that wait for each other must not be waited for by one of them.
+/// 1. Cancellation is a request: an action that has started runs to its end.
+/// 2. An action scheduled through the context is cancelled with it, also when the context's own action has ended, and so on down the tree.
+///    An action scheduled in any other way is independent.
+/// 3. You may use the context on any thread, and keep it. After the end of the action no handler is called. Then only the context's own
+///    ``dispose()`` cancels what is scheduled through it.
+/// 4. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it, except those that the calling thread
+///    is inside. Actions of a tree that wait for each other must not call it.
 public final class ActionContext: Disposable {
-  /// What the core keeps in its tree, in memory that stays where it is.
+  /// The node of the core's tree, in memory that does not move.
   private struct Node {
     var cancellation = csched_cancellation()
-    /// Disposes what is scheduled.
+    /// Disposes the scheduled action.
     var handler = csched_cancel_handler()
     let context: Unmanaged<ActionContext>
   }
 
   private let counted = CountedDisposable()
-  // The core's, which any thread may call.
+  // Owned by the C core, which any thread may call.
   nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
-  /// What is under way, until the end.
+  /// The disposable of the submitted action, until the end.
   private let scheduled = Protected<(any Disposable)?>(nil)
-  /// What it is below, if that has gone: nobody else may keep it.
+  /// The parent context, if it has already left the tree: then this reference alone keeps it.
   private let parent = Protected<ActionContext?>(nil)
 
   fileprivate init(below parent: ActionContext? = nil) {
     node.initialize(to: Node(context: .passUnretained(self)))
-    _ = Unmanaged.passRetained(self)  // the tree's, until it has gone
+    _ = Unmanaged.passRetained(self)  // the tree's reference, until the node is gone
     let isHeld = csched_cancellation_init(cancellation, parent?.cancellation) { gone in
       let context = ActionContext.of(gone!)
-      context.takeUnretainedValue().parent.write(nil)  // AX3
+      context.takeUnretainedValue().parent.write(nil)  // AX3: release the parent
       context.release()
     }
-    if !isHeld { self.parent.write(parent) }  // AX3
+    if !isHeld { self.parent.write(parent) }  // AX3: keep a parent that has left the tree
   }
 
   deinit { node.deallocate() }
@@ -69,16 +70,16 @@ public final class ActionContext: Disposable {
     UnsafeMutableRawPointer(cancellation).assumingMemoryBound(to: Node.self).pointee.context
   }
 
-  /// Whether it has been disposed. Who sees it sees what was before the disposal. It takes no lock.
+  /// Whether the context has been disposed. If so, the caller sees everything that was done before the disposal. Takes no lock.
   public var isCancelled: Bool { csched_cancellation_is_cancelled(cancellation) }
 
-  /// Whether it has been disposed, or its action has ended.
+  /// Whether the context has been disposed, or its action has ended.
   public var isDisposed: Bool { csched_cancellation_is_over_(cancellation) }
 
-  /// Cancels the action, and what was scheduled through this.
+  /// Cancels the action, and the actions scheduled through this context.
   public func dispose() { csched_cancellation_cancel(cancellation) }
 
-  /// Cancels them, and waits for those that have begun: see rule 4.
+  /// Cancels the same actions, and waits for those that have started: see rule 4.
   public func disposeAndWait() {
     dispose()
     var all: [ActionContext] = []
@@ -90,15 +91,15 @@ public final class ActionContext: Disposable {
           all!.assumingMemoryBound(to: [ActionContext].self).pointee.append(context)
         }, all)
     }
-    for each in all { each.scheduled.read()?.disposeAndWait() }  // AX4
+    for each in all { each.scheduled.read()?.disposeAndWait() }  // AX4: also if another thread disposed it
   }
 
-  /// Has `handler` called when the action is disposed while it runs: on the thread that disposes, before that returns, in the order in which they were
-  /// added; at once, here, where it has been disposed.
+  /// Adds a handler that is called if the action is disposed while it runs. The disposing thread calls the handlers before `dispose()`
+  /// returns, in the order in which they were added. If the action is already disposed, the handler is called here, at once.
   ///
-  /// - Parameter handler: called once at the most, on the thread that disposes.
-  /// - Returns: what takes the handler back: it is not called after that, but a call on another thread may have begun. Wait for its end by
-  ///   ``Disposable/disposeAndWait()`` before you take away what it uses. At the end of the action all are taken back.
+  /// - Parameter handler: called at most once, on the thread that disposes.
+  /// - Returns: a disposable that removes the handler. After its disposal no call starts, but a call on another thread may be in progress. Use
+  ///   ``Disposable/disposeAndWait()`` to wait for its end before you free what it uses. The end of the action removes all handlers.
   @discardableResult
   public func onDispose(_ handler: @escaping @Sendable () -> Void) -> any Disposable {
     let added = DisposalHandler(handler)
@@ -106,24 +107,25 @@ public final class ActionContext: Disposable {
     return added
   }
 
-  /// Schedules `action` on `scheduler` as a part of this one: it is cancelled with it, and sees that; where this one has been disposed, at once.
+  /// Schedules `action` on `scheduler` as a child of this action: it is cancelled with it. If this action is already disposed, the child is
+  /// cancelled at once.
   ///
   /// - Parameters:
-  ///   - scheduler: where it runs; it may be another one than this action's.
-  ///   - action: what to run. It is given a context of its own.
-  /// - Returns: what cancels it alone, and what is scheduled through it.
+  ///   - scheduler: where the child runs; it may differ from this action's scheduler.
+  ///   - action: what to run. It is given its own context.
+  /// - Returns: a disposable that cancels only the child, and what is scheduled through the child's context.
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable (ActionContext) -> Void
   ) -> any Disposable { ActionContext(below: self).start(action) { scheduler.schedule($0) } }
 
-  /// The same for `delay` from now, or up to `tolerance` later.
+  /// Schedules a child action for `delay` from now, or up to `tolerance` later.
   ///
   /// - Parameters:
-  ///   - scheduler: where it runs; it may be another one than this action's.
+  ///   - scheduler: where the child runs; it may differ from this action's scheduler.
   ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
-  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
-  ///   - action: what to run. It is given a context of its own.
+  ///   - tolerance: how much later it may run, so that one wakeup serves more timers.
+  ///   - action: what to run. It is given its own context.
   @discardableResult
   public func schedule(
     on scheduler: some SchedulerType, after delay: Duration, tolerance: Duration = .zero,
@@ -132,7 +134,7 @@ public final class ActionContext: Disposable {
     ActionContext(below: self).start(action) { scheduler.schedule(.after(delay, tolerance: tolerance), $0) }
   }
 
-  /// Submits what calls `action`. Disposed meanwhile, it is disposed here.
+  /// Submits a closure that calls `action`. If the context is disposed during the submission, the submitted closure is disposed here.
   fileprivate func start(
     _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ActionContext {
@@ -143,7 +145,7 @@ public final class ActionContext: Disposable {
     let running = Running(self)
     scheduled.write(
       submit {
-        if !running.context.isCancelled { action(running.context) }  // AX2
+        if !running.context.isCancelled { action(running.context) }  // AX2: check before the start
         running.context.end()
       })
     disposeWhenCancelled()
@@ -151,7 +153,7 @@ public final class ActionContext: Disposable {
     return self
   }
 
-  /// Has what is scheduled disposed by the core; at once, where it is late for that.
+  /// Adds the handler that disposes the scheduled action. If the context is already cancelled, the core calls the handler at once.
   private func disposeWhenCancelled() {
     let handler = node.pointer(to: \.handler)!
     handler.pointee.context = Unmanaged.passRetained(self).toOpaque()
@@ -163,22 +165,22 @@ public final class ActionContext: Disposable {
     csched_cancellation_add(cancellation, handler)
   }
 
-  /// After the action, and when what was submitted has gone.
+  /// Called after the action, and when the submitted closure is released.
   fileprivate func end() {
     let last = scheduled.exchange(nil)
     withExtendedLifetime(last) { csched_cancellation_end(cancellation) }
   }
 
-  /// Held by the closure that is submitted, so that a drop is an end.
+  /// Held by the submitted closure, so that a drop ends the context.
   private final class Running: Sendable {
     let context: ActionContext
     init(_ context: ActionContext) { self.context = context }
     deinit { context.end() }
   }
 
-  /// A closure that is called once, or taken back before.
+  /// A closure that is called once, or removed before.
   private final class DisposalHandler: Disposable, @unchecked Sendable {
-    // Unchecked: `body` is the caller's, and then that of the release, which comes once, after it.
+    // Unchecked: the calling thread uses `body`; then only the release does, which happens once, after the call.
     @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
     private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
     private let counted = CountedDisposable()
@@ -197,7 +199,7 @@ public final class ActionContext: Disposable {
       }
       handler.pointee.release = {
         let handler = Unmanaged<DisposalHandler>.fromOpaque($0!.pointee.context)
-        handler.takeUnretainedValue().body = nil  // AX1
+        handler.takeUnretainedValue().body = nil  // AX1: release the closure after the call
         handler.release()
       }
       csched_cancellation_add(cancellation, handler)
@@ -212,10 +214,11 @@ public final class ActionContext: Disposable {
 }
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, which is given a context in which it sees that it is cancelled while it runs.
+  /// Schedules `action` with a context that tells it, while it runs, whether it is cancelled.
   ///
-  /// - Parameter action: what to run. It asks the context whether it is to end.
-  /// - Returns: what cancels it: before it begins as any action; while it runs by telling its context; and at any time what was scheduled through the context.
+  /// - Parameter action: what to run. It checks the context to see whether it should end.
+  /// - Returns: a disposable that cancels the action. Before the start it works as for any action. During the run it cancels the context.
+  ///   At any time it cancels what was scheduled through the context.
   @discardableResult
   public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Disposable {
     ActionContext().start(action) { schedule($0) }
@@ -223,12 +226,12 @@ extension ImmediateSchedulerType {
 }
 
 extension SchedulerType {
-  /// Schedules `action` for `delay` from now, or up to `tolerance` later, with a context: as ``ImmediateSchedulerType/schedule(_:)-(_)``.
+  /// Schedules `action` with a context for `delay` from now, or up to `tolerance` later: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
   ///
   /// - Parameters:
   ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
-  ///   - tolerance: up to how much later it may run, so that one wake serves more timers.
-  ///   - action: what to run. It asks the context whether it is to end.
+  ///   - tolerance: how much later it may run, so that one wakeup serves more timers.
+  ///   - action: what to run. It checks the context to see whether it should end.
   @discardableResult
   public func schedule(
     after delay: Duration, tolerance: Duration = .zero, _ action: @escaping @Sendable (ActionContext) -> Void

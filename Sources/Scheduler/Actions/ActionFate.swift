@@ -1,24 +1,24 @@
 internal import CScheduler
 
-/// What becomes of an action that was handed on: known to the action and to its disposable.
+/// The outcome of a submitted action: it ran, was disposed, or was dropped. Shared by the action and its disposable.
 package final class ActionFate: Sendable {
-  /// What is noted besides the drop.
+  /// Events that are reported through `note`. A drop is reported through `onDrop`.
   package enum Event: Sendable { case ran, disposed }
 
   private enum Phase {
-    /// It may begin, or be disposed.
+    /// The action may start or be disposed.
     case open
     case running, disposed
-    /// It has run, or was dropped.
+    /// The action has run or was dropped.
     case over
   }
 
   private struct State {
     var phase = Phase.open
     var isSubmitted = false
-    /// A refusal may have been put off.
+    /// The submission ran inside a drop, so a refusal may have been deferred.
     var isSubmittedInDrop = false
-    /// Is told of a drop; goes when there can be none any more.
+    /// Called on a drop. Cleared when a drop is no longer possible.
     var onDrop: (@Sendable (SchedulerError) -> Void)?
   }
 
@@ -32,32 +32,32 @@ package final class ActionFate: Sendable {
     state = Protected(State(onDrop: onDrop))
   }
 
-  /// Whether it is disposed or over.
+  /// Whether the action is disposed or over.
   var isOver: Bool { state.read { $0.phase == .disposed || $0.phase == .over } }
 
-  /// Has `submit` schedule an action, whose fate this is, and returns what cancels it.
+  /// Calls `submit` to schedule an action with this outcome. Returns the disposable that cancels the action.
   package func token(_ submit: (FatedAction) -> any Disposable) -> any Disposable {
     FatedDisposable(submit(FatedAction(self)), self)
   }
 
-  /// Follows the submission.
+  /// Called after the submission.
   func endSubmission() {
     let isInDrop = csched_swift_discards_are_here_()
     state.withLock { ($0.isSubmitted, $0.isSubmittedInDrop) = (true, isInDrop) }
   }
 
-  /// Decides whether the action begins, which is then noted.
+  /// Returns whether the action may start. If so, notes `.ran`.
   func claimRun() -> Bool {
     guard claim(.running) else { return false }
     note(.ran)
     return true
   }
 
-  /// Decides whether it is disposed before it begins. That is to be noted when the action has been let go of.
+  /// Returns whether the action was disposed before it started. The caller notes `.disposed` after the action has been released.
   func claimDisposal() -> Bool { claim(.disposed) }
 
   private func claim(_ phase: Phase) -> Bool {
-    var needless: (@Sendable (SchedulerError) -> Void)?  // it ends outside of the lock
+    var needless: (@Sendable (SchedulerError) -> Void)?  // released outside the lock
     return state.withLock { state in
       guard state.phase == .open else { return false }
       state.phase = phase
@@ -66,7 +66,7 @@ package final class ActionFate: Sendable {
     }
   }
 
-  /// Its run has ended, or it was dropped, which is then told.
+  /// Called when the run has ended or the action was dropped. Reports a drop to `onDrop`.
   func end() {
     var why = CSCHED_DROP_STOPPED
     let isRefused = csched_swift_discards_reason_(&why) && why == CSCHED_DROP_REFUSED
@@ -81,7 +81,7 @@ package final class ActionFate: Sendable {
   }
 }
 
-/// What the scheduler's closure alone holds of such an action: it ends with it, run or dropped.
+/// The part of the action that only the scheduler's closure holds. Its release ends the action, run or dropped.
 package final class FatedAction: Sendable {
   private let fate: ActionFate
 
@@ -89,7 +89,7 @@ package final class FatedAction: Sendable {
 
   deinit { fate.end() }
 
-  /// Calls `body`, unless it has been disposed before.
+  /// Calls `body`, unless the action has been disposed.
   package func run(_ body: () -> Void) {
     guard fate.claimRun() else { return }
     withRefusalLine(body)
@@ -97,12 +97,12 @@ package final class FatedAction: Sendable {
   }
 }
 
-/// Disposes such an action, and has it noted if that was before it began.
+/// Disposes the action, and notes `.disposed` if the action had not started.
 final class FatedDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let fate: ActionFate
   private let disposed = Protected(false)
-  // Held beyond the disposal, so that each of those who dispose and wait finds what to wait for. It is taken by deinit alone.
+  // Kept after the disposal, so that every `disposeAndWait` finds the action to wait for. Only deinit takes it.
   nonisolated(unsafe) private var inner: (any Disposable)?
 
   init(_ disposable: any Disposable, _ fate: ActionFate) {
@@ -111,7 +111,7 @@ final class FatedDisposable: DisposalNode {
   }
 
   deinit {
-    if disposed.read() { return }  // a walk that is about to dispose it may be releasing this
+    if disposed.read() { return }  // a walk that is about to dispose `inner` may be releasing this object
     DisposalWalk.release { walk in
       if let inner = inner.take() { walk.push(inner) }
     }

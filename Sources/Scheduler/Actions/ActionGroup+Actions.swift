@@ -1,12 +1,12 @@
-// What is scheduled through a group.
+// Actions that are scheduled through a group.
 
 extension ActionGroup {
-  /// Schedules `action` on `scheduler`, as one that the group waits for until it has run or was dropped.
+  /// Schedules `action` on `scheduler` as a member of this group. The member leaves the group when it has run or was dropped.
   ///
   /// - Parameters:
   ///   - scheduler: where it runs.
   ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
-  /// - Returns: what cancels it; ``cancelAll()`` does, too.
+  /// - Returns: a disposable that cancels the action; ``cancelAll()`` cancels it too.
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void
@@ -14,8 +14,8 @@ extension ActionGroup {
     admit(action) { scheduler.schedule($0) }
   }
 
-  /// A scheduler whose actions run on `scheduler`, as members of this group: what counts, waits for and cancels all that a part of a program has under
-  /// way.
+  /// Returns a scheduler whose actions run on `scheduler` as members of this group. It lets you count, wait for and cancel all actions of one
+  /// part of a program.
   ///
   /// ```swift
   /// let requests = ActionGroup()
@@ -24,13 +24,13 @@ extension ActionGroup {
   /// guard requests.wait(for: .seconds(5)) else { return requests.cancelAll() }
   /// ```
   ///
-  /// 1. An action is in the group from its submission on until it has run, or was dropped or disposed; a delayed one while it waits, too; a
-  ///    periodic one until it is disposed; a recursive one until no step follows.
-  /// 2. ``cancelAll()`` disposes all of them that have not begun; a periodic one has no further tick.
-  /// 3. ``Schedulers/current`` is `scheduler` inside.
+  /// 1. An action is in the group from its submission until it has run or was dropped or disposed. A delayed action is in it while it waits; a
+  ///    periodic one until it is disposed; a recursive one until it has no further step.
+  /// 2. ``cancelAll()`` disposes all members that have not started. A periodic action has no further tick.
+  /// 3. ``Schedulers/current`` is `scheduler` inside the actions.
   ///
-  /// Schedulers themselves count nothing, because a count costs every action of all that share one two operations that all threads contend for, and
-  /// because whose actions are meant is the asker's to say: a pool is everybody's.
+  /// Schedulers themselves do not count their actions. A count costs each action two operations on a word that all threads contend for, and a
+  /// shared scheduler such as a pool runs actions of many callers.
   public func scheduler(on scheduler: any SchedulerType) -> any SchedulerType {
     ForwardingScheduler(to: scheduler) { [self] action, repeats, submit in
       guard repeats else { return admit(action, submit) }
@@ -38,21 +38,21 @@ extension ActionGroup {
     }
   }
 
-  /// Makes `action` a member, which what `submit` schedules holds until it has ended.
+  /// Makes `action` a member. The closure that `submit` schedules holds the member until the action ends.
   func admit(_ action: @escaping @Sendable () -> Void, _ submit: (@escaping @Sendable () -> Void) -> any Disposable)
     -> any Disposable
   {
     admit(ActionMember(of: self, action)) { member in submit { member.run() } }
   }
 
-  /// Has `submit` schedule what holds the member until it has ended.
+  /// Calls `submit` to schedule a closure that holds `member` until it ends.
   func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Disposable) -> any Disposable {
     let scheduled = submit(member)
     members.append(member, cancelledBy: scheduled)
     return scheduled
   }
 
-  /// Cancels all that was scheduled through the group and has not begun: none of that begins after this has returned. What has begun ends by
-  /// itself, and what comes later is not concerned.
+  /// Cancels all members that have not started; none of them starts after this returns. Running members continue to their end. Actions that are
+  /// scheduled later are not cancelled.
   public func cancelAll() { members.cancelAll() }
 }

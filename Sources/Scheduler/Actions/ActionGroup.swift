@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Counts what is under way, on any schedulers and threads: to wait until nothing is, to be told of it, or to cancel it.
+/// Counts unfinished work on any schedulers and threads. You can wait until the group is empty, be notified of it, or cancel the work.
 ///
 /// ```swift
 /// let group = ActionGroup()
@@ -9,22 +9,22 @@ internal import CScheduler
 /// guard group.wait(for: .seconds(5)) else { return group.cancelAll() }
 /// ```
 ///
-/// 1. An action that is scheduled through the group is in it from then until it has run, with its captures, or has been dropped. What is not
-///    an action enters and leaves by ``enter()`` and ``leave()``.
-/// 2. Who waits, or is told, sees what was done before each leave. A group that is empty may be entered again; who waited for it is
-///    through all the same.
-/// 3. On a thread of the pool another one takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread, the
-///    wait holds the scheduler up: what the group waits for must run elsewhere.
-/// 4. A leave without an enter, and a group that is let go while something has entered and not left, stop the process with a message.
+/// 1. An action that is scheduled through the group is in it from then until it has run and its captures are released, or it was dropped.
+///    Other work enters and leaves with ``enter()`` and ``leave()``.
+/// 2. A waiter, or a notified action, sees everything that was done before each leave. An empty group may be entered again; earlier waiters
+///    return all the same.
+/// 3. On a pool thread, another thread takes the waiter's place. On the thread of a ``ThreadScheduler`` and on the main thread, the wait
+///    blocks the scheduler: the work in the group must run elsewhere.
+/// 4. A leave without an enter stops the process with a message. So does the release of a group that has been entered and not left.
 ///
-/// In a child of fork nobody waits; the count is there.
+/// In a child process of fork, no thread waits; the count is kept.
 public final class ActionGroup: Sendable {
-  // The core's, which any thread may call.
+  // Owned by the C core, which any thread may call.
   nonisolated(unsafe) private let group = UnsafeMutablePointer<csched_group>.allocate(capacity: 1)
-  /// Those that ``cancelAll()`` cancels.
+  /// The members that ``cancelAll()`` cancels.
   let members = GroupMembers()
 
-  /// Makes a group that waits for `entered` calls of ``leave()``, as a latch does.
+  /// Creates a group that waits for `entered` calls of ``leave()``, like a latch.
   ///
   /// ```swift
   /// let ready = ActionGroup(entered: 3)
@@ -33,9 +33,9 @@ public final class ActionGroup: Sendable {
   /// ```
   ///
   /// If the queue drops an action, its `leave()` is not called: the group stays entered, and its release stops the process. An action that is
-  /// scheduled by ``schedule(on:_:)`` leaves also when it is dropped.
+  /// scheduled with ``schedule(on:_:)`` leaves the group also when it is dropped.
   ///
-  /// - Parameter entered: how many, 0 up to 2^31 - 1; others stop the process with a message.
+  /// - Parameter entered: the initial count, from 0 to 2^31 - 1; other values stop the process with a message.
   public init(entered: Int = 0) {
     let entered = checked(entered, "ActionGroup.init", "entered")
     csched_group_init(group)
@@ -47,47 +47,47 @@ public final class ActionGroup: Sendable {
     group.deallocate()
   }
 
-  /// Enters the group for something that is to ``leave()`` once.
+  /// Enters the group. Each call needs one call of ``leave()``.
   public func enter() { csched_group_enter(group, 1) }
 
-  /// Leaves the group. The last one out wakes all who wait, and schedules what is to be told.
+  /// Leaves the group. The last leave wakes all waiters and schedules the actions to be notified.
   public func leave() { csched_group_leave(group) }
 
-  /// How many have entered and not left.
+  /// The number of enters without a leave.
   public var pendingCount: Int { Int(csched_group_count(group)) }
 
-  /// Whether nothing is under way. What was done before is then seen.
+  /// Whether the group is empty. If so, the caller sees everything that was done before each leave.
   public var isIdle: Bool { pendingCount == 0 }
 
-  // MARK: waiting
+  // MARK: Waiting
 
   /// Waits until the group is empty.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll")
   public func wait() { csched_group_wait(group) }
 
-  /// Waits until the group is empty, for `timeout` at the most, and tells whether it was. A timeout that is not positive does not wait.
+  /// Waits at most `timeout` until the group is empty. Returns whether it is empty.
   ///
-  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
+  /// - Parameter timeout: how long to wait at most. A timeout that is not positive does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll")
   public func wait(for timeout: Duration) -> Bool { csched_group_wait_until(group, timeout.deadline) }
 
-  /// Waits until the group is empty, until `deadline` at the most, and tells whether it was. A deadline in the past does not wait.
+  /// Waits at most until `deadline` for the group to be empty. Returns whether it is empty.
   ///
-  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
+  /// - Parameter deadline: the latest instant to wait for. A deadline in the past does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll")
   public func wait(until deadline: MonotonicTime) -> Bool { csched_group_wait_until(group, deadline.nanoseconds) }
 
   /// Suspends the task until the group is empty.
   ///
-  /// - Parameter isolation: the caller's, which it keeps.
-  /// - Throws: `CancellationError` as soon as the task is cancelled. What is in the group goes on.
+  /// - Parameter isolation: the caller's isolation, which is kept.
+  /// - Throws: `CancellationError` as soon as the task is cancelled. The work in the group continues.
   public func waitForAll(isolation: isolated (any Actor)? = #isolation) async throws {
     let resumption = Resumption<Void>()
     let notice = GroupNotice { resumption.finish(.success(())) }
     try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
         notice.give(to: group)
-        if resumption.isOver { notice.takeBack(from: group) }  // the handler came before it
+        if resumption.isOver { notice.takeBack(from: group) }  // the cancellation handler ran first
       }
     } onCancel: {
       resumption.finish(.failure(CancellationError()))
@@ -95,8 +95,8 @@ public final class ActionGroup: Sendable {
     }
   }
 
-  /// Schedules `action` on `scheduler` when the group is empty, once: at once if it is, else from the thread that is the last to leave.
-  /// Several are scheduled in the order in which they were given.
+  /// Schedules `action` on `scheduler` once, when the group is empty. If it is empty already, schedules it at once; otherwise the last thread to
+  /// leave does. Several actions are scheduled in the order of the calls.
   ///
   /// - Parameters:
   ///   - scheduler: where `action` runs.
@@ -106,11 +106,11 @@ public final class ActionGroup: Sendable {
   }
 }
 
-/// A call that a group makes when it is empty, once, unless it is taken back before.
+/// A call that a group makes once, when it is empty, unless the call is removed before.
 private final class GroupNotice: @unchecked Sendable {
-  // Unchecked, because the group has the memory, and who is in it, under a lock of the core's.
+  // Unchecked: a lock of the C core guards the memory and its membership in the group.
   private struct Memory {
-    var core = csched_group_notice()  // first: its address is the notice's
+    var core = csched_group_notice()  // first member: its address is the notice's address
     var owner: Unmanaged<GroupNotice>?
   }
 
@@ -128,7 +128,7 @@ private final class GroupNotice: @unchecked Sendable {
     UnsafeMutableRawPointer(memory).assumingMemoryBound(to: csched_group_notice.self)
   }
 
-  /// Once. The group keeps it until it is called or taken back.
+  /// Adds the call to the group. Call this once. The group retains the notice until it is called or removed.
   func give(to group: UnsafeMutablePointer<csched_group>) {
     memory.pointee.owner = .passRetained(self)
     csched_group_call_(group, core) {

@@ -1,9 +1,9 @@
-/// To what an action is submitted, and inside of which tag it runs: one word.
+/// The target core that an action was submitted to, and the scheduler marker (`tag`) that it runs inside, in one word.
 ///
-/// A tag is owned. The core is not: what waits in it is dropped before it ends, and only a drop asks for it. To own it would cost
-/// each action a count that all threads contend for. While a drop is put off, the C core keeps it: `unowned`.
+/// The marker is owned. The core is not: it drops its queued actions before it ends, and only a drop reads it. Owning it would cost each
+/// action a count that all threads contend for. While a drop is deferred, the C core retains `unowned`.
 struct ActionOrigin: ~Copyable {
-  /// The address, and 1 for a tag, 2 for one whose refusal is not told.
+  /// The address; bit 0: it is a scheduler marker; bit 1: a refusal is not reported.
   private let bits: UInt
 
   init(_ core: TargetCore?, tag: TargetCore?, tellsOfRefusal: Bool = true) {
@@ -17,21 +17,21 @@ struct ActionOrigin: ~Copyable {
 
   deinit { if isTagged { reference!.release() } }
 
-  /// The core, where it is not owned. A drop that is put off must keep it.
+  /// The core, if it is not owned. A deferred drop must retain it.
   var unowned: UnsafeMutableRawPointer? { isTagged ? nil : reference?.toOpaque() }
 
   private var reference: Unmanaged<TargetCore>? {
     UnsafeRawPointer(bitPattern: bits & ~3).map { Unmanaged.fromOpaque($0) }
   }
 
-  /// Whether there is a tag.
+  /// Whether the address is a scheduler marker.
   @inline(__always)
   var isTagged: Bool { bits & 1 != 0 }
 
-  /// Calls `body` inside of the tag.
+  /// Calls `body` inside the scheduler marker.
   func run<Result>(_ body: () -> Result) -> Result { reference!._withUnsafeGuaranteedRef { $0.run(body) } }
 
-  /// Tells those who ask of a drop; not where it belongs to no scheduler.
+  /// Reports a drop to the observers. Does nothing if the action belongs to no scheduler.
   func tell(_ reason: SchedulerError) {
     if bits & 2 != 0, reason == .refused { return }
     if let core = reference?.takeUnretainedValue() { DropObservers.tell(core, reason) }

@@ -1,20 +1,19 @@
 internal import CScheduler
 
-/// A closure that waits in a queue of the core, perhaps for a time: what cancels it, as a value. Nothing is allocated but what the closure
-/// captures.
+/// A closure that is queued in the C core, with or without a delay; the value cancels it. It allocates nothing besides the captures.
 ///
-/// It is a task of the core, in whose memory the closure lies (task.h has its laws). Where the closure returns a disposable, an object keeps
-/// that: ``ReturningAction``.
+/// It is a task of the core, and the closure lies in the task's memory (`task.h` has the contract). If the closure returns a disposable,
+/// a ``ReturningAction`` holds that.
 struct ClosureTask: Disposable, @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; the core takes the value on any thread.
+  // Unchecked: a pointer is not Sendable, but the core accepts the value on any thread.
   let task: csched_task
 
-  /// What lies in the task's memory until it runs or is dropped.
+  /// The content of the task's memory until the closure runs or is dropped.
   struct Held: ~Copyable {
     private let work: HeldClosure
     private let origin: ActionOrigin
 
-    /// What a drop that is put off must keep.
+    /// The core that a deferred drop must retain.
     var unowned: UnsafeMutableRawPointer? { origin.unowned }
 
     init(_ work: @escaping @Sendable () -> Void, _ origin: consuming ActionOrigin) {
@@ -22,21 +21,21 @@ struct ClosureTask: Disposable, @unchecked Sendable {
       self.origin = origin
     }
 
-    /// Writes the address of the code that the closure calls, and 1, where the core's recorder looks. `held`, which begins with the closure, is in the
+    /// Stores the address of the closure's code, with bit 0 set, where the core's recorder reads it. `held` begins with the closure, and is in the
     /// memory of `job`.
     @inline(__always)
     static func tell(_ job: UnsafeMutablePointer<csched_job>, _ held: UnsafeMutableRawPointer) {
       job.pointee.context = UnsafeMutableRawPointer(bitPattern: held.load(as: UInt.self) | 1)
     }
 
-    /// Calls the closure, inside of the tag if there is one.
+    /// Calls the closure, inside the scheduler marker (`tag`) if there is one.
     @inline(__always)
     func call() { if origin.isTagged { origin.run(work.call) } else { work.call() } }
 
-    /// Lets go of it, and then tells those who ask, unless somebody cancelled it.
+    /// Releases the closure. Then notifies the drop observers, unless the action was cancelled.
     consuming func drop(_ reason: csched_drop_reason, of action: ReturningAction?) {
       let origin = origin
-      _ = consume work  // the captures are gone before anybody is told
+      _ = consume work  // release the captures before any notification
       action?.drop()
       if DropObservers.areThere, reason != CSCHED_DROP_CANCELLED {
         origin.tell(reason == CSCHED_DROP_REFUSED ? .refused : .stopped)
@@ -46,8 +45,8 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 
   init(_ task: csched_task = csched_task()) { self.task = task }
 
-  /// Makes one for `core` that runs `work`, inside of `tag` if there is one; `action` is told of a drop. Drops of one for nobody are not told
-  /// to those who ask, nor is a refusal that its submitter tells of.
+  /// Makes a task for `core` that runs `work`, inside `tag` if there is one. `action` is notified of a drop. If `core` and `tag` are nil, drop
+  /// observers are not notified. If `tellsOfRefusal` is false, they are not notified of a refusal: the submitter reports it.
   init(
     _ work: @escaping @Sendable () -> Void, for core: TargetCore? = nil, inside tag: TargetCore? = nil,
     of action: ReturningAction? = nil, tellsOfRefusal: Bool = true
@@ -58,7 +57,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     if action == nil { Held.tell(task.job, held) }
   }
 
-  /// Makes one that can be delayed. It keeps `core`, and with that whatever it waits in, until it is over.
+  /// Makes a task that can be delayed. It retains `core`, and thereby the queue that it waits in, until it is over.
   init(
     delayed work: @escaping @Sendable () -> Void, for core: TargetCore, inside tag: TargetCore?,
     of action: ReturningAction?
@@ -70,20 +69,20 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     core.beginKeeping()
   }
 
-  /// Submits it to `target`, once. Returns whether it was accepted; if not, the closure has been dropped.
+  /// Submits the task to `target`, once. Returns whether it was accepted. If not, the closure has been dropped.
   @discardableResult
   func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool { csched_task_submit_(target, task) == 0 }
 
-  /// The same for one that can be delayed, at an instant of `clock`.
+  /// Submits a task that can be delayed, for an instant of `clock`. Returns whether it was accepted.
   func submit(
     to target: UnsafeMutablePointer<csched_target>, at deadline: csched_time, on clock: csched_clock,
     tolerance: csched_time
   ) -> Bool { csched_task_submit_at_(target, task, clock, deadline, tolerance) == 0 }
 
-  /// The same to the thread's trampoline.
+  /// Submits the task to the thread's trampoline.
   func submitToTrampoline() { csched_trampoline_run(task.job) }
 
-  // MARK: the user's side
+  // MARK: Operations of the token
 
   var isDisposed: Bool { csched_task_is_cancelled_(task) }
 
@@ -99,7 +98,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 }
 
 extension csched_task {
-  /// Makes one whose room is not initialised yet.
+  /// Makes a task whose memory for the closure (its room) is not initialised yet.
   @inline(__always)
   static func made(
     _ type: JobType, _ size: csched_task_size, for core: TargetCore?, of action: ReturningAction? = nil
@@ -108,13 +107,13 @@ extension csched_task {
     guard let job = task.job else {
       misuse("schedule", of: core?.name ?? "", "no memory for an action. Schedule fewer at a time, or dispose of some.")
     }
-    job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }  // which its closure holds
+    job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }  // not retained: its closure holds it
     Counted.jobs(1)
     return task
   }
 }
 
-// MARK: - the core's side
+// MARK: - Callbacks of the C core
 
 extension ClosureTask.Held {
   fileprivate static func plain(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Self> {
@@ -125,7 +124,7 @@ extension ClosureTask.Held {
     csched_task_timer_room_(job).assumingMemoryBound(to: Self.self)
   }
 
-  /// Moves it out, and drops it.
+  /// Moves the content out of the task's memory and drops it.
   fileprivate static func drop(_ held: UnsafeMutablePointer<Self>, of job: UnsafeMutablePointer<csched_job>?) {
     let context = job!.pointee.context.flatMap { UInt(bitPattern: $0) & 1 == 0 ? $0 : nil }
     let action = context.map { Unmanaged<ReturningAction>.fromOpaque($0).takeUnretainedValue() }
@@ -134,7 +133,7 @@ extension ClosureTask.Held {
 }
 
 private let plainType: JobType = {
-  // A plain task's core may end before a drop that is put off. (A timed task keeps its core.)
+  // The core of a plain task may end before a deferred drop. (A timed task retains its core.)
   csched_swift_on_put_off_(
     { job in
       guard job!.pointee.type == plainType.pointer else { return nil }

@@ -1,15 +1,17 @@
-// States of `present`: whether anybody asks; changed under the lock of `all`.
+// Notifies the registered observers of each dropped action.
+//
+// States of `present`: whether there is an observer; changed under the lock of `all`.
 // Obligations
-//   DR1  What is dropped after somebody began to ask is told.
+//   DR1  An action that is dropped after an observer was added is reported to it.
 // Orderings
-//   present: relaxed; who has seen the beginning sees the word
+//   present: relaxed; a thread that sees the addition by other means sees the word
 // Checked by: "each drop is told once, with its scheduler and the reason", "a stop that races submissions tells of each that does not run, once".
 // Models: swift/actions/actions.swift. Not modelled: DR1.
 
 internal import CScheduler
 internal import Synchronization
 
-/// Those who are told of each drop.
+/// The observers of drops.
 enum DropObservers {
   typealias Handler =
     @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) -> Void
@@ -17,7 +19,7 @@ enum DropObservers {
   private static let all = Protected<[DropObserver]>([])
   private static let present = Atomic(false)
 
-  /// Whether there are any.
+  /// Whether there are observers.
   @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1
 
   static func add(_ handler: @escaping Handler) -> any Disposable {
@@ -35,10 +37,10 @@ enum DropObservers {
       present.store(!observers.isEmpty, ordering: .relaxed)  // DR1
       return before
     }
-    _ = consume before  // outside of the lock
+    _ = consume before  // released outside the lock
   }
 
-  /// Tells all that there are of an action of `core`'s.
+  /// Notifies all observers of a drop of an action of `core`.
   static func tell(_ core: TargetCore, _ reason: SchedulerError) {
     let observers = all.read()
     if observers.isEmpty { return }
@@ -47,7 +49,7 @@ enum DropObservers {
   }
 }
 
-/// One of them. A thread that is inside of it does not tell it: what it drops itself it knows, and it would have no end.
+/// An observer. A thread that is inside the handler does not call it again, because that could recurse without end.
 private final class DropObserver: Disposable {
   private struct State {
     var handler: DropObservers.Handler?
@@ -74,7 +76,7 @@ private final class DropObserver: Disposable {
     guard let handler else { return }
     let outer = csched_swift_discards_begin_()
     handler(scheduler, reason)
-    csched_swift_discards_end_(outer)  // before the handler counts as left: it does not observe its own drops
+    csched_swift_discards_end_(outer)  // before the thread counts as left: the handler does not observe its own drops
     state.withLock { $0.inside.removeAll { $0 == thread } }
   }
 

@@ -1,28 +1,32 @@
-// States, under the lock: which members have not ended, in the order of submission; of a member `hasEnded`, final, and what cancels it, from its
-// submission to its end.
+// The members of a group that have not ended: a list for `cancelAll`.
+//
+// States, under the lock: the members that have not ended, in the order of submission. Each member has `hasEnded`, which is final, and the
+// disposable that cancels it, from its submission to its end.
 // Obligations
-//   GM1  A member is in the list from its submission to its end; one that ends before it is added is not added. Its memory stays as long as it is in.
-//   GM2  Once a cancel has returned, none of the members that were in before begins: it disposes each itself, though another one may do so, too.
-//   GM3  A member leaves the group once, after its action and what that holds have gone: at the end of its run, or at its drop.
-//   GM4  What cancels a member is let go of outside of the lock.
+//   GM1  A member is in the list from its submission to its end. A member that ends before it is added is not added. Its memory stays while it is in.
+//   GM2  After a cancel has returned, no member that was in the list before starts. The cancel disposes each one itself, even if another
+//        thread does so too.
+//   GM3  A member leaves the group once, at the end of its run or at its drop, after its action and the action's captures are released.
+//   GM4  The disposable that cancels a member is released outside the lock.
 // Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
-//   empty", "what an action holds has gone before its end is told, also when it never begins", "who cancels a group beside another caller does not come back before it is cancelled", "all that has not begun is cancelled, and leaves
-//   the group".
+//   empty", "what an action holds has gone before its end is told, also when it never begins",
+//   "who cancels a group beside another caller does not come back before it is cancelled",
+//   "all that has not begun is cancelled, and leaves the group".
 // Models: swift/groups/groups.swift.
 
-/// What can be cancelled in a group: a list under one lock, in the order of submission. It holds what cancels each member, not the members, whose
-/// place in it is in themselves: so none is looked for, and none allocates.
+/// A list under one lock, in the order of submission. It retains each member's disposable but not the member. The links are in the members, so
+/// removal needs no search and insertion no allocation.
 final class GroupMembers: @unchecked Sendable {
-  // Unchecked: all that changes here and in the members is guarded by `lock`.
+  // Unchecked: `lock` guards all changes here and in the members.
   private let lock = InlineLock()
   @exclusivity(unchecked) private var first: Unmanaged<GroupMember>?
   @exclusivity(unchecked) private var last: Unmanaged<GroupMember>?
   @exclusivity(unchecked) private var lastNumber: UInt64 = 0
 
-  /// Puts `member` at the end, unless it has ended.
+  /// Appends `member`, unless it has ended.
   func append(_ member: GroupMember, cancelledBy cancelable: any Disposable) {
     lock.withLock {
-      if member.hasEnded { return }  // GM1
+      if member.hasEnded { return }  // GM1: ended already
       let added = Unmanaged.passUnretained(member)
       lastNumber += 1
       member.number = lastNumber
@@ -33,7 +37,7 @@ final class GroupMembers: @unchecked Sendable {
     }
   }
 
-  /// Marks `member` as ended, and takes it out. Returns what cancelled it, to be let go of outside of the lock.
+  /// Marks `member` as ended and removes it. Returns its disposable, which the caller releases outside the lock.
   func end(_ member: GroupMember) -> (any Disposable)? {
     lock.withLock {
       member.hasEnded = true
@@ -41,17 +45,17 @@ final class GroupMembers: @unchecked Sendable {
     }
   }
 
-  /// Cancels those that are there now. Each stays until it has ended: who comes beside another caller finds it, too.
+  /// Cancels the members that are in the list now. Each stays in it until it has ended, so a concurrent cancel finds it too.
   func cancelAll() {
     let last = lock.withLock { lastNumber }
     var number: UInt64 = 0
     while let (next, cancelable) = find(after: number, upTo: last) {
-      cancelable.dispose()  // GM2
+      cancelable.dispose()  // GM2: dispose it, even if another thread does
       number = next
     }
   }
 
-  /// Those before it are the ones that run, and end by themselves.
+  /// Returns the first member after `number`, up to `last`, and its disposable. Skipped members end by themselves.
   private func find(after number: UInt64, upTo last: UInt64) -> (UInt64, any Disposable)? {
     lock.withLock {
       var each = first
@@ -74,12 +78,12 @@ final class GroupMembers: @unchecked Sendable {
   }
 }
 
-/// An action in a group that has not ended. What is submitted holds it alone, so that a drop ends it, too.
+/// An action in a group that has not ended. Only the submitted closure holds it, so a drop ends it too.
 class GroupMember: @unchecked Sendable {
-  // Unchecked: what changes is guarded by the lock of the group's list.
+  // Unchecked: the lock of the group's list guards the changes.
   private let group: ActionGroup
   @exclusivity(unchecked) fileprivate var hasEnded = false
-  /// While it is in the list.
+  /// Set while the member is in the list.
   @exclusivity(unchecked) fileprivate var cancelable: (any Disposable)?
   @exclusivity(unchecked) fileprivate var number: UInt64 = 0
   @exclusivity(unchecked) fileprivate var previous: Unmanaged<GroupMember>?
@@ -91,7 +95,7 @@ class GroupMember: @unchecked Sendable {
     group.enter()
   }
 
-  // Nobody else looks at `hasEnded` by then.
+  // No other thread reads `hasEnded` by now.
   deinit { if !hasEnded { end() } }
 
   /// Leaves the group, once.
@@ -100,9 +104,9 @@ class GroupMember: @unchecked Sendable {
   }
 }
 
-/// A member that keeps its action itself, so that this has gone before it leaves.
+/// A member that holds its action, and releases it before it leaves the group.
 final class ActionMember: GroupMember, @unchecked Sendable {
-  // Unchecked, as its superclass is: `action` is the running thread's, and then that of the last holder.
+  // Unchecked, like the superclass: only the running thread uses `action`, and later the last holder.
   @exclusivity(unchecked) private var action: (@Sendable () -> Void)?
 
   init(of group: ActionGroup, _ action: @escaping @Sendable () -> Void) {
@@ -110,18 +114,18 @@ final class ActionMember: GroupMember, @unchecked Sendable {
     super.init(of: group)
   }
 
-  deinit { action = nil }  // GM3
+  deinit { action = nil }  // GM3: release the captures first
 
-  /// Calls the action for the only time.
+  /// Calls and releases the action, then leaves the group.
   func run() {
     callOnce()
     end()
   }
 
-  /// Calls the action as one that is called again.
+  /// Calls the action and keeps it for the next tick.
   func tick() { action!() }
 
-  /// A function of its own, so that what the closure holds has gone at its end.
+  /// A separate function, so that the captures are released when it returns.
   @inline(never)
-  private func callOnce() { action.take()!() }  // GM3
+  private func callOnce() { action.take()!() }  // GM3: releases the captures at its end
 }

@@ -1,4 +1,4 @@
-/// A count that opens at zero. You may release it before that; an ``ActionGroup`` must be empty then.
+/// A count-down latch: it opens at zero. You may release a latch that is not open; an ``ActionGroup`` must be empty when it is released.
 @available(*, deprecated, message: "use ActionGroup(entered:), whose leave() counts down")
 public final class Latch: Sendable {
   private let group: ActionGroup

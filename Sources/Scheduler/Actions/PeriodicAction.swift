@@ -1,19 +1,21 @@
+// A periodic action that can be suspended and resumed.
+//
 // States, under the lock of its RepeatedCall
-//   ticking      what cancels the ticks that the scheduler has; nil: it has none
-//   number       of those ticks; earlier ones are over
-//   suspensions  how many calls of suspend() have not been taken back
+//   ticking      the disposable of the ticks that are with the scheduler; nil: there are none
+//   number       the number of those ticks; ticks with earlier numbers are over
+//   suspensions  the number of calls of suspend() without a resume()
 // Obligations
-//   PA1  No tick begins after suspend() has returned, until resume(): it looks before it begins.
-//   PA2  The scheduler has ticks of one number at a time. Those that are suspended in their own tick are cancelled at its end, unless it has been resumed.
-//   PA3  While it is suspended the scheduler has nothing of it. What is dropped by a suspension is not the end.
-//   PA4  What the scheduler drops otherwise, or ends, is the end.
+//   PA1  No tick starts after suspend() has returned, until resume(): a tick checks before it starts.
+//   PA2  The scheduler has ticks of one number at a time. Ticks suspended inside their own tick are cancelled at its end, unless resumed by then.
+//   PA3  While the action is suspended, the scheduler holds nothing of it. A drop that a suspension causes does not end the action.
+//   PA4  Any other drop or end by the scheduler ends the action.
 // Orderings: the lock's.
 // Checked by: "no tick begins while a periodic action is suspended, and it goes on when it is resumed",
 //   "a periodic action may suspend itself", "a periodic action is suspended, resumed and disposed by several threads",
 //   "a suspended periodic action leaves nothing with the scheduler", "a periodic action that is dropped is over, and one that is suspended is not".
 // Models: swift/virtual/virtual.swift.
 
-/// A periodic action that can be suspended: `schedulePeriodic(_:action:)` returns it, and gives it to a closure that takes one.
+/// A periodic action that can be suspended. `schedulePeriodic(_:action:)` returns it, and passes it to a closure that takes one.
 ///
 /// ```swift
 /// let polling = scheduler.schedulePeriodic(.seconds(1)) { polling in
@@ -24,14 +26,14 @@
 /// polling.dispose()
 /// ```
 ///
-/// 1. No tick begins while it is suspended, and its scheduler has nothing of it: no timer, no wakeup. It keeps its closure.
-/// 2. A pause leaves the ticks where they were. Those whose time has passed by ``resume()`` are late, as if that had taken until then: with
-///    ``ActionTiming/Pace/coalescing`` one tick at once stands for them, with ``ActionTiming/Pace/catchingUp`` each is made up for, with
-///    ``ActionTiming/Pace/skipping`` none. With ``ActionTiming/Pace/fixedDelay`` at most one was missed; it comes at once.
-/// 3. ``dispose()`` releases the closure at once, suspended or not. One that is released while it is suspended is over.
-/// 4. It keeps its scheduler until it is over. A group's action has left its group while it is suspended.
+/// 1. While it is suspended, no tick starts, and its scheduler has no timer and no wakeup for it. It keeps its closure.
+/// 2. A pause does not move the ticks. Those whose time has passed at ``resume()`` are late, as if the last tick had taken until then. With
+///    ``ActionTiming/Pace/coalescing`` one tick at once replaces them. With ``ActionTiming/Pace/catchingUp`` each is made up for. With
+///    ``ActionTiming/Pace/skipping`` none is. With ``ActionTiming/Pace/fixedDelay`` at most one was missed, which runs at once.
+/// 3. ``dispose()`` releases the closure at once, suspended or not. Releasing a suspended action ends it.
+/// 4. It retains its scheduler. A member of a group is outside its group while it is suspended.
 ///
-/// Any thread may call any of it, also inside of the action.
+/// All operations may be called on any thread, also inside the action.
 public final class PeriodicAction: Disposable {
   private struct Schedule {
     var ticking: SingleAssignmentDisposable?
@@ -40,9 +42,9 @@ public final class PeriodicAction: Disposable {
     var past: Past
   }
 
-  /// What decides when the next tick is due.
+  /// The data that decides when the next tick is due.
   fileprivate struct Past {
-    /// When the first tick was due: a point of the grid.
+    /// When the first tick was due: the origin of the grid.
     let first: MonotonicTime
     var count = 0
     var last: (begin: MonotonicTime, end: MonotonicTime)?
@@ -53,7 +55,7 @@ public final class PeriodicAction: Disposable {
   private let scheduler: any SchedulerType
   private let action: RepeatedCall<@Sendable (PeriodicAction) -> Void, Schedule>
 
-  /// Makes one that its scheduler has not yet.
+  /// Creates an action that is not submitted yet.
   private init(
     _ timing: ActionTiming, on scheduler: any SchedulerType, from first: MonotonicTime,
     _ action: @escaping @Sendable (PeriodicAction) -> Void
@@ -72,9 +74,9 @@ public final class PeriodicAction: Disposable {
     return started
   }
 
-  // MARK: the ticks that the scheduler has
+  // MARK: Ticks with the scheduler
 
-  /// Has the scheduler begin ticks, by the timing that is returned, unless it has some.
+  /// Submits ticks to the scheduler with the timing that `decide` returns, unless the scheduler has ticks already.
   private func submit(_ decide: (inout Schedule) -> ActionTiming?) {
     let ticking = SingleAssignmentDisposable()
     let begun = action.change { schedule, _ -> (ActionTiming, Int)? in
@@ -95,39 +97,39 @@ public final class PeriodicAction: Disposable {
     let cancelled = action.leave { schedule -> SingleAssignmentDisposable? in
       schedule.past.count += 1
       schedule.past.last = (begin, end)
-      return schedule.suspensions == 0 ? nil : Self.takeTicks(&schedule)  // PA2
+      return schedule.suspensions == 0 ? nil : Self.takeTicks(&schedule)  // PA2: cancel at the tick's end
     }
     cancelled?.dispose()
   }
 
-  /// Goes inside, and calls the action; not if the tick is of those that are over.
+  /// Enters and calls the action. Returns false if the tick's number is over or the action is suspended.
   private func run(_ number: Int) -> Bool {
     guard let call = action.enter(if: { $0.number == number && $0.suspensions == 0 }) else { return false }  // PA1
     call(self)
     return true
   }
 
-  /// Follows the end of the ticks of that number.
+  /// Called when the scheduler has released the ticks of that number.
   fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3, PA4
 
-  /// Returns what cancels the ticks, which are not those of the present number any more.
+  /// Removes the ticks and returns their disposable. The present number is then a new one.
   private static func takeTicks(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {
-    schedule.number += 1  // PA3
+    schedule.number += 1  // PA3: their drop is not the end
     return schedule.ticking.take()
   }
 
-  // MARK: suspending
+  // MARK: Suspension
 
-  /// Keeps further ticks from beginning, until as many calls of ``resume()``. One that has begun runs to its end.
+  /// Suspends further ticks, until ``resume()`` has been called as often. A tick that has started runs to its end.
   public func suspend() {
     let cancelled = action.change { schedule, isInside -> SingleAssignmentDisposable? in
       schedule.suspensions += 1
-      return isInside ? nil : Self.takeTicks(&schedule)  // PA2
+      return isInside ? nil : Self.takeTicks(&schedule)  // PA2: else at the tick's end
     }
     cancelled?.dispose()
   }
 
-  /// Takes one ``suspend()`` back. Without one it stops the process with a message, unless the action is over.
+  /// Takes one ``suspend()`` back. Without a matching ``suspend()`` it stops the process with a message, unless the action is over.
   public func resume() {
     let now = scheduler.now
     var isSuspended = true
@@ -142,7 +144,7 @@ public final class PeriodicAction: Disposable {
     }
   }
 
-  // MARK: its end
+  // MARK: End
 
   public var isDisposed: Bool { action.isOver }
 
@@ -153,7 +155,7 @@ public final class PeriodicAction: Disposable {
     action.awaitOthers()
   }
 
-  /// Makes it over, if it is meant, and returns what cancels its ticks.
+  /// Ends the action if `isMeant` returns true. Returns the disposable of its ticks.
   private func finish(if isMeant: (Schedule) -> Bool) -> SingleAssignmentDisposable? {
     var ticks: SingleAssignmentDisposable?
     action.finish { schedule in
@@ -165,7 +167,7 @@ public final class PeriodicAction: Disposable {
   }
 }
 
-/// What the scheduler's closure alone holds: when it ends, so do the ticks.
+/// The part that only the scheduler's closure holds: when it is released, the ticks have ended.
 private final class SubmittedTicks: Sendable {
   private let action: PeriodicAction
   private let number: Int
@@ -181,7 +183,7 @@ private final class SubmittedTicks: Sendable {
 }
 
 extension ActionTiming {
-  /// The timing by which ticks go on at `now`, after a pause.
+  /// The timing with which ticks continue at `now`, after a pause.
   fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> ActionTiming {
     if let repetition {
       return ActionTiming(.at(repetition.due(at: now, after: past)), tolerance: tolerance, repetition: repetition)
@@ -192,7 +194,7 @@ extension ActionTiming {
 }
 
 extension ActionTiming.Repetition {
-  /// When the next tick that the policy does not leave out is due, or was.
+  /// When the next tick that the pace does not skip is due, or was due.
   fileprivate func due(at now: MonotonicTime, after past: PeriodicAction.Past) -> MonotonicTime {
     func onGrid(after instant: MonotonicTime) -> MonotonicTime {
       ActionTiming.every(period, pace: .skipping).next(after: past.first, endedAt: instant)
@@ -212,18 +214,18 @@ extension ActionTiming.Repetition {
 }
 
 extension SchedulerType {
-  /// Runs `action` again and again, as `timing` says, and gives it what suspends, resumes and ends its ticks. Otherwise as
-  /// with a closure that takes nothing; each tick costs two looks at the time and two locks more.
+  /// Runs `action` repeatedly, as `timing` says, and passes it the object that suspends, resumes and ends the ticks. Each tick costs two reads of
+  /// the clock and two locks more than with a closure without a parameter.
   ///
   /// - Parameters:
-  ///   - timing: when the ticks are due, and what becomes of late ones.
+  ///   - timing: when the ticks are due, and how late ticks are treated.
   ///   - action: what each tick runs; it is given the same object that this returns.
   @discardableResult
   public func schedulePeriodic(
     _ timing: ActionTiming, action: @escaping @Sendable (PeriodicAction) -> Void
   ) -> PeriodicAction { .started(timing, on: self, action) }
 
-  /// Runs `action` every `period`, at first a period from now, and gives it what suspends, resumes and ends its ticks.
+  /// Runs `action` every `period`, first a period from now, and passes it the object that suspends, resumes and ends the ticks.
   ///
   /// - Parameters:
   ///   - period: the time from tick to tick, and until the first one.

@@ -1,7 +1,7 @@
-/// A periodic action out of delayed ones.
+/// A periodic action that schedules each tick as a delayed action, for schedulers without periodic timers.
 final class PeriodicTicks: Disposable {
   private let counted = CountedDisposable()
-  /// One that repeats.
+  /// A timing that repeats.
   private let timing: ActionTiming
   private let scheduler: any SchedulerType
   private let pending = SerialDisposable()
@@ -38,18 +38,18 @@ final class PeriodicTicks: Disposable {
     let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
     if next == nil { finish() }
     action.leave { _ in }
-    // One that is refused ends by the stop of its scheduler, as one that waits does.
+    // A refusal means that the scheduler was stopped, which ends a waiting tick as well. So no refusal is printed.
     if let next { withoutRefusalLine { submit(due: next, after: max(.zero, end.duration(to: next))) } }
   }
 
-  /// Goes inside, and calls the action; not if it is over.
+  /// Enters and calls the action. Returns false if the action is over.
   private func run() -> Bool {
     guard let call = action.enter() else { return false }
     call()
     return true
   }
 
-  /// Whether the next tick would come at the same instant again, and again: time does not go on by itself there.
+  /// Whether ticks would repeat forever at the same instant, because the scheduler's time does not advance by itself.
   private func isStandingStill(since begin: MonotonicTime) -> Bool {
     guard let period = timing.period, period <= .zero else { return false }
     let start = MonotonicTime.now
@@ -72,10 +72,10 @@ final class PeriodicTicks: Disposable {
   fileprivate func finish() { action.finish() }
 }
 
-/// A tick that has been scheduled: the scheduler's closure alone holds it, so it ends uncalled if that is dropped.
+/// A scheduled tick. Only the scheduler's closure holds it, so a drop ends it without a call.
 private final class Tick: Sendable {
   private let due: MonotonicTime
-  // Taken when it begins, which a scheduler lets happen once.
+  // Taken when the tick starts; a scheduler starts it once.
   nonisolated(unsafe) private var ticks: PeriodicTicks?
 
   init(_ due: MonotonicTime, of ticks: PeriodicTicks) {

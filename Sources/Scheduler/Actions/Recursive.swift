@@ -1,12 +1,11 @@
 internal import CScheduler
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, which is given the means to schedule itself again, with a new state, as often as it likes, now or later, on
-  /// any thread.
+  /// Schedules `action`, which can schedule itself again with a new state, any number of times, at once or later, on any thread.
   ///
-  /// The stack stays as it is and the memory flat, however long that goes on: each step is an action of its own, so that other
-  /// work runs in between. Where the scheduler would run it at once, inside the step that asks for it, it waits until that
-  /// has ended. Disposing ends it: no step begins after that.
+  /// Stack and memory stay constant for any number of steps: each step is an action of its own, and other work runs in between. If the
+  /// scheduler would run a step inside the step that asks for it, the new step waits until that one has ended. Disposing ends the
+  /// recursion: no step starts after that.
   ///
   /// ```swift
   /// CurrentThreadScheduler.instance.scheduleRecursive(1) { n, again in
@@ -16,8 +15,8 @@ extension ImmediateSchedulerType {
   /// ```
   ///
   /// - Parameters:
-  ///   - state: what the first step is given.
-  ///   - action: what each step runs. It calls what it is given, with a state, to have one more step.
+  ///   - state: the state of the first step.
+  ///   - action: what each step runs. It calls its second argument, with a state, to schedule one more step.
   @discardableResult
   public func scheduleRecursive<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
@@ -27,9 +26,9 @@ extension ImmediateSchedulerType {
     return recursion
   }
 
-  /// Schedules `action`, which is given the means to schedule itself again.
+  /// Schedules `action`, which can schedule itself again.
   ///
-  /// - Parameter action: what each step runs. It calls what it is given to have one more step.
+  /// - Parameter action: what each step runs. It calls its argument to schedule one more step.
   @discardableResult
   public func scheduleRecursive(
     _ action: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -38,33 +37,33 @@ extension ImmediateSchedulerType {
   }
 }
 
-/// The action of a recursion, apart from it, so that the recursion itself is of one type: what is generic over the state is looked up
-/// by the runtime again in each step, since the caller's module cannot specialise it (1 µs of 1.4).
+/// The action of a recursion, apart from `Recursion`, so that `Recursion` is not generic. The caller's module cannot specialise code that is
+/// generic over the state, and the runtime would look it up again in each step (1 µs of 1.4).
 private final class RecursiveBody<State: Sendable>: Sendable {
   let action: @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   init(_ action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void) { self.action = action }
 }
 
-/// A step with its state, to be given the recursion's body.
+/// A step with its state, which is called with the recursion's body.
 private func step<State: Sendable>(_ state: State, of life: RecursionLife) -> Recursion.Step {
   { body in
     unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { life.recursion.schedule(step($0, of: life)) }
   }
 }
 
-/// Held by each step, and by each means to ask for another: when it ends, the recursion is over.
+/// Held by each step and by each closure that can ask for another one. Its release ends the recursion.
 private final class RecursionLife: Sendable {
   let recursion: Recursion
   init(_ recursion: Recursion) { self.recursion = recursion }
   deinit { recursion.dispose() }
 }
 
-/// A step that has been scheduled: the scheduler's closure alone holds it, so it ends unbegun if that is dropped.
+/// A scheduled step. Only the scheduler's closure holds it, so a drop ends it without a call.
 private final class ScheduledStep: Sendable {
   private let recursion: Recursion
   private let number: UInt64
-  // Taken by who begins it, whom the recursion lets do so once; and by deinit.
-  // An array, for the recursion to take it from: a closure that is consumed where another one captures it is released too often (Swift 6.3).
+  // Taken once by the thread that starts the step, and by deinit.
+  // An array, so that the recursion can take from it: a captured closure that is consumed is released too often (Swift 6.3).
   nonisolated(unsafe) private var step: [Recursion.Step]
 
   init(_ step: @escaping Recursion.Step, number: UInt64, of recursion: Recursion) {
@@ -81,20 +80,20 @@ private final class ScheduledStep: Sendable {
   }
 }
 
-/// The steps of one recursive action: those that are scheduled and have not begun.
+/// A recursive action and its steps that are scheduled and have not started.
 private final class Recursion: Disposable {
   private let counted = CountedDisposable()
   typealias Body = AnyObject & Sendable
   typealias Step = @Sendable (any Body) -> Void
 
-  /// A thread that is in a step, and what the step has asked for that would have run inside it; or one that disposes.
+  /// A thread inside a step, with the steps it has asked for that would have run nested; or a thread that disposes.
   private struct Inside {
     let thread: UInt
     var next: [Step] = []
   }
 
   private struct Steps {
-    /// What cancels each pending step, by its number; `nil` until `schedule` has returned it.
+    /// The disposable of each pending step, by number; `nil` until `schedule` has returned it.
     var pending: [UInt64: (any Disposable)?] = [:]
     var last: UInt64 = 0
     var inside: [Inside] = []
@@ -102,7 +101,7 @@ private final class Recursion: Disposable {
     var isAwaited = false
     var body: (any Body)?
 
-    /// Takes a thread out. Returns whether that is waited for.
+    /// Removes a thread. Returns whether another thread waits for that.
     mutating func leave(at index: Int) -> Bool {
       inside.remove(at: index)
       defer { isAwaited = false }
@@ -111,10 +110,10 @@ private final class Recursion: Disposable {
   }
 
   private let scheduler: (any ImmediateSchedulerType)?
-  /// In place of that, where the pending step must not keep it.
-  // Changed by the runtime alone, when it ends.
+  /// Used in place of `scheduler` if the pending step must not retain it.
+  /// Changed only by the runtime, when the scheduler ends.
   nonisolated(unsafe) private weak var lent: (any EndsByItself)?
-  /// On the immediate scheduler a step inside a step need not be tried to be known.
+  /// On the immediate scheduler a nested step is known without submitting it.
   private let isImmediate: Bool
   private let steps: Protected<Steps>
   private let ends = Occurrence()
@@ -153,13 +152,13 @@ private final class Recursion: Disposable {
     return (scheduler ?? lent)?.schedule { scheduled.begin() } ?? NopDisposable()
   }
 
-  /// Takes the step with that number out of those that are pending. Returns whether it was there.
+  /// Removes the step with that number from the pending steps. Returns whether it was there.
   @discardableResult
   fileprivate func forget(_ number: UInt64) -> Bool {
-    steps.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // what cancelled it ends outside of the lock
+    steps.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // its disposable is released outside the lock
   }
 
-  /// Takes the step in `due`, and then those that would have run inside it. Nobody else holds it: what it captures ends with it, inside.
+  /// Runs the steps in `due`, then those that would have run nested. Only `due` holds them: their captures are released inside the step.
   fileprivate func take(_ due: inout [Step]) {
     let thread = csched_swift_thread_()
     let isOutermost = steps.withLock {
@@ -211,7 +210,7 @@ private final class Recursion: Disposable {
     while let mark = markOfOthers() { ends.wait(since: mark) }
   }
 
-  /// A mark to wait from, if other threads are inside, and this one is not.
+  /// Returns a mark to wait from, if other threads are inside and this one is not.
   private func markOfOthers() -> UInt32? {
     let thread = csched_swift_thread_()
     return steps.withLock {

@@ -1,11 +1,13 @@
+// Calls a closure repeatedly, by one thread at a time, until it is over.
+//
 // States, under the lock
-//   inside    the thread that calls the closure, or releases it; 0: none
+//   inside    the thread that calls or releases the closure; 0: none
 //   isOver    final
-//   owned     what the owner decides under the same lock
+//   owned     the owner's state, under the same lock
 // Obligations
-//   RC1  One thread at a time is inside, and none goes inside once it is over, or while the owner does not admit it.
-//   RC2  The closure is released once it is over, outside of the lock: by the thread that is inside, else by the thread that ends it, before that returns.
-//   RC3  Whoever waits returns when no other thread is inside.
+//   RC1  One thread at a time is inside. No thread enters once the call is over, or while the owner does not admit it.
+//   RC2  Once it is over, the closure is released outside the lock: by the thread inside, else by the thread that ends it, before that returns.
+//   RC3  A waiter returns when no other thread is inside.
 // Orderings: the lock's; for the wait that of Occurrence.swift, OC1.
 // Checked by: "ticks thread their state, and never overlap", "disposing releases the closure, and no tick begins after it",
 //   "disposeAndWait returns after the running action has ended, whoever drives virtual time",
@@ -14,7 +16,7 @@
 
 internal import CScheduler
 
-/// A closure that is called again and again, by one thread at a time, until it is over.
+/// A closure that one thread at a time may call, until it is over.
 final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   private struct State {
     var call: Call?
@@ -36,21 +38,21 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
 
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Changes what the owner keeps here, unless it is over: then returns `nil`. `body` is also given whether a thread is inside.
+  /// Changes the owner's state, unless the call is over: then returns `nil`. `body` is also given whether a thread is inside.
   func change<Result>(_ body: (inout Owned, _ isInside: Bool) -> Result?) -> Result? {
     state.withLock { $0.isOver ? nil : body(&$0.owned, $0.inside != 0) }
   }
 
-  /// Goes inside, if the owner admits it. Returns the closure to be called; the caller then leaves.
+  /// Enters, if the owner admits it. Returns the closure to call. The caller calls `leave` afterwards.
   func enter(if isAdmitted: (inout Owned) -> Bool = { _ in true }) -> Call? {
     state.withLock { state in
       guard state.inside == 0, !state.isOver, let call = state.call, isAdmitted(&state.owned) else { return nil }
-      state.inside = csched_swift_thread_()  // RC1
+      state.inside = csched_swift_thread_()  // RC1: one thread inside
       return call
     }
   }
 
-  /// Comes from inside, and returns what `last` does under the lock. The caller holds the closure no longer.
+  /// Leaves, and returns what `last` returns under the lock. The caller must have released the closure.
   @discardableResult
   func leave<Result>(_ last: (inout Owned) -> Result) -> Result {
     while true {
@@ -69,7 +71,7 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     }
   }
 
-  /// Makes it over, if the owner agrees.
+  /// Ends the call, if `isMeant` returns true.
   func finish(if isMeant: (inout Owned) -> Bool = { _ in true }) {
     let isInside = state.withLock { state in
       guard !state.isOver, isMeant(&state.owned) else { return false }
@@ -86,7 +88,7 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3
   }
 
-  /// A mark to wait from, if another thread is inside.
+  /// Returns a mark to wait from, if another thread is inside.
   private func markOfAnother() -> UInt32? {
     state.withLock { state in
       guard state.inside != 0, state.inside != csched_swift_thread_() else { return nil }

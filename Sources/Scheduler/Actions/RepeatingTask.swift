@@ -1,14 +1,14 @@
 internal import CScheduler
 
-/// A closure that runs again and again, on one timer of the core, which its own run submits anew (task.c, TK6).
+/// A closure that runs repeatedly on one timer of the core, which each run submits again (task.c, TK6).
 struct RepeatingTask: ~Copyable {
   private let held: ClosureTask.Held
   private let repetition: ActionTiming.Repetition
   private var due: csched_time
-  /// In virtual time, `run` goes on for the first tick, and for no other one.
+  /// In virtual time, `.max` after the first tick: `run` continues for the first tick, and not for later ones.
   private var tolerance: csched_time
 
-  /// Submits one to `core`, inside of `tag` if there is one. Returns what cancels it, and whether it was accepted.
+  /// Submits a repeating task to `core`, inside the scheduler marker `tag` if there is one. Returns its token, and whether it was accepted.
   static func submit(
     _ timing: ActionTiming, _ repetition: ActionTiming.Repetition, to core: TargetCore, inside tag: TargetCore?,
     _ work: @escaping @Sendable () -> Void
@@ -37,7 +37,7 @@ struct RepeatingTask: ~Copyable {
     csched_task_timer_room_(job).assumingMemoryBound(to: RepeatingTask.self)
   }
 
-  /// Runs it, and submits it again.
+  /// Runs the closure, and submits the task again.
   fileprivate static func tick(_ job: UnsafeMutablePointer<csched_job>) {
     let each = of(job), core = TargetCore.kept(by: job)
     let begun = core.timeline?.tick ?? csched_now()
@@ -48,7 +48,7 @@ struct RepeatingTask: ~Copyable {
     }
     let next = core.timeline == nil ? each.pointee.repetition.jittered(due, of: job) : due
     let error = csched_task_submit_again_(job, next, each.pointee.tolerance)
-    // Any other error has dropped it, as one that waits: its scheduler was stopped meanwhile.
+    // Any other error has dropped the task, like a waiting one: its scheduler was stopped meanwhile.
     if error == CSCHED_TASK_UNWANTED_ { each.deinitialize(count: 1) }
   }
 
@@ -62,12 +62,12 @@ struct RepeatingTask: ~Copyable {
     let now = csched_now()
     guard let next = repetition.next(after: due, begunAt: begun, endedAt: now, step: repetition.step)
     else { return nil }
-    // What is due is delivered at once; where that may run it at once, too, tick inside tick, a timer brings it.
+    // An overdue tick is delivered at once. If the core may run it inside this one, a timer of 20 µs keeps ticks from nesting.
     due = core.mayRunInside ? max(next, csched_time_after(now, 20_000)) : next
     return due
   }
 
-  /// Ends it, because the core drops it.
+  /// Drops the closure, because the core drops the task.
   fileprivate consuming func drop() { held.drop(csched_task_drop_reason_(), of: nil) }
 }
 

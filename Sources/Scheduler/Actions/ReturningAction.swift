@@ -1,13 +1,15 @@
+// An action whose closure returns a disposable. Disposing the action disposes that too.
+//
 // States: those of the task (task.c), and of the links, under `lock` · `disposed`: final, written under the lock
 //   `isOver`  final; `holder` stays nil
 //   disposed  final; `returned` stays nil
 // Obligations
-//   Y1  What the body returns is disposed once if the action is disposed, before that or after; else never.
-//   Y2  When an action and what it returned have both run, the first leads to what the second returned, and the second is gone.
-//   Y3  An action that is over has no holder: no two keep each other.
-//   Y4  Whoever sees it disposed sees what was before that disposal.
-//   Y5  Who waits for an action that was disposed while it ran gets what the body returned, if he announced that before.
-// Orderings: the task's and the lock's; the store of `disposed` releases, pairs with `isDisposed`. Assumes: none of two locks is taken inside of
+//   Y1  If the action is disposed, before or after the body returns, the disposable that the body returns is disposed once; else never.
+//   Y2  When an action and the action it returned have both run, the first holds what the second returned, and the second is released.
+//   Y3  An action that is over has no holder, so two actions never retain each other.
+//   Y4  A thread that sees the action disposed sees everything before that disposal.
+//   Y5  A waiter for an action that was disposed while it ran gets what the body returned, if it announced the wait before.
+// Orderings: the task's and the lock's; the store of `disposed` releases, pairs with `isDisposed`. Assumes: neither of two locks is taken inside
 //   the other.
 // Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it",
 //   "a chain of actions that return each other's disposables stays flat, and its head disposes the last",
@@ -18,44 +20,43 @@
 internal import CScheduler
 internal import Synchronization
 
-/// What an action leads to, and who leads to it.
+/// The links of an action: the disposable it holds, and the action that holds it.
 struct ActionLinks {
-  /// What the body returned, or what that has led to.
+  /// The disposable that the body returned, or the one that has replaced it.
   var returned: (any Disposable)?
-  /// The action that holds this one as what it returned. Only until this one is over, or the two would keep each other.
+  /// The action that holds this one as its returned disposable. Only until this one is over, because the two would retain each other.
   var holder: ReturningAction?
   /// Whether the body has run, or never will.
   var isOver = false
-  /// For those who wait for the end of the body, until it has ended.
+  /// For threads that wait for the end of the body, until it has ended.
   var late: LateReturn?
 
-  /// Becomes over without a result, and hands out the holder, to be released outside of the lock.
+  /// Ends without a result. Returns the holder, which the caller releases outside the lock.
   mutating func end() -> ReturningAction? {
     isOver = true
     return holder.take()
   }
 }
 
-/// What cancels a task whose closure returns a disposable, and disposes that.
+/// An action whose closure returns a disposable. Disposing it cancels the task and disposes what the closure returned.
 ///
-/// A chain of actions, each of which schedules the next and returns its disposable, stays flat: when an action has run, the
-/// one that holds it takes over what it returned. So the first of them always leads straight to the last, and those between
-/// are gone.
+/// A chain of actions, each of which schedules the next and returns its disposable, stays flat. When an action has run, its holder takes over
+/// what it returned. So the first action always holds the last, and those between are released.
 ///
-/// The closure holds it, and ends by calling ``settle(_:)``.
+/// The closure holds the action, and ends with a call of ``settle(_:)``.
 package final class ReturningAction: AwaitedNode, @unchecked Sendable {
-  // Unchecked, because the compiler does not see who may touch what: `task` is written before it is submitted; `links` is guarded by `lock`.
+  // Unchecked: the compiler cannot see the access rules. `task` is written before it is submitted; `lock` guards `links`.
   private let counted = CountedDisposable()
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   @exclusivity(unchecked) private var links = ActionLinks()
   @exclusivity(unchecked) var task = ClosureTask()
-  /// Used in place of `task` on a scheduler of another module. Set before the action is returned to its caller.
+  /// Used in place of `task` on a scheduler of another module. Set before the caller gets the action.
   @exclusivity(unchecked) private var forwarded: ForwardedTask?
 
   package init() {}
 
-  /// Has `submit` schedule `body` on any scheduler.
+  /// Calls `submit` to schedule `body` on any scheduler.
   package static func submit(
     _ body: @escaping @Sendable () -> any Disposable, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ReturningAction {
@@ -69,7 +70,7 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     DisposalWalk.release { $0.push(returned) }
   }
 
-  /// Follows the end of the closure, which was not called.
+  /// Called when the closure has been released without a call.
   func drop() {
     let holder = withLinks { links, _ in links.end() }
     _ = consume holder
@@ -80,19 +81,19 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     lock.withLock { body(&links, disposed.load(ordering: .relaxed)) }  // ordered by the lock
   }
 
-  // MARK: the user's side
+  // MARK: Operations of the token
 
   package var isDisposed: Bool {
     // Y4: acquire; pairs with detach
     disposed.load(ordering: .acquiring) || (forwarded?.token.isDisposed ?? task.isDisposed)
   }
 
-  // Speed only: most have nothing below them, and need no walk (a fifth of the time of a timer and its cancellation).
+  // Speed only: most actions hold nothing, and need no walk (a fifth of the time of a timer and its cancellation).
   package func dispose() { if let returned = detach() { DisposalWalk.disposeChild(returned) } }
 
   package func detachChildren(into walk: inout DisposalWalk) { if let returned = detach() { walk.push(returned) } }
 
-  /// Cancels the task, and hands out what is to be disposed with it: to the first who asks.
+  /// Cancels the task. Returns the disposable to be disposed with it, to the first caller only.
   private func detach() -> (any Disposable)? {
     let (isFirst, returned) = withLinks { links, isDisposed in
       disposed.store(true, ordering: .releasing)  // Y4: release; pairs with isDisposed
@@ -103,11 +104,11 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     return returned
   }
 
-  // MARK: chains
+  // MARK: Chains
 
-  /// Becomes over: keeps what the body returned, and leads the holder to it.
+  /// Ends the action: keeps what the body returned, and links the holder to it.
   package func settle(_ result: any Disposable) {
-    // Or a chain over the immediate scheduler would not stay flat.
+    // Without this a chain over the immediate scheduler would not stay flat.
     let returned = type(of: result) == NopDisposable.self ? nil : EndedAction.end(of: result)
     let (isLate, holder) = withLinks { links, isDisposed in
       let holder = links.end(), late = links.late.take()
@@ -118,8 +119,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     if let holder { holder.replace(self, by: isLate ? nil : returned) } else if !isLate { hold(returned) }
   }
 
-  /// Takes over `next` from `old`, which has run, if this one still leads to it. If it has been disposed, it leads to nothing:
-  /// it has disposed `old`, and `old` this `next`.
+  /// If this action still holds the finished `old`, makes it hold `next` instead. If it was disposed, it holds nothing: disposing it disposed
+  /// `old`, which disposed `next`.
   private func replace(_ old: ReturningAction, by next: (any Disposable)?) {
     let isReplaced = withLinks { links, _ in
       guard links.returned as AnyObject? === old else { return false }
@@ -129,10 +130,10 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     if isReplaced { hold(next) }
   }
 
-  /// Makes this one the holder of `next`; one that has run already is passed over.
+  /// Makes this action the holder of `next`. If `next` has already run, takes over what it returned.
   private func hold(_ next: (any Disposable)?) {
     guard let next = next as? ReturningAction else { return }
-    var other: ReturningAction? = self  // who held it before ends outside of the lock
+    var other: ReturningAction? = self  // the previous holder is released outside the lock
     let (isOver, further) = next.withLinks { links, _ in
       if !links.isOver { swap(&links.holder, &other) }
       return (links.isOver, links.isOver ? links.returned : nil)
@@ -140,7 +141,7 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     if isOver { replace(next, by: further) }
   }
 
-  // MARK: waiting
+  // MARK: Waiting
 
   func beginWait() -> LateReturn {
     withLinks { links, _ in
@@ -156,15 +157,15 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   }
 }
 
-/// Cancels a closure on a scheduler of another module.
+/// Holds the token of a closure on a scheduler of another module.
 ///
-/// A class, so that an action without one compares one word. An optional existential in the action took a tenth more time.
+/// A class, so that an action without a token compares one word. An optional existential in the action took a tenth more time.
 private final class ForwardedTask: Sendable {
   let token: any Disposable
   init(_ token: any Disposable) { self.token = token }
 }
 
-/// What a scheduler's closure alone holds: it ends uncalled if that is dropped.
+/// The part that only the scheduler's closure holds: a drop releases it without a call.
 private final class ReturningBody: Sendable {
   private let body: @Sendable () -> any Disposable
   private let action: ReturningAction

@@ -1,7 +1,9 @@
-// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1 to A3), with a disposable for the closure; the winner
+// Disposes another disposable on a scheduler.
+//
+// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1 to A3), with a disposable in place of the closure. The winner
 // moves it into the action that it schedules.
 // Checked by: "a scheduled disposable disposed by many threads schedules once, and disposes there".
-// Models: swift/disposables/once.swift, where others have the same flag.
+// Models: swift/disposables/once.swift, which models the same flag.
 
 internal import Synchronization
 
@@ -12,27 +14,27 @@ internal import Synchronization
 /// player.dispose()  // from any thread; the view is disposed on the main thread
 /// ```
 ///
-/// 1. The first ``dispose()`` schedules one action, which disposes the inner one; ``dispose()`` does not wait for it. On a scheduler
-///    that runs it at once the inner one has been disposed when ``dispose()`` returns.
+/// 1. The first ``dispose()`` schedules one action, which disposes the inner disposable; ``dispose()`` does not wait for it. On a scheduler
+///    that runs the action at once, the inner one has been disposed when ``dispose()`` returns.
 /// 2. ``isDisposed`` is true from that ``dispose()`` on, before the action is scheduled.
-/// 3. The inner one is never disposed anywhere else. If the scheduler drops the action, because it was stopped, the inner one is
-///    released undisposed: what belongs to a thread is not touched from another.
-/// 4. The inner one is released when the action is over, or dropped.
+/// 3. The inner disposable is never disposed anywhere else. If the scheduler drops the action, because it was stopped, the inner one is
+///    released without disposal: objects that belong to a thread are not touched on another.
+/// 4. The inner disposable is released when the action is over or dropped.
 ///
 /// The name is RxSwift's.
 public final class ScheduledDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  // Touched by the thread that won `disposed`, and by init and deinit, alone.
+  // Accessed only by the thread that won `disposed`, and by init and deinit.
   nonisolated(unsafe) private var inner: (any Disposable)?
-  // Changed by deinit alone.
+  // Changed only by deinit.
   nonisolated(unsafe) private var held: (any ImmediateSchedulerType)?
 
-  /// Creates one that disposes `disposable` on `scheduler`.
+  /// Creates a disposable that disposes `disposable` on `scheduler`.
   ///
   /// - Parameters:
   ///   - scheduler: where `disposable` is disposed.
-  ///   - disposable: what to dispose there.
+  ///   - disposable: the inner disposable.
   public init(scheduler: any ImmediateSchedulerType, disposable: any Disposable) {
     held = scheduler
     inner = disposable
@@ -46,15 +48,15 @@ public final class ScheduledDisposable: DisposalNode {
     }
   }
 
-  /// Where the inner one is disposed.
+  /// The scheduler that the inner disposable is disposed on.
   public var scheduler: any ImmediateSchedulerType { held! }
 
-  /// Tells whether it has been disposed; the inner one may still wait for its turn.
+  /// Whether it has been disposed; the disposal of the inner disposable may still be pending.
   public var isDisposed: Bool {
     disposed.load(ordering: .acquiring)  // A3: acquire; pairs with detachChildren
   }
 
-  /// Schedules the disposal of the inner one.
+  /// Schedules the disposal of the inner disposable.
   public func dispose() {
     DisposalWalk.dispose(self)
   }
@@ -68,7 +70,7 @@ public final class ScheduledDisposable: DisposalNode {
     }
   }
 
-  /// Tells whether an action of `scheduler` would run at once and change nothing: then no action is needed, and no stack.
+  /// Returns whether an action of `scheduler` would run at once, with the same current scheduler: then no action is needed, and no stack.
   private static func isHere(_ scheduler: any ImmediateSchedulerType) -> Bool {
     switch scheduler {
     case let immediate as ImmediateScheduler: Schedulers.current === immediate

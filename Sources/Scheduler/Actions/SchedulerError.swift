@@ -1,5 +1,5 @@
-/// Why a scheduler did not do what it was asked for. What fails throws this type; or `CancellationError` in a task that is cancelled, or what your own
-/// closure throws.
+/// The reason why a scheduler could not do what was asked. Throwing functions throw this type. They also throw `CancellationError` in a
+/// cancelled task, and errors of your own closure.
 ///
 /// ```swift
 /// do { try await thread.perform { save() } } catch SchedulerError.stopped { keep() }
@@ -7,48 +7,48 @@
 ///
 /// It is a struct, so that further reasons may be added in a minor version: a `switch` over it needs a `default`.
 ///
-/// **What counts as a drop.** A function that takes `onDrop:` calls it with one of these when the action ends without having begun, and without
-/// having been disposed before. An action that is disposed is cancelled, not dropped, even if its scheduler ends at the same time. One that began
-/// is not dropped, whatever becomes of it. A periodic action is dropped when its next tick is, a recursive one when its next step is.
+/// **What counts as a drop.** A function that takes `onDrop:` calls it with one of these errors when the action ends without having started
+/// and without having been disposed. A disposed action is cancelled, not dropped, even if its scheduler ends at the same time. An action
+/// that has started is never dropped. A periodic action is dropped when its next tick is, a recursive one when its next step is.
 public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The system's error number, which is positive, or one of the reasons below, which are not.
+  /// The system's error number, which is positive, or one of the reasons below, which are not positive.
   private let word: Int32
 
   private init(_ word: Int32) { self.word = word }
 
-  /// The scheduler, or its target, has been stopped or shut down. Make another one.
+  /// The scheduler, or its target, has been stopped or shut down. Create another one.
   ///
-  /// As the reason of a drop: the scheduler had accepted the action, and dropped it before it began. The causes are:
-  /// - a stop whose policy drops what is outstanding, or that came before the action's time;
+  /// As the reason of a drop: the scheduler had accepted the action, and dropped it before it started. The causes are:
+  /// - a stop that came before the action's time, or whose policy drops outstanding work;
   /// - a shutdown;
   /// - the release of the last reference to the scheduler, as in virtual time;
   /// - the closure of a ``CustomScheduler``, which released the action without calling it;
-  /// - the end of a thread inside of an action of ``CurrentThreadScheduler``;
+  /// - the end of a thread inside an action of ``CurrentThreadScheduler``;
   /// - the end of the process, for actions of ``MainScheduler`` that have not run.
   public static let stopped = SchedulerError(0)
 
-  /// The action was dropped in `schedule` itself: the scheduler, or its target, had been stopped or shut down; or the system had no thread or
-  /// descriptor for the clock that was asked for. (What another thread drops meanwhile may count as ``stopped``.)
+  /// `schedule` itself dropped the action: the scheduler, or its target, had been stopped or shut down; or the system had no thread or
+  /// descriptor for the requested clock. (A drop by another thread at the same time may count as ``stopped``.)
   public static let refused = SchedulerError(-1)
 
-  /// The wait could never end: the caller keeps from going on what it would wait for. Wait elsewhere.
+  /// The wait could never end: the caller blocks the work that it would wait for. Wait on another thread.
   public static let deadlock = SchedulerError(-2)
 
-  /// The time was over before the end came.
+  /// The timeout passed before the end came.
   public static let timeout = SchedulerError(-3)
 
-  /// The source completed without the element that was asked for.
+  /// The source completed without the requested element.
   public static let noElements = SchedulerError(-4)
 
-  /// The source has more than the one element that was asked for.
+  /// The source has more than the one element that was requested.
   public static let moreThanOneElement = SchedulerError(-5)
 
-  /// The system refuses.
+  /// The system refused a request.
   ///
-  /// For a thread: `EAGAIN` (no thread to be had), `ENOMEM`; `EINVAL` (no such processor, or priority, or the process may not use the processor),
-  /// `EPERM` or `EACCES` (it may not have the priority), `ENOTSUP` (the system has nothing of the kind). For a source: `EBADF` (no such descriptor,
-  /// or it was closed while the source waited), `EPERM` (a regular file), `EBUSY` (the signal has a handler already), `EINVAL` (a signal that cannot
-  /// be handled), `ESRCH` (no such process), `ENOENT` (no such file), `EMFILE` (the limit of open files), `ENOTSUP`.
+  /// For a thread: `EAGAIN` (no thread available), `ENOMEM`; `EINVAL` (no such processor or priority, or the process may not use the
+  /// processor), `EPERM` or `EACCES` (the priority is not permitted), `ENOTSUP` (not supported by the system). For a source: `EBADF` (no such
+  /// descriptor, or it was closed while the source waited), `EPERM` (a regular file), `EBUSY` (the signal has a handler already), `EINVAL` (a
+  /// signal that cannot be handled), `ESRCH` (no such process), `ENOENT` (no such file), `EMFILE` (the limit of open files), `ENOTSUP`.
   ///
   /// - Parameter errno: the system's error number, which is positive.
   public static func system(_ errno: Int32) -> SchedulerError {
@@ -56,7 +56,7 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
     return SchedulerError(errno)
   }
 
-  /// The system's error number, where the system has refused; else `nil`.
+  /// The system's error number if the system refused, else `nil`.
   public var systemError: Int32? { word > 0 ? word : nil }
 
   public var description: String {
@@ -72,6 +72,6 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
     }
   }
 
-  /// For `catch SchedulerError.timeout`, where the error is an `any Error`.
+  /// Supports `catch SchedulerError.timeout`, where the error is an `any Error`.
   public static func ~= (pattern: SchedulerError, error: any Error) -> Bool { error as? SchedulerError == pattern }
 }

@@ -1,7 +1,7 @@
 internal import CScheduler
 
-/// A source whose results are waited for: each call subscribes, blocks the calling thread as ``RunLoopLock`` does, and has disposed the
-/// subscription before it returns or throws.
+/// A source whose results a synchronous caller waits for. Each call subscribes, blocks the calling thread as ``RunLoopLock`` does, and
+/// disposes the subscription before it returns or throws.
 ///
 /// ```swift
 /// let answer = try BlockingObservable<Answer>(timeout: .seconds(5)) { next, end in
@@ -15,11 +15,11 @@ internal import CScheduler
 /// }.single()
 /// ```
 ///
-/// An `AsyncSequence` has `toBlocking(timeout:needing:)`; so have publishers, in `SchedulerCombine`. RxBlocking's names and those here:
-/// `Documentation/Migration/RxSwift.md`.
+/// An `AsyncSequence` has `toBlocking(timeout:needing:)`; publishers have it in `SchedulerCombine`. For RxBlocking's names and the names here,
+/// see `Documentation/Migration/RxSwift.md`.
 ///
-/// The timeout counts from the call. `nil` is for ever, as is more than the clock can hold. With zero and less, what comes during the
-/// subscription counts, and what ``CurrentThreadScheduler`` runs there; then the time is over.
+/// The timeout counts from the call. `nil`, or more than the clock can hold, waits without limit. With zero or less, only elements that come
+/// during the subscription count, and those from actions that ``CurrentThreadScheduler`` runs there; then the wait times out.
 public struct BlockingObservable<Element: Sendable> {
   @usableFromInline let timeout: Duration?
   @usableFromInline let needed: SchedulerTarget?
@@ -32,15 +32,15 @@ public struct BlockingObservable<Element: Sendable> {
     self.begin = begin
   }
 
-  /// Creates one of a source of any kind.
+  /// Creates a blocking observable from any source.
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take.
-  ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with ``SchedulerError/deadlock``. Without it such a wait ends by the timeout only.
-  ///   - subscribe: begins, and returns what ends the subscription early. Each wait calls it once, on its own thread. The source calls
-  ///     `next` with each element, which returns whether more are wanted, then `end` at most once, with its error if it failed. The calls
-  ///     may be on any thread, one at a time, already before `subscribe` returns. Those that come after the end of the wait are ignored.
+  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. A wait that would block that queue fails at once
+  ///     with ``SchedulerError/deadlock``. Without it such a wait ends only by the timeout.
+  ///   - subscribe: starts the source, and returns a disposable that ends the subscription early. Each wait calls it once, on its own thread.
+  ///     The source calls `next` with each element, which returns whether more are wanted. Then it calls `end` at most once, with its error
+  ///     if it failed. The calls may come on any thread, one at a time, also before `subscribe` returns. Calls after the wait are ignored.
   @inlinable
   public init(
     timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
@@ -57,29 +57,27 @@ public struct BlockingObservable<Element: Sendable> {
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func toArray() throws -> [Element] { try elements(.all) }
 
-  /// Returns the first element, and disposes the source as soon as it has come; `nil` if the source completes without one. Throws its
-  /// error, or ``SchedulerError/timeout``.
+  /// Returns the first element, and disposes the source as soon as it has come. Returns `nil` if the source completes without one. Throws the
+  /// source's error, or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func first() throws -> Element? { try elements(.first(1)).first }
 
-  /// Returns the last element when the source has completed, `nil` if there was none. Throws its error, or ``SchedulerError/timeout``.
+  /// Returns the last element when the source has completed, or `nil` if there was none. Throws its error, or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func last() throws -> Element? { try elements(.last).last }
 
   /// Returns the only element when the source has completed. Throws ``SchedulerError/noElements``; ``SchedulerError/moreThanOneElement`` as
-  /// soon as a second one comes; its error; ``SchedulerError/timeout``.
+  /// soon as a second element comes; the source's error; or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single() throws -> Element { try only(elements(.first(2))) }
 
   /// Returns the only element for which `predicate` is true; otherwise as ``single()``.
   ///
-  /// The predicate is called once for each element, on the thread that it comes on, until the second one is found; what it throws ends
-  /// the wait and is thrown.
-  ///
-  /// - Parameter predicate: called for each element, on the thread that it comes on. What it throws ends the wait, and is thrown.
+  /// - Parameter predicate: called once for each element, on the thread that the element comes on, until a second match is found. An error
+  ///   that it throws ends the wait, and is thrown.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single(where predicate: @escaping @Sendable (Element) throws -> Bool) throws -> Element {
@@ -102,7 +100,7 @@ public struct BlockingObservable<Element: Sendable> {
     return elements
   }
 
-  /// Returns all that comes, and the error that ends it.
+  /// Returns all elements, and the error that ended the source.
   package func gatherAll() -> (elements: [Element], error: (any Error)?) { gather(.all) }
 
   @inlinable
@@ -118,8 +116,8 @@ public struct BlockingObservable<Element: Sendable> {
   }
 }
 
-/// Whether work of `scheduler` cannot go on while the caller waits: it is a serial queue that has an action
-/// on this thread's stack, or whose target is one.
+/// Whether the caller's wait would block work of `scheduler`: it is a serial queue that has an action on this thread's stack, or it targets
+/// such a queue.
 @usableFromInline
 func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core

@@ -1,19 +1,21 @@
-// States of `state.outcome`, under the lock: nil; then what it is for good.
+// Gathers the events of a source until a blocking wait has what it wants, or times out.
+//
+// States of `state.outcome`, under the lock: nil; then the final outcome.
 // Obligations
-//   O1  One outcome: the end, or the timeout.
-//   O2  What comes after it changes nothing; elements and predicate are not kept here.
+//   O1  There is one outcome: the end or the timeout.
+//   O2  Events after the outcome change nothing; elements and predicate are not kept here.
 //   O3  The source is disposed once, before the wait ends.
-//   O4  Whoever has waited sees all that came before the outcome.
+//   O4  The waiter sees everything that came before the outcome.
 // Orderings: the lock's.
 // Checked by: "a late event against the timeout: one of them wins, and the source is disposed once",
 //   "nothing of the source, the elements or the predicate stays, also when the handler does".
 // Models: swift/blocking/blocking_sink.swift.
 
-/// Takes a source's events until it has what is wanted, then disposes the source and wakes whoever waits.
+/// Takes a source's events until it has what is wanted, then disposes the source and wakes the waiter.
 ///
-/// Compiled into whoever waits, so that it knows the element's type: looking up generic types takes longer than the rest.
+/// Inlinable into the waiter's module, which knows the element's type: looking up generic types takes longer than the rest.
 ///
-/// Who sets `outcome`, under the lock, has the say: an event, or the timeout. What comes later changes nothing and is not kept.
+/// The outcome is set once, under the lock, by an event or by the timeout.
 @usableFromInline
 final class BlockingSink<Element: Sendable>: Sendable {
   @usableFromInline typealias Predicate = @Sendable (Element) throws -> Bool
@@ -21,7 +23,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
   /// Which elements are kept.
   @usableFromInline enum Wanted: Equatable, Sendable {
     case all
-    /// The first ones; the source is disposed as soon as there are so many.
+    /// The first ones; the source is disposed as soon as that many have come.
     case first(Int)
     /// The last one.
     case last
@@ -63,7 +65,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
       end(error)
       return false
     }
-    var replaced: [Element] = [], over: Predicate?  // they end outside of the lock
+    var replaced: [Element] = [], over: Predicate?  // released outside the lock
     let (isWanted, isEnough) = state.withLock { state in
       guard state.outcome == nil else { return (false, false) }
       if wanted == .last { swap(&replaced, &state.elements) }
@@ -78,7 +80,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
     return isWanted
   }
 
-  /// Takes the end, with the error if there is one.
+  /// Takes the end of the source, with the error if there is one.
   @inlinable
   func end(_ error: (any Error)?) {
     if settle(error.map { .failed($0) } ?? .completed) { finish() }
@@ -90,13 +92,13 @@ final class BlockingSink<Element: Sendable>: Sendable {
     lock.stop()
   }
 
-  /// Makes the timeout the outcome, unless there is one already; the wait then goes on until the source has been disposed.
+  /// Makes the timeout the outcome. Returns false if there is an outcome already; the wait then continues until the source has been disposed.
   @inlinable
   func giveUp() -> Bool { settle(.failed(SchedulerError.timeout)) }
 
   @inlinable
   func settle(_ outcome: Outcome) -> Bool {
-    var predicate: Predicate?  // it ends outside of the lock
+    var predicate: Predicate?  // released outside the lock
     let isFirst = state.withLock { state in
       guard state.outcome == nil else { return false }
       state.outcome = outcome
@@ -106,7 +108,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
     return isFirst
   }
 
-  /// What has come, which is then not kept here any more, and the error that ended it.
+  /// Removes and returns the elements, and the error that ended the source.
   @inlinable
   func takeResult() -> (elements: [Element], error: (any Error)?) {
     state.withLock { state in

@@ -1,15 +1,15 @@
 internal import CScheduler
 
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-  /// Returns this sequence as one to wait for, from synchronous code.
+  /// Returns a blocking observable of this sequence, for synchronous code.
   ///
-  /// Each wait iterates it in a task, which is cancelled when the wait ends. The task runs on the pool's threads, not on those of Swift's
-  /// own executor, so that a wait on one of those does not keep its own task from running.
+  /// Each wait iterates the sequence in a task, which is cancelled when the wait ends. The task runs on the pool's threads, not on those of
+  /// Swift's own executor. So a wait on a thread of Swift's executor does not block its own task.
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take: see ``BlockingObservable``.
-  ///   - scheduler: what the sequence needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with ``SchedulerError/deadlock``. Without it such a wait ends by the timeout only.
+  ///   - scheduler: the scheduler that the sequence needs in order to end, if you know it. A wait that would block that queue fails at once
+  ///     with ``SchedulerError/deadlock``. Without it such a wait ends only by the timeout.
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
@@ -32,17 +32,17 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 /// let page = try runAndWait(timeout: .seconds(5)) { await download(url) }
 /// ```
 ///
-/// It runs in a task on the pool's threads, as do actors that have no executor of their own; so the wait may be on any thread, those of
-/// Swift's own executor and of the pool included. The task is cancelled when the time is over.
+/// It runs in a task on the pool's threads, as do actors without their own executor. So you may wait on any thread, also on threads of
+/// Swift's own executor and of the pool. The task is cancelled at the timeout.
 ///
-/// What could only deadlock is refused with ``SchedulerError/deadlock``: an operation of the main actor, on the main thread; one that
-/// needs a serial queue, in an action of that queue, if `scheduler` says so. What cannot be seen, and ends by the timeout only: an
+/// A wait that must deadlock throws ``SchedulerError/deadlock``: an operation of the main actor, on the main thread; or one that needs a
+/// serial queue, in an action of that queue, if `scheduler` names it. Other deadlocks are not detected, and end only by the timeout: an
 /// operation that goes to the main actor later, or to an actor whose method is waiting here; and one that starts an unstructured task
 /// while all threads of Swift's own executor are blocked.
 ///
 /// - Parameters:
-///   - timeout: how long to wait; `nil` is for ever. With zero and less it throws ``SchedulerError/timeout`` at once.
-///   - scheduler: what the operation needs in order to end, if you know it.
+///   - timeout: how long to wait; `nil` waits without limit. With zero or less it throws ``SchedulerError/timeout`` at once.
+///   - scheduler: the scheduler that the operation needs in order to end, if you know it.
 ///   - operation: the async function to call.
 @available(*, noasync, message: "it blocks a thread of Swift's own: await the function itself")
 public func runAndWait<Value: Sendable>(
@@ -55,22 +55,22 @@ public func runAndWait<Value: Sendable>(
       do { sink.next(try await operation()) } catch { sink.end(error) }
     }
   }
-  return try source.first()!  // it never completes without one
+  return try source.first()!  // the source never completes without an element
 }
 
-/// Starts a task on the pool's threads. Returns what cancels it.
+/// Starts a task on the pool's threads. Returns a disposable that cancels it.
 private func inBlockingTask(_ body: @escaping @Sendable () async -> Void) -> any Disposable {
   Task(executorPreference: PoolTaskExecutor.shared) { await body() }.asDisposable
 }
 
-/// Runs tasks on the pool that everybody shares: when its threads block, others take their place.
+/// Runs tasks on the shared pool, which replaces blocked threads.
 private final class PoolTaskExecutor: TaskExecutor {
   static let shared = PoolTaskExecutor()
 
   func enqueue(_ job: consuming ExecutorJob) {
     let priority = SchedulerPriority(TaskPriority(job.priority) ?? .medium)
     let job = UnownedJob(job)
-    // A pool that is being shut down refuses, and is not the shared one any more.
+    // A pool that is being shut down refuses. It is then no longer the shared pool, so the next attempt uses another one.
     while !PoolCore.shared(priority).submit(
       { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, isTold: true
     ).isAccepted {}

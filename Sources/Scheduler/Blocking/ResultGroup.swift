@@ -6,22 +6,22 @@
 /// for await page in pages { show(try page.get()) }
 /// ```
 ///
-/// 1. Each action that is scheduled gives one result, which is taken once: what it returned, or the error that it threw; `CancellationError` of one that
-///    was disposed before it began; ``SchedulerError/stopped`` of one that its scheduler dropped.
-/// 2. ``next()`` waits for a result, and gives `nil` when none is left and nothing is under way. More may be scheduled then, and waited for.
-/// 3. Who takes a result sees what its action did. Any number of threads and tasks may take results; each gets others.
-/// 4. Results that nobody takes end with the group. To let go of it cancels nothing.
+/// 1. Each scheduled action gives one result, which is taken once: its return value, or the error that it threw. An action that was disposed
+///    before it started gives `CancellationError`; one that its scheduler dropped gives ``SchedulerError/stopped``.
+/// 2. ``next()`` waits for a result, and returns `nil` when no result is left and no action is unfinished. You may schedule more then.
+/// 3. A caller that takes a result sees what its action did. Any number of threads and tasks may take results; each gets different ones.
+/// 4. Results that are not taken are released with the group. Releasing the group cancels nothing.
 ///
-/// As Tokio's `JoinSet`; where only the end matters, take an ``ActionGroup``.
+/// Similar to Tokio's `JoinSet`. If you need no results, use an ``ActionGroup``.
 public final class ResultGroup<Value: Sendable>: Sendable {
-  /// What became of an action.
+  /// The outcome of an action.
   public typealias Element = Result<Value, any Error>
 
   private struct State: Sendable {
-    /// How many actions have not ended.
+    /// The number of actions that have not ended.
     var pending = 0
     var results: ArraySlice<Element> = []
-    /// Tasks that wait, first come first; only while there are no results.
+    /// Waiting tasks, first come, first served; only while there are no results.
     var waiters = FairList<Waiter>()
   }
 
@@ -29,15 +29,16 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   private let changed = UnfairLock.Condition()
   fileprivate let members = ActionGroup()
 
-  /// Makes a group with nothing under way.
+  /// Creates an empty group.
   public init() {}
 
-  /// Schedules `action` on `scheduler`, as one whose result is taken here.
+  /// Schedules `action` on `scheduler` as a member whose result is taken from this group.
   ///
   /// - Parameters:
   ///   - scheduler: where it runs.
-  ///   - action: what to run. What it returns or throws is one result of the group.
-  /// - Returns: what cancels it; ``cancelAll()`` does, too. One that has begun runs to its end, and gives what it returns.
+  ///   - action: what to run. Its return value or error is one result of the group.
+  /// - Returns: a disposable that cancels the action; ``cancelAll()`` cancels it too. An action that has started runs to its end, and gives
+  ///   its result.
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
@@ -50,16 +51,17 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Cancels all that has not begun: each gives a `CancellationError`. What has begun ends by itself, and what comes later is not concerned.
+  /// Cancels all actions that have not started: each gives a `CancellationError`. Running actions continue to their end. Later actions are not
+  /// cancelled.
   public func cancelAll() { members.cancelAll() }
 
-  /// How many actions have not ended.
+  /// The number of actions that have not ended.
   public var pendingCount: Int { state.read { $0.pending } }
 
-  /// Whether nothing is under way, and no result is left to take.
+  /// Whether all actions have ended and all results have been taken.
   public var isEmpty: Bool { state.read { $0.pending == 0 && $0.results.isEmpty } }
 
-  /// Gives `result` to the task that has waited longest, or else keeps it.
+  /// Gives `result` to the task that has waited longest. If no task waits, keeps it.
   fileprivate func end(with result: Element) {
     let (told, others, isLast) = state.withLock { state in
       state.pending -= 1
@@ -69,7 +71,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
       }
       if told == nil { state.results.append(result) }
       let isLast = state.pending == 0
-      var others: [Waiter] = []  // there is nothing for them
+      var others: [Waiter] = []  // no result will come for them
       while isLast, let other = state.waiters.popFirst() { if other.claim() { others.append(other) } }
       return (told, others, isLast)
     }
@@ -78,47 +80,47 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     if isLast { changed.broadcast() } else if told == nil { changed.signal() }
   }
 
-  /// A task that waits.
+  /// A waiting task.
   private final class Waiter: @unchecked Sendable {
-    // Unchecked, because of `entry`, which is guarded by the group's state.
+    // Unchecked, because of `entry`: the group's state guards it.
     private let resumption = Resumption<Element?>()
     @exclusivity(unchecked) var entry: Int?
 
     var isOver: Bool { resumption.isOver }
     func claim() -> Bool { resumption.claim() }
     func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void) async -> Element? {
-      (try? await resumption.outcome(isolation: isolation, begin)) ?? nil  // it is never finished with an error
+      (try? await resumption.outcome(isolation: isolation, begin)) ?? nil  // it never ends with an error
     }
     func finish(_ outcome: Result<Element?, any Error>) { resumption.finish(outcome) }
   }
 
-  // MARK: taking results
+  // MARK: Taking results
 
-  /// Waits for the next result, and takes it; `nil` when nothing is under way and no result is left. It blocks.
+  /// Waits for the next result, and takes it. Returns `nil` when no action is unfinished and no result is left. Blocks the thread.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next() -> Element? {
     state.withLock(on: changed, when: Self.isDecided) { $0.results.popFirst() }
   }
 
-  /// As ``next()``, for `timeout` at the most; one that is not positive does not wait.
+  /// As ``next()``, but waits at most `timeout`.
   ///
-  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
-  /// - Throws: ``SchedulerError/timeout`` when there was no result by then.
+  /// - Parameter timeout: how long to wait at most. A timeout that is not positive does not wait.
+  /// - Throws: ``SchedulerError/timeout`` if there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next(for timeout: Duration) throws(SchedulerError) -> Element? {
     try inTime(state.withLock(on: changed, for: timeout, when: Self.isDecided) { $0.results.popFirst() })
   }
 
-  /// As ``next()``, until `deadline` at the most; one in the past does not wait.
+  /// As ``next()``, but waits at most until `deadline`.
   ///
-  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
-  /// - Throws: ``SchedulerError/timeout`` when there was no result by then.
+  /// - Parameter deadline: the latest instant to wait for. A deadline in the past does not wait.
+  /// - Throws: ``SchedulerError/timeout`` if there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next(until deadline: MonotonicTime) throws(SchedulerError) -> Element? {
     try inTime(state.withLock(on: changed, until: deadline, when: Self.isDecided) { $0.results.popFirst() })
   }
 
-  /// Whether there is something to say to who asks for a result.
+  /// Whether `next` can return: there is a result, or no action is unfinished.
   private static func isDecided(_ state: State) -> Bool { !state.results.isEmpty || state.pending == 0 }
 
   private func inTime(_ found: Element??) throws(SchedulerError) -> Element? {
@@ -126,10 +128,10 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     return found
   }
 
-  /// Suspends the task until the next result, and takes it; `nil` when nothing is under way and no result is left, and as soon as the task is
-  /// cancelled: what is under way goes on.
+  /// Suspends the task until the next result, and takes it. Returns `nil` when no action is unfinished and no result is left, and as soon as the
+  /// task is cancelled. Cancelling the task does not cancel the actions.
   ///
-  /// - Parameter isolation: the caller's, which it keeps.
+  /// - Parameter isolation: the caller's isolation, which is kept.
   public func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
     let waiter = Waiter()
     return await withTaskCancellationHandler {
@@ -142,11 +144,11 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Has `waiter` told of the next result, or at once.
+  /// Adds `waiter` to the waiting tasks, or gives it a result at once.
   private func wait(_ waiter: Waiter) {
     let found: Element?? = state.withLock { state in
       guard Self.isDecided(state) else {
-        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // else the handler came before it
+        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // else cancelled already
         return nil
       }
       return waiter.claim() ? .some(state.results.popFirst()) : nil
@@ -172,12 +174,12 @@ private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
   }
 }
 
-/// An action whose result is waited for. It gives one: at its run, or at its end without one.
+/// An action that gives one result: at the end of its run, or when it is released without a run.
 private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
-  // Unchecked, as its superclass is.
+  // Unchecked, like the superclass.
   private let results: ResultGroup<Value>
   let token = ResultToken()
-  /// Until it has run.
+  /// Set until the action has run.
   @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?
 
   init(of results: ResultGroup<Value>, _ action: @escaping @Sendable () throws -> Value) {
@@ -200,7 +202,7 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
     end()
   }
 
-  /// A function of its own, so that what the closure holds has gone before the result is taken.
+  /// A separate function, so that the captures are released before the result is taken.
   @inline(never)
   private func callOnce() -> Result<Value, any Error> {
     let action = action.take()!

@@ -1,22 +1,24 @@
+// The token that cancels an action of a ResultGroup.
+//
 // States
-//   isOver  false; true for good, from a disposal or the end of the run
+//   isOver  false; then true, which is final, from a disposal or the end of the run
 //
 // Obligations
-//   RT1  Who sees it over sees what was before the disposal, or what the run did.
+//   RT1  A thread that sees the token over sees everything before the disposal, or what the run did.
 // Orderings
 //   isOver: release when it is set, acquire when it is read
-// Assumes: `follow` comes before anybody else has the token.
+// Assumes: `follow` is called before another thread has the token.
 // Checked by: "what is cancelled gives a cancellation, what is dropped says so, and what runs its result".
 // Models: swift/groups/groups.swift.
 
 internal import Synchronization
 
-/// Cancels an action of a ``ResultGroup``. It does not hold the member, whose end tells of a drop.
+/// Cancels an action of a ``ResultGroup``. It does not retain the member, whose release reports a drop.
 final class ResultToken: Disposable {
   private let counted = CountedDisposable()
-  /// Whether it is disposed, or over.
+  /// Whether it is disposed or over.
   private let isOver = Atomic(false)
-  /// Written once, before anybody else has this.
+  /// Written once, before another thread has the token.
   nonisolated(unsafe) private var scheduled: (any Disposable)?
 
   func follow(_ scheduled: any Disposable) { self.scheduled = scheduled }

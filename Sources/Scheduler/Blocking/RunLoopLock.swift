@@ -1,13 +1,15 @@
+// Blocks a thread until it is stopped, and runs the thread's loop meanwhile.
+//
 // States, under the lock
-//   `hasBegun`, `isStopped`, `isClosed`: final, in any order but that a closed one has begun
-//   `loop`, `activation`: there while the thread in the run serves that loop
+//   `hasBegun`, `isStopped`, `isClosed`: final, in any order, except that `isClosed` implies `hasBegun`
+//   `loop`, `activation`: set while the thread in the run serves that loop
 // Obligations
-//   N1  A stop ends its own run, before it, during it, after it, and no other.
-//   N2  What dispatch accepts is performed before the run returns, in order; what it refuses is released.
-//   N3  The loop and its activation are used under the lock only, and gone from here before they end.
-//   N4  Whoever has waited sees what was before the stop.
-//   N5  The time is not over early; a stop in time is no timeout.
-//   N6  Of what dispatch has submitted to the loop, nothing waits there when the wait is over.
+//   N1  A stop ends its own run and no other, whether it comes before, during or after it.
+//   N2  Accepted actions are performed before the run returns, in order; refused ones are released.
+//   N3  The loop and its activation are used under the lock only. The references here are cleared before they end.
+//   N4  The waiter sees everything before the stop.
+//   N5  The timeout is never early; a stop in time is no timeout.
+//   N6  When the wait is over, no task that dispatch submitted waits in the loop.
 // Orderings: the lock's, the loop's.
 // Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
 //   "every dispatch that was taken runs, however it meets the end", "a late stop, again and again, never ends another wait".
@@ -15,7 +17,7 @@
 
 internal import CScheduler
 
-/// Blocks the thread that runs it until it is stopped, and meanwhile does the thread's other work.
+/// Blocks the thread that runs it until it is stopped, and meanwhile runs the thread's other work.
 ///
 /// ```swift
 /// let lock = RunLoopLock(timeout: .seconds(1))
@@ -23,27 +25,27 @@ internal import CScheduler
 /// try lock.run()   // SchedulerError.timeout after a second
 /// ```
 ///
-/// 1. On the main thread it runs what ``MainScheduler`` is given, on a ``ThreadScheduler``'s thread that thread's actions and timers. It
-///    does not run Dispatch's main queue, nor a `RunLoop`, nor jobs of the main actor.
-/// 2. On a thread of the pool another one takes its place. On any other thread there is nothing to run but what is dispatched here.
-/// 3. Waits nest, on one thread and across threads. One that is stopped while another runs inside it returns when that has ended;
-///    a stop ends its own wait and no other, however late it comes.
-/// 4. Inside of an action of ``CurrentThreadScheduler`` it sets the trampoline aside: what is scheduled there meanwhile runs at once, as it
-///    does outside; what waited before the wait runs after it.
-/// 5. An action of a ``SerialScheduler`` that waits holds its queue up: work of that queue cannot end the wait.
+/// 1. On the main thread it runs the actions of ``MainScheduler``; on a ``ThreadScheduler``'s thread it runs that thread's actions and timers.
+///    It does not run Dispatch's main queue, a `RunLoop`, or jobs of the main actor.
+/// 2. On a pool thread, another thread takes its place. On any other thread it runs only what is dispatched to this lock.
+/// 3. Waits nest, on one thread and across threads. A stopped wait returns when the waits that run inside it have ended. A stop ends its own
+///    wait and no other, however late it comes.
+/// 4. Inside an action of ``CurrentThreadScheduler`` it sets the trampoline aside. Actions scheduled there during the wait run at once, as
+///    they do outside. Actions that were pending before the wait run after it.
+/// 5. An action of a ``SerialScheduler`` that waits blocks its queue: work of that queue cannot end the wait.
 public final class RunLoopLock: Sendable {
   private let timeout: Duration?
   private let state = Protected(State())
 
-  /// An action, and what has been submitted to the loop for its sake.
+  /// An action, and the task that was submitted to the loop to perform it.
   private typealias Dispatched = (action: @Sendable () -> Void, wake: ClosureTask?)
 
-  // Unchecked, because of the pointers: they are used under the lock only, and are gone before what they point to.
+  // Unchecked, because of the pointers: they are used under the lock only, and cleared before their targets end.
   private struct State: @unchecked Sendable {
     var hasBegun = false
     var isStopped = false
     var isClosed = false
-    /// What the wait is inside of.
+    /// The target that the wait is inside.
     var around: UnsafeMutablePointer<csched_target>?
     var loop: OpaquePointer?
     var activation: UnsafeMutablePointer<csched_activation>?
@@ -67,21 +69,21 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Makes one for one wait.
+  /// Creates a lock for one wait.
   ///
-  /// - Parameter timeout: how long ``run()`` waits at the most, from its beginning. `nil` is for ever, as is more than the clock can hold;
-  ///   zero and less do what was dispatched before, and do not wait.
+  /// - Parameter timeout: how long ``run()`` waits at most, from its start. `nil`, or more than the clock can hold, waits without limit.
+  ///   Zero or less performs what was dispatched before, and does not wait.
   public init(timeout: Duration? = nil) { self.timeout = timeout }
 
   deinit { Counted.closures(-state.withLock { $0.count }) }
 
-  /// Has the thread in ``run()`` perform `action`, before that returns, in the order of the calls. Any thread; before the run, or during
-  /// it. As in an action of ``CurrentThreadScheduler``, what it schedules there runs after it.
+  /// Performs `action` on the thread in ``run()``, before that returns, in the order of the calls. Call this on any thread, before or during
+  /// the run. As in an action of ``CurrentThreadScheduler``, actions that `action` schedules there run after it.
   ///
-  /// ``Schedulers/current`` is what it is where the wait is: there ``MainScheduler/instance`` on the main thread, and
-  /// ``CurrentThreadScheduler`` on any other, where nothing else is.
+  /// ``Schedulers/current`` is the same inside `action` as at the wait. If there is none, it is ``MainScheduler/instance`` on the main thread,
+  /// and ``CurrentThreadScheduler`` on any other.
   ///
-  /// Returns whether it was taken: after the wait has ended it is not, and `action` is released unrun.
+  /// Returns whether the action was accepted. After the wait has ended it is not, and `action` is released without a call.
   ///
   /// - Parameter action: what to run, on the thread of the wait.
   @discardableResult
@@ -93,8 +95,8 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Ends the wait; what was dispatched before is performed first. Any thread, any number of times: before the run it ends that as soon as
-  /// it begins, afterwards it does nothing.
+  /// Ends the wait, after the actions that were dispatched before. Call this on any thread, any number of times. A stop before the run ends it
+  /// as soon as it starts; a stop after it does nothing.
   public func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -104,16 +106,16 @@ public final class RunLoopLock: Sendable {
 
   /// Waits for ``stop()``. Throws ``SchedulerError/timeout`` if that has not come in time.
   ///
-  /// Once: a second run stops the process with a message.
+  /// You may call this once; a second call stops the process with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func run() throws(SchedulerError) {
     if !wait() { throw .timeout }
   }
 
-  // MARK: waiting
+  // MARK: Waiting
 
-  /// Calls `first` as if dispatched, and waits. When the time is over, `givesUp` says whether the wait is to end; if not, it goes on until
-  /// the stop. Returns whether it was stopped.
+  /// Performs `first` as if dispatched, and waits. At the timeout `givesUp` returns whether to end the wait; if false, it continues until the
+  /// stop. Returns whether the wait was stopped.
   @usableFromInline
   func wait(beginningWith first: () -> Void = {}, givesUp: () -> Bool = { true }) -> Bool {
     let isSecond = state.withLock { state in
@@ -144,7 +146,7 @@ public final class RunLoopLock: Sendable {
 
   private var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Runs the loop until the wait is over, or the loop is closed. Returns whether it is over.
+  /// Runs the loop until the wait is over, or the loop is closed. Returns whether the wait is over.
   private func serve(_ loop: OpaquePointer, until deadline: csched_time, givesUp: () -> Bool) -> Bool {
     var activation = csched_activation()
     return withUnsafeMutablePointer(to: &activation) { activation in
@@ -175,7 +177,7 @@ public final class RunLoopLock: Sendable {
       switch csched_loop_run_activation(loop, activation, deadline) {
       case CSCHED_RUN_ENDED:
         if isStopped { return true }
-        isForAnother = true  // a stop of the loop is for the run outside of this wait
+        isForAnother = true  // a stop of the loop is for the outer run
       case CSCHED_RUN_TIMED_OUT:
         if isStopped || givesUp() { return true }
         deadline = csched_time.max
@@ -184,7 +186,7 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Waits on a loop of its own, which nobody else submits to.
+  /// Waits on an own loop, to which no other code submits.
   private func serveAlone(until deadline: csched_time, givesUp: () -> Bool) {
     var created: OpaquePointer?
     guard csched_loop_create(&created) == 0, let loop = created else {
@@ -194,9 +196,9 @@ public final class RunLoopLock: Sendable {
     _ = serve(loop, until: deadline, givesUp: givesUp)
   }
 
-  // MARK: performing
+  // MARK: Performing
 
-  /// Performs the next one so that waits inside of it find the loop, and serve it.
+  /// Performs the next action so that waits inside it find and serve the loop.
   private func perform(on loop: OpaquePointer) {
     if loop == Self.loopHere() {
       performNext()
@@ -217,12 +219,12 @@ public final class RunLoopLock: Sendable {
   private func performNext() -> Bool {
     guard let (action, wake) = state.withLock({ $0.takeFirst() }) else { return false }
     inTrampoline(action)
-    wake?.dispose()  // at the end of the wait; it would stay in the loop
+    wake?.dispose()  // otherwise it would stay in the loop after the wait
     return true
   }
 
-  /// Calls `body` inside of what the wait is inside of; where that is nothing, of the thread's own scheduler. Then runs what it has left
-  /// to ``CurrentThreadScheduler``, as that one's.
+  /// Calls `body` inside the target that the wait is inside; if there is none, inside the thread's own scheduler. Then runs the actions that
+  /// `body` scheduled on ``CurrentThreadScheduler``, inside that scheduler.
   private func inTrampoline(_ body: () -> Void) {
     let isOutermost = csched_trampoline_enter()
     let trampoline = CurrentThreadScheduler.instance.core

@@ -1,9 +1,9 @@
-/// A scheduler as the executor of actors. The scheduler itself is the executor that tasks prefer.
+/// A scheduler's executor for actors. Tasks that prefer the scheduler use the scheduler itself.
 ///
-/// A job does not say as which it comes, and the runtime must be told as which it runs: a task that prefers an executor, but is run as if
-/// isolated to that, goes through its queue once more at its beginning and after each suspension, behind what came meanwhile.
+/// A job does not say whether it comes from an actor or from a task, so each has its own executor. If a task that prefers an executor ran
+/// as if isolated to it, the runtime would enqueue the task again at its start and after each suspension, behind later jobs.
 final class ActorExecutor: SerialExecutor, @unchecked Sendable {
-  // Unchecked, because of the reference, which never changes; the scheduler owns this object.
+  // Unchecked, because of the unowned reference. It never changes, and the scheduler owns this object.
   private unowned(unsafe) let scheduler: SchedulerTarget
 
   init(_ scheduler: SchedulerTarget) { self.scheduler = scheduler }

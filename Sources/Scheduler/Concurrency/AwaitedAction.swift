@@ -1,16 +1,16 @@
 internal import CScheduler
 
-/// An action that a task waits for. Only the scheduler's closure holds it, so that its end tells of a drop.
+/// An action that a task waits for. Only the scheduler's closure retains it, so its `deinit` detects that the action was dropped.
 final class AwaitedAction<Value>: @unchecked Sendable {
-  // Unchecked, because `body` is taken by the one thread that has claimed the outcome.
+  // Unchecked, because only the thread that has claimed the outcome takes `body`.
   private let resumption: Resumption<Value>
   private var body: (() throws -> Value)?
   private let target: UnsafeMutablePointer<csched_target>?
 
   /// - Parameters:
-  ///   - resumption: what the task waits for.
-  ///   - body: what ``run()`` calls.
-  ///   - scheduler: the scheduler that the action is submitted to, if its job does nothing but run the action.
+  ///   - resumption: the outcome that the task waits for.
+  ///   - body: the function that ``run()`` calls.
+  ///   - scheduler: the scheduler that the action is submitted to, if its job only runs the action.
   init(
     _ resumption: Resumption<Value>, _ body: (() throws -> Value)? = nil, on scheduler: SchedulerTarget? = nil
   ) {
@@ -21,12 +21,12 @@ final class AwaitedAction<Value>: @unchecked Sendable {
 
   deinit { if resumption.claim() { resumption.finish(.failure(SchedulerError.stopped)) } }
 
-  /// Calls `body`, unless the task was cancelled before.
+  /// Calls `body`, unless the task was cancelled first.
   func run(_ body: () throws -> Value) {
     if resumption.claim() { resumption.finish(Result { try withRefusalLine(body) }) }
   }
 
-  /// The same with the body that it was made with. That and its captures are released before the task goes on.
+  /// Calls the initialiser's body, unless the task was cancelled first. The body and its captures are released before the task continues.
   func run() {
     if resumption.claim() { resumption.finish(takeOutcome(), lastOf: target) }
   }
@@ -38,13 +38,13 @@ final class AwaitedAction<Value>: @unchecked Sendable {
 }
 
 extension ImmediateSchedulerType {
-  /// Suspends the task until the action that `submit` schedules has run, or was dropped, or the task is cancelled before it begins.
+  /// Suspends the task until the action that `submit` schedules has run or was dropped, or the task is cancelled before the action starts.
   func awaiting<Value>(
     isolation: isolated (any Actor)?, _ body: sending (() throws -> Value)? = nil,
     _ submit: (AwaitedAction<Value>) -> any Disposable
   ) async throws -> sending Value {
     let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()
-    // Nothing here keeps the action, or what it captures: it ends where it has run.
+    // No frame of the task retains the action or its captures: they are released on the thread that runs it.
     var action: AwaitedAction? = AwaitedAction(resumption, consume body, on: self as? SchedulerTarget)
     nonisolated(unsafe) let value = try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
@@ -54,25 +54,27 @@ extension ImmediateSchedulerType {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
       token.dispose()
     }
-    return value  // no other reference to it is left
+    return value  // no other reference to it remains
   }
 
-  /// Has `body` called as an action of this scheduler, suspends the task until it has returned, and returns its result or throws its error.
+  /// Calls `body` as an action of this scheduler, suspends the task until it has returned, and returns its result or throws its error.
   ///
   /// ```swift
   /// let count = try await database.perform { try count(entries) }
   /// ```
   ///
-  /// 1. A task that is cancelled before the action begins goes on at once, and the action never begins. One that is cancelled later waits for
-  ///    the action's end, and gets its result.
-  /// 2. The task goes on where it belongs, not on the scheduler.
-  /// 3. While it waits for a queue on a pool of a lower priority, it lends that the priority that it has at the beginning, as `sync` does.
+  /// 1. If the task is cancelled before the action starts, the task continues at once, and the action never starts. If it is cancelled later,
+  ///    it waits for the action to end, and gets its result.
+  /// 2. The task continues on its own actor or executor, not on the scheduler.
+  /// 3. If the scheduler is on a pool, with a lower priority than the task, the task donates its priority until the wait ends, as `sync` does.
+  ///    The priority is the one that the task has when the wait begins.
   ///
   /// - Parameters:
-  ///   - isolation: the caller's, which it keeps.
-  ///   - body: what to do there. It is not called more than once.
-  /// - Returns: what `body` returns, which need not be `Sendable`: it is the task's then.
-  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled before it began; ``SchedulerError/stopped`` when the scheduler dropped it.
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the function to call, at most once.
+  /// - Returns: the result of `body`. It need not be `Sendable`, because it is transferred to the task.
+  /// - Throws: the error of `body`; `CancellationError` if the task was cancelled before the action started; ``SchedulerError/stopped`` if the
+  ///   scheduler dropped the action.
   public func perform<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> sending Value
   ) async throws -> sending Value {
@@ -81,11 +83,11 @@ extension ImmediateSchedulerType {
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 
-  /// The same for a function that is no closure expression, and whose result is `Sendable`.
+  /// Calls `body` as an action of this scheduler: the overload for a function value, which is not a closure expression, with a `Sendable` result.
   ///
   /// - Parameters:
-  ///   - isolation: the caller's, which it keeps.
-  ///   - body: what to do there. It is not called more than once.
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the function to call, at most once.
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> Value
   ) async throws -> Value {

@@ -1,7 +1,7 @@
-// An action neither suspends nor throws. Who writes one that does is told by the compiler what to write instead.
+// Unavailable overloads for actions that await or throw. The compiler's message names the call to use instead.
 
 extension ImmediateSchedulerType {
-  /// An action neither awaits nor throws: see what the message names.
+  /// Unavailable: an action cannot await or throw. The compiler's message names the alternatives.
   @available(
     *, unavailable,
     message: """
@@ -14,7 +14,7 @@ extension ImmediateSchedulerType {
     NopDisposable()
   }
 
-  /// What is performed does not await: see what the message names.
+  /// Unavailable: the body of `perform` cannot await. The compiler's message names the alternatives.
   @available(
     *, unavailable,
     message: """
@@ -27,7 +27,7 @@ extension ImmediateSchedulerType {
 }
 
 extension SchedulerType {
-  /// A delayed action neither awaits nor throws: see what the message names.
+  /// Unavailable: a delayed action cannot await or throw. The compiler's message names the alternatives.
   @available(
     *, unavailable,
     message: "an action neither awaits nor throws. Use Task { try await scheduler.sleep(for: delay); await … }."
@@ -37,7 +37,7 @@ extension SchedulerType {
     NopDisposable()
   }
 
-  /// A timed action neither awaits nor throws: see what the message names.
+  /// Unavailable: a timed action cannot await or throw. The compiler's message names the alternatives.
   @available(
     *, unavailable,
     message: """

@@ -1,4 +1,4 @@
-/// A call that blocks, and that a task waits for. It is made exactly once: by the action that holds it, or by the thread that drops that action.
+/// A blocking call that a task waits for. It is made exactly once: by the action that retains it, or by the thread that drops the action.
 private final class BlockingCall: Sendable {
   private let body: Protected<(@Sendable () -> Void)?>
 
@@ -9,11 +9,12 @@ private final class BlockingCall: Sendable {
   func make() { body.exchange(nil)?() }
 }
 
-/// Suspends the task until `body`, which may block, has returned, also when the task is cancelled.
+/// Suspends the task until `body`, which may block, has returned, even if the task is cancelled.
 ///
 /// - Parameters:
-///   - isolation: the caller's, which it keeps.
-///   - body: what to do, on a thread of the shared pool that another one replaces; where that pool takes no more work, on the thread that drops it.
+///   - isolation: the caller's isolation, which is kept.
+///   - body: the function to call, on a thread of the shared pool; another thread replaces that thread meanwhile. If the pool accepts no more
+///     work, the thread that drops the action calls it.
 func awaitBlockingCall(isolation: isolated (any Actor)?, _ body: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation(isolation: isolation) { continuation in
     let call = BlockingCall {

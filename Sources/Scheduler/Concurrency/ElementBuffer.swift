@@ -1,16 +1,16 @@
-/// Elements on their way to the tasks that iterate over a sequence. What comes while no task waits is kept.
+/// A buffer of elements for the tasks that iterate over a sequence. It keeps elements that arrive while no task waits.
 ///
-/// In place of an `AsyncStream`, which resumes its task inside of the job that yields: see ``Resumption``.
+/// It replaces `AsyncStream`, which resumes its task inside the job that yields: see ``Resumption``.
 final class ElementBuffer<Element: Sendable>: Sendable {
   private struct State: Sendable {
     var elements: ArraySlice<Element> = []
-    /// Only while there are no elements.
+    /// Empty while there are elements.
     var waiters: ArraySlice<Resumption<Element?>> = []
     var isOver = false
-    /// What the next call throws after the last element.
+    /// The error that the next call throws after the last element.
     var error: (any Error)?
 
-    /// Returns what a call of `next` gives; `nil`: it has to wait.
+    /// Returns the result of a call of `next`, or `nil` if the call must wait.
     mutating func take() -> Result<Element?, any Error>? {
       if let first = elements.popFirst() { return .success(first) }
       guard isOver else { return nil }
@@ -22,13 +22,13 @@ final class ElementBuffer<Element: Sendable>: Sendable {
   private let capacity: Int
   private let source = SingleAssignmentDisposable()
 
-  /// - Parameter capacity: how many elements to keep: the newest.
+  /// - Parameter capacity: how many elements to keep. When the buffer is full, the oldest is removed.
   init(capacity: Int = .max) { self.capacity = capacity }
 
-  /// Disposes `source` at the end, or at once if that has passed.
+  /// Disposes `source` when the sequence ends, or at once if it has ended.
   func follow(_ source: any Disposable) { self.source.setDisposable(source) }
 
-  /// Gives `element` to the task that has waited longest, or keeps it. Does nothing after the end.
+  /// Gives `element` to the task that has waited longest, or buffers it. Does nothing after the end.
   func put(_ element: Element) {
     let waiter: Resumption<Element?>? = state.withLock { state in
       guard !state.isOver else { return nil }
@@ -40,7 +40,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     waiter?.finish(.success(element))
   }
 
-  /// Ends the sequence behind the elements that it has, and disposes the source.
+  /// Ends the sequence after the buffered elements, and disposes the source.
   func end(throwing error: (any Error)? = nil) {
     let waiters: ArraySlice<Resumption<Element?>> = state.withLock { state in
       guard !state.isOver else { return [] }
@@ -55,7 +55,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     source.dispose()
   }
 
-  /// Suspends the task until there is an element, and takes it; `nil` at the end, which a cancellation of the task brings about.
+  /// Suspends the task until there is an element, and takes it. Returns `nil` at the end. Cancelling the task ends the sequence.
   func next(isolation: isolated (any Actor)? = #isolation) async throws -> Element? {
     if let taken = state.withLock({ $0.take() }) { return try taken.get() }
     let resumption = Resumption<Element?>()
@@ -74,7 +74,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
   }
 }
 
-/// The consumer's side of a buffer. When it is gone, the sequence ends.
+/// The consumer's side of a buffer. Releasing it ends the sequence.
 final class ElementReader<Element: Sendable>: Sendable {
   let buffer: ElementBuffer<Element>
 

@@ -1,37 +1,39 @@
+// Runs the jobs of Swift's own executors on the shared pool and in the main loop.
+//
 // Obligations
-//   GJ1  Who finds the pool's schedulers finds them whole. In a child of fork, whose pool is not there, the first who asks makes others.
+//   GJ1  A thread that finds the pool's schedulers finds them complete. In a fork child, which has no pool threads, the first caller makes new ones.
 // Orderings
-//   present: the release of who has made them pairs with the acquire of who finds them
-// Checked by: the runs of Tests/Probes/AllTasks, one that forks among them.
+//   present: the release of the thread that made the schedulers pairs with the acquire of a thread that finds them
+// Checked by: the runs of Tests/Probes/AllTasks; one of them forks.
 // Models: none. Not modelled: GJ1.
 
 internal import CScheduler
 internal import Synchronization
 
-/// What the module `SchedulerExecutors` makes Swift's own executors of: the shared pool runs all tasks and actors that have no executor, and the
-/// main loop the main actor.
+/// The implementation of Swift's own executors in the module `SchedulerExecutors`. The shared pool runs all tasks and actors without an executor.
+/// The main loop runs the main actor.
 package enum GlobalJobs {
-  /// How many jobs have come, where `Diagnostics.isOn`.
+  /// The number of jobs enqueued, if `Diagnostics.isOn`.
   package static let counts = Protected((onPool: 0, onMain: 0, delayed: 0))
 
-  /// Whether Swift's executors are these. From then on the pool and the main loop cannot be shut down.
+  /// Whether these are Swift's executors. Once they are, the pool and the main loop cannot be shut down.
   package static var isInstalled: Bool { csched_main_loop_is_kept_() }
 
   package static func install() { csched_main_loop_keep_() }
 
-  /// Has the pool run `job`, with the task's priority.
+  /// Submits `job` to the pool, with the task's priority.
   package static func enqueue(_ job: UnownedJob, priority: UInt8) {
     if Counted.isOn { counts.withLock { $0.onPool += 1 } }
     TaskJob(job, on: pool(priority), .ofAll).submitOfAll()
   }
 
-  /// Has the main loop run `job`, isolated to the main actor.
+  /// Submits `job` to the main loop, isolated to the main actor.
   package static func enqueueOnMain(_ job: UnownedJob) {
     if Counted.isOn { counts.withLock { $0.onMain += 1 } }
     TaskJob(job, on: MainScheduler.instance, .ofMainActor).submit()
   }
 
-  /// The same two at an instant, not earlier; `continuous` is one of the clock that counts the system's sleep.
+  /// Submits `job` as the functions above do, to run at an instant and never earlier. `continuous` is by the clock that counts system sleep.
   package static func enqueue(_ job: UnownedJob, priority: UInt8, at instant: MonotonicTime, tolerance: Duration) {
     submit(TaskJob(job, on: pool(priority), .ofAll), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance)
   }
@@ -58,23 +60,23 @@ package enum GlobalJobs {
     job.submit(at: time, on: clock, tolerance: tolerance)
   }
 
-  // MARK: the main loop
+  // MARK: Main loop
 
   /// Whether the caller is isolated to the main actor.
   package static var isOnMain: Bool { MainCore.isHere }
 
-  /// Stops the process with a message unless it is.
+  /// Stops the process with a message unless the caller is isolated to the main actor.
   package static func requireMain() { MainScheduler.instance.requireIsolated() }
 
-  /// Whether another main loop has taken the place of ours.
+  /// Whether another library's main loop runs this one.
   package static var isHosted: Bool { csched_main_loop_is_hosted_() }
 
   private static let isStopped = Protected(false), isRunning = Protected(false)
 
-  /// Whether ``runMain()`` runs, or has run: no other main loop may take its place.
+  /// Whether ``runMain()`` runs or has run. Then no other main loop may take its place.
   static var ownsMain: Bool { isRunning.read() }
 
-  /// Runs the main loop until ``stopMain()``; an end of a run that nobody is in ends nothing.
+  /// Runs the main loop until ``stopMain()``. If a run ends for another reason, the loop runs again.
   package static func runMain() {
     MainCore.shared.requireMain("run")
     isRunning.write(true)
@@ -83,13 +85,13 @@ package enum GlobalJobs {
     }
   }
 
-  /// The same until `condition` holds, which is asked after each job.
+  /// Runs the main loop until `condition` holds. The condition is checked first, and again after each job.
   package static func runMain(until condition: () -> Bool) {
     MainCore.shared.requireMain("run")
     while !condition() { _ = csched_loop_run_once(MainCore.shared.loop, csched_time.max) }
   }
 
-  /// Ends a run of ``runMain()``, or the next one.
+  /// Ends the current run of ``runMain()``, or the next one if there is none.
   package static func stopMain() {
     isStopped.write(true)
     MainScheduler.stop()
@@ -101,9 +103,9 @@ package enum GlobalJobs {
       "the main loop was closed, which runs the main actor. Leave csched_loop_close(csched_main_loop()) out.")
   }
 
-  // MARK: the pool
+  // MARK: Pool
 
-  /// A pool's schedulers, which live as long as the process: to count references to what weak ones refer to is slow.
+  /// A pool's schedulers. They are never released, because counting references is slow for an object with weak references.
   private final class Pool: Sendable {
     private let core = PoolCore.shared(.default)
     private let high = kept(.high), medium = kept(.default), low = kept(.low), background = kept(.background)
@@ -112,7 +114,7 @@ package enum GlobalJobs {
       .passRetained(ConcurrentScheduler(core: PoolCore.shared(priority)))
     }
 
-    /// Whether a fork has left its threads in the parent.
+    /// Whether this is a fork child in which the pool's threads do not exist.
     var isOrphaned: Bool { core.isOrphaned }
 
     @inline(__always) subscript(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
@@ -125,11 +127,11 @@ package enum GlobalJobs {
     }
   }
 
-  /// The present one.
+  /// The current pool.
   private static let present = Atomic<Unmanaged<Pool>?>(nil)
   private static let making = Protected(())
 
-  /// The scheduler for a task's priority, by the table of `SchedulerPriority(_:)`; 0 is a task that has none. A child of fork has a pool of its own.
+  /// Returns the scheduler for a task's priority, by the table of `SchedulerPriority(_:)`. 0 means no priority. A fork child has its own pool.
   @inline(__always) private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
     let pool = present.load(ordering: .acquiring) ?? makePool()  // GJ1: pairs with makePool; carries them
     return pool._withUnsafeGuaranteedRef {

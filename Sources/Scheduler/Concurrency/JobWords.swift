@@ -1,10 +1,11 @@
-// A task's job as a node of the core (node.h). Swift 6.3 gives an executor two words in each job. With other toolchains, and where
-// SCHEDULER_WITHOUT_SPI asks for it, a job lies in a task of the core.
+// Submits a task's job as a node of the core (node.h), without memory of its own.
+//
+// Swift 6.3 gives an executor two words in each job. With other toolchains, and with SCHEDULER_WITHOUT_SPI, a job lies in a task of the core.
 //
 // Obligations
-//   JW1  Who finds a scheduler's table of types finds it whole. Of two threads that make one, the second takes the first's.
+//   JW1  A thread that finds a scheduler's table of types finds it complete. If two threads make a table, the second uses the first's.
 // Orderings
-//   entries: the release of who has made the table pairs with the acquire of who finds it
+//   entries: the release of the thread that made the table pairs with the acquire of a thread that finds it
 // Checked by: "jobs of many threads come to a scheduler that has had none".
 // Models: swift/executors/late_jobs.swift.
 
@@ -14,11 +15,11 @@
   @_spi(ExperimentalCustomExecutors) import _Concurrency
 
   extension TaskJob {
-    /// Where the words lie in a job: behind the header of an object.
+    /// The offset of the words in a job: after the object header.
     private static var offset: Int { 16 }
 
-    /// Submits it as a node to the core of its scheduler. Returns false, and does nothing, if `core` is another, or the runtime has the words
-    /// elsewhere.
+    /// Submits the job as a node to the core of its scheduler. Returns false, and does nothing, if `core` is another core, or if the runtime
+    /// has the words elsewhere.
     @inline(__always) func submitInPlace(to core: TargetCore) -> Bool {
       executor._withUnsafeGuaranteedRef { scheduler in
         guard scheduler.core === core, let type = scheduler.jobTypes.pointer(of: self) else { return false }
@@ -29,7 +30,7 @@
       }
     }
 
-    /// Whether the runtime has the words where they are taken to lie.
+    /// Whether the runtime has the words at the expected offset.
     fileprivate var hasWordsInPlace: Bool {
       ExecutorJob(job).withUnsafeExecutorPrivateData {
         $0.baseAddress == Self.address(of: job) + Self.offset && $0.count >= MemoryLayout<csched_node>.size
@@ -54,7 +55,7 @@
       runInTag()
     }
 
-    /// The same of one of Swift's own jobs (``Kind/ofAll``), of which there are the most: nothing need be looked up for them.
+    /// Runs one of Swift's own jobs (``Kind/ofAll``). These are the most frequent, and need no lookup.
     fileprivate static func runOfAll(_ node: UnsafeMutablePointer<csched_node>) {
       Counted.jobs(-1)
       runOfAll(job(of: node))
@@ -66,9 +67,9 @@
     }
   }
 
-  /// What a scheduler's jobs are to the core, once there has been one: a type for each kind, which also says whose they are.
+  /// The node types of a scheduler's jobs, made with its first job: one for each kind. A type also identifies the scheduler.
   struct JobTypes: ~Copyable, @unchecked Sendable {
-    // Unchecked, because of the pointer: what it points to never changes, and lives as long as this.
+    // Unchecked, because of the pointer: its memory never changes, and lives as long as this value.
     fileprivate struct Entry {
       let type: csched_node_type
       let scheduler: Unmanaged<SchedulerTarget>
@@ -76,9 +77,9 @@
     }
     private let entries = Atomic<UnsafeMutablePointer<Entry>?>(nil)
 
-    deinit { entries.load(ordering: .relaxed)?.deallocate() }  // JW1: nobody else has it any more
+    deinit { entries.load(ordering: .relaxed)?.deallocate() }  // JW1: no other thread has it
 
-    /// The one of `job`, which is its scheduler's; nil if the runtime has the words elsewhere. Whether it has is looked at once for each scheduler.
+    /// Returns the node type of `job`, a job of this scheduler, or nil if the runtime has the words elsewhere. Only `make` checks that.
     @inline(__always) fileprivate func pointer(of job: TaskJob) -> UnsafePointer<csched_node_type>? {
       guard let made = entries.load(ordering: .acquiring) ?? make(for: job) else { return nil }  // JW1: pairs with make
       return UnsafeRawPointer(made + Int(job.kind.rawValue)).assumingMemoryBound(to: csched_node_type.self)
@@ -93,7 +94,7 @@
         if kind == .ofAll { type.run = { TaskJob.runOfAll($0!) } }
         (made + Int(kind.rawValue)).initialize(to: Entry(type: type, scheduler: job.executor, kind: kind))
       }
-      // JW1: pairs with who finds it
+      // JW1: pairs with the acquire in `pointer`
       let (isFirst, found) = entries.compareExchange(expected: nil, desired: made, ordering: .acquiringAndReleasing)
       guard isFirst else {
         made.deallocate()
@@ -103,7 +104,7 @@
     }
   }
 #else
-  /// What a scheduler's jobs are to the core: tasks.
+  /// No node types: jobs are tasks of the core.
   struct JobTypes: Sendable {}
 
   extension TaskJob {

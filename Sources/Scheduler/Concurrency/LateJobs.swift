@@ -1,29 +1,31 @@
+// Runs the jobs of tasks that a stopped target has refused or dropped.
+//
 // States: LateJobs' lists and `isOver`, under the core's lock; `isOver` is final, and the lists are then empty
 // Obligations
-//   LJ1  A job that was given to a scheduler runs exactly once, whenever, and by whomever, its target is stopped.
-//   LJ2  It never runs beside an action, or another job, of the same exclusive root; the scheduler is the current one, and isolation holds.
-//   LJ3  The jobs that one thread gives to one scheduler run in that order.
-//   LJ4  What a job was submitted to stays until the submission has returned.
-// Orderings: the lock's, and those of the queues. Assumes: the queue's owner is told once that it has dropped all (serial.c, S6), and a
-//   thread of its end (thread.c, H3).
+//   LJ1  A job that was submitted to a scheduler runs exactly once, whenever its target is stopped, and by any thread.
+//   LJ2  It never runs beside an action, or another job, of the same exclusive root. Its scheduler is the current one, and isolation holds.
+//   LJ3  The jobs that one thread submits to one scheduler run in that order.
+//   LJ4  The target of a job lives until the submission has returned.
+// Orderings: the lock's, and those of the queues. Assumes: a queue's owner is notified once that the queue has dropped all jobs (serial.c, S6),
+//   and a thread's owner of the thread's end (thread.c, H3).
 // Checked by: "a task ends, isolated and in order, whenever its scheduler is stopped, by either policy",
 //   "late jobs of one submitter keep their order, those that were taken before the stop, too",
 //   "the last reference to a scheduler goes in its own job, while others resume it",
 //   "the pool and the main thread are shut down, before, under and after tasks of each kind".
-// Models: swift/executors/late_jobs.swift, with jobs that stand for tasks', and a pool that is driven by hand. Not there: the main loop's end.
+// Models: swift/executors/late_jobs.swift, with test jobs and a pool driven by hand. It lacks the main loop's end.
 
-/// The jobs of tasks that a target has let go of because it was stopped. They run all the same, or their tasks would never end.
+/// The jobs of tasks that a target refused or dropped because it was stopped. They must run, or their tasks would never end.
 ///
-/// They wait until nothing of the target's runs any more, and then go to a queue of its own on the pool: one at a time, in order, as before.
-/// What had been taken, and was dropped, is older than what was refused.
+/// They wait until no work of the target runs. Then they go to the target's own queue on the pool, which runs them one at a time, in order.
+/// Dropped jobs had been accepted, so they are older than refused jobs.
 struct LateJobs {
   private var dropped: [TaskJob] = [], refused: [TaskJob] = []
-  /// Nothing of the target's runs any more.
+  /// No work of the target runs, now or later, and no late job waits.
   private var isOver = false
-  /// Where they run.
+  /// The queue that runs them.
   var queue: SerialCore?
 
-  /// Takes `job` in; not when it can go on at once. Returns whether it did.
+  /// Stores `job`. Returns false if the job can continue at once.
   mutating func add(_ job: TaskJob, wasRefused: Bool) -> Bool {
     guard !isOver else { return false }
     if wasRefused { refused.append(job) } else { dropped.append(job) }
@@ -35,7 +37,7 @@ struct LateJobs {
     return dropped + refused
   }
 
-  /// Takes what there is; where there is nothing, those to come go on at once.
+  /// Returns and clears the waiting jobs. If there are none, sets `isOver` and returns nil: later jobs continue at once.
   mutating func takeOrEnd() -> [TaskJob]? {
     isOver = dropped.isEmpty && refused.isEmpty
     return isOver ? nil : take()
@@ -43,20 +45,20 @@ struct LateJobs {
 }
 
 extension TargetCore {
-  /// Takes back a job that was submitted here and not run: it goes on, where its isolation holds.
+  /// Takes back a job that was submitted here and did not run. The job continues where its isolation holds.
   ///
   /// - Parameters:
   ///   - job: the job.
-  ///   - wasRefused: whether it was let go of in its submission, not later.
+  ///   - wasRefused: whether its submission refused it; otherwise it was dropped later.
   final func takeBack(_ job: TaskJob, wasRefused: Bool) {
-    // One that was shut down is not the shared one any more.
+    // After the pool's shutdown, `shared` returns another pool.
     if let pool = (self as? LimitCore)?.base as? PoolCore ?? self as? PoolCore {
       return job.submit(to: PoolCore.shared(pool.priority))
     }
     if !withLate({ $0.add(job, wasRefused: wasRefused) }) { goOn(with: [job]) }
   }
 
-  /// Says that nothing of this target's runs any more, or will: its late jobs may go on elsewhere.
+  /// Declares that no work of this target runs, now or later. Its late jobs may run elsewhere.
   final func endExclusion() {
     while let jobs = withLate({ $0.takeOrEnd() }) { goOn(with: jobs) }
   }

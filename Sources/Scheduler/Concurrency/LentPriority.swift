@@ -1,11 +1,11 @@
 internal import CScheduler
 
-/// A task's priority, lent to the priority of the pool that it waits for, until ``takeBack()``: see `csched_target_lend`.
+/// A donation of a task's priority to the pool priority that it waits for, until ``takeBack()``: see `csched_target_lend`.
 struct LentPriority {
-  private let scheduler: SchedulerTarget  // keeps the target
+  private let scheduler: SchedulerTarget  // retains the target
   private let priority: csched_priority
 
-  /// Lends the present task's, if `scheduler` is on a pool, and lower.
+  /// Donates the current task's priority. Returns nil unless `scheduler` is on a pool, with a lower priority.
   init?(to scheduler: some ImmediateSchedulerType) {
     guard let target = scheduler.unwrapped as? SchedulerTarget else { return nil }
     self.scheduler = target

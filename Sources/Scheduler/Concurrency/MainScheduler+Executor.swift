@@ -1,32 +1,32 @@
 extension MainScheduler: SerialExecutor, TaskExecutor {
-  /// Runs a job of a task or an actor on the main thread, never at once, in one order with the actions. For Swift's runtime.
+  /// Runs a job of a task or an actor on the main thread, never at once, in one order with the actions. Swift's runtime calls it.
   ///
-  /// It is no executor of the main actor's: that keeps its own, unless `SchedulerExecutors` has been installed. After ``Schedulers/shutdown(_:)`` jobs run one at a time, in order, on the pool. Of
-  /// a shutdown on another thread they wait for the main thread to come to its end of it. The task's priority makes no difference. It
-  /// allocates nothing, unless another main loop is the host.
+  /// The main actor keeps its own executor, unless `SchedulerExecutors` has been installed. After ``Schedulers/shutdown(_:)`` jobs run one at a
+  /// time, in order, on the pool. If another thread shuts down, they first wait until the main thread has finished its part of the shutdown.
+  /// The task's priority makes no difference. It allocates nothing, unless another main loop is the host.
   public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .main).submit() }
 
-  /// The executor for an actor's `unownedExecutor`. It takes those of the other main scheduler, and of queues on them, for itself.
+  /// Returns the executor for an actor's `unownedExecutor`. Those of the other main scheduler, and of queues on both, count as the same.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { actorExecutor.asUnownedSerialExecutor() }
 
-  /// True: both are on the main thread.
+  /// Returns true: both are on the main thread.
   public func isSameExclusiveExecutionContext(other: MainScheduler) -> Bool { true }
 
-  /// Stops the process with a message unless the caller is on the main thread, or on the one that has its place in a host.
+  /// Stops the process with a message unless the caller is on the main thread, or on the thread that replaces it in a host.
   public func checkIsolated() { requireIsolated() }
 
-  /// Whether the caller is on the main thread, or on the one that has its place in a host.
+  /// Returns whether the caller is on the main thread, or on the thread that replaces it in a host.
   public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
 }
 
 extension MainScheduler {
   /// Schedules `action`, which is isolated to the main actor.
   ///
-  /// What runs the main scheduler must be the main thread, or Dispatch's main queue (module `SchedulerMainLoop`). A host with another thread
-  /// has Swift stop the process with a message.
+  /// The main thread, or Dispatch's main queue (module `SchedulerMainLoop`), must run the main scheduler. If a host runs it on another thread,
+  /// Swift stops the process with a message.
   ///
-  /// - Parameter action: what to do on the main actor.
-  /// - Returns: what cancels it before it begins.
+  /// - Parameter action: the function to call on the main actor.
+  /// - Returns: a disposable that cancels the action before it starts.
   @discardableResult
   public func schedule(onMainActor action: @escaping @MainActor @Sendable () -> Void) -> any Disposable {
     schedule { MainActor.assumeIsolated(action) }

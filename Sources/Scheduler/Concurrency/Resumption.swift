@@ -1,23 +1,23 @@
 internal import CScheduler
 
-/// The one outcome of something that a task waits for. It may come before the wait, and any number of times: the first one counts.
+/// The outcome of something that a task waits for. It may come before the wait. Only the first outcome counts.
 ///
-/// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. So a thread does not resume a task inside of a job
-/// that the handler may wait for. A job of the pool does: the worker runs it when it has left the queue.
+/// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. So a thread does not resume a task inside a
+/// job that the handler may wait for. A job of the pool resumes it: the worker runs that job after it has left the queue.
 final class Resumption<Success>: PendingResumption, @unchecked Sendable {
-  // Unchecked, because an outcome need not be Sendable. `finish` keeps no reference to it, and only the task takes it.
+  // Unchecked, because an outcome need not be Sendable. `finish` retains no reference to it, and only the task takes it.
   private enum State {
     case early
     case waiting(CheckedContinuation<Void, Never>)
     case due(CheckedContinuation<Void, Never>, Result<Success, any Error>)
-    /// With the outcome until the task has taken it.
+    /// Has the outcome until the task has taken it.
     case over(Result<Success, any Error>?)
   }
 
   private let state = Protected(State.early)
   private let isClaimed = Protected(false)
 
-  /// Returns whether the caller is the first to ask: for those who must know who finishes it before they have the outcome.
+  /// Returns whether the caller is the first to claim this. A caller claims it when it must be the one to finish it, before it has the outcome.
   func claim() -> Bool { !isClaimed.exchange(true) }
 
   /// Whether there is an outcome.
@@ -30,8 +30,8 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
     }
   }
 
-  /// Suspends the task until there is an outcome, and takes it: no other reference to a value is left then. Once. `begin` is called before the
-  /// task is suspended, unless there is an outcome already.
+  /// Suspends the task until there is an outcome, and takes it, so that no other reference to its value remains. Call it once. It calls `begin`
+  /// before the task is suspended, unless there is an outcome already.
   func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void = {}) async throws -> sending Success {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let isOver = state.withLock {
@@ -50,12 +50,12 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
     return try outcome.get()
   }
 
-  /// Resumes the task with `outcome`, at once or when it begins to wait. Does nothing the second time.
+  /// Resumes the task with `outcome`, at once or when it starts to wait. A second call does nothing.
   ///
   /// - Parameters:
-  ///   - outcome: what the wait returns or throws.
+  ///   - outcome: the result or error of the wait.
   ///   - target: the target whose job calls this as its last action, if there is one.
-  ///   - isAlwaysElsewhere: whether it must be another thread that resumes, whatever this one is in the middle of.
+  ///   - isAlwaysElsewhere: whether a job of the pool must resume the task, even if this thread holds nothing.
   func finish(
     _ outcome: consuming Result<Success, any Error>, lastOf target: UnsafeMutablePointer<csched_target>? = nil,
     elsewhere isAlwaysElsewhere: Bool = false
@@ -86,12 +86,13 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
   }
 }
 
-/// A resumption, whatever its outcome is.
+/// A resumption without the type of its outcome.
 class PendingResumption: @unchecked Sendable {
-  // Unchecked, because it has a subclass, which says why it is.
+  // Unchecked, because its subclass is: see there.
   func resume() {}
 
-  /// Resumes the task on this thread if it holds nothing, or else in a job of the pool. A drop of that job resumes the task, too.
+  /// Resumes the task on this thread if the thread is inside no job of a queue, loop or limit, or is inside virtual time. Otherwise a job of the
+  /// pool resumes it, even if that job is dropped.
   final func resumeOutside(lastOf current: UnsafeMutablePointer<csched_target>?, _ isAlwaysElsewhere: Bool) {
     var target: UnsafeMutablePointer<csched_target>?
     let holding = csched_swift_holds_(current, &target)

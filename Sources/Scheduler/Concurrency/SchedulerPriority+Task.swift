@@ -1,24 +1,24 @@
 extension SchedulerPriority {
-  /// The priority that comes next to a task's, by this table.
+  /// Converts a task's priority to the nearest scheduler priority, by this table.
   ///
   /// | `TaskPriority` | ``SchedulerPriority`` | and back |
   /// |---|---|---|
   /// | `.high`, `.userInitiated`, and above | ``high`` | `.high` |
   /// | `.medium`, and above | ``default`` | `.medium` |
   /// | `.low`, `.utility`, and above | ``low`` | `.low` |
-  /// | `.background`, and what is below `.low` | ``background`` | `.background` |
+  /// | `.background`, and all others below `.low` | ``background`` | `.background` |
   ///
-  /// A job of a task runs with the priority of the scheduler that it is given to, as an action does; the task's own does not count there. So neither
-  /// does the task's escalation: a job that waits is not moved, on any scheduler, but keeps its place in the order.
+  /// A job of a task runs with the priority of its scheduler, as an action does. The task's own priority does not count there, and neither does its
+  /// escalation: a waiting job keeps its position in the queue, on any scheduler.
   ///
-  /// - Parameter priority: a task's.
+  /// - Parameter priority: a task's priority.
   public init(_ priority: TaskPriority) {
     self.init(raw: priority.rawValue)
   }
 }
 
 extension SchedulerPriority {
-  /// The same for a task's priority as a number. Those of Swift's names are written out: to ask for one is a call.
+  /// Converts the raw value of a task's priority. The values are literals, because reading those of `TaskPriority` is a function call.
   @inline(__always) init(raw: UInt8) {
     switch raw {
     case 25...: self = .high  // TaskPriority.high
@@ -30,9 +30,9 @@ extension SchedulerPriority {
 }
 
 extension TaskPriority {
-  /// The priority that comes next to a scheduler's: the table of `SchedulerPriority.init(_:)`.
+  /// Converts a scheduler's priority to a task's, by the table of `SchedulerPriority.init(_:)`.
   ///
-  /// - Parameter priority: a scheduler's.
+  /// - Parameter priority: a scheduler's priority.
   public init(_ priority: SchedulerPriority) {
     switch priority {
     case .high: self = .high

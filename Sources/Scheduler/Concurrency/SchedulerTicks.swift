@@ -1,26 +1,26 @@
 extension SchedulerType {
-  /// The instants of `timing`, to be waited for one after the other.
+  /// Returns a sequence of the instants of `timing`. Each step of an iteration waits for the next instant.
   ///
   /// ```swift
   /// for try await tick in scheduler.ticks(every: .seconds(1)) { show(tick) }
   /// ```
   ///
-  /// 1. Each iteration counts from its first `next()`. It keeps nothing going between two of them: what the timing says of late ticks decides
-  ///    about those that came while nobody waited.
-  /// 2. A task that is cancelled gets no further tick: the sequence ends.
-  /// 3. When the scheduler was stopped, or is meanwhile, the iteration throws ``SchedulerError/stopped``.
+  /// 1. Each iteration counts from its first `next()`. No timer runs between two calls of `next()`. The timing's rule for late ticks applies to
+  ///    ticks that were due in between.
+  /// 2. If the task is cancelled, the sequence ends.
+  /// 3. If the scheduler has been stopped, or is stopped during the wait, the iteration throws ``SchedulerError/stopped``.
   ///
-  /// - Parameter timing: when; the pace counts what the task does between two ticks as the tick's run.
+  /// - Parameter timing: when the ticks are due. The time that the task spends between two ticks counts as the run of the tick.
   /// - Returns: a sequence of the instants at which the ticks were due.
   public func ticks(_ timing: ActionTiming) -> some AsyncSequence<MonotonicTime, any Error> & Sendable {
     SchedulerTicks(scheduler: self, timing: timing)
   }
 
-  /// The instants of every `period` from now on: see ``ticks(_:)``. Ticks that are missed become one.
+  /// Returns a sequence with a tick in every `period`: see ``ticks(_:)``. Missed ticks become one.
   ///
   /// - Parameters:
-  ///   - period: the time from tick to tick, and until the first.
-  ///   - tolerance: up to how much later than it is due a tick may come.
+  ///   - period: the time between ticks, and before the first tick.
+  ///   - tolerance: how much later than due a tick may come.
   /// - Returns: a sequence of the instants at which the ticks were due.
   public func ticks(every period: Duration, tolerance: Duration = .zero) -> some AsyncSequence<
     MonotonicTime, any Error
@@ -43,10 +43,10 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
   struct Iterator: AsyncIteratorProtocol {
     let scheduler: any SchedulerType
     let timing: ActionTiming
-    /// When the last tick was due, and when it came.
+    /// The instants at which the last tick was due, and at which it came.
     private var last: (due: MonotonicTime, came: MonotonicTime)?
     private var isOver = false
-    /// Tells the jitter of this iteration from that of others.
+    /// Makes the jitter of this iteration different from that of others.
     private let salt = UnsafeRawPointer(bitPattern: UInt.random(in: 1...UInt.max))
 
     init(scheduler: any SchedulerType, timing: ActionTiming) {
@@ -58,7 +58,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
 
     mutating func next(isolation: isolated (any Actor)?) async throws -> MonotonicTime? {
       guard !isOver else { return nil }
-      isOver = true  // unless it gets to the tick
+      isOver = true  // reset when the tick comes
       let now = scheduler.now
       let due =
         last.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) }
@@ -74,7 +74,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
       return due
     }
 
-    /// The end of time stays what it is.
+    /// Adds the timing's jitter to `due`. The latest instant stays unchanged.
     private func jittered(_ due: MonotonicTime) -> MonotonicTime {
       guard let repetition = timing.repetition, !scheduler.isVirtual else { return due }
       return MonotonicTime(nanoseconds: repetition.jittered(due.nanoseconds, of: salt))

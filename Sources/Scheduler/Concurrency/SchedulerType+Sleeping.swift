@@ -1,5 +1,5 @@
 extension SchedulerType {
-  /// Suspends the task until an action of `instant` runs.
+  /// Suspends the task until an action that is due at `instant` runs.
   func suspendTask(until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?) async throws {
     try Task.checkCancellation()
     guard now < instant else { return }
@@ -13,7 +13,7 @@ extension SchedulerType {
     }
   }
 
-  /// Suspends the task until what `submit` schedules has run, and has it counted as asleep where that is in virtual time.
+  /// Suspends the task until the action that `submit` schedules has run. In virtual time the task counts as asleep meanwhile.
   func asleep(
     isolation: isolated (any Actor)?, isDue: () -> Bool, _ submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) async throws {
@@ -24,12 +24,12 @@ extension SchedulerType {
       if isFirst { resumption.finish(.failure(CancellationError())) }
     }
     try await withTaskCancellationHandler {
-      // Names the actor, because a closure that does not is called outside of it: there, tasks fall asleep in any order.
+      // The closure names `isolation`, so it runs on the actor. Outside the actor, tasks would fall asleep in any order.
       try await resumption.outcome(isolation: isolation) {
         let waker = Waker(sleeper, resumption)
         waking.setDisposable(sleeper.noted { withoutRefusalLine { submit { waker.wake() } } })
         sleeper.begin()
-        // Another thread may have moved the clock past the instant before the task counted as asleep.
+        // Another thread may have advanced the clock past the instant before the task counted as asleep.
         guard isDue(), resumption.claim() else { return }
         waking.dispose()
         sleeper.wake()
@@ -40,67 +40,67 @@ extension SchedulerType {
     }
   }
 
-  /// Suspends the calling task until `instant`, as this scheduler counts time: see ``sleep(for:tolerance:isolation:)``.
+  /// Suspends the calling task until `instant`, by this scheduler's clock: see ``sleep(for:tolerance:isolation:)``.
   ///
   /// - Parameters:
-  ///   - instant: when to wake; one that has passed does not suspend.
-  ///   - tolerance: up to how much later.
-  ///   - isolation: the caller's, which it keeps.
-  /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
+  ///   - instant: when to wake. If it has passed, the task is not suspended.
+  ///   - tolerance: how much later the task may wake.
+  ///   - isolation: the caller's isolation, which is kept.
+  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been stopped, or is stopped meanwhile.
   public func sleep(
     until instant: MonotonicTime, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
   ) async throws { try await suspendTask(until: instant, tolerance: tolerance, isolation: isolation) }
 
-  /// Suspends the calling task for `duration`, as this scheduler counts time.
+  /// Suspends the calling task for `duration`, by this scheduler's clock.
   ///
   /// ```swift
   /// try await scheduler.sleep(for: .seconds(1), tolerance: .milliseconds(100))
   /// ```
   ///
-  /// The scheduler resumes the task, in its turn among the actions; the task goes on where it belongs, on its actor or executor. Never early.
+  /// The scheduler resumes the task in order with its actions, and never early. The task continues on its own actor or executor.
   ///
   /// - Parameters:
-  ///   - duration: how long; not positive, it does not suspend.
-  ///   - tolerance: up to how much longer.
-  ///   - isolation: the caller's, which it keeps.
-  /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
+  ///   - duration: how long to sleep. If it is zero or negative, the task is not suspended.
+  ///   - tolerance: how much longer the task may sleep.
+  ///   - isolation: the caller's isolation, which is kept.
+  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been stopped, or is stopped meanwhile.
   public func sleep(
     for duration: Duration, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
   ) async throws {
     try await suspendTask(until: now.advanced(by: max(.zero, duration)), tolerance: tolerance, isolation: isolation)
   }
 
-  /// A clock of Swift's that shows this scheduler's time, and whose sleeps are the scheduler's: for code that takes a `Clock`.
+  /// A `Clock` with this scheduler's time and sleeps, for code that takes a clock.
   public var clock: SchedulerClock { SchedulerClock(scheduler: self) }
 }
 
-/// A `Clock` that shows the time of a scheduler: see ``SchedulerType/clock``.
+/// A `Clock` with the time of a scheduler: see ``SchedulerType/clock``.
 ///
 /// ```swift
 /// try await Task.sleep(for: .seconds(1), clock: scheduler.clock)
 /// ```
 public struct SchedulerClock: Clock {
-  /// The scheduler whose time it shows.
+  /// The scheduler whose time it reads.
   public let scheduler: any SchedulerType
 
-  /// The scheduler's present.
+  /// The scheduler's current time.
   public var now: MonotonicTime { scheduler.now }
 
-  /// A nanosecond.
+  /// One nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// Suspends the task until `deadline`: see ``SchedulerType/sleep(until:tolerance:isolation:)``.
   ///
   /// - Parameters:
   ///   - deadline: when to wake.
-  ///   - tolerance: up to how much later; `nil` is none.
-  /// - Throws: `CancellationError` when the task is cancelled; ``SchedulerError/stopped`` when the scheduler was stopped, or is meanwhile.
+  ///   - tolerance: how much later the task may wake; `nil` means zero.
+  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been stopped, or is stopped meanwhile.
   public func sleep(until deadline: MonotonicTime, tolerance: Duration? = nil) async throws {
     try await scheduler.suspendTask(until: deadline, tolerance: tolerance ?? .zero, isolation: nil)
   }
 }
 
-/// Wakes a task that is asleep, once. Its end tells of a drop.
+/// Wakes a sleeping task, once. Its `deinit` detects that the action was dropped.
 private final class Waker: Sendable {
   private let sleeper: Sleeper
   private let resumption: Resumption<Void>

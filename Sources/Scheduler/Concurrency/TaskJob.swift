@@ -1,14 +1,13 @@
 internal import CScheduler
 
-/// A piece of work of a task or an actor, and the scheduler that is its executor.
+/// A job of a task or an actor, and the scheduler that is its executor.
 ///
-/// In a queue it lies in two words that the runtime's own job has for it, or in the memory of a task of the core (task.h), so nothing is
-/// allocated. What a queue drops goes on: see ``LateJobs``.
+/// In a queue it lies in two words of the runtime's own job, or in the memory of a task of the core (task.h), so nothing is allocated. A job that
+/// a queue drops continues: see ``LateJobs``.
 struct TaskJob: @unchecked Sendable {
-  // Unchecked, because of the reference, which is not counted: whoever gives a job to an executor keeps that until the job has run. So Swift
-  // asks of all executors.
-  /// As what the scheduler was given it: as the executor of an actor; as the one that a task prefers; or as Swift's own, for all that prefer none
-  /// or for the main actor (``GlobalJobs``).
+  // Unchecked, because the reference is not counted. Swift requires the submitter to keep an executor until the job has run.
+  /// The role in which the scheduler received the job: as an actor's executor; as the executor that a task prefers; or as one of Swift's own
+  /// executors, for tasks that prefer none or for the main actor (``GlobalJobs``).
   enum Kind: UInt8, CaseIterable { case ofActor, thread, serial, main, concurrent, ofAll, ofMainActor }
 
   let job: UnownedJob
@@ -25,10 +24,10 @@ struct TaskJob: @unchecked Sendable {
     self.kind = kind
   }
 
-  /// What lies in the core's memory: four words.
+  /// The four words in the core's memory.
   private struct Held {
     let job: TaskJob
-    /// What it was submitted to, which lives until it has been run or dropped.
+    /// The core that the job was submitted to. It lives until the job has been run or dropped.
     let core: Unmanaged<TargetCore>
 
     static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Held> {
@@ -36,17 +35,17 @@ struct TaskJob: @unchecked Sendable {
     }
   }
 
-  /// The scheduler that it was given to.
+  /// The scheduler that the job was submitted to.
   var scheduler: SchedulerTarget { executor.takeUnretainedValue() }
 
-  /// Submits it to the core of its scheduler.
+  /// Submits the job to the core of its scheduler.
   func submit() { executor._withUnsafeGuaranteedRef { submit(to: $0.core) } }
 
-  /// Submits it to `core`, which takes it back if it does not run it.
+  /// Submits the job to `core`, which takes it back if it does not run it.
   func submit(to core: TargetCore) {
     let held = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
     Counted.jobs(1)
-    // The job may end the task that was the last to keep the scheduler, before the submission has returned. A pool stays in any case.
+    // The job may end the task with the last reference to the scheduler before the submission has returned. The shared pool's core stays.
     let mayEnd = kind != .concurrent || !core.isShared
     if mayEnd { _ = held.retain() }
     if !submitInPlace(to: core) { submitInTask(to: core) }
@@ -54,7 +53,7 @@ struct TaskJob: @unchecked Sendable {
     if isOnMain { MainCore.shared.submitted() }
   }
 
-  /// The same of one of Swift's own jobs (``Kind/ofAll``): its scheduler stays, and is of a pool.
+  /// Submits one of Swift's own jobs (``Kind/ofAll``): its scheduler is on a pool, and is never released.
   @inline(__always) func submitOfAll() {
     executor._withUnsafeGuaranteedRef {
       Counted.jobs(1)
@@ -69,8 +68,8 @@ struct TaskJob: @unchecked Sendable {
     csched_task_submit_(core.target, task)
   }
 
-  /// Submits it to the core of its scheduler for an instant of `clock`. A system without a descriptor for that clock has it wait by the
-  /// monotonic one, which does not count the system's sleep.
+  /// Submits the job to the core of its scheduler for an instant of `clock`. If the system has no descriptor for that clock, the job waits by the
+  /// monotonic clock, which does not count system sleep.
   func submit(at deadline: csched_time, on clock: csched_clock, tolerance: Duration) {
     let core = scheduler.core, span = csched_time(max(0, tolerance.saturatedNanoseconds))
     let task = csched_task_make_(delayedType.pointer, CSCHED_TASK_TIMED)
@@ -95,7 +94,7 @@ struct TaskJob: @unchecked Sendable {
     misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer at a time.")
   }
 
-  /// Runs it where its scheduler's core does not deliver it, but inside of that core all the same.
+  /// Runs the job inside its scheduler's core, on a thread to which that core did not deliver it.
   func runLate() {
     let core = scheduler.core
     core.run { runInTag() }
@@ -115,7 +114,7 @@ struct TaskJob: @unchecked Sendable {
       case .main: resume(on: unsafeDowncast(scheduler, to: MainScheduler.self))
       case .concurrent: resume(on: unsafeDowncast(scheduler, to: ConcurrentScheduler.self))
       case .ofAll: Self.runOfAll(job)
-      case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)  // tests may put another before ours
+      case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)  // tests may replace ours
       }
     }
   }
@@ -124,7 +123,7 @@ struct TaskJob: @unchecked Sendable {
 
   private func resume(on executor: some TaskExecutor) { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
 
-  // MARK: the core's side
+  // MARK: Callbacks of the core
 
   fileprivate static func run(_ job: UnsafeMutablePointer<csched_job>?) {
     let held = Held.of(job).move()
@@ -143,7 +142,7 @@ struct TaskJob: @unchecked Sendable {
 
   fileprivate static func dropDelayed(_ job: UnsafeMutablePointer<csched_job>?) {
     let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = delayed(job).move()
-    if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }  // else who submits it goes on
+    if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }  // else submit(at:) continues
   }
 
   fileprivate static func release(_ job: UnsafeMutablePointer<csched_job>?) {
@@ -160,5 +159,5 @@ private let delayedType = JobType(
     run: { TaskJob.runDelayed($0) }, drop: { TaskJob.dropDelayed($0) },
     release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }))
 
-/// What the runtime calls the generic executor: a job that runs on it is isolated to nothing, and its task prefers none.
+/// The runtime's generic executor: a job that runs on it is isolated to nothing, and its task prefers no executor.
 private let noExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)

@@ -1,18 +1,18 @@
-/// What a thread does at its end: it lets go of the values that are confined to it, and resumes the tasks that wait for that.
+/// The work at a thread's end: it releases the values confined to the thread, and resumes the tasks that wait for the end.
 final class ThreadEnd: Sendable {
   private struct State {
     var isOver = false
-    /// The values are gone, and no other will be made.
+    /// The values have been released, and no more will be made.
     var areReleased = false
     var last = 0
-    /// What lets go of each value, in the order of their making.
+    /// The functions that release the values, keyed in the order in which the values were made.
     var values: [Int: @Sendable () -> Void] = [:]
     var waiting: [Resumption<Void>] = []
   }
 
   private let state = Protected(State())
 
-  /// Has the thread call `release` at its end, after its last job. Returns what takes that back.
+  /// Makes the thread call `release` at its end, after its last job. Returns the key for ``remove(_:)``.
   func add(_ release: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.last += 1
@@ -23,13 +23,13 @@ final class ThreadEnd: Sendable {
 
   func remove(_ key: Int) {
     let release = state.withLock { $0.values.removeValue(forKey: key) }
-    _ = consume release  // outside of the lock
+    _ = consume release  // outside the lock
   }
 
-  /// Whether the values are gone, because the thread has ended, or is about to.
+  /// Whether the values have been released, because the thread has ended or is about to.
   var areValuesReleased: Bool { state.withLock { $0.areReleased } }
 
-  /// Lets go of the values, those made last first.
+  /// Releases the values, in the reverse order of their making.
   func releaseValues() {
     let values = state.withLock { state in
       defer { state.values = [:] }
@@ -45,13 +45,13 @@ final class ThreadEnd: Sendable {
       state.isOver = true
       return state.waiting
     }
-    for each in waiting { each.finish(.success(()), elsewhere: true) }  // others may join this thread
+    for each in waiting { each.finish(.success(()), elsewhere: true) }  // a resumed task may join this thread
   }
 
-  /// Suspends the task until the thread has done all that.
+  /// Suspends the task until ``finish()`` has been called.
   func wait(isolation: isolated (any Actor)?) async {
     let resumption = Resumption<Void>()
-    // It is never finished with an error.
+    // No error: `finish` only reports success.
     try? await resumption.outcome(isolation: isolation) {
       let isOver = state.withLock { state in
         if !state.isOver { state.waiting.append(resumption) }

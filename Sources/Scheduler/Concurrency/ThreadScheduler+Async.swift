@@ -1,26 +1,26 @@
 extension ThreadScheduler {
   /// Ends the thread as ``stop(_:)`` does, and suspends the task until it has ended.
   ///
-  /// On the thread itself, too: a task that is isolated to it lets it go on, and goes on as a late job, see ``ThreadScheduler/LateJobPolicy``. A cancelled task
-  /// waits as any other.
+  /// It may be called on the thread itself. A task that is isolated to the thread frees it while it waits, and continues as a late job: see
+  /// ``ThreadScheduler/LateJobPolicy``. A cancelled task waits like any other.
   ///
   /// - Parameters:
-  ///   - policy: what becomes of the actions that are outstanding. Jobs of tasks run in any case.
-  ///   - isolation: the caller's, which it keeps.
+  ///   - policy: whether outstanding actions run. Jobs of tasks run in any case.
+  ///   - isolation: the caller's isolation, which is kept.
   public func stopAndJoin(
     _ policy: Schedulers.StopPolicy = .runOutstanding, isolation: isolated (any Actor)? = #isolation
   ) async {
     stop(policy)
-    // In a child of fork the join stops the process.
+    // In a fork child the join below stops the process.
     if !thread.isOrphaned { await thread.end.wait(isolation: isolation) }
-    joinBlocking()  // it has only to return from where it has resumed the task
+    joinBlocking()  // short: the thread has submitted this task's resumption as its last step
   }
 
   /// Makes a value on the thread, and keeps it there: see ``ThreadScheduler/Confined``.
   ///
-  /// - Parameter make: makes the value, as an action of this scheduler, after those that were scheduled before. What it throws, each use throws. What it captures
-  ///   need not be `Sendable`: it is the thread's then.
-  /// - Returns: what stands for the value elsewhere, at once.
+  /// - Parameter make: makes the value, as an action of this scheduler, after the actions that were scheduled earlier. If it throws, each use throws
+  ///   that error. Its captures need not be `Sendable`, because they are transferred to the thread.
+  /// - Returns: a handle for the value. The call does not wait for the value.
   public func confine<Value>(_ make: sending @escaping () throws -> Value) -> ThreadScheduler.Confined<Value> {
     ThreadScheduler.Confined(to: self, consume make)
   }

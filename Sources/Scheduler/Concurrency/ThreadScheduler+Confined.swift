@@ -7,14 +7,13 @@ extension ThreadScheduler {
   /// let found = try await database.perform { database in database.search("a") }
   /// ```
   ///
-  /// 1. It is released on the thread: as an action, after the last reference to this object is gone; or at the thread's end, after the last action
-  ///    and the last job of a task, values made later first.
-  /// 2. A use after that throws ``SchedulerError/stopped``.
-  /// 3. This object keeps the scheduler.
-  /// 4. In a child of `fork` the value is not available, as its thread does not exist there: a use stops the process with a message. The value is
-  ///    not released in the child.
+  /// 1. The value is released on the thread: by an action after the last reference to this object is released, or at the thread's end, after the
+  ///    last action and the last job of a task. At the thread's end, values made later are released first.
+  /// 2. A use after the release throws ``SchedulerError/stopped``.
+  /// 3. This object retains the scheduler.
+  /// 4. In a child of `fork` the value's thread does not exist. A use stops the process with a message. The value is not released in the child.
   public final class Confined<Value>: Sendable {
-    /// The scheduler on whose thread the value is.
+    /// The scheduler of the value's thread.
     public let scheduler: ThreadScheduler
     private let box: ConfinedBox<Value>
     private let key: Int
@@ -24,12 +23,12 @@ extension ThreadScheduler {
       self.scheduler = scheduler
       self.box = box
       key = scheduler.thread.end.add { box.release() }
-      withoutRefusalLine { _ = scheduler.schedule { box.fill() } }  // rule 2
+      withoutRefusalLine { _ = scheduler.schedule { box.fill() } }  // guarantee 2: each use reports the refusal
     }
 
     deinit {
       let thread = scheduler.thread
-      thread.submitOwn { [box, key] in  // rule 4
+      thread.submitOwn { [box, key] in  // guarantee 4: does nothing in a fork child
         box.release()
         thread.end.remove(key)
       }
@@ -38,11 +37,12 @@ extension ThreadScheduler {
     /// Calls `body` with the value on its thread, suspends the task until it has returned, and returns its result or throws its error.
     ///
     /// - Parameters:
-    ///   - isolation: the caller's, which it keeps.
-    ///   - body: what to do with the value. It must not let the value itself leave. What it captures need not be `Sendable`: it is the thread's then.
-    /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, or what the making of the value threw; `CancellationError` when the task was cancelled before it began;
-    ///   ``SchedulerError/stopped`` when the thread was stopped.
+    ///   - isolation: the caller's isolation, which is kept.
+    ///   - body: the function to call. The value itself must not escape from it. Its captures need not be `Sendable`, because they are
+    ///     transferred to the thread.
+    /// - Returns: the result of `body`.
+    /// - Throws: the error of `body`, or the error of making the value; `CancellationError` if the task was cancelled before `body` started;
+    ///   ``SchedulerError/stopped`` if the thread was stopped.
     public func perform<Result: Sendable>(
       isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping (inout Value) throws -> Result
     ) async throws -> Result {
@@ -50,12 +50,14 @@ extension ThreadScheduler {
       return try await scheduler.perform(isolation: isolation) { [box] in try box.use(use.takeBody()) }
     }
 
-    /// Calls `body` with the value. Only on the value's thread, and not inside of another use: elsewhere it stops the process with a message. After the
-    /// end of the thread it throws on every thread, as a task of an actor of that thread may still go on.
+    /// Calls `body` with the value, on the value's thread.
     ///
-    /// - Parameter body: what to do with the value.
-    /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, or what the making of the value threw; ``SchedulerError/stopped`` when the value has been released.
+    /// On another thread, or inside another use, it stops the process with a message. After the thread's end it throws on every thread, because a
+    /// task of an actor of that thread may still continue.
+    ///
+    /// - Parameter body: the function to call.
+    /// - Returns: the result of `body`.
+    /// - Throws: the error of `body`, or the error of making the value; ``SchedulerError/stopped`` if the value has been released.
     public func withValue<Result>(_ body: (inout Value) throws -> Result) throws -> Result {
       guard scheduler.isOnThread else {
         if scheduler.thread.end.areValuesReleased { throw SchedulerError.stopped }
@@ -69,9 +71,9 @@ extension ThreadScheduler {
   }
 }
 
-/// What is done with a value, once: no frame of the task keeps it, so that what it captures ends on the thread.
+/// The body of one use. No frame of the task retains it, so its captures are released on the thread.
 private final class ConfinedUse<Value, Outcome>: @unchecked Sendable {
-  // Unchecked, because the compiler does not see that the one action takes it.
+  // Unchecked, because the compiler does not see that only the action takes the body.
   private var body: ((inout Value) throws -> Outcome)?
 
   init(_ body: sending @escaping (inout Value) throws -> Outcome) { self.body = body }
@@ -79,9 +81,9 @@ private final class ConfinedUse<Value, Outcome>: @unchecked Sendable {
   func takeBody() -> (inout Value) throws -> Outcome { body.take()! }
 }
 
-/// The value's place. Touched on the thread alone.
+/// The storage of the value. Only the thread accesses it.
 private final class ConfinedBox<Value>: @unchecked Sendable {
-  // Unchecked, because the compiler does not know the thread. All callers are on it.
+  // Unchecked, because the compiler does not see that all callers are on the thread.
   private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
   private var make: (() throws -> Value)?
   private var isInUse = false
@@ -102,11 +104,11 @@ private final class ConfinedBox<Value>: @unchecked Sendable {
   func use<Outcome>(_ body: (inout Value) throws -> Outcome) throws -> Outcome {
     if isInUse { misuse("Confined.withValue", "called inside of a use of the same value. Hand on what that one has.") }
     var taken = try value.get()
-    value = .failure(SchedulerError.stopped)  // the only reference goes to the body
+    value = .failure(SchedulerError.stopped)  // the body gets the only reference
     isInUse = true
     defer {
       isInUse = false
-      if !isReleased { value = .success(taken) }  // which a wait inside of the use may have come to
+      if !isReleased { value = .success(taken) }  // a wait inside the use may have run `release`
     }
     return try body(&taken)
   }

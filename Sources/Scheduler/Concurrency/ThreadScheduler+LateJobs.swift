@@ -1,26 +1,28 @@
 extension ThreadScheduler {
-  /// What becomes of a task's job that comes to a ``ThreadScheduler`` when its thread has ended. An action is refused then; a task that was
-  /// refused would never end.
+  /// What happens to a task's job that is submitted to a ``ThreadScheduler`` after its thread has ended.
+  ///
+  /// An action is refused then. A job cannot be refused, because its task would never end.
   public enum LateJobPolicy: Hashable, Sendable {
-    /// It runs on the pool, after the others that came late: one at a time, in order, isolated as before, but on another thread than values
-    /// of ``ThreadScheduler/Confined``. Handlers of ``Schedulers/onLateJob(_:)`` are called.
+    /// The job runs on the pool, after earlier late jobs: one at a time, in order, and isolated as on the thread. It does not run on the thread of
+    /// ``ThreadScheduler/Confined`` values. Handlers of ``Schedulers/onLateJob(_:)`` are called.
     case runOnPool
-    /// It stops the process with a message: for what must never be touched on another thread.
+    /// The job stops the process with a message. Use it for state that must never be accessed on another thread.
     case trap
   }
 }
 
 extension Schedulers {
-  /// Has `handler` called for each job of a task that comes to a ``ThreadScheduler`` after its thread has ended, from now on, until what is
-  /// returned is disposed. Such a job runs on another thread: see ``ThreadScheduler/LateJobPolicy``.
+  /// Calls `handler` for each task's job that is submitted to a ``ThreadScheduler`` after its thread has ended, until the result is disposed.
+  ///
+  /// Such a job runs on another thread: see ``ThreadScheduler/LateJobPolicy``.
   ///
   /// ```swift
   /// let reports = Schedulers.onLateJob { scheduler in log("\(scheduler) has lost its thread, and has tasks") }
   /// ```
   ///
-  /// - Parameter handler: is given the scheduler, before the job runs; on the thread that gives the job to it, or on its own thread at the end;
-  ///   outside of all locks of ours.
-  /// - Returns: what ends the reports. A call on another thread that has begun goes on.
+  /// - Parameter handler: called with the scheduler, before the job runs, on the thread that submits the job, or on the scheduler's own thread at
+  ///   its end. No lock of this library is held.
+  /// - Returns: a disposable that ends the reports. A call that has started on another thread continues.
   public static func onLateJob(_ handler: @escaping @Sendable (_ scheduler: ThreadScheduler) -> Void) -> any Disposable
   {
     let key = lateHandlers.withLock { handlers in
@@ -30,7 +32,7 @@ extension Schedulers {
     }
     return AnonymousDisposable {
       let handler = lateHandlers.withLock { $0.all.removeValue(forKey: key) }
-      _ = consume handler  // outside of the lock
+      _ = consume handler  // outside the lock
     }
   }
 

@@ -1,9 +1,10 @@
 internal import CScheduler
 
-// What a debugger, and `String(reflecting:)`, say of a scheduler. Each is a line for people, whose form may change with any version.
+// The descriptions that a debugger and `String(reflecting:)` show. Each is one line for people; its form may change with any version.
 
 extension SchedulerTarget: CustomDebugStringConvertible {
-  /// What it is, its name, its target, its state, how much is pending and delayed, and which thread is inside of it: see ``Schedulers/dump(to:)``.
+  /// The kind of the scheduler, its name, target and state, the number of pending and delayed actions, and the thread inside it: see
+  /// ``Schedulers/dump(to:)``.
   public var debugDescription: String {
     let name = (self as? ConcurrentScheduler)?.name ?? core.name
     let priority = (core as? PoolCore).map { ", priority \($0.priority)" } ?? ""
@@ -22,14 +23,14 @@ extension ImmediateScheduler: CustomDebugStringConvertible {
 }
 
 extension CurrentThreadScheduler: CustomDebugStringConvertible {
-  /// It tells of the calling thread, whose queue it is.
+  /// Describes the queue of the calling thread.
   public var debugDescription: String {
     "CurrentThreadScheduler: \(Self.isScheduleRequired ? "runs nothing" : "runs an action") on this thread"
   }
 }
 
 extension TargetCore {
-  /// The core's line about it.
+  /// The C core's description, one line.
   fileprivate var description: String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2_048) { line in
       let length = csched_target_describe(target, line.baseAddress, line.count)

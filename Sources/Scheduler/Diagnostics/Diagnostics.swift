@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// How many things of this module are alive: for tests that nothing is left behind, and for a program that looks at itself.
+/// The number of live objects and threads of this module: for leak tests, and for programs that monitor themselves.
 ///
 /// ```swift
 /// let before = Diagnostics.live
@@ -8,32 +8,30 @@ internal import CScheduler
 /// #expect(Diagnostics.waitUntilEmpty(since: before).isEmpty)
 /// ```
 ///
-/// Objects are counted when ``isOn`` says so, threads always. The counts are exact when nothing of the module is going on; while other
-/// threads make and let go of things, each count may be off by what happens during the look.
+/// Objects are counted if ``isOn`` is true; threads are always counted. The counts are exact while the module is idle. While other threads create
+/// and release objects, a count may be off by the changes during the reading.
 public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
-  /// Actions that were submitted and wait, run, or were disposed and lie in a queue that has not come past them yet. In virtual time,
-  /// those that wait.
+  /// Submitted actions that wait or run, and disposed ones that are still in a queue. In virtual time, only those that wait.
   public var jobs = 0
   /// Closures that actions, disposables and schedulers hold.
   public var closures = 0
-  /// Disposables: those that were made as such, and those that stand for an action. What `schedule(_:)` returns for a plain closure is a
-  /// value, and is not counted.
+  /// Disposables: those created directly, and those that represent an action. What `schedule(_:)` returns for a plain closure is a value, and is
+  /// not counted.
   public var disposables = 0
-  /// Threads: of ``ThreadScheduler``s, of the pool, and the one that keeps the time of the boot and the wall clock. Those of a trace, of the
-  /// watchdog and of dumps by a signal are not counted: who observes changes nothing of what is seen.
+  /// Threads: those of ``ThreadScheduler``s and of the pool, and the one for the boot and the wall clock. Threads of a trace, of the watchdog and
+  /// of dumps by a signal are not counted, so that observing does not change the count.
   public var threads = 0
-  /// How many of ``threads`` everybody shares: the pool's, and the clocks'. They come and go by themselves, and some stay until
-  /// ``Schedulers/shutdown(_:)``.
+  /// How many of ``threads`` are shared: the pool's and the clocks'. They start and end automatically. Some stay until ``Schedulers/shutdown(_:)``.
   public var sharedThreads = 0
 
-  /// Makes one of nothing.
+  /// Creates a value whose counts are 0.
   public init() {}
 
-  /// Whether objects are counted: in a debug build of this module always; in a release build if the environment variable
-  /// `SCHEDULER_DIAGNOSTICS` is 1 when the program starts. It never changes. When it is false, ``live`` counts threads only.
+  /// Whether objects are counted: always in a debug build of this module; in a release build if the environment variable `SCHEDULER_DIAGNOSTICS` is
+  /// 1 at the start of the program. It never changes. If it is false, ``live`` counts threads only.
   public static var isOn: Bool { Counted.isOn }
 
-  /// What is alive now.
+  /// The present counts.
   public static var live: Diagnostics {
     var live = Diagnostics()
     live.jobs = Int(csched_counted_sum_(CSCHED_COUNTED_JOBS_))
@@ -44,9 +42,9 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
     return live
   }
 
-  /// What has come since `earlier`; less than nothing of what has gone.
+  /// Returns the differences from `earlier`. A count is negative if it has decreased.
   ///
-  /// - Parameter earlier: what ``live`` said before.
+  /// - Parameter earlier: an earlier value of ``live``.
   public func since(_ earlier: Diagnostics) -> Diagnostics {
     var difference = Diagnostics()
     for count in [\Self.jobs, \.closures, \.disposables, \.threads, \.sharedThreads] {
@@ -55,13 +53,13 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
     return difference
   }
 
-  /// Whether there is nothing, the shared threads aside.
+  /// Whether all counts are 0, except those of shared threads.
   public var isEmpty: Bool { jobs == 0 && closures == 0 && disposables == 0 && threads == sharedThreads }
 
-  /// Waits until nothing is left of what has come since `earlier`, for `timeout` at the most. Returns what is left then.
+  /// Waits until everything created since `earlier` is gone, for at most `timeout`. Returns the remaining counts.
   ///
-  /// Much ends a little later than the call that ends it: a thread that nobody joins, an action that was disposed in the middle of a
-  /// queue, what Dispatch or a task still holds. It blocks the calling thread, and looks every millisecond.
+  /// Some objects end shortly after the call that ends them: a thread that is not joined, an action disposed in a queue, or an object that Dispatch
+  /// or a task still holds. It blocks the calling thread, and checks every millisecond.
   public static func waitUntilEmpty(
     since earlier: Diagnostics = Diagnostics(), timeout: Duration = .seconds(10)
   ) -> Diagnostics {

@@ -1,14 +1,14 @@
 internal import CScheduler
 
-/// How much work went through a scheduler, how long it waited, and how long it ran: ``SchedulerTarget/workStatistics``.
+/// How much work a scheduler received, how long it waited, and how long it ran: ``SchedulerTarget/workStatistics``.
 public struct SchedulerStatistics: Hashable, Sendable {
-  /// How long things took. The middle one and the 99th of a hundred are too large by an eighth at the most.
+  /// A distribution of durations. The median and the 99th percentile are too large by at most an eighth.
   public struct Spans: Hashable, Sendable {
-    /// Half of all took no longer.
+    /// The median: half of the durations are no longer.
     public let p50: Duration
-    /// 99 of a hundred took no longer.
+    /// The 99th percentile: 99 of 100 durations are no longer.
     public let p99: Duration
-    /// The longest.
+    /// The longest duration.
     public let max: Duration
 
     init(_ spans: csched_span_statistics) {
@@ -18,29 +18,29 @@ public struct SchedulerStatistics: Hashable, Sendable {
     }
   }
 
-  /// Actions and jobs of tasks, delayed ones too; a repeating action's once for each call.
+  /// The number of actions and jobs of tasks, delayed ones included. A repeating action counts once for each call.
   public let submitted: UInt64
-  /// Those that have run to their end.
+  /// The number of those that have run to their end.
   public let run: UInt64
-  /// Those that were disposed before they began.
+  /// The number of those that were disposed before they started.
   public let cancelled: UInt64
-  /// Those that were dropped: refused, or given up by a stop.
+  /// The number of those that were dropped: refused, or discarded by a stop.
   public let dropped: UInt64
-  /// How many were submitted and have not begun, now. Delayed ones are among them.
+  /// The number of those that have been submitted and have not started, delayed ones included.
   public let depth: UInt64
-  /// How many submissions found that a thread had to be woken.
+  /// The number of submissions that had to wake a thread.
   public let wakes: UInt64
-  /// The system's calls to sleep or wake that its actions, and submissions to it, have made.
+  /// The number of system calls to sleep or wake, made by its actions and by submissions to it.
   public let systemCalls: UInt64
-  /// From the submission, or the deadline, to the beginning. In virtual time there is none.
+  /// The time from the submission, or the deadline, to the start. Not available in virtual time.
   public let latency: Spans
-  /// From the beginning of an action to its end.
+  /// The time from the start of an action to its end.
   public let runTime: Spans
 }
 
 extension SchedulerTarget {
-  /// What it has done after ``Schedulers/startCounting()``: what was submitted to it itself, and not to schedulers on it. `nil`: nothing was. The figures
-  /// are read one after the other, while all goes on. Any thread.
+  /// The work since ``Schedulers/startCounting()`` that was submitted to this scheduler itself, without schedulers that target it. `nil` if there
+  /// was none. The figures are read one after the other while work continues. Thread: any.
   public final var workStatistics: SchedulerStatistics? {
     var found = csched_statistics()
     guard csched_target_statistics(core.target, &found) else { return nil }
@@ -52,7 +52,7 @@ extension SchedulerTarget {
 }
 
 extension Schedulers {
-  /// Begins to count what is submitted to each scheduler, how long it waits, and how long it runs: ``SchedulerTarget/workStatistics``.
+  /// Starts to count the work submitted to each scheduler, how long it waits, and how long it runs: ``SchedulerTarget/workStatistics``.
   ///
   /// ```swift
   /// try Schedulers.startCounting()
@@ -60,8 +60,9 @@ extension Schedulers {
   /// print(database.workStatistics?.latency.p99 ?? .zero)
   /// ```
   ///
-  /// It costs about 200 ns for each action; while nothing looks at work, two instructions. What is submitted from now on is counted to its end. Up to
-  /// 4 096 schedulers are told apart at a time, and up to 57 344 actions that wait; what is beyond that is not counted. Any thread.
+  /// Counting costs about 200 ns for each action. While no tool observes work, the cost is two instructions. Work submitted from now on is counted
+  /// to its end. Up to 4 096 schedulers are distinguished at a time, and up to 57 344 waiting actions. Work beyond that is not counted. Thread:
+  /// any.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with `ENOMEM`.
   public static func startCounting() throws(SchedulerError) {
@@ -69,6 +70,6 @@ extension Schedulers {
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// Ends that. What was counted stays, and ``startCounting()`` goes on from there. Any thread.
+  /// Stops counting. The counts remain, and ``startCounting()`` continues from them. Thread: any.
   public static func stopCounting() { csched_statistics_end() }
 }

@@ -1,35 +1,36 @@
 internal import CScheduler
 
 extension Schedulers {
-  /// Writes what there is, as text for people: threads that have run something here, what they run and wait for; loops, pools, virtual times, queues and limits
-  /// with what is pending; locks that somebody sleeps for, with their owners; and who sleeps for a condition, semaphore, latch, group or read-write lock.
+  /// Writes the state of the library as text for people. It lists threads that have run work here, with the work and what they wait for. It lists
+  /// loops, pools, virtual times, queues and limits with their pending work. It lists contended locks with their owners, and the threads that wait
+  /// for a condition, semaphore, latch, group or read-write lock.
   ///
   /// ```swift
   /// Schedulers.dump()   // why does my action not run?
   /// ```
   ///
-  /// All goes on while it is written, so two lines may be of two instants. Its form may change with any version. It takes a constant amount of
-  /// memory, however much there is. Any thread; it blocks as the descriptor does.
+  /// Work continues during the dump, so two lines may show different instants. The form may change with any version. The memory use is constant.
+  /// Thread: any; it blocks as the descriptor does.
   ///
   /// - Parameter descriptor: the file descriptor to write to; by default the standard error.
   /// - Returns: 0, or the system's error number of the first write that failed.
   @discardableResult
   public static func dump(to descriptor: Int32 = 2) -> Int32 { csched_dump(descriptor) }
 
-  /// Has each such signal write a dump from now on: inside of the signal's handler a table of the threads and loops, at once, whatever is locked; and the whole
-  /// within a second, from a thread of its own.
+  /// Writes a dump at each such signal from now on. The signal's handler writes a table of threads and loops at once, whatever is locked. A
+  /// separate thread writes the whole dump within a second.
   ///
   /// ```swift
   /// try Schedulers.dump(onSignal: SIGUSR1)   // then: kill -USR1 PID
   /// ```
   ///
-  /// It takes the place of what handled the signal before. A later call replaces signal and descriptor. In a child of `fork` the table only is written,
-  /// until it is called again there. Any thread.
+  /// It replaces the signal's previous handler. A later call replaces signal and descriptor. In a child of `fork` only the table is written, until
+  /// this function is called again there. Thread: any.
   ///
   /// - Parameters:
-  ///   - signal: the signal's number; 0 ends it: the handler from before is back, and the thread is gone.
-  ///   - descriptor: the file descriptor to write to, which stays open; by default the standard error.
-  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for what is no signal that can be handled, `EAGAIN` when there is no thread to be had.
+  ///   - signal: the signal's number. 0 ends the dumps: the previous handler is restored, and the thread ends.
+  ///   - descriptor: the file descriptor to write to, which must stay open; by default the standard error.
+  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` if the number is not a signal that can be handled, `EAGAIN` if no thread can be created.
   public static func dump(onSignal signal: Int32, to descriptor: Int32 = 2) throws(SchedulerError) {
     let error = csched_dump_on_signal(signal, descriptor)
     if error != 0 { throw SchedulerError.system(error) }

@@ -1,7 +1,7 @@
 internal import CScheduler
 
 extension Schedulers {
-  /// Traces to a file from now on: what was submitted where, when it ran, and on which thread. Perfetto (ui.perfetto.dev) and Chrome show it.
+  /// Starts a trace to a file: where work was submitted, when it ran, and on which thread. Perfetto (ui.perfetto.dev) and Chrome show it.
   ///
   /// ```swift
   /// try Schedulers.startTrace("/tmp/search.json")
@@ -9,23 +9,26 @@ extension Schedulers {
   /// try Schedulers.stopTrace()
   /// ```
   ///
-  /// The file has a track for each thread and each scheduler; a slice for each run, with the name of its closure; an arrow from each submission to its run; a
-  /// counter of what waits on each scheduler; and an instant for each disposal, drop, wake, and long wait for a lock. What waits already is not in it.
+  /// The file has a track for each thread and each scheduler, and a slice for each run with the name of its closure. An arrow leads from each
+  /// submission to its run. A counter shows the waiting work of each scheduler. Instants mark each disposal, drop, wake, and long wait for a lock.
+  /// Work that waits already is not in the file.
   ///
-  /// A program need not be changed: with `SCHEDULER_TRACE=FILE` in its environment it traces itself from its start to its exit; a `%p` in it stands for
-  /// the number of the process.
+  /// To trace an unchanged program from its start to its exit, set `SCHEDULER_TRACE=FILE` in its environment. A `%p` in the name is replaced by the
+  /// process number.
   ///
-  /// Who submits and runs never waits for the file: each thread has room for 16 384 events; what comes while that is full is left out, and counted in the file.
-  /// In a child of `fork` the trace is off. Any thread.
+  /// Threads that submit and run work never wait for the file. Each thread has room for 16 384 events; events that find no room are left out and
+  /// counted in the file. In a child of `fork` the trace is off. Thread: any.
   ///
-  /// - Parameter path: the file's; it is made, or emptied, readable for its owner only.
-  /// - Throws: ``SchedulerError/system(_:)`` with `EBUSY` when a trace is on, `ELOOP` for a link, `EPERM` for what is no plain file of this user's, and the system's others.
+  /// - Parameter path: the path of the file, which is created or emptied, readable for its owner only.
+  /// - Throws: ``SchedulerError/system(_:)`` with `EBUSY` if a trace is on, `ELOOP` for a link, `EPERM` if the path is not a plain file of this
+  ///   user, or another error.
   public static func startTrace(_ path: String) throws(SchedulerError) {
     let error = csched_trace_begin(path)
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// Ends the trace, and the file; what runs just now is in it as far as it has come. It does nothing when none is on. Any thread; it waits for the file.
+  /// Ends the trace and completes the file. Work that runs now is in the file up to this instant. Does nothing if no trace is on. Thread: any; it
+  /// waits for the file.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with the system's error number of the first write that failed.
   public static func stopTrace() throws(SchedulerError) {
@@ -33,8 +36,8 @@ extension Schedulers {
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// Writes what each thread has run last, the newest at the end, ten thousand runs in all: the closure's code and its scheduler's address. It is always
-  /// recorded, and written behind each message that stops the process. Any thread; it blocks as the descriptor does.
+  /// Writes the latest runs of each thread, the newest last, ten thousand runs in all: the closure's code and its scheduler's address. Runs are
+  /// always recorded. The record also follows each message that stops the process. Thread: any; it blocks as the descriptor does.
   ///
   /// - Parameter descriptor: the file descriptor to write to; by default the standard error.
   /// - Returns: 0, or the system's error number of the first write that failed.

@@ -1,25 +1,25 @@
 internal import CScheduler
 
-/// Something that has taken too long so far: see ``Schedulers/watch(longerThan:_:)``.
+/// A run or wait that has taken too long so far: see ``Schedulers/watch(longerThan:_:)``.
 public struct WatchReport: Sendable {
-  /// What it is.
+  /// The kind of event.
   public enum Kind: Hashable, Sendable {
-    /// An action runs.
+    /// An action has run for too long.
     case running
-    /// The next action of a scheduler waits, though its time has come.
+    /// The next action of a scheduler is due, and has waited for too long.
     case waiting
-    /// A thread waits in a function of this module, or for a lock, condition, semaphore or latch.
+    /// A thread has waited for too long in a function of this module, or for a lock, condition, semaphore or latch.
     case blocked
   }
 
   public let kind: Kind
-  /// For how long, up to now.
+  /// The duration so far.
   public let duration: Duration
-  /// The system's number of the thread; 0 where an action waits.
+  /// The system's number of the thread; 0 if an action waits.
   public let thread: UInt32
-  /// What it is about: the scheduler, as a dump says it, with its address and name; or what the thread waits in.
+  /// The scheduler, as a dump shows it, with its address and name; or the function or object in which the thread waits.
   public let subject: String
-  /// The function or closure that runs, where its name is known: else file and offset. Empty where none runs.
+  /// The running function or closure, if its name is known; otherwise its file and offset. Empty if no code runs.
   public let code: String
   /// How many actions wait on that scheduler.
   public let depth: UInt64
@@ -36,22 +36,22 @@ extension WatchReport: CustomStringConvertible {
 }
 
 extension Schedulers {
-  /// Has `report` called for each action that runs for longer than `duration`, for each scheduler whose next action has waited for longer since its time
-  /// came, and for each wait in this module that blocks a thread for longer: once, up to a quarter of `duration` later, and 1 s at the most.
+  /// Calls `report` for each action or wait that takes longer than `duration`. It reports running actions, schedulers whose next action is due and
+  /// waits, and waits in this module that block a thread. Each event is reported once, late by up to a quarter of `duration`, and by 1 s at most.
   ///
   /// ```swift
   /// try Schedulers.watch(longerThan: .milliseconds(250)) { report in log("\(report)") }
   /// try Schedulers.watch(longerThan: .milliseconds(250))   // tells standard error, with what each thread has run last
   /// ```
   ///
-  /// It sees actions that are submitted from now on, for about 200 ns each. A later call takes the place of this one. In a child of `fork` nobody
-  /// watches. Any thread but the one that reports.
+  /// It observes actions that are submitted from now on, at a cost of about 200 ns each. A later call replaces this one. In a child of `fork` the
+  /// watchdog is off. Thread: any but the one that reports.
   ///
   /// - Parameters:
-  ///   - duration: more than zero.
-  ///   - report: is called on a thread of its own, which holds nothing of ours. `nil`: it is written to standard error, with the flight recorder's
-  ///     events (``writeRecord(to:)``).
-  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, `ENOMEM`, or `EAGAIN` when there is no thread to be had.
+  ///   - duration: the threshold; more than zero.
+  ///   - report: called on its own thread, which holds no locks of this library. `nil`: the report is written to the standard error, with the
+  ///     flight recorder's events (``writeRecord(to:)``).
+  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, `ENOMEM`, or `EAGAIN` if no thread can be created.
   public static func watch(
     longerThan duration: Duration, _ report: (@Sendable (_ report: WatchReport) -> Void)? = nil
   ) throws(SchedulerError) {
@@ -59,13 +59,13 @@ extension Schedulers {
     try watching.begin(span, report)
   }
 
-  /// Ends ``watch(longerThan:_:)``: when it has returned, nothing is reported any more. Called by the report, that is the last. Any thread.
+  /// Ends ``watch(longerThan:_:)``. When it has returned, no event is reported. If `report` calls it, that report is the last. Thread: any.
   public static func stopWatching() { csched_watch_end() }
 
   private static let watching = Watching()
 }
 
-/// Keeps the closure that the core's watchdog calls.
+/// Holds the closure that the C core's watchdog calls.
 private final class Watching: Sendable {
   private let report = Protected<(@Sendable (WatchReport) -> Void)?>(nil)
 

@@ -1,12 +1,14 @@
 extension AnyDisposable: Hashable {
-  /// Tells whether they are one and the same, whatever they stand for.
+  /// Returns whether both are the same object. The wrapped disposables are not compared.
   public static func == (left: AnyDisposable, right: AnyDisposable) -> Bool { left === right }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension Disposable {
-  /// Stores this one in `set`, which disposes it when it lets go of it: of all of them, when the owner of the set ends.
+  /// Stores this disposable in `set`, and disposes it when the set releases it.
+  ///
+  /// If the owner of the set is destroyed, all disposables in the set are disposed.
   ///
   /// ```swift
   /// final class Screen {

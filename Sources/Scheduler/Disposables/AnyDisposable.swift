@@ -1,47 +1,48 @@
+// Wraps a cancel closure or a disposable of any type.
 // States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1 to A3), with a closure or a disposable.
 // Checked by: "a cancel closure runs once, by 8 threads at once".
 // Models: swift/disposables/once.swift.
 
 internal import Synchronization
 
-/// A cancel closure as a disposable, or any disposable under one type.
+/// A type-erased disposable that wraps a cancel closure or another disposable.
 ///
 /// ```swift
 /// let token = AnyDisposable { request.cancel() }  // from a cancel closure
 /// let cancel = token.asCancelClosure              // and back
 /// ```
 ///
-/// The closure runs once; it and its captures are released before the winning ``dispose()`` returns. One allocation, beside the
-/// closure's own context. ``isDisposed`` tells of this disposable, not of the one that it stands for.
+/// The closure runs once. It and its captures are released before the first ``dispose()`` returns. Creating one costs one allocation, in addition
+/// to the closure's own context. ``isDisposed`` describes this disposable, not the wrapped one.
 ///
-/// Unlike Combine's `AnyCancellable` it does not cancel when it is released, unless it was put in a set by `store(in:)`. The idea is that of
+/// Unlike Combine's `AnyCancellable`, it does not cancel when it is released, unless it was stored in a set by `store(in:)`. The idea is from
 /// ReactiveSwift.
 public final class AnyDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed: Atomic<Bool>
-  // Touched by the thread that won `disposed`, and by init and deinit, alone.
+  // Only the thread that won `disposed`, and init and deinit, access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
-  // As `action`; at most one of the two is there.
+  // Accessed as `action` is; at most one of the two is set.
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
   private let disposesOnRelease: Bool
 
-  /// Creates one that does nothing but remember that it was disposed.
+  /// Creates a disposable that only records its disposal.
   public init() {
     disposed = Atomic(false)
     disposesOnRelease = false
   }
 
-  /// Creates one that runs `cancel` at the first disposal.
+  /// Creates a disposable that runs `cancel` at its first disposal.
   public init(_ cancel: @escaping @Sendable () -> Void) {
     disposed = Atomic(false)
     disposesOnRelease = false
     action = HeldClosure(cancel)
   }
 
-  /// Creates one that disposes `disposable`.
+  /// Creates a disposable that disposes `disposable`.
   public convenience init(_ disposable: any Disposable) { self.init(disposable, disposesOnRelease: false) }
 
-  /// The same; it disposes `disposable` when it is released, too, if asked to.
+  /// Creates a disposable that disposes `disposable`: at its disposal and, if `disposesOnRelease` is true, when it is released.
   init(_ disposable: any Disposable, disposesOnRelease: Bool) {
     disposed = Atomic(false)
     self.disposesOnRelease = disposesOnRelease
@@ -57,12 +58,12 @@ public final class AnyDisposable: DisposalNode {
     }
   }
 
-  /// Tells whether it has been disposed.
+  /// Whether it has been disposed.
   public var isDisposed: Bool {
     disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose and detachChildren
   }
 
-  /// Runs the closure, or disposes the other disposable.
+  /// Runs the closure, or disposes the wrapped disposable.
   public func dispose() {
     if let child = detach() { DisposalWalk.disposeChild(child) }
   }
@@ -71,17 +72,17 @@ public final class AnyDisposable: DisposalNode {
     if let child = detach() { walk.push(child) }
   }
 
-  /// Runs the closure, or returns the other disposable.
+  /// Marks this as disposed. Then runs the closure, or returns the wrapped disposable.
   private func detach() -> (any Disposable)? {
-    guard !disposed.exchange(true, ordering: .releasing) else { return nil }  // A1, A3: release
-    guard let action = action.take() else { return child.take() }  // A2: it dies with this frame
+    guard !disposed.exchange(true, ordering: .releasing) else { return nil }  // A1: one winner; A3: release
+    guard let action = action.take() else { return child.take() }  // A2: released at the end of this scope
     action.call()
     return nil
   }
 }
 
 extension Disposable {
-  /// This disposable as a closure that disposes it, for what wants to be given a cancel closure.
+  /// A closure that disposes this disposable, for APIs that take a cancel closure.
   public var asCancelClosure: @Sendable () -> Void {
     { self.dispose() }
   }

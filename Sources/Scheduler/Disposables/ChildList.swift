@@ -1,23 +1,22 @@
-/// Keeps children in the order of their insertion, each under a key that never comes back.
+/// A list of children in insertion order, each under a key that is never reused.
 ///
-/// Keys grow, so the entries are always sorted: a key is found by bisection. What is taken leaves a hole; holes at the
-/// end go at once, the others when they outnumber the children. So inserting and taking cost amortised constant time and
-/// a logarithm, and memory stays in proportion to the children. The first child lies in the list itself, because most lists have
-/// one: only a second one allocates. Not synchronised: its owner sees to that. No operation
-/// disposes or releases a child.
+/// Keys grow, so the entries are always sorted, and a key is found by binary search. Taking a child leaves a hole. Holes at the end are
+/// removed at once, the others when they outnumber the children. So an operation costs amortised constant time plus a binary search, and
+/// memory is proportional to the number of children. The first child is stored in the list itself, because most lists have one child: only
+/// a second child allocates. The list is not synchronised: its owner must do that. No operation disposes or releases a child.
 package struct ChildList {
   private struct Entry {
     let key: UInt64
     var child: (any Disposable)?
   }
 
-  // The first child, and then the entries. Where it is nil and there are entries, it has been taken.
+  // The first child; the others are in `entries`. If it is nil and `entries` is not empty, it was taken.
   private var first: (any Disposable)?
   private var firstKey: UInt64 = 0
   private var entries: [Entry] = []
   private var head = 0
   private var lastKey: UInt64 = 0
-  /// How many children there are.
+  /// The number of children.
   private(set) var count = 0
 
   package init() {}
@@ -28,7 +27,7 @@ package struct ChildList {
 
   package var isEmpty: Bool { count == 0 }
 
-  /// Adds `child` at the end and returns its key, which is above zero.
+  /// Adds `child` at the end and returns its key, which is greater than zero.
   @discardableResult
   package mutating func append(_ child: any Disposable) -> UInt64 {
     lastKey += 1
@@ -47,7 +46,7 @@ package struct ChildList {
     for child in children { append(child) }
   }
 
-  /// Takes the child with `key` out, if it is there.
+  /// Removes and returns the child with `key`; returns nil if it is gone.
   package mutating func take(_ key: UInt64) -> (any Disposable)? {
     if key == firstKey {
       let child = first.take()
@@ -66,7 +65,7 @@ package struct ChildList {
     return child
   }
 
-  /// Takes the first child out: how a list that is no longer added to is emptied.
+  /// Removes and returns the first child. Use it only to empty a list to which no child is added any more.
   package mutating func popFirst() -> (any Disposable)? {
     if let child = first.take() {
       count -= 1
@@ -83,7 +82,7 @@ package struct ChildList {
     return nil
   }
 
-  /// Takes all children out, as a list of their own. No key that was given out will name a later child.
+  /// Removes all children, and returns them as a separate list. Their keys are not reused for later children.
   package mutating func takeAll() -> ChildList {
     let all = self
     first = nil

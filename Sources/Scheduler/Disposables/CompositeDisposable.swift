@@ -1,16 +1,17 @@
-// States: `disposed` and `children` change together, under the lock. `disposed`: final, and `children` stays empty.
+// Holds disposables under keys, and disposes them together.
+// States: `disposed` and `children` change together, under the lock. `disposed` is final; `children` then stays empty.
 // Obligations
-//   M1  Each child is disposed exactly once, or handed back by take, or held.
-//   M2  The list is touched under the lock alone.
-//   M3  What a disposal gets is gone when it returns.
-//   M4  Whoever sees it disposed sees what was before that disposal.
+//   M1  Each child is disposed exactly once, or returned by take, or still held.
+//   M2  The list is accessed under the lock only.
+//   M3  When a disposal returns, it has released the children that it took.
+//   M4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each child that races the disposal is disposed exactly once or handed back".
 // Models: swift/disposables/composite.swift.
 
 internal import Synchronization
 
-/// Holds any number of disposables that come and go, and disposes them together.
+/// A container of disposables that can be inserted and removed at any time, and are disposed together.
 ///
 /// ```swift
 /// let all = CompositeDisposable()
@@ -20,22 +21,21 @@ internal import Synchronization
 /// all.dispose()                        // ends the upload, and each one inserted from now on
 /// ```
 ///
-/// The disposal goes in the order of insertion. Each child is disposed exactly once, or handed back by ``take(for:)``,
-/// however many threads insert, remove and dispose. Inserting allocates only when the list grows. The idea is that of
-/// Rx.NET and RxSwift.
+/// Children are disposed in insertion order. Each child is disposed exactly once, or returned by ``take(for:)``, however many threads insert,
+/// remove and dispose. An insertion allocates only when the list grows. The idea is from Rx.NET and RxSwift.
 public final class CompositeDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
-  // Under the lock, and in init and deinit.
+  // Accessed under the lock, and in init and deinit.
   @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
-  /// Creates one that holds `disposables`.
+  /// Creates a composite that holds `disposables`.
   public init(_ disposables: any Disposable...) {
     children = ChildList(disposables)
   }
 
-  /// Creates one that holds `disposables`.
+  /// Creates a composite that holds `disposables`.
   public init(disposables: [any Disposable]) {
     children = ChildList(disposables)
   }
@@ -45,17 +45,17 @@ public final class CompositeDisposable: DisposalNode {
     DisposalWalk.release { $0.push(children.takeAll()) }
   }
 
-  /// Tells whether it has been disposed.
+  /// Whether it has been disposed.
   public var isDisposed: Bool {
     disposed.load(ordering: .acquiring)  // M4: acquire; pairs with detachChildren
   }
 
-  /// How many disposables it holds; 0 after the disposal.
+  /// The number of disposables held; 0 after the disposal.
   public var count: Int {
     lock.withLock { children.count }
   }
 
-  /// Adds `disposable` and returns its key. After the disposal it disposes it at once, and returns nil.
+  /// Adds `disposable` and returns its key. After the disposal, disposes `disposable` at once and returns nil.
   @discardableResult
   public func insert(_ disposable: any Disposable) -> CompositeDisposable.DisposeKey? {
     lock.lock()
@@ -70,12 +70,12 @@ public final class CompositeDisposable: DisposalNode {
     return DisposeKey(owner: ObjectIdentifier(self), id: id)
   }
 
-  /// Removes the child that `key` names, and disposes it. Does nothing if it is gone.
+  /// Removes the child with `key`, and disposes it. Does nothing if the child is gone.
   public func remove(for key: CompositeDisposable.DisposeKey) {
     take(for: key)?.dispose()
   }
 
-  /// Removes the child that `key` names, and returns it undisposed; nil if it is gone.
+  /// Removes the child with `key`, and returns it undisposed; returns nil if the child is gone.
   @discardableResult
   public func take(for key: CompositeDisposable.DisposeKey) -> (any Disposable)? {
     guard key.owner == ObjectIdentifier(self) else { return nil }
@@ -85,7 +85,7 @@ public final class CompositeDisposable: DisposalNode {
     return child
   }
 
-  /// Disposes all that it holds, in the order of insertion; what is inserted later is disposed then.
+  /// Disposes all children in insertion order. A child that is inserted later is disposed at once.
   public func dispose() {
     DisposalWalk.dispose(self)
   }
@@ -100,9 +100,9 @@ public final class CompositeDisposable: DisposalNode {
 }
 
 extension CompositeDisposable {
-  /// Names one child of one composite: what ``insert(_:)-(Disposable)`` returns.
+  /// The key of one child of one composite, as returned by ``insert(_:)-(Disposable)``.
   ///
-  /// A key is never given out twice. To another composite it means nothing.
+  /// A key is never reused. Another composite has no child with it.
   public struct DisposeKey: Hashable, Sendable {
     let owner: ObjectIdentifier
     let id: UInt64

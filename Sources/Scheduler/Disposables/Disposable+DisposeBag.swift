@@ -1,12 +1,12 @@
 extension Disposable {
-  /// Puts it into `bag`, which disposes it when the bag is released.
+  /// Adds this disposable to `bag`, which disposes it when the bag is released.
   ///
-  /// - Parameter bag: what disposes this when it ends.
+  /// - Parameter bag: the bag that disposes this disposable.
   public func disposed(by bag: DisposeBag) {
     bag.insert(self)
   }
 
-  /// Puts it into `bag`, which disposes it when the bag is released: ``disposed(by:)`` in Combine's words.
+  /// Adds this disposable to `bag`, which disposes it when the bag is released. Combine's name for ``disposed(by:)``.
   public func store(in bag: DisposeBag) {
     bag.insert(self)
   }

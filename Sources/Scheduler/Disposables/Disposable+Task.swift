@@ -1,11 +1,11 @@
 extension Task {
   /// A disposable that cancels this task once, and then releases it. The disposal does not wait for the task to end.
   ///
-  /// Releasing it undisposed does not cancel the task.
+  /// Releasing the disposable without disposing it does not cancel the task.
   public var asDisposable: any Disposable { AnonymousDisposable { cancel() } }
 }
 
-/// Calls `operation`, and disposes `disposable` if the surrounding task is cancelled meanwhile, or has been before.
+/// Calls `operation`, and disposes `disposable` if the current task is cancelled before or during the call.
 ///
 /// ```swift
 /// let token = SingleAssignmentDisposable()
@@ -16,9 +16,9 @@ extension Task {
 /// }
 /// ```
 ///
-/// 1. A task that is cancelled already disposes before `operation` begins; otherwise the thread that cancels disposes.
-/// 2. When `operation` has returned, or thrown, nothing is disposed any more: `disposable` stays as it is.
-/// 3. The disposal runs inside of `Task.cancel()`: what it takes as locks must not be held by whoever cancels.
+/// 1. If the task is already cancelled, `disposable` is disposed before `operation` starts. Otherwise the canceller's thread disposes it.
+/// 2. After `operation` has returned or thrown, `disposable` is not disposed any more.
+/// 3. The disposal runs inside `Task.cancel()`. So the canceller must not hold locks that the disposal takes.
 public func withTaskCancellationHandler<Value>(
   disposing disposable: any Disposable, isolation: isolated (any Actor)? = #isolation,
   operation: () async throws -> Value
@@ -28,11 +28,12 @@ public func withTaskCancellationHandler<Value>(
 }
 
 extension Disposable {
-  /// Disposes it as ``disposeAndWait()`` does, for a task, which is suspended meanwhile: a cancelled one, too. A thread of the shared pool disposes.
+  /// Disposes this disposable as ``disposeAndWait()`` does, while the task is suspended. A cancelled task waits too.
   ///
-  /// In a job of a task that runs on a scheduler this waits also for an action of that scheduler, which goes on meanwhile.
+  /// A thread of the shared pool does the disposal. A task that runs on a scheduler may wait for an action of the same scheduler, which continues
+  /// meanwhile.
   ///
-  /// - Parameter isolation: the caller's, which it keeps.
+  /// - Parameter isolation: the caller's isolation, which is kept.
   public func disposeAndWait(isolation: isolated (any Actor)? = #isolation) async {
     await awaitBlockingCall(isolation: isolation) { disposeAndWait() }
   }

@@ -1,24 +1,24 @@
 internal import CScheduler
 
-/// Walks a tree of disposables with a list in place of the stack, to dispose it or to release it.
+/// Walks a tree of disposables with a list instead of the stack, to dispose it or to release it.
 ///
-/// *Disposal.* The outermost `dispose()` owns the walk. It asks each ``DisposalNode`` for its children and calls
-/// `dispose()` on everything else. The order is that of the recursion it stands for: depth first, children in order.
-/// Nothing is deferred past the call: user code that is reached by the walk and disposes something starts a walk of its
-/// own, which is over when that call returns. Only edges from container to container are flattened.
+/// *Disposal.* The outermost `dispose()` owns the walk. The walk asks each ``DisposalNode`` for its children and calls
+/// `dispose()` on every other disposable. The order is that of a recursion: depth first, children in order. Nothing is
+/// deferred past the call. If the walk calls user code that disposes something, that starts another walk, which is over
+/// when the inner call returns. Only edges from container to container are flattened.
 ///
-/// *Release.* A container that dies undisposed cannot be asked, it can only die: so its `deinit` moves its children to
-/// the walk that is releasing it, found through a slot of the thread. The slot is set only while the walk gives up its
-/// reference to a node, whose `deinit` runs no user code; everything else is released with the slot empty. So again no
-/// user code can notice that a release was put off. (Asking `isKnownUniquelyReferenced` and emptying the node instead
-/// would race with a thread that turns a weak reference into a strong one.)
+/// *Release.* A container that is released undisposed gets only its `deinit`. So `deinit` moves the children to the walk that
+/// is releasing the container, found through a thread-local slot. The slot is set only while the walk releases a
+/// node, whose `deinit` runs no user code. Everything else is released with the slot empty. So user code cannot notice
+/// that a release was deferred. (Checking `isKnownUniquelyReferenced` and emptying the node instead would race with a
+/// thread that turns a weak reference into a strong one.)
 ///
-/// *Both.* One walk does both, because each leads to the other: what is scoped turns a release into a disposal, and a dependent
-/// that is disposed may be the last to hold what is then merely released.
+/// *Both.* One walk does both, because each leads to the other. The release of a scoped disposable disposes its child. The
+/// disposal of a dependent may release the last reference to its parent.
 ///
-/// Allocates only when a container that has younger siblings holds a container.
+/// The walk allocates only when a container that has younger siblings holds a container.
 package struct DisposalWalk {
-  /// What is left of one container's children: `one`, then `rest`.
+  /// The remaining children of one container: `one`, then `rest`.
   private struct Frame {
     var one: (any Disposable)?
     var rest = ChildList()
@@ -27,7 +27,7 @@ package struct DisposalWalk {
     var isEmpty: Bool { one == nil && rest.isEmpty }
   }
 
-  /// What is left to do.
+  /// What the caller of `step` does next.
   private enum Step {
     case next, over
     case release(Unmanaged<AnyObject>)
@@ -37,20 +37,20 @@ package struct DisposalWalk {
   private var nextDisposes = false
   private var frame = Frame()
   private var outer: [Frame] = []
-  /// Whether what is pushed now is to be disposed, or else released.
+  /// Whether pushed children are to be disposed; otherwise they are released.
   private var disposes: Bool
-  /// What is to be waited for after the disposal; nil if nothing is.
+  /// The disposables to wait for after the disposal; nil if the caller does not wait.
   private var awaited: [Awaited]?
 
-  /// Something that was disposed; and, if it is a node, what its wait was announced with.
+  /// A disposable that was disposed; for an `AwaitedNode`, with the result of its `beginWait`.
   private typealias Awaited = (disposable: any Disposable, late: LateReturn?)
 
-  /// Disposes `root` and all that is below it.
+  /// Disposes `root` and all its descendants.
   package static func dispose(_ root: some DisposalNode) {
     dispose { root.detachChildren(into: &$0) }
   }
 
-  /// Disposes `child`, taken out of a container, and all that is below it; without a walk if that is `child` alone.
+  /// Disposes `child`, taken out of a container, and all its descendants. Starts no walk if `child` is not a node.
   package static func disposeChild(_ child: any Disposable) {
     if node(child) == nil {
       child.dispose()
@@ -59,7 +59,7 @@ package struct DisposalWalk {
     }
   }
 
-  /// Disposes `root` and all that is below it, and then waits for what was running of that.
+  /// Disposes `root` and all its descendants, and then waits for those whose work was running.
   static func disposeAndWait(_ root: any DisposalNode) {
     var awaited = disposed(root)
     var next = 0
@@ -74,27 +74,27 @@ package struct DisposalWalk {
     }
   }
 
-  /// Disposes `root` and all that is below it. Returns what is to be waited for.
+  /// Disposes `root` and all its descendants. Returns the disposables to wait for.
   private static func disposed(_ root: any Disposable) -> [Awaited] {
     run(disposing: true, awaited: [], csched_swift_drain_slot_()) { $0.push(root) } ?? []
   }
 
-  /// Disposes what `fill` pushes and all that is below it.
+  /// Disposes the children that `fill` pushes, and all their descendants.
   package static func dispose(_ fill: (inout DisposalWalk) -> Void) {
     run(disposing: true, csched_swift_drain_slot_(), fill)
   }
 
-  /// Releases what `fill` pushes, undisposed: for the `deinit` of a node.
+  /// Releases the children that `fill` pushes, undisposed: for the `deinit` of a node.
   package static func release(_ fill: (inout DisposalWalk) -> Void) {
     join(disposing: false, fill)
   }
 
-  /// Disposes what `fill` pushes: for the `deinit` of a node that disposes when it is released.
+  /// Disposes the children that `fill` pushes: for the `deinit` of a node that disposes when it is released.
   package static func disposeOnRelease(_ fill: (inout DisposalWalk) -> Void) {
     join(disposing: true, fill)
   }
 
-  /// Leaves what `fill` pushes to the walk that is releasing the caller, if there is one.
+  /// Adds the children that `fill` pushes to the walk that is releasing the caller. Starts a walk if there is none.
   private static func join(disposing: Bool, _ fill: (inout DisposalWalk) -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
     guard let active = slot.pointee?.assumingMemoryBound(to: DisposalWalk.self) else {
@@ -119,15 +119,15 @@ package struct DisposalWalk {
         case .over: return walk.pointee.awaited
         case .release(let reference):
           slot.pointee = UnsafeMutableRawPointer(walk)
-          reference.release()  // its deinit, if this was the last reference, pushes to `walk`
+          reference.release()  // if it was the last reference, deinit pushes to `walk`
           slot.pointee = nil
         }
       }
     }
   }
 
-  /// Runs `body`, which may run user code, for the `deinit` of a node, which a walk may be releasing: what is released inside
-  /// is gone when `body` returns, instead of waiting for that walk.
+  /// Runs `body`, which may run user code, for the `deinit` of a node that a walk may be releasing. Objects that `body` releases
+  /// are destroyed before it returns. They do not wait for that walk.
   package static func outsideOfRelease(_ body: () -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
     let active = slot.pointee
@@ -142,7 +142,7 @@ package struct DisposalWalk {
     nextDisposes = disposes
   }
 
-  /// Leaves `node` to be released, undisposed, by a disposal: as the only child of a container.
+  /// Adds `node` as the only child of a container, to be released undisposed by a disposal.
   package mutating func push(released node: some DisposalNode) {
     disposes = false
     push(node)
@@ -155,7 +155,7 @@ package struct DisposalWalk {
     push(first)
   }
 
-  /// Adds the children of a container. The caller keeps no copy: a shared list would be copied, and its children would
+  /// Adds the children of a container. The caller must keep no copy: a shared list would be copied, and its children would
   /// live until the end of the walk.
   package mutating func push(_ children: consuming ChildList) {
     switch children.count {
@@ -182,7 +182,7 @@ package struct DisposalWalk {
     }
   }
 
-  /// Disposes or releases the next child; but the last reference to a node is left to the caller.
+  /// Disposes or releases the next child. If it is a node, the caller releases the returned reference, which may be the last.
   private mutating func step() -> Step {
     guard let (child, isToDispose) = pop() else { return .over }
     guard let node = Self.node(child) else {
@@ -200,9 +200,9 @@ package struct DisposalWalk {
     return .release(.passRetained(node))
   }
 
-  /// Returns `child` as a node, if it is one.
+  /// Returns `child` as a node, or nil if it is not one.
   private static func node(_ child: any Disposable) -> (any DisposalNode)? {
-    // Speed only: the two most common kinds are told by their type. Asking the runtime for a conformance costs 25 ns.
+    // Speed only: the two most common kinds are recognised by their type. A dynamic check of a conformance costs 25 ns.
     let kind = type(of: child)
     if kind == AnonymousDisposable.self { return nil }
     if kind == SingleAssignmentDisposable.self { return object(child, as: SingleAssignmentDisposable.self) }
@@ -210,7 +210,7 @@ package struct DisposalWalk {
     return child as? any DisposalNode
   }
 
-  /// Returns `child`, which is a `Node`. The argument opens the existential, so the cast sees the reference itself.
+  /// Returns `child`, which must be a `Node`. The generic parameter opens the existential, so the cast sees the reference itself.
   private static func object<Child: Disposable, Node: DisposalNode>(_ child: Child, as: Node.Type) -> Node {
     unsafeBitCast(child, to: Unmanaged<Node>.self).takeUnretainedValue()
   }

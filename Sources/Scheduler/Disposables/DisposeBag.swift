@@ -1,4 +1,4 @@
-/// Disposes what was put into it when it is itself released: an owner's field that ends all the owner began.
+/// A container that disposes its contents when it is released. As a stored property, it ends the work that its owner started.
 ///
 /// ```swift
 /// final class Screen {
@@ -7,13 +7,12 @@
 /// }  // a screen that dies ends its subscriptions
 /// ```
 ///
-/// The disposal goes in the order of insertion, on the thread that releases the last reference. There is no `dispose()`:
-/// to end all at a chosen instant put a new bag in the place of the old one. The idea is that of RxSwift, which has it
-/// from Objective-C's autorelease pools.
+/// Contents are disposed in insertion order, on the thread that releases the last reference. There is no `dispose()`: to dispose
+/// everything earlier, replace the bag with a new one. The idea is from RxSwift, which has it from Objective-C's autorelease pools.
 public final class DisposeBag: Sendable {
   private let counted = CountedDisposable()
   private let lock = InlineLock()
-  // Under the lock, and in init and deinit.
+  // Accessed under the lock, and in init and deinit.
   @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
   /// Creates a bag that holds `disposables`.
@@ -31,19 +30,19 @@ public final class DisposeBag: Sendable {
     DisposalWalk.dispose { $0.push(children.takeAll()) }
   }
 
-  /// Adds `disposable`.
+  /// Adds `disposable` to the bag.
   public func insert(_ disposable: any Disposable) {
     lock.lock()
     children.append(disposable)
     lock.unlock()
   }
 
-  /// Adds `disposables` in order, with no other thread's in between.
+  /// Adds `disposables` in order. Disposables from other threads are added before or after all of them.
   public func insert(_ disposables: any Disposable...) {
     insert(disposables)
   }
 
-  /// Adds `disposables` in order, with no other thread's in between.
+  /// Adds `disposables` in order. Disposables from other threads are added before or after all of them.
   public func insert(_ disposables: [any Disposable]) {
     lock.lock()
     children.append(contentsOf: disposables)

@@ -1,8 +1,8 @@
-/// Does nothing: for work that was over before its disposable could be handed out. It has no storage.
+/// A disposable without an effect, for work that was over before its disposable could be returned. It has no storage.
 package struct NopDisposable: Disposable {
   package init() {}
 
-  /// True: there is nothing that would still come.
+  /// True, because no work remains.
   package var isDisposed: Bool { true }
 
   package func dispose() {}

@@ -1,10 +1,11 @@
-// States: `disposed`, `current`, and `age`, the number of the swap or replace that put it there, change together, under the lock.
-//   `disposed`: final. Numbers are given when a swap or replace begins.
+// Holds one disposable at a time, and disposes the old one when a new one is set.
+// States: `disposed`, `current` and `age` change together, under the lock. `age` is the number of the swap or replace that set `current`.
+//   A swap or replace gets its number when it begins. `disposed` is final.
 // Obligations
-//   V1  Each that is set is disposed exactly once, or handed back by swap, or held.
-//   V2  A reader gets a reference to what is there, or nil.
-//   V3  Whoever sees it disposed sees what was before that disposal.
-//   V4  Of a replace, and of a swap or replace that began after it, the later one's stays, whichever ends first.
+//   V1  Each disposable that is set is disposed exactly once, or returned by swap, or still held.
+//   V2  A reader gets a reference to the current disposable, or nil.
+//   V3  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
+//   V4  If a swap or replace begins after a replace, the disposable of the later call stays, whichever call ends first.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each of the disposables that 4 threads set while one disposes is disposed exactly once",
 //   "readers that race setters see a disposable that is alive", "what is set inside of a replace wins".
@@ -12,7 +13,7 @@
 
 internal import Synchronization
 
-/// Holds one disposable at a time, and disposes the old one when a new one comes.
+/// A holder of one disposable, which disposes the old disposable when a new one is set.
 ///
 /// ```swift
 /// let latest = SerialDisposable()
@@ -21,20 +22,20 @@ internal import Synchronization
 /// latest.dispose()                    // ends that one, and each one set from now on
 /// ```
 ///
-/// Each disposable that is set is disposed exactly once, or handed back by ``swap(_:)``, however many threads set, swap
-/// and dispose. Of two that are set at the same time either may come last. The idea is that of Rx.NET and RxSwift.
+/// Each disposable that is set is disposed exactly once, or returned by ``swap(_:)``, however many threads set, swap and dispose. If two are set
+/// at the same time, either may be the last. The idea is from Rx.NET and RxSwift.
 public final class SerialDisposable: DisposalNode {
   private let counted = CountedDisposable()
-  // A lock, because a reader must take a reference to what another thread may be about to let go: without one that would
-  // cost a box for each assignment.
+  // A lock, because a reader must retain a reference that another thread may be about to release. Without a lock, each
+  // assignment would cost a box.
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
-  // Under the lock, and in deinit.
+  // Accessed under the lock, and in deinit.
   @exclusivity(unchecked) nonisolated(unsafe) private var current: (any Disposable)?
   @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) private var age: UInt64 = 0
 
-  /// Creates one that holds nothing.
+  /// Creates a holder without a disposable.
   public init() {}
 
   deinit {
@@ -44,18 +45,18 @@ public final class SerialDisposable: DisposalNode {
     }
   }
 
-  /// Tells whether it has been disposed.
+  /// Whether it has been disposed.
   public var isDisposed: Bool {
     disposed.load(ordering: .acquiring)  // V3: acquire; pairs with detach
   }
 
   /// The disposable that is held; nil if there is none, and after the disposal.
   ///
-  /// Setting it disposes the old one, once the new one is in place and before the assignment is over. After the disposal
-  /// it disposes the new one at once. Setting the one that is held already therefore disposes it.
+  /// Setting it disposes the old disposable after the new one is in place, before the assignment returns. After the disposal it disposes the
+  /// new one at once. Setting the disposable that is already held disposes it.
   ///
-  /// The value is made before it is set. If the making sets this very disposable (work that runs at once, and begins the next), this
-  /// assignment comes last, and disposes the newer work. ``replace(_:)`` does not.
+  /// The new value is evaluated before it is set. The evaluation may itself set this disposable, if the work runs at once and starts the next.
+  /// Then this assignment still comes last, and disposes the newer work. Use ``replace(_:)`` in this case.
   public var disposable: (any Disposable)? {
     get {
       lock.lock()
@@ -66,7 +67,7 @@ public final class SerialDisposable: DisposalNode {
     set { swap(newValue)?.dispose() }
   }
 
-  /// Puts what `begin` returns in the place of what is held, unless something newer is there by then.
+  /// Replaces the held disposable with the result of `begin`, unless a newer one has been set by then.
   ///
   /// ```swift
   /// let pending = SerialDisposable()
@@ -75,12 +76,12 @@ public final class SerialDisposable: DisposalNode {
   /// }
   /// ```
   ///
-  /// The old one is disposed once the new one is in place. Newer is what `begin` itself, or another thread, has set since this call began, nil
-  /// included, and what another replace puts there that began later: that stays, and what `begin` returned is disposed, as it is after a
-  /// disposal.
+  /// The old disposable is disposed once the new one is in place. A newer value is one that `begin` or another thread has set since this call
+  /// began, nil included, or the result of a replace that began later. A newer value stays, and the result of `begin` is disposed. After a
+  /// disposal, the result of `begin` is disposed too.
   ///
-  /// - Parameter begin: begins the work, on the caller's thread, before this returns; not under a lock. Its error is thrown on, and nothing
-  ///   is replaced.
+  /// - Parameter begin: starts the work, on the caller's thread, before this method returns, and without a lock. If it throws, the error is
+  ///   rethrown and nothing is replaced.
   public func replace<Failure: Error>(_ begin: () throws(Failure) -> (any Disposable)?) throws(Failure) {
     lock.lock()
     last += 1
@@ -89,13 +90,13 @@ public final class SerialDisposable: DisposalNode {
     let replacement = try begin()
     lock.lock()
     // ordered by the lock
-    let isNewest = age < number && !disposed.load(ordering: .relaxed)  // V4
+    let isNewest = age < number && !disposed.load(ordering: .relaxed)  // V4: no newer call
     let old = isNewest ? put(replacement, number) : replacement
     lock.unlock()
     old?.dispose()
   }
 
-  /// Puts `replacement` in the place of what is held, and returns that undisposed.
+  /// Sets `replacement` as the held disposable, and returns the old one undisposed.
   ///
   /// After the disposal it disposes `replacement` at once, and returns nil.
   @discardableResult
@@ -113,7 +114,7 @@ public final class SerialDisposable: DisposalNode {
     return old
   }
 
-  /// Under the lock: exchanges what is held.
+  /// Replaces the held disposable, and returns the old one. Requires the lock.
   private func put(_ replacement: (any Disposable)?, _ number: UInt64) -> (any Disposable)? {
     let old = current.take()
     current = replacement
@@ -121,7 +122,7 @@ public final class SerialDisposable: DisposalNode {
     return old
   }
 
-  /// Disposes what is held; what is set later is disposed then.
+  /// Disposes the held disposable. A disposable that is set later is disposed at once.
   public func dispose() {
     if let old = detach() { DisposalWalk.disposeChild(old) }
   }

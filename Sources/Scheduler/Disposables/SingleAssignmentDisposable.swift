@@ -1,39 +1,41 @@
+// Holds one disposable that is set once, before or after the disposal. Lock-free.
 // States of `word`
 //   CLAIMED     a set has begun: that call owns `child` until PUBLISHED
 //   PUBLISHED   `child` was written
 //   DISPOSED    final
-//   the rest    how many hold `child` in place, in units of HOLD: one for the container from PUBLISHED to DISPOSED, one for
-//               each reader. A hold is begun only while PUBLISHED and not DISPOSED, so a count that fell to 0 stays 0.
+//   the rest    the number of holds, which keep `child` in place, in units of HOLD: one for the container from PUBLISHED to
+//               DISPOSED, one for each reader. A hold begins only while PUBLISHED and not DISPOSED, so a count that fell
+//               to 0 stays 0.
 // Obligations
-//   U1  At most one set claims; every later one stops the process, also after disposal.
-//   U2  Nobody reads `child` while another writes it: it is written before PUBLISHED, and emptied by the one that brings
-//       the holds to 0.
+//   U1  At most one set claims. Every later set stops the process, also after disposal.
+//   U2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread that
+//       brings the holds to 0.
 //   U3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds
 //       DISPOSED.
-//   U4  Whoever sees it disposed sees what was before that disposal.
+//   U4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings
-//   claim: none, it decides among sets alone · publish: release, pairs with detach and readers, carries `child`
+//   claim: relaxed, it only decides among sets · publish: release, pairs with detach and readers, carries `child`
 //   detach: acquire, pairs with publish; release, for isDisposed · leave: release, pairs with the last leave, carries the
-//   end of the reading; acquire, for the last one
+//   end of the reading; acquire, for the last leave
 // Assumes: fewer than 2^60 readers at a time.
-// Source: ours; the count of readers beside the flags is that of split reference counts.
+// Source: own design; the count of readers beside the flags is that of split reference counts.
 // Checked by: "a second set stops the process", "a set that races a disposal disposes the child exactly once",
 //   "readers that race a disposal see the child or nothing".
 // Models: swift/slots/single.swift.
 
 internal import Synchronization
 
-/// Holds one disposable that is set once, before or after its own disposal.
+/// A holder of one disposable, which is set once, before or after the holder's own disposal.
 ///
-/// For work that can end before the call that began it has returned what ends it:
+/// Use it for work that can end before the call that starts it has returned its disposable:
 ///
 /// ```swift
 /// let token = SingleAssignmentDisposable()
 /// token.setDisposable(source.begin { token.dispose() })
 /// ```
 ///
-/// One allocation, none for setting; never blocks. A child set after the disposal is disposed at once, by the call that
-/// sets it. The idea is that of Rx.NET and RxSwift.
+/// It costs one allocation, and none for setting. It never blocks. A child set after the disposal is disposed at once, by the call that sets
+/// it. The idea is from Rx.NET and RxSwift.
 public final class SingleAssignmentDisposable: DisposalNode {
   private static let claimed: UInt = 1
   private static let published: UInt = 2
@@ -42,12 +44,11 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   private let counted = CountedDisposable()
   private let word = Atomic<UInt>(0)
-  // See U2.
-  // Speed only: one owner at a time is what `word` decides, so the runtime need not check it (25 of 124 ns
-  // for a set and a disposal).
+  // Access: see U2.
+  // Speed only: `word` decides the owner, so the runtime need not check it (25 of 124 ns for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
 
-  /// Creates one that holds nothing yet.
+  /// Creates a holder without a disposable.
   public init() {}
 
   deinit {
@@ -57,12 +58,12 @@ public final class SingleAssignmentDisposable: DisposalNode {
     }
   }
 
-  /// Tells whether it has been disposed.
+  /// Whether it has been disposed.
   public var isDisposed: Bool {
     word.load(ordering: .acquiring) & Self.disposed != 0  // U4: acquire; pairs with detach
   }
 
-  /// What was set; nil before that, and after the disposal. Setting it is ``setDisposable(_:)``; to set nil does nothing.
+  /// The disposable that was set; nil before that, and after the disposal. Setting it calls ``setDisposable(_:)``; setting nil does nothing.
   public var disposable: (any Disposable)? {
     get { present() }
     set { if let newValue { setDisposable(newValue) } }
@@ -82,12 +83,12 @@ public final class SingleAssignmentDisposable: DisposalNode {
     return found
   }
 
-  /// Sets what the disposal disposes; disposes it at once if the disposal has been.
+  /// Sets the disposable that the disposal disposes. After the disposal, disposes it at once.
   ///
-  /// A second call stops the process, whether or not it has been disposed: whoever may set several times wants a
-  /// ``SerialDisposable`` (the last one counts) or a ``CompositeDisposable`` (all count).
+  /// A second call stops the process, also after the disposal. To set several disposables, use ``SerialDisposable`` (the last one counts) or
+  /// ``CompositeDisposable`` (all count).
   ///
-  /// - Parameter disposable: what the disposal disposes.
+  /// - Parameter disposable: the disposable to set.
   public func setDisposable(_ disposable: any Disposable) {
     let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // U1
     if old & Self.claimed != 0 {
@@ -102,11 +103,11 @@ public final class SingleAssignmentDisposable: DisposalNode {
       Self.published | Self.hold, ordering: .releasing
     ).oldValue  // U2, U3: release; pairs with detach and readers; carries child
     guard before & Self.disposed != 0 else { return }
-    // Disposed in between: detach saw no child, and no reader comes in any more.
+    // Disposed in between: detach saw no child, and no reader can start.
     child.take()?.dispose()
   }
 
-  /// Disposes what was set; what is set later is disposed then.
+  /// Disposes the child. A child that is set later is disposed at once.
   public func dispose() {
     if let child = detach() { DisposalWalk.disposeChild(child) }
   }
@@ -115,12 +116,12 @@ public final class SingleAssignmentDisposable: DisposalNode {
     if let child = detach() { walk.push(child) }
   }
 
-  /// Becomes disposed, and returns the child if this is the call that is to dispose it.
+  /// Marks this as disposed, and returns the child if the caller must dispose it.
   private func detach() -> (any Disposable)? {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       if old & Self.disposed != 0 { return nil }
-      // Without readers the container's hold goes in the same step.
+      // Without readers, this step also ends the container's hold.
       let alone = old & Self.published != 0 && old < 2 * Self.hold
       let new = (old | Self.disposed) - (alone ? Self.hold : 0)
       let (won, seen) = word.weakCompareExchange(
@@ -135,7 +136,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
     return found
   }
 
-  /// Ends a hold; the last one empties the field. The caller has its own reference, so nothing dies here.
+  /// Ends a hold; the last one empties `child`. The caller has its own reference, so nothing is destroyed here.
   private func leave() {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing

@@ -1,10 +1,10 @@
 internal import CScheduler
 
-/// What is counted while it lives: see `Diagnostics`.
+/// Counters of live objects, for `Diagnostics`.
 ///
-/// The tokens below have no size: an object that has one as a field is counted from its making to its end, by no code of its own.
+/// The token types below have no size. An object with a token as a field is counted from its `init` to its `deinit`, without other code.
 package enum Counted {
-  /// Whether anything is counted. It never changes, so whatever was counted up is counted down.
+  /// Whether objects are counted. It never changes, so each increment is followed by a decrement.
   @inline(__always) static var isOn: Bool {
     #if DEBUG
       true
@@ -13,13 +13,13 @@ package enum Counted {
     #endif
   }
 
-  /// Adds `change` to the actions that wait or run.
+  /// Adds `change` to the number of actions that wait or run.
   @inline(__always) static func jobs(_ change: Int) { count(CSCHED_COUNTED_JOBS_, change) }
 
-  /// Adds `change` to the closures that are held.
+  /// Adds `change` to the number of held closures.
   @inline(__always) static func closures(_ change: Int) { count(CSCHED_COUNTED_CLOSURES_, change) }
 
-  /// Adds `change` to the disposables.
+  /// Adds `change` to the number of disposables.
   @inline(__always) package static func disposables(_ change: Int) { count(CSCHED_COUNTED_DISPOSABLES_, change) }
 
   @inline(__always) private static func count(_ kind: csched_counted_, _ change: Int) {
@@ -27,19 +27,19 @@ package enum Counted {
   }
 }
 
-/// A field of each class of disposables.
+/// Counts a disposable: a field of each disposable class.
 package struct CountedDisposable: ~Copyable {
   @inline(__always) package init() { Counted.disposables(1) }
   @inline(__always) deinit { Counted.disposables(-1) }
 }
 
-/// A field of what holds a closure of the user's for as long as it lives.
+/// Counts a user closure: a field of each object that holds one for its whole lifetime.
 struct CountedClosure: ~Copyable {
   @inline(__always) init() { Counted.closures(1) }
   @inline(__always) deinit { Counted.closures(-1) }
 }
 
-/// A closure of the user's, counted for as long as it is held.
+/// A user closure, counted while it is held.
 struct HeldClosure: ~Copyable {
   let call: @Sendable () -> Void
   private let counted = CountedClosure()

@@ -1,10 +1,10 @@
-/// What is taken out in the order in which it came, or before its turn: each in a time that does not depend on the number.
+/// A first-in, first-out list whose elements can also be removed out of order. Operations take amortised constant time.
 struct FairList<Element> {
   private var elements: [Int: Element] = [:]
   private var first = 0
   private var next = 0
 
-  /// Returns what stands for it in the list.
+  /// Adds `element` at the end and returns its key for `remove`.
   mutating func append(_ element: Element) -> Int {
     defer { next += 1 }
     elements[next] = element

@@ -1,12 +1,12 @@
-// Public because Protected's fast path is inlined into its callers (benchmark row K2, see below): no C type leaves this file.
+// Public, because `Protected`'s fast path is inlined into its callers (benchmark row K2, see below). No C type is in a public signature.
 public import CScheduler
 public import Synchronization
 
-/// The 4-byte lock of the C core, stored in line in the class or the noncopyable value that owns it.
+/// The 4-byte lock of the C core, stored inline in the class or the noncopyable value that owns it.
 ///
-/// `Atomic` is there for its storage only: it has a fixed address for as long as it lives, which is what the lock asks for.
+/// `Atomic` is only storage here: its address stays the same during its lifetime, as the lock requires.
 ///
-/// Inlined, because `Protected.withLock` is the benchmark's row K2: see Documentation/Internals/Lock.md, "Swift over the lock", for the figures.
+/// Inlined, because `Protected.withLock` is benchmark row K2. For the figures see Documentation/Internals/Lock.md, "Swift over the lock".
 @frozen
 @usableFromInline
 struct InlineLock: ~Copyable, Sendable {

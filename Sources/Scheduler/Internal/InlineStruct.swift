@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// A struct of the C core, as large as one word, stored in line in the class that owns it. All zero at first.
+/// A struct of the C core, as large as one word, stored inline in the class that owns it. Initially all zero.
 ///
-/// `Atomic` is there for its storage only: it has a fixed address for as long as it lives, which is what the core asks for.
+/// `Atomic` is only storage here: its address stays the same during its lifetime, as the core requires.
 struct InlineStruct<Struct, Word: AtomicRepresentable & FixedWidthInteger>: ~Copyable, @unchecked Sendable {
-  // Unchecked, because the struct is the core's, which any thread may call.
+  // Unchecked: the struct belongs to the core, whose functions any thread may call on it.
   private let word = Atomic<Word>(0)
 
   var pointer: UnsafeMutablePointer<Struct> {

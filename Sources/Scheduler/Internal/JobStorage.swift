@@ -1,14 +1,14 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Room for a job of the core, in line in the object that owns it.
+/// Storage for a job of the C core, inline in the object that owns it.
 ///
-/// `Atomic` is there for its storage only: it has a fixed address for as long as it lives, which is what the core asks for.
-/// Words, because an alignment of more than theirs would cost the object a slower allocation.
+/// `Atomic` is only storage here: its address stays the same during its lifetime, as the core requires. The storage is made of words,
+/// because a larger alignment would make the object's allocation slower.
 struct JobStorage: ~Copyable {
   private let words = FourWords()
 
-  /// All zero. Stops the process if the core's job has outgrown the room.
+  /// Creates zeroed storage. Stops the process if a job of the core is larger than the storage.
   init() {
     if MemoryLayout<csched_job>.size > MemoryLayout<FourWords>.size { misuse("JobStorage.init", "add words") }
   }

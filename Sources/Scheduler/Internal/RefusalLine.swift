@@ -1,6 +1,8 @@
 internal import CScheduler
 
-/// Calls `submit`, whose caller gets a refusal as an error or by a handler, or asked for it by a stop: ``TargetCore/noteRefusal()`` prints nothing.
+/// Calls `submit`; if it is refused, ``TargetCore/noteRefusal()`` prints no line.
+///
+/// Use it if the submitter learns of a refusal from an error or a handler, or if its own stop causes the refusal.
 @inline(__always)
 func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Result {
   #if DEBUG
@@ -10,7 +12,9 @@ func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Resul
   return try submit()
 }
 
-/// Calls `action`, which may run inside of such a submission: what it submits has a caller of its own.
+/// Calls `action`, with refusal lines printed again.
+///
+/// An action may run inside a submission by ``withoutRefusalLine(_:)``. Its own submissions have a different submitter.
 @inline(__always)
 func withRefusalLine<Result>(_ action: () throws -> Result) rethrows -> Result {
   #if DEBUG

@@ -6,7 +6,7 @@
   internal import Glibc
 #endif
 
-/// Prints a line on the standard error, in the form of ``misuse(_:of:_:)``, and goes on.
+/// Prints a line on standard error, in the form of ``misuse(_:of:_:)``, and returns.
 func reportLine(_ subject: String, of name: String = "", _ text: String) {
   var line = Array("Scheduler: \(subject): \(name.isEmpty ? "" : "\"\(name)\": ")\(text)\n".utf8)[...]
   while !line.isEmpty, case let count = line.withUnsafeBytes({ write(2, $0.baseAddress, $0.count) }), count > 0 {
@@ -14,8 +14,8 @@ func reportLine(_ subject: String, of name: String = "", _ text: String) {
   }
 }
 
-/// Has `body` called at the end of the process.
+/// Registers `body` to be called at process exit.
 func atEndOfProcess(_ body: @escaping @convention(c) () -> Void) { atexit(body) }
 
-/// What the system calls an error number.
+/// Returns the system's description of an error number.
 func systemText(of error: Int32) -> String { String(cString: strerror(error)) }

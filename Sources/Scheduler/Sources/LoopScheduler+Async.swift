@@ -1,25 +1,26 @@
 extension LoopScheduler {
-  /// The times when `descriptor` can be read. Each iteration waits only while its task does, so one that reads slowly is not flooded; it ends when
-  /// its task is cancelled.
+  /// Returns a sequence with an element each time `descriptor` can be read.
+  ///
+  /// An iteration watches the descriptor only while its task waits, so a slow reader is not flooded. It ends when its task is cancelled.
   public func readable(_ descriptor: Int32) -> some AsyncSequence<Void, any Error> & Sendable {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: true)
   }
 
-  /// The times when `descriptor` can be written: see ``readable(_:)``.
+  /// Returns a sequence with an element each time `descriptor` can be written: see ``readable(_:)``.
   public func writable(_ descriptor: Int32) -> some AsyncSequence<Void, any Error> & Sendable {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: false)
   }
 
-  /// How often `signal` has come, each time that it comes, from the call on: see ``onSignal(_:_:onDrop:)``.
+  /// Returns a stream of how often `signal` has arrived since the last element, from this call on: see ``onSignal(_:_:onDrop:)``.
   public func signals(_ signal: Int32) -> AsyncThrowingStream<Int, any Error> {
     stream { buffer in onSignal(signal, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) }) }
   }
 
-  /// The changes of a file, from the call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. What nobody has taken yet is kept.
+  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. Unread changes are kept.
   ///
   /// - Parameters:
-  ///   - path: of a file or a directory, as it is now.
-  ///   - kinds: which changes are wanted.
+  ///   - path: the path of the file or directory that exists now.
+  ///   - kinds: the changes to report.
   public func changes(
     ofFileAt path: String, kinds: FileChange.Kinds = .all
   ) -> AsyncThrowingStream<FileChange, any Error> {
@@ -27,7 +28,7 @@ extension LoopScheduler {
     }
   }
 
-  /// The end of `process`, as a sequence of one: see ``onExit(of:_:onDrop:)``.
+  /// Returns a stream of one element, the end of `process`: see ``onExit(of:_:onDrop:)``.
   public func exits(of process: Int32) -> AsyncThrowingStream<ProcessEnd, any Error> {
     stream { buffer in
       onExit(
@@ -48,7 +49,7 @@ extension LoopScheduler {
   }
 }
 
-/// The times when a descriptor can be read or written: see ``LoopScheduler/readable(_:)``.
+/// A sequence with an element each time a descriptor can be read or written: see ``LoopScheduler/readable(_:)``.
 private struct DescriptorReadiness: AsyncSequence, AsyncIteratorProtocol, Sendable {
   typealias Element = Void
   typealias Failure = any Error

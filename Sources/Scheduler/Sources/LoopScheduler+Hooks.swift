@@ -1,20 +1,22 @@
 extension LoopScheduler {
-  /// Calls `handler` whenever nothing is left to do, before the thread looks for work for some microseconds, then sleeps, or leaves that to another
-  /// library's main loop: for what is collected while there is work, as answers that are written together. What it schedules runs before the sleep.
+  /// Calls `handler` whenever the loop has no more work, before it sleeps.
+  ///
+  /// After the call the thread polls for work for some microseconds. Then it sleeps, or another library's main loop sleeps for it. Use the hook for
+  /// output that is collected during work, such as replies that are written together. Actions that `handler` schedules run before the sleep.
   ///
   /// - Parameters:
-  ///   - handler: what is called.
-  ///   - onDrop: told when it ends by itself: ``SchedulerError/stopped``.
-  /// - Returns: what ends it.
+  ///   - handler: the function to call.
+  ///   - onDrop: called when the hook ends on its own, with ``SchedulerError/stopped``.
+  /// - Returns: a disposable that ends the hook.
   public func onBeforeSleep(
     _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable { hook(isBefore: true, handler, onDrop) }
 
-  /// Calls `handler` when the thread has woken, or has found work in place of a sleep, before that runs: see ``onBeforeSleep(_:onDrop:)``.
+  /// Calls `handler` when the thread has woken, or has found work instead of a sleep, before the work runs: see ``onBeforeSleep(_:onDrop:)``.
   ///
   /// - Parameters:
-  ///   - handler: what to do then.
-  ///   - onDrop: told when the hook ends by itself.
+  ///   - handler: the function to call.
+  ///   - onDrop: called when the hook ends on its own.
   public func onAfterWake(
     _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable { hook(isBefore: false, handler, onDrop) }

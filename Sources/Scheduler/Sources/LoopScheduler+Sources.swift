@@ -6,13 +6,13 @@ extension LoopScheduler {
     return source
   }
 
-  /// Calls `handler` as long as `descriptor` can be read, is at its end, or has failed. Dispose before the descriptor is closed.
+  /// Calls `handler` as long as `descriptor` can be read, is at its end, or has failed. Dispose the source before you close the descriptor.
   ///
   /// - Parameters:
-  ///   - descriptor: the caller's, which should not block. Several sources may wait for one.
-  ///   - handler: what reads.
-  ///   - onDrop: told when the source ends by itself.
-  /// - Returns: what ends it.
+  ///   - descriptor: the caller's descriptor, which should be non-blocking. Several sources may wait for one descriptor.
+  ///   - handler: the function that reads.
+  ///   - onDrop: called when the source ends on its own.
+  /// - Returns: a disposable that ends the source.
   public func onReadable(
     _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable {
@@ -22,47 +22,47 @@ extension LoopScheduler {
   /// Calls `handler` as long as `descriptor` can be written, or has failed: see ``onReadable(_:_:onDrop:)``.
   ///
   /// - Parameters:
-  ///   - descriptor: the caller's, which should not block. Several sources may wait for one.
-  ///   - handler: what writes.
-  ///   - onDrop: told when the source ends by itself.
+  ///   - descriptor: the caller's descriptor, which should be non-blocking. Several sources may wait for one descriptor.
+  ///   - handler: the function that writes.
+  ///   - onDrop: called when the source ends on its own.
   public func onWritable(
     _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable {
     begin(DescriptorSource(descriptor, CSCHED_FD_WRITE, on: self, onDrop: onDrop) { handler() })
   }
 
-  /// Calls `handler` when `signal` comes to the process, in place of the signal's own action. No thread has to block it.
+  /// Calls `handler` when the process receives `signal`, in place of the signal's own action. No thread needs to block the signal.
   ///
   /// - Parameters:
-  ///   - signal: such as `SIGTERM`. One that has a handler already, by somebody else or another source, is refused.
-  ///   - handler: told how often it has come since the last call.
-  ///   - onDrop: told when the source ends by itself.
-  /// - Returns: what ends it, and gives the signal its action back, when the scheduler's thread comes to that.
+  ///   - signal: a signal such as `SIGTERM`. It is refused if it has a handler already, from another source or other code.
+  ///   - handler: called with the number of signals since the last call.
+  ///   - onDrop: called when the source ends on its own.
+  /// - Returns: a disposable that ends the source, and restores the signal's action.
   public func onSignal(
     _ signal: Int32, _ handler: @escaping @Sendable (_ count: Int) -> Void,
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable { begin(SignalSource(signal, on: self, onDrop: onDrop, handler)) }
 
-  /// Calls `handler` once, when `process` has ended, and reaps it. If it is disposed before, the caller must reap.
+  /// Calls `handler` once, when `process` has ended, and reaps the process. If the source is disposed earlier, the caller must reap it.
   ///
   /// - Parameters:
-  ///   - process: a child's number. Of one that is no child, only the end is told.
-  ///   - handler: told how it has ended.
-  ///   - onDrop: told when the source ends otherwise.
-  /// - Returns: what ends it.
+  ///   - process: the process ID of a child. For another process, only its end is reported.
+  ///   - handler: called with the way in which the process ended.
+  ///   - onDrop: called when the source ends in another way.
+  /// - Returns: a disposable that ends the source.
   public func onExit(
     of process: Int32, _ handler: @escaping @Sendable (ProcessEnd) -> Void,
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable { begin(ChildSource(process, on: self, onDrop: onDrop, handler)) }
 
-  /// Calls `handler` for each change of what `path` is now: a file, or a directory and its entries.
+  /// Calls `handler` for each change of the file that `path` names now, or of the directory and its entries.
   ///
   /// - Parameters:
-  ///   - path: a later file of that name is another one.
-  ///   - kinds: which changes.
-  ///   - handler: told one change after the other.
-  ///   - onDrop: told when the source ends by itself.
-  /// - Returns: what ends it.
+  ///   - path: the path. A file that gets this name later is not watched.
+  ///   - kinds: the changes to report.
+  ///   - handler: called with one change at a time.
+  ///   - onDrop: called when the source ends on its own.
+  /// - Returns: a disposable that ends the source.
   public func onChange(
     ofFileAt path: String, kinds: FileChange.Kinds = .all, _ handler: @escaping @Sendable (FileChange) -> Void,
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil

@@ -1,18 +1,21 @@
 internal import CScheduler
 
 extension LoopScheduler {
-  /// What the loop of a scheduler has done since it was made: ``LoopScheduler/statistics``. Each figure only grows.
+  /// Totals of a scheduler's loop since it was made: see ``LoopScheduler/statistics``. Each value only grows.
   public struct Statistics: Hashable, Sendable {
-    /// The actions that it has run or found disposed, those of serial schedulers on it, ticks and handlers of sources among them; but for its last
-    /// batch, of 48 at the most, until the next one begins.
+    /// The number of actions that the loop has run or found disposed.
+    ///
+    /// Actions of serial schedulers on it, ticks and source handlers are included. The last batch, of 48 at most, is added when the next one starts.
     public let actions: UInt64
-    /// How often it has slept.
+    /// The number of sleeps.
     public let sleeps: UInt64
-    /// How long it has slept, the present sleep included; not what another library's main loop has slept for it.
+    /// The total time asleep. It includes the current sleep, but no sleeps of another library's main loop on its behalf.
     public let idle: Duration
   }
 
-  /// What its loop has done. It costs the loop a look at the clock before and after each sleep, and none for an action. Any thread.
+  /// The totals of the scheduler's loop. Any thread may read them.
+  ///
+  /// The loop reads the clock before and after each sleep for them, and never for an action.
   public var statistics: Statistics {
     var found = csched_loop_statistics()
     csched_loop_get_statistics(OpaquePointer(core.target), &found)  // the loop's first member

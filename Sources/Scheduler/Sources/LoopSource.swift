@@ -1,24 +1,27 @@
+// A source of a loop: calls a handler on the loop's thread for each event, until it is disposed or ends on its own.
+//
 // States, under the lock: `isOver`, final; `runs`, the handler's calls, and an end on the loop's thread; the handler and onDrop, until it is over.
 // Obligations
-//   LS1  A handler begins only if it has found the source not over, under the lock; a disposal makes it over under the same lock. So once that has
-//        returned no handler begins, on whichever thread it was.
-//   LS2  The loop's structure is touched on the loop's thread only. A disposal elsewhere leaves that to an action; a closed loop has removed it itself.
-//        The system has forgotten it by then, and another loop can take what it had: `silence`.
-//   LS3  The loop keeps the object, from when it is added until it is removed.
-//   LS4  Who waits after a disposal, elsewhere, comes after what runs and after what the loop's thread lets go of, captures included, and sees that.
-//   LS5  It is over once: one end or disposal lets go of what it held, and of its use of the scheduler; `onDrop` is told of an end at most once, and
-//        of none after a disposal.
+//   LS1  A handler starts only after it has found the source not over, under the lock. A disposal sets `isOver` under the same lock, so no handler
+//        starts after a disposal has returned, on any thread.
+//   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread leaves the removal to an action; a closed loop
+//        has already removed the source. `silence` has made the system forget it by then, so another loop can use its descriptor or signal.
+//   LS3  The loop retains the object from its addition to its removal.
+//   LS4  `disposeAndWait` on another thread returns after the running handler, and after the loop's thread has released what the source held,
+//        captures included. The caller sees the effects of both.
+//   LS5  A source is over once: one end or disposal releases what it held, and its use of the scheduler. `onDrop` reports an end at most once, and
+//        never after a disposal.
 // Checked by: "once a source is disposed on another thread, no handler begins, and its captures are gone", "a handler runs with the scheduler as the
 //   current one, and may dispose its own source, whose captures are then gone".
 // Models: swift/executors/loop_source.swift.
 
 internal import CScheduler
 
-/// A source of a scheduler's loop: what the loop's thread is to call a handler for, until it is disposed, or ends by itself.
+/// A source of a scheduler's loop. The subclass determines its events.
 ///
-/// It belongs to two: to whoever disposes it, on any thread, and to the loop, on its own. `state` decides between them.
+/// The source has two owners: the loop, on the loop's thread, and the holder that disposes it, on any thread. `state` decides between them.
 class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
-  // Unchecked, because a class that has subclasses cannot be checked: what changes is guarded by `state`, or belongs to the loop's thread.
+  // Unchecked, because a class with subclasses cannot be checked: mutable state is guarded by `state`, or belongs to the loop's thread.
   typealias Handler = @Sendable (Event) -> Void
   typealias OnDrop = @Sendable (SchedulerError) -> Void
 
@@ -33,7 +36,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   private let state: Protected<State>
   private let changed = UnfairLock.Condition()
   private let core: TargetCore, tag: TargetCore?
-  /// Whether the loop has it. On the loop's thread.
+  /// Whether the loop has the source. Accessed on the loop's thread only.
   @exclusivity(unchecked) private final var isAdded = false
 
   init(on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
@@ -42,18 +45,18 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     state = Protected(State(handler: handler, onDrop: onDrop))
   }
 
-  /// Adds it to the loop. Returns the core's error.
+  /// Adds the source to the loop. Returns the core's error.
   func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
 
-  /// Has the system forget it at once, on any thread. It is then still to be removed.
+  /// Makes the system forget the source at once. Any thread. The source must still be removed.
   func silence(in loop: OpaquePointer) {}
 
-  /// Removes it, if the loop still has it.
+  /// Removes the source, if the loop still has it.
   func remove(from loop: OpaquePointer) { misuse("LoopSource.remove", "each kind has its own: override it") }
 
   private final var loop: OpaquePointer { OpaquePointer(core.target) }  // the loop's first member
 
-  /// Has the loop wait, at once on its thread, else by an action.
+  /// Adds the source to the loop: at once on the loop's thread, otherwise by an action.
   final func begin() {
     core.use()
     let isTold = state.withLock { $0.onDrop != nil }
@@ -64,7 +67,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     if addHere() == .stopped, !isTold { core.noteRefusal() }
   }
 
-  /// Returns why it could not be added.
+  /// Adds the source. Returns the error if it could not be added.
   private final func addHere() -> SchedulerError? {
     guard !isDisposed else { return nil }
     let error = add(to: loop)
@@ -78,9 +81,9 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     return nil
   }
 
-  // MARK: on the loop's thread, by the core
+  // MARK: Called by the core, on the loop's thread
 
-  /// Calls the handler, unless it is disposed.
+  /// Calls the handler, unless the source is over.
   final func tell(_ event: Event) {  // LS1
     if callHandler(event) { endRun() }
   }
@@ -93,7 +96,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     if isAwaited { changed.broadcast() }
   }
 
-  /// Returns whether it was called. A function of its own, so that the closure is gone before anybody is told that the run is over.
+  /// Returns whether the handler was called. A separate function, so that the closure is released before waiters are notified of the run's end.
   @inline(never)
   private final func callHandler(_ event: Event) -> Bool {
     let handler = state.withLock { state -> Handler? in
@@ -105,7 +108,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     return true
   }
 
-  /// Follows its removal by the core.
+  /// Called after the core has removed the source.
   final func removedByCore(_ error: Int32?) {  // LS3
     guard isAdded else { return }
     isAdded = false
@@ -120,10 +123,10 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     Unmanaged.passUnretained(self).release()
   }
 
-  // MARK: its end
+  // MARK: End
 
-  /// Makes it over; `isRun`: until `endRun` it is waited for, as a run. Returns whether it was not, with what it held, to be let go of outside
-  /// of the lock.
+  /// Makes the source over. With `isRun`, waiters wait for `endRun`, as for a run. Returns nil if the source was over; otherwise what it held,
+  /// which the caller must release outside the lock.
   private final func close(isRun: Bool = false) -> (Handler?, OnDrop?)? {
     state.withLock { state in
       guard !state.isOver else { return nil }  // LS5
@@ -133,13 +136,13 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     }
   }
 
-  /// Ends it, because of `error` if there is one, which is told. Whoever disposes it meanwhile and waits comes after that, and after its captures.
+  /// Ends the source, and reports `error` if there is one. A concurrent `disposeAndWait` returns after the report and the release of the captures.
   private final func end(_ error: SchedulerError?) {
-    let isOnLoop = csched_loop_is_on_thread(loop)  // where nobody waits: what is let go of here may dispose it
+    let isOnLoop = csched_loop_is_on_thread(loop)  // there disposeAndWait never waits: captures may call it
     if letGo(telling: error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4
   }
 
-  /// Returns whether it was not over. A function of its own, as `callHandler` is.
+  /// Returns whether the source was not over. A separate function, for the same reason as `callHandler`.
   @inline(never)
   private final func letGo(telling error: SchedulerError?, isRun: Bool) -> Bool {
     guard let held = close(isRun: isRun) else { return false }
@@ -150,7 +153,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
       onDrop(error)
       return true
     }
-    // A stop is no news to the one who stopped the scheduler.
+    // A stop is not reported: the program stopped the scheduler itself.
     if error != .stopped {
       reportLine("\(type(of: self))", of: core.name, "it ends: \(error). Give onDrop, which is told of it.")
     }

@@ -1,14 +1,14 @@
 extension MergingEvent {
-  /// Makes an event that a task hears of: what comes while the task is busy is merged into one value.
+  /// Makes an event, and a sequence of its values for a task. Values that are merged while the task is busy become one.
   ///
   /// ```swift
   /// let (progress, values) = MergingEvent.sequence(.sum)
   /// for await bytes in values { await show(bytes) }  // elsewhere: progress.merge(4_096)
   /// ```
   ///
-  /// - Parameter rule: how values become one.
-  /// - Returns: the event, and what it is told, for one task to iterate over. The sequence ends after ``MergingEvent/dispose()``, or when the
-  ///   event is let go, with what was merged before; when the task is cancelled it ends, and disposes the event.
+  /// - Parameter rule: how values are merged.
+  /// - Returns: the event, and the sequence of its values, for one task to iterate over. When the event is disposed or released, the sequence ends
+  ///   after the value merged so far. When the task is cancelled, the sequence ends and disposes the event.
   public static func sequence(_ rule: Rule) -> (
     event: MergingEvent, values: some AsyncSequence<UInt64, Never> & Sendable
   ) {
@@ -22,7 +22,7 @@ extension MergingEvent {
   }
 }
 
-/// What a ``MergingEvent`` is told, as a task takes it: ``MergingEvent/sequence(_:)``.
+/// The sequence of a ``MergingEvent``'s values: see ``MergingEvent/sequence(_:)``.
 private struct MergedValues: AsyncSequence, Sendable {
   typealias Element = UInt64
   typealias Failure = Never
@@ -35,7 +35,7 @@ private struct MergedValues: AsyncSequence, Sendable {
     let news: ElementReader<Void>
     let value: Protected<UInt64>
 
-    /// All that was merged since the last call, never 0; `nil` when nothing more will come. It suspends the task until there is something.
+    /// Suspends the task until a value was merged. Returns all that was merged since the last call, never 0, or `nil` at the end.
     mutating func next() async -> UInt64? {
       while (try? await news.buffer.next()) != nil {
         let taken = value.withLock { value in
@@ -51,7 +51,7 @@ private struct MergedValues: AsyncSequence, Sendable {
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(news: news, value: value) }
 }
 
-/// Belongs to the handler, and ends the sequence with it.
+/// Ends the sequence when the handler, which retains it, is released.
 private final class EndOfValues: Sendable {
   let news: ElementBuffer<Void>
   init(_ news: ElementBuffer<Void>) { self.news = news }

@@ -1,22 +1,22 @@
-/// An event that any thread tells of, and one scheduler hears of: what comes while that is busy is merged into one call.
+/// An event that any thread can raise, and one scheduler handles. Values that arrive while the scheduler is busy are merged into one call.
 ///
 /// ```swift
 /// let progress = MergingEvent(on: MainScheduler.asyncInstance, .sum) { show(bytes: $0) }
 /// progress.merge(4_096)  // from any thread, as often as it likes
 /// ```
 ///
-/// 1. The handler is an action of the scheduler. It is told all that was merged since the last call, never 0, and never by two threads at a time.
-/// 2. Once ``dispose()`` has returned the handler does not begin any more.
-/// 3. When the scheduler is stopped, what was merged is gone, as its actions are.
+/// 1. The handler is an action of the scheduler. It gets all that was merged since the last call, never 0. It never runs on two threads at a time.
+/// 2. Once ``dispose()`` has returned, the handler does not start any more.
+/// 3. When the scheduler is stopped, the merged value is lost, as its actions are.
 ///
-/// For a task there is ``sequence(_:)``. The idea is Dispatch's, of data-add and data-or sources.
+/// For a task, use ``sequence(_:)``. The idea comes from Dispatch's data-add and data-or sources.
 public final class MergingEvent: Disposable, @unchecked Sendable {
-  // Unchecked, because the compiler does not see that the protocol's value is Sendable in an existential: all is constant, or under a lock.
-  /// How values become one.
+  // Unchecked, because the compiler does not see that the existential `scheduler` is Sendable. All properties are constant, or under a lock.
+  /// How values are merged.
   public enum Rule: Hashable, Sendable {
-    /// Their sum, at most `UInt64.max`.
+    /// The sum of the values, at most `UInt64.max`.
     case sum
-    /// Their bits.
+    /// The bitwise OR of the values.
     case union
 
     func merged(_ value: UInt64, with other: UInt64) -> UInt64 {
@@ -29,7 +29,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     var handler: (@Sendable (UInt64) -> Void)?
     var value: UInt64 = 0
     var isQueued = false
-    /// `tell` is submitting itself again. `isAgain`: the submission has run meanwhile, and the outer `tell` goes on in its place.
+    /// `isSubmitting`: `tell` is submitting itself again. `isAgain`: that submission ran meanwhile, so the outer `tell` continues in its place.
     var isSubmitting = false, isAgain = false
   }
 
@@ -38,12 +38,12 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
   private let rule: Rule
   private let state: Protected<State>
 
-  /// Makes one that has not come.
+  /// Creates an event without a value.
   ///
   /// - Parameters:
-  ///   - scheduler: what calls the handler.
-  ///   - rule: how values become one.
-  ///   - handler: told what was merged.
+  ///   - scheduler: the scheduler that calls the handler.
+  ///   - rule: how values are merged.
+  ///   - handler: called with the merged value.
   public init(
     on scheduler: any ImmediateSchedulerType, _ rule: Rule, _ handler: @escaping @Sendable (UInt64) -> Void
   ) {
@@ -52,7 +52,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     state = Protected(State(handler: handler))
   }
 
-  /// Merges `value` into what the handler is told next. 0 does nothing. Any thread.
+  /// Merges `value` into the value for the next call of the handler. 0 does nothing. Any thread.
   public func merge(_ value: UInt64) {
     let submits = state.withLock { state in
       guard state.handler != nil, value != 0 else { return false }
@@ -68,7 +68,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
       { self.tell() }, isTold: false, onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
   }
 
-  /// Where the scheduler runs it inside of its own submission, the outer one goes on: the stack stays flat.
+  /// If the scheduler runs this inside its own submission, the outer call continues in its place, so the stack does not grow.
   private func tell() {
     let isInside = state.withLock { state in
       if state.isSubmitting { state.isAgain = true }
@@ -103,6 +103,6 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
       state.value = 0
       return state.handler.take()
     }
-    _ = held  // let go of outside of the lock
+    _ = held  // released outside the lock
   }
 }

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Waits for a descriptor.
+/// A source that waits for a descriptor.
 final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let source = UnsafeMutablePointer<csched_fd_source>.allocate(capacity: 1)
@@ -36,7 +36,7 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
   override func remove(from loop: OpaquePointer) { csched_swift_remove_fd_(loop, source, descriptor) }
 }
 
-/// Waits for a signal.
+/// A source that waits for a signal.
 final class SignalSource: LoopSource<Int>, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let source = UnsafeMutablePointer<csched_signal_source>.allocate(capacity: 1)
@@ -64,7 +64,7 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
   override func remove(from loop: OpaquePointer) { csched_loop_remove_signal(loop, source) }
 }
 
-/// Waits for the end of a process.
+/// A source that waits for the end of a process.
 final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let source = UnsafeMutablePointer<csched_child_source>.allocate(capacity: 1)
@@ -100,7 +100,7 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
   override func remove(from loop: OpaquePointer) { csched_loop_remove_child(loop, source) }
 }
 
-/// Waits for changes of a file.
+/// A source that waits for changes of a file.
 final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let source = UnsafeMutablePointer<csched_file_source>.allocate(capacity: 1)
@@ -139,7 +139,7 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
   override func remove(from loop: OpaquePointer) { csched_loop_remove_file(loop, source) }
 }
 
-/// Waits for the loop's sleep, or its end.
+/// A hook before the loop sleeps, or after it wakes.
 final class HookSource: LoopSource<Void>, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let hook = UnsafeMutablePointer<csched_loop_hook>.allocate(capacity: 1)

@@ -1,27 +1,29 @@
-/// Guards a value that cannot be copied, or must not be shared, with a lock: it is sent in, and touched inside of ``withLock(_:)`` only.
+/// A lock around a value that cannot be copied or is not `Sendable`. The value is sent in, and accessed only inside ``withLock(_:)``.
 ///
 /// ```swift
 /// let parser = Guarded(Parser())  // a class that is not Sendable; or a struct that is ~Copyable
 /// let tree = parser.withLock { $0.parse(text) }
 /// ```
 ///
-/// For every other value there is ``Protected``, with copies, a property wrapper and dynamic members. These need a value that is `Sendable`: what
-/// is read leaves the lock. The language has no property wrapper for some values only, so this is a type of its own. The shape is that of
-/// `Synchronization.Mutex`, in a class; the rules for what runs under the lock are those of ``Protected``.
+/// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a `Sendable` value, because a
+/// value that is read leaves the lock. Swift has no property wrapper for some values only, so this is a separate type. Its shape is that of
+/// `Synchronization.Mutex`, in a class. The rules for code under the lock are those of ``Protected``.
 public final class Guarded<Value: ~Copyable> {
   @usableFromInline let lock = InlineLock()
 
-  // The lock excludes what the language would otherwise check at each access.
+  // The lock ensures exclusive access, so the runtime need not check each access.
   @exclusivity(unchecked)
   @usableFromInline var value: Value
 
-  /// Guards `value`, which nobody else may have.
+  /// Creates a guard for `value`, to which no other code may have a reference.
   @inlinable
   public init(_ value: consuming sending Value) { self.value = value }
 
-  /// Runs `body` on the value, which it may change, and gives back what it returns or throws. Nothing that belongs to the value leaves it.
+  /// Runs `body` on the value, which it may change. Returns the result of `body`, or throws its error.
   ///
-  /// - Parameter body: called once, on this thread, with the lock. It must not touch this guard.
+  /// Nothing that belongs to the value leaves the lock.
+  ///
+  /// - Parameter body: called once, on this thread, under the lock. It must not use this guard.
   @inlinable
   public func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -33,7 +35,7 @@ public final class Guarded<Value: ~Copyable> {
 
   /// Runs `body` as ``withLock(_:)`` does if the lock is free; otherwise returns `nil` without waiting.
   ///
-  /// - Parameter body: called once, on this thread, with the lock; not at all where the lock is taken.
+  /// - Parameter body: called once, on this thread, under the lock; not called if the lock is taken.
   @inlinable
   public func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -43,9 +45,9 @@ public final class Guarded<Value: ~Copyable> {
     return try body(&value)
   }
 
-  /// Replaces the value, and gives back the old one.
+  /// Replaces the value, and returns the old one.
   ///
-  /// - Parameter newValue: what takes the old value's place.
+  /// - Parameter newValue: the new value.
   @inlinable
   public func exchange(_ newValue: consuming sending Value) -> sending Value {
     lock.lock()
@@ -55,6 +57,6 @@ public final class Guarded<Value: ~Copyable> {
   }
 }
 
-// Unchecked, because the compiler does not know that `value` is only touched under `lock`. Unconditional, because the value is sent in, and
-// nothing of it comes out but what is sent.
+// Unchecked, because the compiler does not know that `value` is accessed only under `lock`. Unconditional, because the value is sent in, and
+// only sent results leave.
 extension Guarded: @unchecked Sendable where Value: ~Copyable {}

@@ -3,7 +3,7 @@ extension Protected where Value: RangeReplaceableCollection {
   @inlinable
   public func append(_ element: Value.Element) { withLock { $0.append(element) } }
 
-  /// Appends `elements`, in one critical section. They are iterated before it.
+  /// Appends `elements`, in one critical section. The sequence is iterated before the lock is taken.
   @inlinable
   public func append(contentsOf elements: some Sequence<Value.Element>) {
     let elements = Array(elements)
@@ -11,9 +11,9 @@ extension Protected where Value: RangeReplaceableCollection {
   }
 }
 
-/// For an optional collection, such as `Data?`: the bytes of a response that has perhaps not begun. No import is needed.
+/// For an optional collection, such as a `Data?` that is `nil` until a response begins. No import is needed.
 extension Protected {
-  /// Appends `other`, in one critical section; where there was no collection, it becomes a copy of `other`.
+  /// Appends `other`, in one critical section. If the value is `nil`, it becomes a copy of `other`.
   @inlinable
   public func append<Wrapped: RangeReplaceableCollection>(_ other: Wrapped) where Value == Wrapped? {
     withLock { value in
@@ -21,7 +21,8 @@ extension Protected {
     }
   }
 
-  /// Appends `elements`, in one critical section; where there was no collection, one begins with them. They are iterated before it.
+  /// Appends `elements`, in one critical section. If the value is `nil`, it becomes a collection of them. The sequence is iterated before the
+  /// lock is taken.
   @inlinable
   public func append<Wrapped: RangeReplaceableCollection>(
     contentsOf elements: some Sequence<Wrapped.Element>

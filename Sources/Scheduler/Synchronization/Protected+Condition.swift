@@ -1,8 +1,9 @@
 internal import CScheduler
 
 extension Protected {
-  /// Waits until `isReady` holds for the value, then runs `body` on it, and gives back what that returns or throws: one critical section,
-  /// which begins when the value is ready.
+  /// Waits until the value is ready, then runs `body` on it. Returns the result of `body`, or throws its error.
+  ///
+  /// The check that finds the value ready, and `body`, are in one critical section.
   ///
   /// ```swift
   /// let jobs = Protected<[Job]>([]), filled = UnfairLock.Condition()
@@ -10,23 +11,23 @@ extension Protected {
   /// ```
   ///
   /// - Parameters:
-  ///   - condition: who changes the value so that it may be ready signals this, after the change.
-  ///   - isReady: looks at the value, with the lock: before the wait, and each time that `condition` wakes it.
-  ///   - body: what to do with the value.
+  ///   - condition: the condition that is signalled after each change that may make the value ready.
+  ///   - isReady: checks the value, under the lock: before the wait, and each time that `condition` wakes this thread.
+  ///   - body: called once, under the lock, when the value is ready.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func withLock<Result, Failure: Error>(
     on condition: UnfairLock.Condition, when isReady: (Value) -> Bool, _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try withLock(on: condition, deadline: csched_time.max, when: isReady, body)!  // only the end of time gives none
+    try withLock(on: condition, deadline: csched_time.max, when: isReady, body)!  // never nil without a deadline
   }
 
-  /// As ``withLock(on:when:_:)``; but when the value is not ready in time, `body` does not run, and `nil` is returned.
+  /// As ``withLock(on:when:_:)``, but waits at most `timeout`. If the value is not ready by then, `body` does not run, and `nil` is returned.
   ///
   /// - Parameters:
-  ///   - condition: as there.
-  ///   - timeout: how long to wait at the most. One that is not positive looks at the value, and does not wait.
-  ///   - isReady: as there.
-  ///   - body: as there.
+  ///   - condition: as in ``withLock(on:when:_:)``.
+  ///   - timeout: the longest wait. If it is not positive, the value is checked without a wait.
+  ///   - isReady: as in ``withLock(on:when:_:)``.
+  ///   - body: as in ``withLock(on:when:_:)``.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func withLock<Result, Failure: Error>(
     on condition: UnfairLock.Condition, for timeout: Duration, when isReady: (Value) -> Bool,
@@ -35,13 +36,14 @@ extension Protected {
     try withLock(on: condition, deadline: timeout.deadline, when: isReady, body)
   }
 
-  /// As ``withLock(on:when:_:)``; but when the value is not ready by `deadline`, `body` does not run, and `nil` is returned.
+  /// As ``withLock(on:when:_:)``, but waits until `deadline` at the latest. If the value is not ready by then, `body` does not run, and `nil` is
+  /// returned.
   ///
   /// - Parameters:
-  ///   - condition: as there.
-  ///   - deadline: until when to wait. One that has passed looks at the value, and does not wait.
-  ///   - isReady: as there.
-  ///   - body: as there.
+  ///   - condition: as in ``withLock(on:when:_:)``.
+  ///   - deadline: the end of the wait. If it has passed, the value is checked without a wait.
+  ///   - isReady: as in ``withLock(on:when:_:)``.
+  ///   - body: as in ``withLock(on:when:_:)``.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func withLock<Result, Failure: Error>(
     on condition: UnfairLock.Condition, until deadline: MonotonicTime, when isReady: (Value) -> Bool,

@@ -1,7 +1,7 @@
 extension Protected {
-  /// Changes the value to `new` if `isAllowed` says so of the present one, and tells whether it did: one step of a state machine.
+  /// Changes the value to `new` if `isAllowed` returns true, and returns whether it did: one step of a state machine.
   ///
-  /// `isAllowed` runs under the lock, so that nothing comes in between; the old value ends outside of it.
+  /// The check and the change are one critical section. The old value is released outside the lock.
   ///
   /// ```swift
   /// let state = Protected(State.initialized)
@@ -9,8 +9,8 @@ extension Protected {
   /// ```
   ///
   /// - Parameters:
-  ///   - new: what the value becomes.
-  ///   - isAllowed: looks at the present value, under the lock.
+  ///   - new: the new value.
+  ///   - isAllowed: checks the current value, under the lock.
   @inlinable
   public func transition(to new: Value, if isAllowed: (Value) -> Bool) -> Bool {
     var other = new

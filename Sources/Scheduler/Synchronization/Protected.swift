@@ -1,7 +1,7 @@
-/// Guards a value with a lock: every access is one lock, every mutation one critical section.
+/// A value guarded by a lock: every access takes the lock once, and every mutation is one critical section.
 ///
-/// As a property wrapper, `x += 1` is atomic, and `$x` gives the methods. The guard itself, `let hits = Protected(0)`, has the methods and no
-/// operators: `hits.withLock { $0 += 1 }`.
+/// As a property wrapper, `x += 1` is atomic, and `$x` has the methods. A guard without the wrapper, `let hits = Protected(0)`, has the methods
+/// and no operators: `hits.withLock { $0 += 1 }`.
 ///
 /// ```swift
 /// @Protected var hits = 0
@@ -13,39 +13,39 @@
 /// }
 /// ```
 ///
-/// 1. One access takes the lock once. Two accesses are two: use ``withLock(_:)`` where they belong together.
-/// 2. Under the lock runs what has access to the value in its place: a closure given to ``withLock(_:)``, ``read(_:)`` or
-///    ``write(_:)->_``; the operator, method or accessor that changes the value in place (`x += 1`, `x.append(1)`, `x.name = "a"`, and
-///    what those let go of); and, where the value is an object, the accessors of its properties that `$x.name` reads and sets.
-///    Touching the same value from inside stops the process with a message, since the lock is not recursive.
-/// 3. Everything else of yours stays outside: what stands on the right of an assignment or of `+=`, and the arguments of a method, which
-///    are evaluated before; comparison, description; the sequence that is appended; computed properties of a value that are read
-///    through a dynamic member; and the end of what an assignment to `x` or to `$x.name` replaces.
+/// 1. One access takes the lock once. Two accesses take it twice: use ``withLock(_:)`` if they belong together.
+/// 2. Code that accesses the value in place runs under the lock. This is a closure given to ``withLock(_:)``, ``read(_:)`` or
+///    ``write(_:)->_``. It is also the operator, method or accessor that changes the value in place (`x += 1`, `x.append(1)`,
+///    `x.name = "a"`), and the release of values by that code. If the value is an object, it is also the accessors of the properties that
+///    `$x.name` reads and sets. Such code must not access the same value: the lock is not recursive, and the process stops with a message.
+/// 3. Your other code runs outside the lock: the right side of an assignment or of `+=`; the arguments of a method; comparison and description;
+///    the sequence that is appended; computed properties of a value that are read through a dynamic member; and the release of
+///    a value that an assignment to `x` or to `$x.name` replaces.
 /// 4. The lock is unfair and its waiters sleep: keep sections short, and do not wait for other threads inside.
 ///
-/// The value and its lock live in one allocation. Idea and spelling: Alamofire's `Protected`.
+/// The value and its lock share one allocation. The idea and the names are from Alamofire's `Protected`.
 @propertyWrapper
 @dynamicMemberLookup
 public final class Protected<Value> {
   @usableFromInline let lock = InlineLock()
 
-  // The lock excludes what the language would otherwise check at each access.
+  // The lock ensures exclusive access, so the runtime need not check each access.
   @exclusivity(unchecked)
   @usableFromInline var value: Value
 
-  /// Guards `value`.
+  /// Creates a guard for `value`.
   ///
-  /// - Parameter value: the first value.
+  /// - Parameter value: the initial value.
   @inlinable
   public init(_ value: Value) { self.value = value }
 
-  /// Guards the property's initial value.
+  /// Creates a guard for the property's initial value.
   ///
-  /// - Parameter wrappedValue: what the property begins with.
+  /// - Parameter wrappedValue: the initial value.
   @inlinable
   public convenience init(wrappedValue: Value) { self.init(wrappedValue) }
 
-  /// The value: reading copies it, assigning replaces it, and changing it in place (`+=`, `append`) is one critical section.
+  /// The value. Reading copies it, assigning replaces it, and changing it in place (`+=`, `append`) is one critical section.
   public var wrappedValue: Value {
     @inlinable get { read() }
     @inlinable set { write(newValue) }
@@ -60,9 +60,9 @@ public final class Protected<Value> {
   @inlinable
   public var projectedValue: Protected<Value> { self }
 
-  /// Runs `body` on the value, which it may change, and gives back what it returns or throws.
+  /// Runs `body` on the value, which it may change. Returns the result of `body`, or throws its error.
   ///
-  /// - Parameter body: called once, on this thread, with the lock. It must not touch this guard.
+  /// - Parameter body: called once, on this thread, under the lock. It must not use this guard.
   @inlinable
   public func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
     -> Result
@@ -74,7 +74,7 @@ public final class Protected<Value> {
 
   /// Runs `body` as ``withLock(_:)`` does if the lock is free; otherwise returns `nil` without waiting.
   ///
-  /// - Parameter body: called once, on this thread, with the lock; not at all where the lock is taken.
+  /// - Parameter body: called once, on this thread, under the lock; not called if the lock is taken.
   @inlinable
   public func withLockIfAvailable<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
@@ -84,9 +84,9 @@ public final class Protected<Value> {
     return try body(&value)
   }
 
-  /// Runs `body` on the value, and gives back what it returns or throws.
+  /// Runs `body` on the value. Returns the result of `body`, or throws its error.
   ///
-  /// - Parameter body: called once, on this thread, with the lock. It must not touch this guard.
+  /// - Parameter body: called once, on this thread, under the lock. It must not use this guard.
   @inlinable
   public func read<Result, Failure: Error>(_ body: (Value) throws(Failure) -> Result) throws(Failure) -> Result {
     lock.lock()
@@ -94,7 +94,7 @@ public final class Protected<Value> {
     return try body(value)
   }
 
-  /// Copies the value out.
+  /// Returns a copy of the value.
   @inlinable
   public func read() -> Value {
     lock.lock()
@@ -102,23 +102,23 @@ public final class Protected<Value> {
     return value
   }
 
-  /// Runs `body` on the value, which it may change: another name for ``withLock(_:)``.
+  /// Runs `body` on the value, which it may change. Another name for ``withLock(_:)``.
   ///
-  /// - Parameter body: called once, on this thread, with the lock. It must not touch this guard.
+  /// - Parameter body: called once, on this thread, under the lock. It must not use this guard.
   @inlinable
   public func write<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
     try withLock(body)
   }
 
-  /// Replaces the value. The old one ends outside of the lock.
+  /// Replaces the value. The old value is released outside the lock.
   ///
-  /// - Parameter newValue: what takes the old value's place.
+  /// - Parameter newValue: the new value.
   @inlinable
   public func write(_ newValue: Value) { _ = exchange(newValue) }
 
-  /// Replaces the value, and gives back the old one.
+  /// Replaces the value, and returns the old one.
   ///
-  /// - Parameter newValue: what takes the old value's place.
+  /// - Parameter newValue: the new value.
   @inlinable
   public func exchange(_ newValue: Value) -> Value {
     var other = newValue
@@ -126,10 +126,11 @@ public final class Protected<Value> {
     return other
   }
 
-  /// A property of the value, through `$x.name`: reading is done on a copy; setting it, and changing it in place, is one critical section.
-  /// What setting replaces ends outside of the lock.
+  /// A property of the value, through `$x.name`. Reading uses a copy. Setting it, or changing it in place, is one critical section.
   ///
-  /// - Parameter path: the property, as `$x.name` gives it.
+  /// The value that setting replaces is released outside the lock.
+  ///
+  /// - Parameter path: the property, from `$x.name`.
   @inlinable
   public subscript<Member>(dynamicMember path: WritableKeyPath<Value, Member>) -> Member {
     get { read()[keyPath: path] }
@@ -141,13 +142,13 @@ public final class Protected<Value> {
     }
   }
 
-  /// A property of the value that can only be read, through `$x.name`; it is read on a copy, outside of the lock.
+  /// A read-only property of the value, through `$x.name`. It is read on a copy, outside the lock.
   ///
-  /// - Parameter path: the property, as `$x.name` gives it.
+  /// - Parameter path: the property, from `$x.name`.
   @inlinable
   public subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { read()[keyPath: path] }
 
-  /// Replaces what is at `path`, and gives it back, so that it ends outside of the lock.
+  /// Replaces the property at `path`, and returns the old one, so that the caller releases it outside the lock.
   @inlinable
   @discardableResult
   func exchange<Member>(_ newMember: Member, at path: WritableKeyPath<Value, Member>) -> Member {
@@ -158,16 +159,17 @@ public final class Protected<Value> {
 }
 
 extension Protected where Value: AnyObject {
-  /// A property of the object that the value is; read under the lock, because a copy of the value is the same object.
+  /// A property of the guarded object, read under the lock, because a copy of the value is the same object.
   ///
-  /// - Parameter path: the property, as `$x.name` gives it.
+  /// - Parameter path: the property, from `$x.name`.
   @inlinable
   public subscript<Member>(dynamicMember path: KeyPath<Value, Member>) -> Member { read { $0[keyPath: path] } }
 
-  /// A property of the object that the value is: reading it, setting it, and changing it in place is one critical section each. What
-  /// setting replaces ends outside of the lock.
+  /// A property of the guarded object. Reading it, setting it, and changing it in place are one critical section each.
   ///
-  /// - Parameter path: the property, as `$x.name` gives it.
+  /// The value that setting replaces is released outside the lock.
+  ///
+  /// - Parameter path: the property, from `$x.name`.
   @inlinable
   public subscript<Member>(dynamicMember path: ReferenceWritableKeyPath<Value, Member>) -> Member {
     get { read { $0[keyPath: path] } }
@@ -180,6 +182,6 @@ extension Protected where Value: AnyObject {
   }
 }
 
-// Unchecked, because the compiler does not know that `value` is only touched under `lock`. Conditional, because a value that may
-// not leave its thread would leave it through `read()`.
+// Unchecked, because the compiler does not know that `value` is accessed only under `lock`. Conditional, because `read()` hands the value
+// to other threads.
 extension Protected: @unchecked Sendable where Value: Sendable {}

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Lets several threads read, or one write: 8 bytes, owned by threads, not recursive.
+/// A lock for several readers or one writer: 8 bytes, owned by threads, not recursive.
 ///
 /// ```swift
 /// let lock = ReadWriteLock()
@@ -8,57 +8,59 @@ internal import CScheduler
 /// lock.withWriteLock { table[key] = value }
 /// ```
 ///
-/// A writer that waits lets no new reader in, so writers are not starved; readers that come meanwhile wait until it is through. Locking again on
-/// the thread that writes, waiting for what the thread itself reads, and unlocking what nobody has, or what another thread writes, stop the process
-/// with a message. It pays where reading takes long, some microseconds or more, and is frequent; otherwise ``Protected`` or ``UnfairLock`` are
-/// quicker.
+/// A waiting writer blocks new readers, so writers are not starved. Readers that arrive meanwhile wait until the writer has finished.
+///
+/// These errors stop the process with a message: locking again on the writer's thread; waiting for the thread's own read lock, if it is the
+/// last one that it took; unlocking a lock that no thread has, or that another thread has for writing.
+///
+/// The lock is useful if reads are frequent and take some microseconds or more. Otherwise ``Protected`` or ``UnfairLock`` is faster.
 public final class ReadWriteLock: Sendable {
   private let inline = InlineStruct<csched_rwlock, UInt64>()
 
-  /// Makes an unlocked lock.
+  /// Creates an unlocked lock.
   public init() {}
 
-  /// Takes the lock for reading, waiting as long as it must. The calling thread must have it in neither way.
+  /// Takes the lock for reading, waiting as long as necessary. The calling thread must not have it for reading or writing.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func lockForReading() { csched_rwlock_lock_read(inline.pointer) }
 
-  /// Takes the lock for reading unless a writer has it or waits, and tells whether it did. Never waits.
+  /// Takes the lock for reading unless a writer has it or waits, and returns whether it did. Never waits.
   public func tryLockForReading() -> Bool { csched_rwlock_trylock_read(inline.pointer) }
 
-  /// Takes the lock for reading, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
+  /// Takes the lock for reading, waiting at most `timeout`, and returns whether it did. A timeout that is not positive does not wait.
   public func tryLockForReading(for timeout: Duration) -> Bool {
     csched_rwlock_lock_read_until(inline.pointer, timeout.deadline)
   }
 
-  /// Takes the lock for reading, waiting until `deadline` at the most, and tells whether it did. A deadline in the past does not wait.
+  /// Takes the lock for reading, waiting until `deadline` at the latest, and returns whether it did. A deadline in the past does not wait.
   public func tryLockForReading(until deadline: MonotonicTime) -> Bool {
     csched_rwlock_lock_read_until(inline.pointer, deadline.nanoseconds)
   }
 
-  /// Gives back what the calling thread took for reading.
+  /// Releases the lock that the calling thread took for reading.
   public func unlockForReading() { csched_rwlock_unlock_read(inline.pointer) }
 
-  /// Takes the lock for writing, waiting as long as it must. The calling thread must have it in neither way.
+  /// Takes the lock for writing, waiting as long as necessary. The calling thread must not have it for reading or writing.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func lockForWriting() { csched_rwlock_lock_write(inline.pointer) }
 
-  /// Takes the lock for writing if nobody has it, and tells whether it did. Never waits.
+  /// Takes the lock for writing if no thread has it, and returns whether it did. Never waits.
   public func tryLockForWriting() -> Bool { csched_rwlock_trylock_write(inline.pointer) }
 
-  /// Takes the lock for writing, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
+  /// Takes the lock for writing, waiting at most `timeout`, and returns whether it did. A timeout that is not positive does not wait.
   public func tryLockForWriting(for timeout: Duration) -> Bool {
     csched_rwlock_lock_write_until(inline.pointer, timeout.deadline)
   }
 
-  /// Takes the lock for writing, waiting until `deadline` at the most, and tells whether it did. A deadline in the past does not wait.
+  /// Takes the lock for writing, waiting until `deadline` at the latest, and returns whether it did. A deadline in the past does not wait.
   public func tryLockForWriting(until deadline: MonotonicTime) -> Bool {
     csched_rwlock_lock_write_until(inline.pointer, deadline.nanoseconds)
   }
 
-  /// Gives back what the calling thread took for writing.
+  /// Releases the lock that the calling thread took for writing.
   public func unlockForWriting() { csched_rwlock_unlock_write(inline.pointer) }
 
-  /// Runs `body` with the lock taken for reading, and gives back what it returns or throws.
+  /// Runs `body` with the lock taken for reading. Returns the result of `body`, or throws its error.
   public func withReadLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -67,7 +69,7 @@ public final class ReadWriteLock: Sendable {
     return try body()
   }
 
-  /// Runs `body` with the lock taken for writing, and gives back what it returns or throws.
+  /// Runs `body` with the lock taken for writing. Returns the result of `body`, or throws its error.
   public func withWriteLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Counts units that are given and taken by any threads: who waits for one gets it in the order of arrival.
+/// A counting semaphore: any thread may give and take units, and waiters get units in order of arrival.
 ///
 /// ```swift
 /// let slots = Semaphore(units: 4)
@@ -8,53 +8,52 @@ internal import CScheduler
 /// defer { slots.signal() }
 /// ```
 ///
-/// While somebody waits, a unit is handed to the first of them, and nobody else can take it. What was done before a signal is seen by who gets
-/// its unit. On a thread of the pool another one takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread, the
-/// wait holds the scheduler up: what signals must run elsewhere; to serve the scheduler meanwhile, wait with ``RunLoopLock``.
+/// While a thread waits, each new unit goes to the first waiter, and no other thread can take it. The thread that gets a unit sees everything
+/// before its signal. On a pool thread, another thread takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread,
+/// the wait blocks the scheduler: the signal must come from elsewhere. To serve the scheduler meanwhile, wait with ``RunLoopLock``.
 ///
-/// A number that cannot be, and more than 2^31 - 1 free units, stop the process with a message. In a child of fork nobody waits; the units are
-/// there.
+/// A number outside the range, and more than 2^31 - 1 free units, stop the process with a message. A child of fork has the units and no waiters.
 public final class Semaphore: Sendable {
   private let inline = InlineStruct<csched_semaphore, UInt32>()
 
-  /// Makes a semaphore with so many free units, 0 up to 2^31 - 1.
+  /// Creates a semaphore with `units` free units.
   ///
-  /// - Parameter units: how many are free at first, from 0 to 2^31 - 1.
+  /// - Parameter units: the initial number of free units, from 0 to 2^31 - 1.
   public init(units: Int = 0) { csched_semaphore_init(inline.pointer, checked(units, "Semaphore.init", "units")) }
 
-  /// Takes a unit, waiting as long as it must.
+  /// Takes a unit, waiting as long as necessary.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait() { csched_semaphore_wait(inline.pointer) }
 
-  /// Takes a unit, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
+  /// Takes a unit, waiting at most `timeout`, and returns whether it did.
   ///
-  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
+  /// - Parameter timeout: the longest wait. A timeout that is not positive does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(for timeout: Duration) -> Bool { csched_semaphore_wait_until(inline.pointer, timeout.deadline) }
 
-  /// Takes a unit, waiting until `deadline` at the most, and tells whether it did. A deadline in the past does not wait.
+  /// Takes a unit, waiting until `deadline` at the latest, and returns whether it did.
   ///
-  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
+  /// - Parameter deadline: the end of the wait. A deadline in the past does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(until deadline: MonotonicTime) -> Bool {
     csched_semaphore_wait_until(inline.pointer, deadline.nanoseconds)
   }
 
-  /// Takes a unit if one is free, and tells whether it did. Never waits.
+  /// Takes a unit if one is free, and returns whether it did. Never waits.
   public func tryWait() -> Bool { csched_semaphore_trywait(inline.pointer) }
 
-  /// Gives so many units, first to those that wait.
+  /// Adds units. Waiters get them first.
   ///
-  /// - Parameter units: how many to give.
+  /// - Parameter units: the number of units, from 0 to 2^31 - 1.
   public func signal(_ units: Int = 1) {
     csched_semaphore_signal(inline.pointer, checked(units, "Semaphore.signal", "units"))
   }
 
-  /// How many units are free at this instant: for diagnostics.
+  /// The number of free units at this instant, for diagnostics.
   public var freeUnits: Int { Int(csched_semaphore_units(inline.pointer)) }
 }
 
-/// `number` as one of the core's; stops the process with a message where it is none.
+/// Returns `number` as a number of the C core. Stops the process with a message if it is not in 0 to 2^31 - 1.
 func checked(_ number: Int, _ function: String, _ what: String) -> UInt32 {
   guard let fitting = UInt32(exactly: number), fitting <= Int32.max else {
     misuse(function, "\(number) \(what) cannot be. Give 0 up to 2147483647.")

@@ -1,8 +1,8 @@
 internal import CScheduler
 
-/// Locks: 4 bytes, unfair, not recursive, owned by a thread.
+/// A lock of 4 bytes: unfair, not recursive, owned by a thread.
 ///
-/// A thread that finds the lock taken spins for a moment and then sleeps. Locking again on the owning thread, and unlocking
+/// A thread that finds the lock taken spins briefly and then sleeps. Locking again on the owning thread, and unlocking
 /// on another, stop the process with a message. To guard a value, prefer ``Protected``.
 ///
 /// ```swift
@@ -13,40 +13,40 @@ internal import CScheduler
 public final class UnfairLock: Sendable {
   @usableFromInline let inline = InlineLock()
 
-  /// Makes an unlocked lock.
+  /// Creates an unlocked lock.
   public init() {}
 
-  /// Takes the lock, waiting as long as it must. The calling thread must not own it.
+  /// Takes the lock, waiting as long as necessary. The calling thread must not own it.
   @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   @inlinable
   public func lock() { inline.lock() }
 
-  /// Gives the lock back. The calling thread must own it.
+  /// Releases the lock. The calling thread must own it.
   @inlinable
   public func unlock() { inline.unlock() }
 
-  /// Takes the lock if it is free, and tells whether it did. Never waits.
+  /// Takes the lock if it is free, and returns whether it did. Never waits.
   @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   @inlinable
   public func tryLock() -> Bool { inline.tryLock() }
 
-  /// Takes the lock, waiting for `timeout` at the most, and tells whether it did. A timeout that is not positive does not wait.
+  /// Takes the lock, waiting at most `timeout`, and returns whether it did.
   ///
-  /// - Parameter timeout: how long to wait at the most. One that is not positive does not wait.
+  /// - Parameter timeout: the longest wait. A timeout that is not positive does not wait.
   @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   public func tryLock(for timeout: Duration) -> Bool { csched_lock_lock_until(inline.pointer, timeout.deadline) }
 
-  /// Takes the lock, waiting until `deadline` at the most, and tells whether it did. A deadline in the past does not wait.
+  /// Takes the lock, waiting until `deadline` at the latest, and returns whether it did.
   ///
-  /// - Parameter deadline: until when to wait at the most. One in the past does not wait.
+  /// - Parameter deadline: the end of the wait. A deadline in the past does not wait.
   @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   public func tryLock(until deadline: MonotonicTime) -> Bool {
     csched_lock_lock_until(inline.pointer, deadline.nanoseconds)
   }
 
-  /// Runs `body` with the lock taken, and gives back what it returns or throws.
+  /// Runs `body` with the lock taken. Returns the result of `body`, or throws its error.
   ///
-  /// - Parameter body: called once, on this thread, with the lock.
+  /// - Parameter body: called once, on this thread, under the lock.
   @inlinable
   public func withLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result

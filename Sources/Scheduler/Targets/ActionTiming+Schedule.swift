@@ -1,7 +1,8 @@
 internal import CScheduler
 
 extension ActionTiming {
-  /// Schedules `action` as this timing says, on a scheduler that has nothing but a timer: for its ``SchedulerType/schedule(_:_:)``.
+  /// Schedules `action` at the times that this value describes, on a scheduler that has only a timer. Call it from
+  /// ``SchedulerType/schedule(_:_:)``.
   ///
   /// ```swift
   /// func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
@@ -9,12 +10,12 @@ extension ActionTiming {
   /// }
   /// ```
   ///
-  /// Periods become one delay after the other. Instants of other clocks are waited for elsewhere, and then submitted.
+  /// A periodic action is a chain of delays. A thread of this module waits for instants of other clocks, and then submits the action.
   ///
   /// - Parameters:
-  ///   - scheduler: whose timer it is.
-  ///   - action: what to run.
-  ///   - submit: starts the timer. It is given the delay, which may be zero or negative; the tolerance; and what to run.
+  ///   - scheduler: the scheduler that owns the timer.
+  ///   - action: the work to run.
+  ///   - submit: starts the timer. Its arguments are the delay, which may be zero or negative, the tolerance, and the work to run.
   public func schedule(
     on scheduler: some SchedulerType, _ action: @escaping @Sendable () -> Void,
     by submit: (_ delay: Duration, _ tolerance: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable
@@ -30,7 +31,7 @@ extension ActionTiming {
     }
   }
 
-  /// Has the clocks' thread wait for the instant, and then submit the action.
+  /// Waits for the instant on the clocks' thread, and then submits the action.
   private func wait<Scheduler: SchedulerType>(
     until nanoseconds: UInt64, on clock: csched_clock, then action: @escaping @Sendable () -> Void,
     on scheduler: Scheduler

@@ -1,27 +1,29 @@
 internal import CScheduler
 
 extension ConcurrentScheduler {
-  /// Calls `body` once with each number from 0 up to `iterations`, on this thread and on others of the pool, and returns when all calls have:
-  /// what they did is then seen.
+  /// Calls `body` once with each number from 0 up to `iterations`, on this thread and on others of the pool. Returns when all calls have returned;
+  /// their effects are then visible to the caller.
   ///
   /// ```swift
   /// let image = Image(…), scheduler = ConcurrentScheduler()
   /// scheduler.concurrentPerform(iterations: image.rows, grain: 16) { row in image.brighten(row) }
   /// ```
   ///
-  /// 1. The calling thread takes part, and nothing waits for another one to begin: so it ends on one processor, in an action of any scheduler, nested, and
-  ///    on a scheduler that was shut down. Inside of an action of the pool it waits as forked jobs do, and runs others of these meanwhile.
-  /// 2. Of a scheduler with a limit, the other threads take that many places at the most; the calling one takes none.
+  /// 1. The calling thread takes part, and it does not wait for another thread to start. So the call ends on one processor, in an action of any
+  ///    scheduler, nested, and on a scheduler that was shut down. Inside an action of the pool the caller waits as for forked jobs: it runs other
+  ///    forked jobs meanwhile.
+  /// 2. On a scheduler with a limit, the other threads count toward the limit. The calling thread does not.
   /// 3. ``Schedulers/current`` is this scheduler in each call.
-  /// 4. A thread takes many numbers at first, and fewer and fewer, so that a call costs little and all end together.
+  /// 4. A thread takes many numbers at first and fewer later. So the cost of a call is low, and all threads end at about the same time.
   ///
-  /// As Dispatch's `concurrentPerform`. In a child of fork it goes on alone, or stops the process with a message where other threads had begun.
+  /// It corresponds to Dispatch's `concurrentPerform`. In a child of `fork` the call continues alone. If other threads had started, it stops the
+  /// process with a message.
   ///
   /// - Parameters:
-  ///   - iterations: how many. 0 calls nothing; less stops the process with a message.
-  ///   - grain: how many a thread takes at the least. More for calls of some nanoseconds; fewer than twice as many iterations stay on this thread.
-  ///     Less than 1 stops the process with a message.
-  ///   - body: called on several threads at a time.
+  ///   - iterations: the number of calls. 0 calls nothing; a negative number stops the process with a message.
+  ///   - grain: the least number of iterations that a thread takes at once. Use a larger grain for calls of a few nanoseconds. Fewer than twice as
+  ///     many iterations stay on this thread. A grain below 1 stops the process with a message.
+  ///   - body: the work. It is called on several threads at a time.
   public func concurrentPerform(iterations: Int, grain: Int = 1, _ body: @Sendable (_ iteration: Int) -> Void) {
     if iterations < 0 {
       misuse("ConcurrentScheduler.concurrentPerform", of: name, "\(iterations) iterations: give 0 or more.")
@@ -35,7 +37,7 @@ extension ConcurrentScheduler {
     }
   }
 
-  /// What the core calls for each part.
+  /// The context of the C callback that runs one range of numbers.
   private struct Numbers {
     let body: @Sendable (Int) -> Void
     let place: UnsafeMutablePointer<csched_target>

@@ -1,62 +1,62 @@
 internal import CScheduler
 
-/// Runs actions side by side, on the threads of a pool that all concurrent and serial schedulers share, unless it is of a ``WorkerPool``.
+/// Runs actions concurrently on the threads of a pool. All concurrent and serial schedulers share one pool, except those of a ``WorkerPool``.
 ///
 /// ```swift
 /// let workers = ConcurrentScheduler(priority: .low)
 /// for image in images { workers.schedule { image.decode() } }
 /// ```
 ///
-/// 1. As many actions run at a time as there are processors to use; when all of them are blocked, another thread takes their place.
-/// 2. There is no order between actions, and nothing that one did is visible to another without further means.
-/// 3. A pool with nothing to do sleeps, with no wakeups.
-/// 4. In a child of `fork` a scheduler that was made before stops the process with a message; one that is made there has a pool of
-///    its own.
+/// 1. At most as many actions run at a time as there are usable processors. When all of them are blocked, the pool adds a thread.
+/// 2. Actions have no order. The effects of one action are not visible to another without synchronization.
+/// 3. An idle pool sleeps, without wakeups.
+/// 4. In a child of `fork`, a scheduler made before the fork stops the process with a message. A scheduler made in the child uses a new pool.
 public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// What it was called.
+  /// The scheduler's name.
   public let name: String
-  /// The pool that it is on, if that is not the one that all share: kept.
+  /// The pool of this scheduler, retained; `nil` on the shared pool.
   let ownPool: WorkerPool?
 
-  /// Makes one whose actions have that priority.
+  /// Creates a scheduler with the given priority.
   ///
   /// - Parameters:
-  ///   - name: for ``name``, any length.
-  ///   - priority: of its actions, among all that is on the pool.
+  ///   - name: the value of ``name``, of any length.
+  ///   - priority: the priority of the actions among all work on the pool.
   public init(name: String = "", priority: SchedulerPriority = .default) {
     self.name = name
     ownPool = nil
     let core = PoolCore.shared(priority)
-    // A tag of its own, so that each of several schedulers with one priority is found as the current one.
+    // An own scheduler marker (`CurrentTag`): several schedulers of one priority share a core, and `current` must find the right one.
     let tag = CurrentTag(madeBy: { ConcurrentScheduler(name: name, core: core, tag: $0) })
     super.init(core: core, tag: tag)
   }
 
-  /// Makes one of whose actions at most `limit` run at a time, on the same pool: the others wait, in the order of their submission.
+  /// Creates a scheduler that runs at most `limit` actions at a time, on the same pool. Other actions wait, in the order of submission.
   ///
   /// ```swift
   /// let downloads = ConcurrentScheduler(name: "downloads", limit: 4)
   /// for page in pages { downloads.schedule { page.fetch() } }   // four threads at the most, though all of them block
   /// ```
   ///
-  /// The limit counts actions, and jobs of tasks from one suspension to the next. It does not count async functions: one that is suspended takes no place.
+  /// The limit counts actions, and jobs of tasks from one suspension to the next. A suspended async function does not count.
   ///
-  /// An action that is blocked counts. Delayed and periodic actions, jobs of tasks, and queues on it count, too: to wait inside of an
-  /// action for others of its own takes one place while it waits, and at a limit of 1 never ends.
+  /// A blocked action counts. So do delayed and periodic actions, jobs of tasks, and queues that target this scheduler. An action that waits for
+  /// other actions of this scheduler uses one place while it waits. At a limit of 1, such a wait never ends.
   ///
   /// - Parameters:
-  ///   - name: for ``name``, any length.
-  ///   - priority: of the actions, among all that is on the pool.
-  ///   - limit: how many run at a time. Less than 1 stops the process with a message; more than the pool has threads limits nothing.
+  ///   - name: the value of ``name``, of any length.
+  ///   - priority: the priority of the actions among all work on the pool.
+  ///   - limit: how many actions run at a time. Less than 1 stops the process with a message. A limit above the number of the pool's threads has no
+  ///     effect.
   public init(name: String = "", priority: SchedulerPriority = .default, limit: Int) {
     self.name = name
     ownPool = nil
     super.init(core: LimitCore(name: name, on: PoolCore.shared(priority), to: limit))
   }
 
-  /// What is scheduled here is a barrier among the actions of this scheduler, which has a limit: it begins when all that was scheduled before it,
-  /// here or there, has ended, and runs alone; what is scheduled after it begins when it has ended.
+  /// A scheduler whose actions are barriers among the actions of this scheduler, which must have a limit. A barrier starts when all actions
+  /// submitted before it, here or there, have ended. It runs alone. Actions submitted later start when it has ended.
   ///
   /// ```swift
   /// let cache = ConcurrentScheduler(name: "cache", limit: 8)
@@ -64,15 +64,15 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// cache.barrier.schedule { entries[key] = value }  // none beside it
   /// ```
   ///
-  /// 1. Barriers run one at a time, in the order of their submission; what one did is visible to all that comes later. A delayed one is a barrier
-  ///    from its instant on, and each tick of a periodic one is one.
-  /// 2. A barrier that is disposed while it waits keeps nothing waiting, from the next action on that is scheduled or ends.
-  /// 3. Not to be waited for inside of an action of the scheduler, nor inside of a barrier is another action: neither would end. A queue whose
-  ///    target is this scheduler finds out, as ``SerialScheduler/sync(_:)`` says.
-  /// 4. ``Schedulers/current`` is this scheduler inside.
+  /// 1. Barriers run one at a time, in the order of submission. The effects of a barrier are visible to all later actions. A delayed action is a
+  ///    barrier from its instant on. Each tick of a periodic action is a barrier.
+  /// 2. A barrier that is disposed while it waits delays the other actions only until the next action is scheduled or ends.
+  /// 3. Do not wait for a barrier inside an action of the scheduler, or for an action inside a barrier: the wait would never end. A queue whose
+  ///    target is this scheduler detects this: see ``SerialScheduler/sync(_:)``.
+  /// 4. ``Schedulers/current`` is this scheduler in a barrier.
   ///
-  /// The meaning is that of Dispatch's barriers. Of a scheduler without a limit, whose actions share the pool with all others, there are none: that
-  /// stops the process with a message. Thread: any.
+  /// Barriers have the meaning of Dispatch's barriers. A scheduler without a limit shares the pool with all others, so it has no barriers: there
+  /// this property stops the process with a message. Thread: any.
   public var barrier: SchedulerTarget {
     guard let limit = core as? LimitCore else {
       misuse(
@@ -82,29 +82,29 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
     return limit.barrier
   }
 
-  /// Makes one on a pool that may have ended: it then refuses.
+  /// Creates a scheduler on a pool that may have ended. In that case the scheduler refuses all actions.
   init(name: String = "", on pool: WorkerPool? = nil, core: TargetCore, tag: CurrentTag? = nil) {
     self.name = name
     ownPool = pool
     super.init(core: core, tag: tag)
   }
 
-  /// Starts the pool's first thread, unless it runs, or says why that cannot be done. A later attempt may succeed.
+  /// Starts the pool's first thread if it does not run yet, or throws the reason why it cannot start. A later attempt may succeed.
   ///
-  /// Without it the first scheduler that needs the pool starts it; if the system has no thread to give for a second, that stops the
-  /// process with a message.
+  /// Without this call, the first scheduler that needs the pool starts it. If the system provides no thread for a second, that stops the process
+  /// with a message.
   public static func prepare() throws(SchedulerError) { try PoolCore.prepare() }
 
-  /// Calls `body`, which is about to block, on this thread; if that is one of the pool's, another one takes its place meanwhile.
+  /// Calls `body`, which is about to block, on this thread. If this is a thread of the pool, another thread replaces it meanwhile.
   ///
-  /// Without it the pool finds out by itself, after some milliseconds. It waits for nothing: to wait for an async function see
+  /// Without this call, the pool detects a blocked thread after some milliseconds. This function does not wait for async functions: see
   /// ``runAndWait(timeout:needing:_:)``.
   ///
   /// ```swift
   /// let line = ConcurrentScheduler.withReplacementThread { readLine() }
   /// ```
   ///
-  /// - Parameter body: what is about to block. It is called on this thread, and its result is returned.
+  /// - Parameter body: the blocking work. It is called on this thread, and its result is returned.
   public static func withReplacementThread<Value, Failure: Error>(
     _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {

@@ -1,13 +1,13 @@
 internal import CScheduler
 
-/// A target that is only ever current, and that nothing is delivered to: it tells which scheduler an action belongs to, where several
-/// share a core, or run their actions on the caller's stack.
+/// A scheduler marker: a target that can be current, but receives no work. It identifies the scheduler of an action where several schedulers share
+/// a core, or where actions run on the caller's stack.
 final class CurrentTag: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   typealias Maker = @Sendable (CurrentTag) -> any ImmediateSchedulerType & AnyObject
   private let make: Maker?
 
-  /// Makes one whose scheduler `make` makes anew, should it be gone; without `make`, one whose scheduler outlives its actions.
+  /// Creates a marker. `make` makes a new scheduler if the first one was released. Without `make`, the scheduler must outlive its actions.
   init(madeBy make: Maker? = nil) {
     self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
@@ -20,17 +20,17 @@ final class CurrentTag: TargetCore, @unchecked Sendable {
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { make?(self) ?? super.makeScheduler() }
 }
 
-/// The same for a scheduler of another module of this package.
+/// A scheduler marker for schedulers in other modules of this package.
 package struct CurrentScope: Sendable {
   private let tag = CurrentTag()
 
   package init() {}
 
-  /// Makes `scheduler` the one that ``Schedulers/current`` is in what runs here.
+  /// Makes `scheduler` the value of ``Schedulers/current`` in closures that run here.
   package func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) { tag.publish(scheduler) }
 
   package func run(_ body: () -> Void) { tag.run(body) }
 }
 
-/// A table without functions.
+/// A function table without entries.
 private nonisolated(unsafe) let undelivered = constantTable(csched_target_type())

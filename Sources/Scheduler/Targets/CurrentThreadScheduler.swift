@@ -1,9 +1,8 @@
 internal import CScheduler
 
-/// Runs the first action on a thread at once, and those that are scheduled meanwhile when it is their turn: a trampoline.
+/// A trampoline: runs the first action on a thread at once. Actions scheduled meanwhile wait until the running action has ended.
 ///
-/// Recursion becomes iteration: the stack stays as it is however long a chain of actions gets, and each action ends before the
-/// next begins.
+/// Recursion becomes iteration. The stack does not grow with a chain of actions, and each action ends before the next one starts.
 ///
 /// ```swift
 /// let scheduler = CurrentThreadScheduler.instance
@@ -14,16 +13,16 @@ internal import CScheduler
 /// }  // prints 1, 2, 3 before it returns
 /// ```
 ///
-/// Each thread has its own queue, which needs no lock. A thread that ends inside an action drops what waits in it.
+/// Each thread has its own queue, which needs no lock. If a thread ends inside an action, its waiting actions are dropped.
 public final class CurrentThreadScheduler: ImmediateSchedulerType {
-  /// The one that everybody shares; it acts on the calling thread.
+  /// The shared instance. It acts on the calling thread.
   public static let instance = CurrentThreadScheduler()
 
   let core = CurrentTag(madeBy: { _ in CurrentThreadScheduler.instance })
 
   private init() { core.publish(self) }
 
-  /// Whether no action is running under this scheduler on the calling thread, so that the next one would run at once.
+  /// Whether the next action on the calling thread runs at once, because no action of this scheduler is running there.
   public static var isScheduleRequired: Bool { csched_trampoline_is_required() }
 
   @discardableResult
@@ -41,7 +40,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     return waiting
   }
 
-  /// Schedules what returns a disposable: with no object where it runs at once and returns nothing to dispose.
+  /// Schedules an action that returns a disposable. Makes no object if the action runs at once and returns nothing to dispose.
   package func submitReturning<State: Sendable>(
     _ state: State, _ action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {

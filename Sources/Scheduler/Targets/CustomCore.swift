@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A target made of a closure that takes work.
+/// A target whose work is delivered by a user's closure.
 final class CustomCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
@@ -20,7 +20,7 @@ final class CustomCore: TargetCore, @unchecked Sendable {
 
   override var mayRunInside: Bool { true }
 
-  /// Who keeps the time of delayed actions. It is kept as long as they can be cancelled.
+  /// The pool whose timers serve delayed actions. It is retained as long as those actions can be cancelled.
   fileprivate var timekeeper: PoolCore {
     pool.withLock { pool in
       let found = pool ?? PoolCore.shared(.high)
@@ -39,10 +39,10 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// A job on its way to wherever the closure runs its work. If that is never called, the job is dropped with it.
+/// A job on its way to the place where the user's closure runs work. If `perform` is never called, `deinit` drops the job.
 private final class Delivery: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable. `perform` is called once, as the closure's contract says; the lock is for those who
-  // do not keep to it.
+  // Unchecked, because a pointer is not Sendable. The contract of the closure is to call `perform` once. The lock detects closures that call it
+  // twice.
   private let lock = InlineLock()
   @exclusivity(unchecked) private var job: UnsafeMutablePointer<csched_job>?
   private let core: CustomCore
@@ -68,7 +68,7 @@ private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = 
     CustomCore.of(target).deliver(job!)
     return 0
   }
-  // The time is kept by the pool's timers, which then deliver here.
+  // The pool's timers wait for the deadline, and then deliver here.
   type.deliver_at = { target, timer, deadline, tolerance in
     let base = CustomCore.of(target).timekeeper.target
     return base.pointee.type.pointee.deliver_at(base, timer, deadline, tolerance)

@@ -1,4 +1,4 @@
-/// A scheduler of your own: you say how work gets to where it runs, and get everything else.
+/// A scheduler that runs work through your own closure.
 ///
 /// ```swift
 /// let widgets = CustomScheduler(name: "widgets") { work in toolkit.performOnMainLoop(work) }
@@ -6,21 +6,22 @@
 /// let queue = SerialScheduler(target: widgets)   // if the toolkit is concurrent, this is serial all the same
 /// ```
 ///
-/// ``Schedulers/current``, disposal before the turn, delayed, periodic and recursive actions, serial queues on top: all come from here.
+/// You provide the delivery of work. The library provides ``Schedulers/current``, disposal before the start, delayed, periodic and recursive
+/// actions, and serial queues that target this scheduler.
 ///
-/// 1. The closure is called on any thread, for one piece of work at a time; it must see to it that the work is called once, later or
-///    at once. If it lets go of the work uncalled, the action is dropped: its closure is released, and nothing runs.
-/// 2. Order and threads are the closure's to give.
+/// 1. The closure is called on any thread. Each call passes one piece of work, which the closure must cause to be called once, later or at once. If
+///    the closure releases the work without a call, the action is dropped: its closure is released, and nothing runs.
+/// 2. The closure decides on order and threads.
 public final class CustomScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// What it was called.
+  /// The scheduler's name.
   public let name: String
 
-  /// Makes one whose work goes to `enqueue`.
+  /// Creates a scheduler that passes its work to `enqueue`.
   ///
   /// - Parameters:
-  ///   - name: for ``name``, any length.
-  ///   - enqueue: called for each piece of work, which it is to call once, later or at once.
+  ///   - name: the value of ``name``, of any length.
+  ///   - enqueue: called for each piece of work. It must call the work once, later or at once.
   public convenience init(
     name: String = "", enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
   ) {

@@ -1,2 +1,2 @@
-/// A scheduler that drops what waits when it is let go: what waits in it must not keep it.
+/// A scheduler that drops its waiting actions when it is released. Waiting actions must not retain it.
 protocol EndsByItself: ImmediateSchedulerType, AnyObject {}

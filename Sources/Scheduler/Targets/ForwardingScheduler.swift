@@ -1,5 +1,5 @@
 extension SchedulerType {
-  /// A scheduler whose every action runs on this one, inside of `wrap`, which calls what it is given once.
+  /// Returns a scheduler that runs each action on this scheduler, inside `wrap`. `wrap` must call its argument once.
   ///
   /// ```swift
   /// let measured = queue.wrapping { run in
@@ -9,17 +9,17 @@ extension SchedulerType {
   /// }
   /// ```
   ///
-  /// ``Schedulers/current`` stays this scheduler. An action that was disposed before its turn does not reach `wrap`.
+  /// ``Schedulers/current`` remains this scheduler. An action that was disposed before its start does not reach `wrap`.
   ///
-  /// - Parameter wrap: called for each action, on the thread that runs it, with what runs the action.
+  /// - Parameter wrap: called for each action on the thread that runs it. Its argument runs the action.
   public func wrapping(_ wrap: @escaping @Sendable (_ run: () -> Void) -> Void) -> any SchedulerType {
     ForwardingScheduler(to: self) { action, _, submit in submit { wrap(action) } }
   }
 }
 
-/// Hands each action on to another scheduler, as a closure says.
+/// Forwards each action to another scheduler through a closure.
 final class ForwardingScheduler: SchedulerType {
-  /// Calls `submit` once, with what runs `action`: again and again, if it `repeats`.
+  /// Calls `submit` once, with a closure that runs `action`. If it `repeats`, that closure is called many times.
   typealias Admission =
     @Sendable (
       _ action: @escaping @Sendable () -> Void, _ repeats: Bool,
@@ -53,9 +53,9 @@ extension ForwardingScheduler: CustomDebugStringConvertible {
 }
 
 extension ImmediateSchedulerType {
-  /// Whether its time is virtual, as far as wrappers of this module are above it.
+  /// Whether its time is virtual. Looks through the wrappers of this module.
   package var isVirtual: Bool { (unwrapped as? SchedulerTarget)?.core.timeline != nil }
 
-  /// The scheduler below the wrappers.
+  /// The innermost scheduler, without the wrappers of this module.
   var unwrapped: any ImmediateSchedulerType { (self as? ForwardingScheduler)?.base.unwrapped ?? self }
 }

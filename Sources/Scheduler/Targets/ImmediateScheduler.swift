@@ -2,11 +2,11 @@ internal import CScheduler
 
 /// Runs each action at once, on the thread that schedules it, before `schedule` returns.
 ///
-/// 1. A delayed action makes the caller sleep until its time, and then runs.
-/// 2. Recursive scheduling is flat: see ``ImmediateSchedulerType/scheduleRecursive(_:action:)``.
-/// 3. A periodic action would never let the caller go on: asking for one stops the process with a message.
+/// 1. For a delayed action the caller sleeps until its time, and then runs it.
+/// 2. Recursive scheduling uses a loop: see ``ImmediateSchedulerType/scheduleRecursive(_:action:)``.
+/// 3. A periodic action would never return to the caller. Scheduling one stops the process with a message.
 public final class ImmediateScheduler: SchedulerType {
-  /// The one that everybody shares: it has no state.
+  /// The shared instance. It has no state.
   public static let instance = ImmediateScheduler()
 
   private let core = CurrentTag(madeBy: { _ in ImmediateScheduler.instance })
@@ -37,7 +37,7 @@ public final class ImmediateScheduler: SchedulerType {
     return schedule(action)
   }
 
-  /// Has an action of the pool wake the caller, which so follows the clock's settings.
+  /// Sleeps until an action of the pool wakes the caller. So the sleep follows changes of the clock.
   private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
     while csched_clock_now(clock) < nanoseconds {
       let sleep = ClockSleep()
@@ -56,7 +56,7 @@ public final class ImmediateScheduler: SchedulerType {
   }
 }
 
-/// A caller that sleeps until its alarm is gone.
+/// A sleep that ends when its alarm is released.
 private final class ClockSleep: Sendable {
   private let isOver = Protected(false)
   private let ends = Occurrence()
@@ -71,7 +71,7 @@ private final class ClockSleep: Sendable {
   }
 }
 
-/// Held by the action that wakes a sleeper: it goes when that has run, or was dropped.
+/// Captured by the action that wakes a sleeper. It is released when that action has run or was dropped.
 private final class Alarm: Sendable {
   private let sleep: ClockSleep
   init(_ sleep: ClockSleep) { self.sleep = sleep }

@@ -1,23 +1,23 @@
-/// Runs work, at once or when its turn comes.
+/// Runs work, at once or later.
 ///
-/// 1. Work that one thread submits to a serial scheduler runs in that order.
-/// 2. What happened before the submission is visible to the work.
-/// 3. Once `dispose` has returned, work that had not begun never begins, and its closure and captures are released.
-/// 4. Work that has begun runs to its end; the disposable that it returns is then disposed too.
-/// 5. Dropping the returned disposable cancels nothing.
+/// 1. Work that one thread submits to a serial scheduler runs in the order of submission.
+/// 2. Effects that happened before the submission are visible to the work.
+/// 3. Once `dispose` has returned, work that had not started never starts, and its closure and captures are released.
+/// 4. Work that has started runs to its end. The disposable that it returns is then disposed too.
+/// 5. Releasing the returned disposable does not cancel the work.
 ///
-/// The names and shapes are RxSwift's.
+/// The names and signatures are RxSwift's.
 public protocol ImmediateSchedulerType: Sendable {
   /// Schedules `action`.
   ///
-  /// - Parameter action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
+  /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable
 }
 
 extension ImmediateSchedulerType {
-  /// This scheduler, if it is a target. A cast of a value of any type would allocate, and cost a quarter of a submission.
-  /// Unmanaged, as a scheduler is referred to weakly, so that a retain of it is a slow one. The caller holds it.
+  /// This scheduler, if it is a ``SchedulerTarget``. A cast from a value of any type would allocate, and cost a quarter of a submission. The result
+  /// is unmanaged, because schedulers are weakly referenced, which makes a retain slow. The caller must hold the scheduler.
   @inline(__always)
   package var target: Unmanaged<SchedulerTarget>? {
     Self.self is SchedulerTarget.Type ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self) : nil

@@ -1,14 +1,14 @@
 internal import CScheduler
 
-/// Owns one of the core's limited targets, which keeps it for as long as there is work in it.
+/// Owns a limited target of the C core. The limited target retains this object while it has work.
 final class LimitCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The target that runs the actions.
   let base: TargetCore
-  /// How many actions run at a time.
+  /// The maximum number of actions that run at a time.
   let most: Int
   private let limit: OpaquePointer
-  /// Its barriers, once somebody has asked for them; under the lock.
+  /// The target of its barriers, made at first use. Guarded by the lock.
   @exclusivity(unchecked) private var barrierCore: BarrierCore?
 
   init(name: String, on base: TargetCore, to most: Int) {
@@ -47,8 +47,8 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// The core's target of barriers, which is part of the limited target. That owns it: so it is there for as long as work is, and whoever else is to
-/// keep it keeps the limited target.
+/// The C core's barrier target, which is part of a limited target and lives as long. To keep it, retain the `LimitCore`. Work in the limited target
+/// does that already.
 final class BarrierCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   fileprivate unowned(unsafe) let limit: LimitCore
@@ -65,7 +65,7 @@ final class BarrierCore: TargetCore, @unchecked Sendable {
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { BarrierScheduler(self) }
 }
 
-/// Runs actions of a ``ConcurrentScheduler`` with a limit alone: see ``ConcurrentScheduler/barrier``.
+/// Runs barriers of a ``ConcurrentScheduler`` with a limit: see ``ConcurrentScheduler/barrier``.
 final class BarrierScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let limit: LimitCore

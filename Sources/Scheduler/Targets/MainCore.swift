@@ -1,14 +1,14 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The core of the main thread's schedulers: one loop for all of them, which the main loop of another library may host.
+/// The core of the main thread's schedulers. They share one loop, which another library's main loop may host.
 final class MainCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   static let shared = MainCore()
   let loop: OpaquePointer
   private let host = Protected<Host?>(nil)
   private let hasHost = Atomic(false)
-  /// How many runs the host has been asked for, and has not come to.
+  /// The number of runs that were requested from the host and have not started.
   private let asked = Atomic(0)
 
   private init() {
@@ -18,9 +18,9 @@ final class MainCore: TargetCore, @unchecked Sendable {
     atEndOfProcess { MainCore.shared.reportUnrun() }
   }
 
-  /// At the end of the process, on the thread that ends it: reports the actions that no run of the main loop has come to.
+  /// Reports actions that no run of the main loop has reached. Called at the end of the process, on the thread that ends it.
   ///
-  /// They are counted, and stay: to release what they hold would run code of the program's at its end.
+  /// The actions are counted and not released, because releasing their captures would run code of the program at its end.
   private func reportUnrun() {
     var queued = 0, delayed = 0
     guard csched_loop_count_unrun_(loop, markType.pointer, &queued, &delayed) else { return }
@@ -32,7 +32,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
       since. Call MainScheduler.run() on the main thread; or MainScheduler.useDispatchMain() (module SchedulerMainLoop) before dispatchMain() or \
       RunLoop.main.run(); or, if main is async, link the product SchedulerExecutorsLinked.
       """)
-    _ = MainScheduler.instance  // which a handler is given
+    _ = MainScheduler.instance  // passed to the handlers
     for _ in 0..<(DropObservers.areThere ? queued + delayed : 0) { DropObservers.tell(self, .stopped) }
   }
 
@@ -42,18 +42,18 @@ final class MainCore: TargetCore, @unchecked Sendable {
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { MainScheduler.instance }
 
-  /// Whether the caller is on the main thread, or on the one that has taken its place in a host.
+  /// Whether the caller is on the main thread, or on the thread on which a host runs the loop.
   static var isHere: Bool { csched_is_main_thread() || csched_loop_is_on_thread(shared.loop) }
 
-  /// Whether the caller is there, and nothing waits or runs there.
+  /// Whether the caller is on the loop's thread, and no action waits or runs there.
   static var isFree: Bool {
     let loop = shared.loop
-    // The first call on the main thread gives it the loop.
+    // The first call on the main thread attaches the loop to it.
     if !csched_loop_is_on_thread(loop), csched_is_main_thread() { _ = csched_main_loop() }
     return csched_loop_is_free_(loop)
   }
 
-  /// Makes sure that the loop knows its thread, which must be the main one.
+  /// Attaches the loop to the calling thread if needed. Stops the process with a message on any thread but the main one.
   func requireMain(_ function: String) {
     if !Self.isHere {
       misuse(
@@ -64,7 +64,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }
 
-  /// Follows a run on the main thread that has done all: where the loop is closed, nothing runs there any more.
+  /// Called after a run on the main thread that left no work. If the loop is closed, no action can run there, so late jobs may continue elsewhere.
   @inline(__always)
   static func endIfClosed() {
     let target = shared.target
@@ -73,10 +73,10 @@ final class MainCore: TargetCore, @unchecked Sendable {
 
   // MARK: hosts
 
-  /// Has the main thread of another library call `work`, after what the same thread has given it before.
+  /// Makes another library's main thread call `work`. Calls from one thread must keep their order.
   typealias Host = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
-  /// Gives the loop to `host`, unless it has one, or runs the whole program; tells whether it did.
+  /// Gives the loop to `host`. Returns false if the loop has a host, or if the library's global executors own the main thread.
   func enter(_ host: @escaping Host) -> Bool {
     if GlobalJobs.ownsMain { return false }
     let isFirst = self.host.withLock { present in
@@ -87,15 +87,15 @@ final class MainCore: TargetCore, @unchecked Sendable {
     guard isFirst else { return false }
     csched_main_loop_set_hosted_()
     hasHost.store(true, ordering: .releasing)
-    submitted()  // before there was a host
+    submitted()  // for submissions made before there was a host
     return true
   }
 
-  /// Has the host, if there is one, run what has been submitted so far.
+  /// Asks the host, if there is one, to run the work that has been submitted so far.
   ///
-  /// Each submission asks for a run of its own, that goes as far as a mark behind it. The host's queue keeps the runs in order, so
-  /// between two of them there may be other work of the host's, and nothing overtakes that or is overtaken by it. A loop that has been closed
-  /// takes no mark; what it took before may be without one, so all that is ready runs.
+  /// Each submission asks for its own run, which ends at a marker job behind it. The host's queue keeps the runs in order. Between two runs the
+  /// host's own work may run, and the order between both kinds of work is kept. A closed loop accepts no marker. Then the run executes all ready
+  /// work, because earlier work may have no marker.
   func submitted() {
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
     let mark = HostMark(), isMarked = mark.submit(to: target)
@@ -109,17 +109,17 @@ final class MainCore: TargetCore, @unchecked Sendable {
     }
   }
 
-  /// Runs what is due, and leaves the rest to runs of its own.
+  /// Runs the delayed work that is due. Requests separate runs for the rest.
   func runDue() {
     let hasMore = inHost { loop in
       let hasMore = csched_loop_run_through_(loop, nil, false)
-      _ = csched_loop_run_until(loop, 0)  // takes a stop that was meant for nobody here
+      _ = csched_loop_run_until(loop, 0)  // consumes a pending stop request: no run here is to be ended
       return hasMore
     }
-    if hasMore { submitted() }  // by one that did not ask for a run: in C, or through a queue on the loop
+    if hasMore { submitted() }  // submitted without a request for a run: in C, or through a queue on the loop
   }
 
-  /// Calls `body` with the loop, on whichever thread is the main one in the host.
+  /// Calls `body` with the loop, on the thread that is the main one in the host.
   func inHost<Result>(_ body: (OpaquePointer) -> Result) -> Result {
     csched_loop_attach(loop)
     defer { if !csched_is_main_thread() { csched_loop_detach(loop) } }
@@ -127,9 +127,10 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// A job without work. It marks what has been submitted before it; its memory is its own, because the host looks whether it has run.
+/// A job without work, which marks the end of the work submitted before it. It owns its memory, because the host's run checks it after it may have
+/// run.
 private final class HostMark: @unchecked Sendable {
-  // Unchecked, because of the pointer: only the core changes the job.
+  // Unchecked, because of the pointer. Only the core changes the job.
   private let storage = JobStorage()
   var job: UnsafeMutablePointer<csched_job> { storage.job }
 
@@ -138,7 +139,7 @@ private final class HostMark: @unchecked Sendable {
   /// Returns whether it was accepted.
   func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool {
     Counted.jobs(1)
-    _ = Unmanaged.passRetained(self)  // given back by the release
+    _ = Unmanaged.passRetained(self)  // balanced in the job's `release`
     return csched_target_submit(target, job) == 0
   }
 }

@@ -8,31 +8,31 @@ internal import CScheduler
 /// MainScheduler.run()                                        // a program without another main loop
 /// ```
 ///
-/// 1. ``instance`` runs an action at once when it is scheduled on the main thread and nothing is waiting or running there, by whichever
-///    way it came: an action of either, delayed, periodic, of a queue on them, a C job; otherwise it is queued.
-///    ``asyncInstance`` queues always.
-/// 2. There is one order for both, and for all who submit: nothing overtakes what was queued before. A queue on them waits in
-///    it as one action, which takes several of the queue's when its turn comes.
-/// 3. The main thread must run them: by ``run()``, ``run(until:)`` or ``runUntilIdle()``; by Dispatch's or Foundation's main loop, after
-///    `useDispatchMain()` of the module `SchedulerMainLoop`; in that of another library (``hostedDescriptor()``, ``runReady()``); or, in a program
-///    whose main is `async`, by linking `SchedulerExecutorsLinked`.
-/// 4. If the process ends and nothing has run the main loop since they were scheduled, a line on the standard error says how many actions never ran:
-///    the queued ones, where a queue on the main scheduler counts as one; and, if the loop was never run, the delayed ones.
+/// 1. ``instance`` runs an action at once if it is scheduled on the main thread and no work waits or runs there. Otherwise it queues the action.
+///    All work of the main thread counts: actions of both instances, delayed and periodic actions, queues on them, and C jobs. ``asyncInstance``
+///    always queues.
+/// 2. Both instances, and all submitters, share one order: no action overtakes an earlier one. A queue on the main scheduler takes one position in
+///    this order. It runs several of its actions there.
+/// 3. The main thread must run the actions: by ``run()``, ``run(until:)`` or ``runUntilIdle()``; by Dispatch's or Foundation's main loop, after
+///    `useDispatchMain()` of the module `SchedulerMainLoop`; in another library's loop (``hostedDescriptor()``, ``runReady()``); or, if `main` is
+///    `async`, by linking `SchedulerExecutorsLinked`.
+/// 4. If the process ends and the main loop has not run since actions were scheduled, a line on the standard error says how many actions never ran.
+///    It counts the queued ones, where a queue on the main scheduler counts as one. If the loop was never run, it counts the delayed ones too.
 ///    ``Schedulers/onDrop(_:)`` reports each as ``SchedulerError/stopped``. Their closures are not released.
-/// 5. There is no such line if the process ends inside of a run, after a run that ``stop()`` has ended, after ``Schedulers/shutdown(_:)``, or while a
-///    host runs the loop; nor if it ends by `_exit`, `abort` or a signal.
+/// 5. There is no such line if the process ends inside a run, after a run that ``stop()`` has ended, after ``Schedulers/shutdown(_:)``, or while a
+///    host runs the loop. There is none either if it ends by `_exit`, `abort` or a signal.
 public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// The one that runs at once when it can; else when the main thread runs the main loop.
+  /// The instance that runs an action at once if possible, and otherwise when the main thread runs the main loop.
   ///
-  /// Something must run that loop, or the queued actions never run: in a program without another main loop, a call of ``MainScheduler/run()`` on the
-  /// main thread. `Documentation/HowTo/EmbedInAnotherLoop.md` is for programs that have one.
+  /// Queued actions run only if the main loop runs. A program without another main loop calls ``MainScheduler/run()`` on the main thread. For other
+  /// programs see `Documentation/HowTo/EmbedInAnotherLoop.md`.
   public static let instance: MainScheduler = MainScheduler(tag: nil)
-  /// The one that never runs at once, but when the main thread runs the main loop: see ``instance``.
+  /// The instance that always queues. Its actions run when the main thread runs the main loop: see ``instance``.
   public static let asyncInstance: MainScheduler = MainScheduler(
     tag: CurrentTag(madeBy: { _ in MainScheduler.asyncInstance }))
 
-  /// What it counts instead of all that is on the main thread, to know whether it may run at once.
+  /// The count that decides whether an action may run at once; `nil`: all work on the main thread counts.
   private let own: OwnWork?
 
   private init(tag: CurrentTag?, own: OwnWork? = nil) {
@@ -40,9 +40,10 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     super.init(core: MainCore.shared, tag: tag)
   }
 
-  /// For the module with RxSwift's names: makes one that runs at once when nothing of its own waits or runs, whatever the others do.
+  /// For the module with RxSwift's names: creates a scheduler that runs an action at once if none of its own actions waits or runs. Other work on
+  /// the main thread does not count.
   package convenience init(countsOwnWork: Void) {
-    _ = MainScheduler.instance  // the first one made is the current one
+    _ = MainScheduler.instance  // the first scheduler made on the core is the current one
     self.init(tag: nil, own: OwnWork())
   }
 
@@ -77,10 +78,10 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   // MARK: running
 
-  /// Whether the caller runs on the main thread: the process's, or the one on which a host runs the main scheduler.
+  /// Whether the caller runs on the process's main thread, or on the thread on which a host runs the main scheduler.
   public var isOnThread: Bool { MainCore.isHere }
 
-  /// Runs actions until ``stop()``. On the main thread only; may be nested.
+  /// Runs actions until ``stop()``. On the main thread only. Calls may be nested.
   public static func run() {
     MainCore.shared.requireMain("run")
     csched_loop_run(MainCore.shared.loop)
@@ -96,7 +97,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     return result == CSCHED_RUN_ENDED
   }
 
-  /// Runs what is ready, and what that makes ready, without waiting. Returns how many actions ran.
+  /// Runs ready actions, and actions that these make ready, without waiting. Returns how many actions ran.
   @discardableResult
   public static func runUntilIdle() -> Int {
     MainCore.shared.requireMain("runUntilIdle")
@@ -106,18 +107,18 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     return count
   }
 
-  /// Ends the innermost ``run()`` or ``run(until:)``, or the next one. Any thread.
+  /// Ends the innermost ``run()`` or ``run(until:)``. If none is running, ends the next one. Thread: any.
   public static func stop() { csched_loop_end_run(MainCore.shared.loop) }
 
   // MARK: hosts
 
-  /// For the module that hands the main scheduler to another main loop: has `host` call what runs the actions from now on, in the order
-  /// in which it is given. Returns false, and does nothing, when there is a host already. Any thread.
+  /// For the module that runs the main scheduler in another main loop: from now on `host` calls the closures that run the actions, in the order in
+  /// which it receives them. Returns false, and does nothing, if there is a host already. Thread: any.
   package static func enter(_ host: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) -> Bool {
     MainCore.shared.enter(host)
   }
 
-  /// For that module: a descriptor that is readable when ``runDueInHost()`` is to be called. On the thread that is the main one there.
+  /// For that module: returns a descriptor that is readable when ``runDueInHost()`` must be called. On the host's main thread.
   package static func hostDescriptor() -> (descriptor: Int32, error: Int32) {
     MainCore.shared.inHost {
       var descriptor: Int32 = -1
@@ -126,15 +127,15 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     }
   }
 
-  /// For that module: runs the delayed actions that are due. On the thread that is the main one there.
+  /// For that module: runs the delayed actions that are due. On the host's main thread.
   package static func runDueInHost() { MainCore.shared.runDue() }
 }
 
-/// How many actions of one scheduler wait or run.
+/// Counts the actions of one scheduler that wait or run.
 private final class OwnWork: Sendable {
   private let count = Protected(0)
 
-  /// One of them, until it goes.
+  /// One counted action. Its release ends the count.
   final class Entry: Sendable {
     private let work: OwnWork
     let isFirst: Bool

@@ -1,10 +1,10 @@
 internal import CScheduler
 
-/// One priority of a pool: of the one that everybody shares, or of a ``WorkerPool``.
+/// One priority of a pool: of the shared pool, or of a ``WorkerPool``.
 final class PoolCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let priority: SchedulerPriority
-  /// Keeps the core's memory, beyond a shutdown, for whoever still submits, and is refused.
+  /// Keeps the C core's memory alive after a shutdown. Later submissions are then refused safely.
   private let pool: OwnedPool
 
   fileprivate init(_ priority: SchedulerPriority, of pool: OwnedPool) {
@@ -13,17 +13,17 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     super.init(csched_pool_target(pool.pool, priority.core))
   }
 
-  /// How many of its actions run at a time.
+  /// How many actions of the pool run at a time.
   var workers: Int { csched_pool_worker_count(pool.pool) }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
 
   override var isOrphaned: Bool { csched_pool_is_orphaned(pool.pool) }
 
-  /// Whether it is of a pool that everybody shares, which stays until a shutdown.
+  /// Whether it belongs to the shared pool, which lives until a shutdown.
   override var isShared: Bool { pool.isShared }
 
-  /// Another priority: of its own pool, or of the present one that everybody shares.
+  /// Returns another priority of the same pool. On a shared pool: of the present shared pool.
   func sibling(_ priority: SchedulerPriority) -> PoolCore {
     isShared ? .shared(priority) : pool.living(priority) ?? self
   }
@@ -32,10 +32,10 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   private struct Pools {
     var present: OwnedPool?
-    /// Those that a fork has orphaned. Kept for ever: a job of theirs that forked goes on in the child.
+    /// Pools that a fork has orphaned. They are never freed: a job that called fork continues in the child.
     var orphaned: [OwnedPool] = []
 
-    /// The present pool. One that a fork has orphaned is not it any more.
+    /// Returns the present pool. A pool that a fork has orphaned is moved to `orphaned`.
     mutating func find() -> OwnedPool? {
       if let pool = present, csched_pool_is_orphaned(pool.pool) {
         orphaned.append(pool)
@@ -47,7 +47,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   private static let pools = Protected(Pools())
 
-  /// That priority of the present pool, which is started if need be; a child of fork starts one of its own.
+  /// Returns that priority of the present pool. Starts the pool if needed; a child of `fork` starts a new one.
   private static func started(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
     try pools.withLock { pools throws(SchedulerError) in
       if pools.find() == nil {
@@ -57,10 +57,10 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     }
   }
 
-  /// Starts the pool, unless it has been.
+  /// Starts the pool if it has not been started.
   static func prepare() throws(SchedulerError) { _ = try started(.default) }
 
-  /// That priority of the present pool. The system may have no thread to give just now: whoever asks first waits for one.
+  /// Returns that priority of the present pool. If the system has no thread to give, the caller retries with pauses.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
     var refusal: SchedulerError?
     for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
@@ -73,10 +73,10 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     )
   }
 
-  /// How many threads the present pool has.
+  /// The number of threads of the present pool.
   static var threads: Int { pools.withLock { $0.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
 
-  /// Ends the present pool, and waits until its threads are gone. Whoever asks later gets another pool.
+  /// Ends the present pool, and waits until its threads have ended. A later caller of `shared` gets a new pool.
   static func shutDown(_ policy: csched_stop_policy) {
     let ending = pools.withLock { pools in
       defer { pools.present = nil }
@@ -88,15 +88,15 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// Owns a pool of the core, and the cores of its priorities, which own it in turn until its threads have ended: a thread inside of a
-/// target finds the core there, which the target holds unretained. So the last owner is none of the pool's threads.
+/// Owns a pool of the C core, and one `PoolCore` for each priority. These retain this object until the pool's threads have ended. A thread inside a
+/// target finds the `PoolCore` there, where it is unretained. So the last owner is never a thread of the pool.
 final class OwnedPool: @unchecked Sendable {
   // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
   let pool: OpaquePointer
   let isShared: Bool
   private let cores = Protected<[PoolCore]>([])
 
-  /// Zeros stand for the core's defaults (pool.h).
+  /// Zeros mean the defaults of the C core (pool.h).
   init(
     name: String, workers: Int = 0, maxThreads: Int = 0, stackSize: Int = 0, isShared: Bool = false
   ) throws(SchedulerError) {
@@ -115,18 +115,18 @@ final class OwnedPool: @unchecked Sendable {
     cores.write(SchedulerPriority.allCases.map { PoolCore($0, of: self) })
   }
 
-  /// One of its priorities; `nil` when its threads have ended.
+  /// Returns one of its priorities; `nil` after its threads have ended.
   func living(_ priority: SchedulerPriority) -> PoolCore? { cores.read().first { $0.priority == priority } }
 
-  /// One of its priorities, before its end.
+  /// Returns one of its priorities. Requires that its threads have not ended.
   func core(_ priority: SchedulerPriority) -> PoolCore { living(priority)! }
 
-  /// Waits until the threads of a stopped pool are gone. Returns an errno value: `EDEADLK` on one of them.
+  /// Waits until the threads of a stopped pool have ended. Returns an errno value: `EDEADLK` on a thread of the pool.
   func join() -> Int32 {
     let error = csched_pool_join(pool)
-    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }  // nobody is inside of their targets any more
+    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }  // no thread is inside their targets
     return error
   }
 
-  deinit { csched_pool_destroy(pool) }  // which does nothing to one that a fork has orphaned
+  deinit { csched_pool_destroy(pool) }  // does nothing for a pool that a fork has orphaned
 }

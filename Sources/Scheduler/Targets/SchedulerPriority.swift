@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// How soon work runs, beside other work that is ready. A lower priority may wait, but never for ever.
+/// How soon work runs, compared to other ready work. Work of a lower priority may wait, but it always runs in the end.
 public enum SchedulerPriority: Hashable, Sendable, CaseIterable {
   case high
   case `default`

@@ -1,21 +1,21 @@
 internal import CScheduler
 
-/// The base of the schedulers that run work on a target of their own: delayed and periodic actions, and use as the target of a
+/// The base class of schedulers that have their own target. They support delayed and periodic actions, and can be the target of a
 /// ``SerialScheduler``.
 ///
-/// ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler``, ``VirtualTimeScheduler`` and
-/// ``CustomScheduler`` are all there are; with the last of them anything that takes a closure becomes one.
+/// The subclasses are ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler``, ``VirtualTimeScheduler`` and
+/// ``CustomScheduler``. ``CustomScheduler`` makes a scheduler from anything that accepts a closure.
 public class SchedulerTarget: SchedulerType, @unchecked Sendable {
-  // Unchecked, because a class that has subclasses cannot be checked; what all of them store is constant and Sendable.
-  /// What the actions are submitted to.
+  // Unchecked, because a class with subclasses cannot be checked. Apart from `executorOfActors`, all stored properties are constant and Sendable.
+  /// The core to which actions are submitted.
   let core: TargetCore
-  /// The current-scheduler tag, where several schedulers share a core.
+  /// The scheduler marker, where several schedulers share a core.
   let tag: TargetCore?
 
-  /// What it is to actors, once one has asked: written under the core's lock. A job that came through it finds it without.
+  /// The executor for actors, made at first use under the core's lock. A job that came through it reads it without the lock.
   @exclusivity(unchecked) private(set) final var executorOfActors: ActorExecutor?
 
-  /// What it is to actors.
+  /// The executor for actors.
   final var actorExecutor: ActorExecutor {
     core.lock.withLock {
       if let executorOfActors { return executorOfActors }
@@ -25,10 +25,10 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     }
   }
 
-  /// What its jobs of tasks are to the core.
+  /// The C job types of its task jobs.
   final let jobTypes = JobTypes()
 
-  /// Makes the scheduler that is current in its actions.
+  /// Creates a scheduler, and publishes it as the current one in its actions.
   init(core: TargetCore, tag: TargetCore? = nil) {
     self.core = core
     self.tag = tag
@@ -52,12 +52,12 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     core.submit(action, after: delay, inside: tag)
   }
 
-  /// Schedules what settles `returning`.
+  /// Schedules `work`, which settles `returning`.
   package func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     core.submit(work, inside: tag, of: returning)
   }
 
-  /// The same for `delay` from now.
+  /// Schedules `work`, which settles `returning`, for `delay` from now.
   package final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction
   ) {

@@ -1,21 +1,22 @@
 internal import CScheduler
 
 extension Schedulers {
-  /// Has `handler` called for each action that is dropped from now on, on any scheduler of this module, until what is returned is disposed.
+  /// Calls `handler` for each action that is dropped from now on, on any scheduler of this module, until the returned disposable is disposed.
   ///
   /// ```swift
   /// let reports = Schedulers.onDrop { scheduler, reason in log("an action was dropped: \(reason)") }
   /// ```
   ///
-  /// 1. ``SchedulerError`` says what counts. Each drop is told once to each of the handlers, in the order in which they were added, on the thread that
-  ///    drops, or submits; outside of all locks of ours, when the scheduler has let go of the action's closure.
-  /// 2. The scheduler is the one that the action was scheduled on, below what wraps it; `nil` when it has been let go.
-  /// 3. A handler may schedule. What that makes the scheduler drop on the same thread is told to the other handlers, not to this one.
-  /// 4. What ``ThreadScheduler/trySchedule(_:)`` says by an error is not told here.
-  /// 5. Once disposed, a handler is not called any more; a call on another thread that has begun goes on.
-  /// 6. Without a handler a drop costs a look at one word more, a submission too, and a run nothing.
+  /// 1. ``SchedulerError`` lists what counts as a drop. Each handler receives each drop once; handlers are called in the order in which they were
+  ///    added. They run on the thread that drops or submits, outside all locks of this library, after the scheduler has released the action's
+  ///    closure.
+  /// 2. The scheduler argument is the one on which the action was scheduled, without wrappers. It is `nil` if the scheduler has been released.
+  /// 3. A handler may schedule. If that drops an action on the same thread, the other handlers receive this drop; this handler does not.
+  /// 4. An error that ``ThreadScheduler/trySchedule(_:)`` throws is not reported here.
+  /// 5. A disposed handler is not called again. A call that has started on another thread continues.
+  /// 6. Without handlers, a drop and a submission check one additional word. A run costs nothing more.
   ///
-  /// - Parameter handler: told of each drop: the scheduler, if it has an identity, and the reason.
+  /// - Parameter handler: receives the scheduler, if it has an identity, and the reason.
   public static func onDrop(
     _ handler:
       @escaping @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) -> Void
@@ -23,21 +24,21 @@ extension Schedulers {
 }
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, and calls `onDrop` instead, once, if it is dropped: see ``SchedulerError`` for what counts.
+  /// Schedules `action`. If the action is dropped, calls `onDrop` once instead: see ``SchedulerError`` for what counts.
   ///
   /// ```swift
   /// database.schedule { write(entry) } onDrop: { _ in journal.keep(entry) }
   /// ```
   ///
-  /// It is called on the thread that drops, outside of all locks of ours; what is returned says that it is disposed by then. Of `action` and
-  /// `onDrop` at most one is called: none after a disposal that came before. On every scheduler, of your own too, where it is told by the end of the
-  /// closure.
+  /// `onDrop` is called on the thread that drops, outside all locks of this library. The returned disposable reports that it is disposed by then.
+  /// At most one of `action` and `onDrop` is called, and neither after an earlier disposal. This works on every scheduler, your own included.
+  /// There, the release of the closure reports the drop.
   ///
-  /// What a handler makes the scheduler drop on the same thread is told after the handler has returned. Do not wait for it inside of the handler.
+  /// If a handler causes drops on the same thread, they are reported after the handler has returned. Do not wait for them inside the handler.
   ///
   /// - Parameters:
-  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
-  ///   - onDrop: called in its place, with the reason, when it never runs.
+  ///   - action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
+  ///   - onDrop: called with the reason if `action` never runs.
   @discardableResult
   public func schedule(
     _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (SchedulerError) -> Void
@@ -45,7 +46,7 @@ extension ImmediateSchedulerType {
     return schedule(action, isTold: true, onDrop: onDrop)
   }
 
-  /// The same. `isTold`: `onDrop` tells the one who schedules, so that a debug build does not print a refusal.
+  /// As `schedule(_:onDrop:)`. With `isTold`, `onDrop` reports a refusal to the caller, so a debug build does not print it.
   func schedule(
     _ action: @escaping @Sendable () -> Void, isTold: Bool, onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Disposable {
@@ -60,7 +61,7 @@ extension ImmediateSchedulerType {
     let fate = ActionFate(onDrop: onDrop)
     var action: FatedAction? = FatedAction(fate)
     let token = submit(action!)
-    if isKnownUniquelyReferenced(&action) {  // it was refused, unless it has run
+    if isKnownUniquelyReferenced(&action) {  // it was refused, or it has run
       let isOutermost = csched_swift_discards_enter_()
       action = nil
       if isOutermost { csched_swift_discards_leave_() }
@@ -73,12 +74,13 @@ extension ImmediateSchedulerType {
 }
 
 extension SchedulerType {
-  /// Schedules `action` for `delay` from now, and calls `onDrop` instead, once, if it is dropped: see ``ImmediateSchedulerType/schedule(_:onDrop:)``.
+  /// Schedules `action` for `delay` from now. If the action is dropped, calls `onDrop` once instead: see
+  /// ``ImmediateSchedulerType/schedule(_:onDrop:)``.
   ///
   /// - Parameters:
-  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
-  ///   - action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
-  ///   - onDrop: called in its place, with the reason, when it never runs.
+  ///   - delay: the time from now. Zero or less is a plain submission. With more than the clock can hold, the action never runs.
+  ///   - action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
+  ///   - onDrop: called with the reason if `action` never runs.
   @discardableResult
   public func schedule(
     after delay: Duration, _ action: @escaping @Sendable () -> Void,

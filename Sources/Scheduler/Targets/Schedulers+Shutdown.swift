@@ -1,8 +1,8 @@
 internal import CScheduler
 
 extension Schedulers {
-  /// Ends what this module keeps for the whole process, and frees it: the last thing a program does that wants tools for memory and
-  /// threads to find nothing of ours.
+  /// Ends the threads, and frees the memory, that this module keeps for the whole process. Call it as the last step of a program, so that memory
+  /// and thread checkers find nothing of this module.
   ///
   /// ```swift
   /// database.stop()
@@ -10,21 +10,21 @@ extension Schedulers {
   /// Schedulers.shutdown()
   /// ```
   ///
-  /// 1. What is queued or due on the shared pool and on the main scheduler gets what `policy` says; delayed actions whose time has not
-  ///    come are dropped. What those that run schedule there is refused, and so is what a serial queue has beyond its batch (64 actions):
-  ///    wait for work that must be done.
-  /// 2. It returns when the pool's threads are gone.
-  /// 3. Afterwards ``MainScheduler``, and whatever has the old pool as its target, refuses: an action is released at once, and its
-  ///    disposable says that it is disposed. Schedulers that are made afterwards work, on a pool of their own that asks for another call,
-  ///    and so do tasks that are waited for. A task or an actor that is on one of the old ones goes on, on such a pool, isolated as before.
-  /// 4. A ``ThreadScheduler`` is its owner's to stop and to join; what another thread keeps for ``CurrentThreadScheduler`` is freed when
+  /// 1. Queued and due actions of the shared pool and of the main scheduler are handled as `policy` says. Delayed actions whose time has not come
+  ///    are dropped. Actions that running actions schedule there are refused. A serial queue's actions beyond its batch (64 actions) are refused
+  ///    too. Wait first for work that must be done.
+  /// 2. It returns when the pool's threads have ended.
+  /// 3. Afterwards ``MainScheduler``, and schedulers whose target is the old pool, refuse actions. A refused action is released at once, and its
+  ///    disposable reports that it is disposed. Schedulers made afterwards work, on a new pool that needs another call of this function. So do
+  ///    tasks that are waited for. A task or actor on an old scheduler continues on such a pool, isolated as before.
+  /// 4. The owner of a ``ThreadScheduler`` must stop and join it. Memory that another thread keeps for ``CurrentThreadScheduler`` is freed when
   ///    that thread ends.
   ///
-  /// Call it on the main thread. On another one the main scheduler is closed, and what waits there is left to the main thread. Inside of
-  /// an action it would wait for itself: that stops the process with a message. Any number of times. Where `SchedulerExecutors` has been installed,
-  /// all tasks run here: that stops the process with a message, too.
+  /// Call it on the main thread, any number of times. On another thread it closes the main scheduler, and leaves its waiting actions to the main
+  /// thread. Inside an action it would wait for itself, so it stops the process with a message. It also does so if `SchedulerExecutors` has been
+  /// installed, because all tasks run here then.
   ///
-  /// - Parameter policy: what becomes of the actions of the pool and of the main scheduler that have not begun.
+  /// - Parameter policy: how to treat actions of the pool and of the main scheduler that have not started.
   public static func shutdown(_ policy: Schedulers.StopPolicy = .runOutstanding) {
     guard csched_target_current() == nil, csched_loop_current() == nil, csched_trampoline_is_required() else {
       misuse(
@@ -41,12 +41,13 @@ extension Schedulers {
     PoolCore.shutDown(policy.core)
     csched_shutdown(policy.core)
     if MainCore.isHere { MainCore.endIfClosed() }
-    PoolCore.shutDown(policy.core)  // the main scheduler's last actions may have made another
+    PoolCore.shutDown(policy.core)  // the main scheduler's last actions may have started another pool
   }
 
-  /// Gives memory of actions that are over back to the system, in whole pages: useful after very many have waited at once. ``shutdown(_:)``
-  /// does it, too.
+  /// Returns the memory of completed actions to the system, in whole pages. Use it after very many actions have waited at once. ``shutdown(_:)``
+  /// does this too.
   ///
-  /// It takes about 10 ns for each action that there is room for; other threads that schedule may have to wait meanwhile. Any thread, at any time.
+  /// It takes about 10 ns for each action for which memory was allocated. Meanwhile other threads that schedule may have to wait. Thread: any, at
+  /// any time.
   public static func trim() { csched_trim() }
 }

@@ -1,11 +1,11 @@
 internal import CScheduler
 
-/// What concerns schedulers as such.
+/// The namespace for functions that concern all schedulers.
 public enum Schedulers {
-  /// The scheduler whose action is running on this thread, the innermost one; `nil` outside of any.
+  /// The scheduler whose action is running on this thread; `nil` outside any action. In nested actions it is the innermost scheduler.
   ///
-  /// It is found by identity, in every kind of action: `===` tells whether it is the one that you hold. In an action of
-  /// ``ImmediateScheduler`` or ``CurrentThreadScheduler`` it is that one: see ``enclosing`` for where to go on.
+  /// It is found by identity in every kind of action: compare it with `===`. In an action of ``ImmediateScheduler`` or ``CurrentThreadScheduler``
+  /// it is that scheduler. See ``enclosing`` for a scheduler on which to continue.
   ///
   /// ```swift
   /// let queue = SerialScheduler(name: "images")
@@ -16,10 +16,10 @@ public enum Schedulers {
     return scheduler(of: owner)
   }
 
-  /// Where work can go on, and come back later: the innermost scheduler around the caller that has a thread, a queue or a clock;
-  /// ``MainScheduler/instance`` on the main thread outside of any; else `nil`.
+  /// The innermost scheduler around the caller that has a thread, a queue or a clock: work can be scheduled there to continue later. It is
+  /// ``MainScheduler/instance`` on the main thread outside any action, and otherwise `nil`.
   ///
-  /// ``ImmediateScheduler`` and ``CurrentThreadScheduler`` run their actions wherever the caller is, so they are passed over.
+  /// ``ImmediateScheduler`` and ``CurrentThreadScheduler`` run their actions on the caller's thread, so they are skipped.
   ///
   /// ```swift
   /// queue.schedule {
@@ -36,7 +36,7 @@ public enum Schedulers {
     return MainCore.isHere ? MainScheduler.instance : nil
   }
 
-  /// Whether some scheduler is current: cheaper than ``current``.
+  /// Whether a scheduler is current. Cheaper than ``current``.
   static var hasCurrent: Bool { csched_target_current()?.pointee.owner != nil }
 
   private static func scheduler(of owner: UnsafeMutableRawPointer) -> any ImmediateSchedulerType & AnyObject {

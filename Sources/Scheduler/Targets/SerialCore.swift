@@ -1,12 +1,12 @@
 internal import CScheduler
 
-/// Owns one of the core's serial queues, which keeps it for as long as there is work in it.
+/// Owns a serial queue of the C core. The queue retains this object while it has work.
 final class SerialCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let serial: OpaquePointer
   /// The queue's target.
   let base: TargetCore
-  /// Its scheduler, which may end what it stands for when it goes.
+  /// The scheduler of the target, retained because its release may end the target's thread or pool.
   private let baseScheduler: AnyObject?
 
   init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {

@@ -1,8 +1,7 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Runs its actions one after the other, in the order of their submission, on its target: by default a pool of threads that
-/// all share.
+/// A serial queue: runs its actions one at a time, in the order of submission, on its target. The default target is the shared pool of threads.
 ///
 /// ```swift
 /// let images = SerialScheduler(name: "images", priority: .low)
@@ -10,23 +9,23 @@ internal import Synchronization
 /// let size = images.sync { cache.count }   // at once, on this thread, when the queue is idle
 /// ```
 ///
-/// 1. One action at a time; what one did is visible to the next, on whichever thread that runs.
-/// 2. Without work it costs nothing, and it has no thread of its own: make as many as you like.
-/// 3. What has been submitted runs, also when the last reference to the scheduler is gone; but see ``Schedulers/StopPolicy`` if its target is stopped.
-/// 4. No queue starves another one on the same target: after 64 actions it lines up again.
+/// 1. One action runs at a time. Its effects are visible to the next one, on any thread.
+/// 2. A queue has no own thread, and an idle queue costs nothing. Make as many as you need.
+/// 3. Submitted actions run even after the last reference to the scheduler is released. If the target is stopped, see ``Schedulers/StopPolicy``.
+/// 4. No queue starves another one on the same target. After 64 actions the queue is appended to its target again.
 public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let queue: SerialCore
   private let base: SchedulerTarget?
   private let suspensions = Atomic<Int>(0)
 
-  /// Makes a queue on `target`, which stays as long as the queue has work; without one, on the pool that everybody shares.
+  /// Creates a queue on `target`, which it retains while it has work. Without a target, the queue runs on the shared pool.
   ///
   /// - Parameters:
-  ///   - name: for ``name``, any length.
-  ///   - target: a thread, the main thread, another queue, the pool, virtual time. A concurrent target's order stays serial here.
-  ///   - priority: among all that is on the pool, for a queue on one; without one, that of `target`, or the default. On a
-  ///     queue or a thread it is the order there that counts, and this changes nothing.
+  ///   - name: the value of ``name``, of any length.
+  ///   - target: a thread, the main thread, another queue, the pool, or virtual time. The queue is serial on a concurrent target too.
+  ///   - priority: the priority among all work on the pool, for a queue on a pool. By default that of `target`, or `.default`. A queue on another
+  ///     queue or a thread follows the order there, and this has no effect.
   public convenience init(
     name: String = "", target: SchedulerTarget? = nil, priority: SchedulerPriority? = nil
   ) {
@@ -36,7 +35,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     } else {
       base = (target?.core as? PoolCore)?.sibling(priority ?? .default) ?? .shared(priority ?? .default)
     }
-    // What waits in virtual time must not keep that.
+    // Waiting work must not retain a virtual-time scheduler: it drops its work when it is released.
     let isVirtual = base.timeline != nil
     self.init(
       core: SerialCore(name: name, on: base, keeping: isVirtual ? nil : target), keeping: isVirtual ? target : nil)
@@ -49,10 +48,10 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   deinit {
-    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }  // what it has still runs
+    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }  // its actions still run
   }
 
-  /// What it was called.
+  /// The scheduler's name.
   public var name: String { queue.name }
 
   // MARK: waiting
@@ -75,12 +74,12 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Calls `body` as an action of the queue, waits until it has returned, and returns its result or throws its error.
   ///
-  /// On the calling thread, at once, when the queue is idle and its target is not another thread. When the wait could never end (the
-  /// caller is an action of this queue, or of one that waits for it) that stops the process with a message; ``trySync(_:)`` throws.
+  /// If the queue is idle and its target is not another thread, `body` runs at once on the calling thread. The wait could never end if the caller
+  /// is an action of this queue, or of a queue that waits for it. Then this function stops the process with a message, and ``trySync(_:)`` throws.
   ///
   /// - Parameter body: called once, as an action of the queue, on this thread or another one.
-  // Made for its types where it is called: the benchmark's row P3s took 247 ns without, and 95 ns when the idle queue was run by a
-  // call back from C, for which a closure has to be wrapped.
+  // Specialised in the caller's module. The benchmark's row P3s took 247 ns without that. It took 95 ns when C called back to run on the idle
+  // queue, which requires wrapping the closure.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   @inlinable
   public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
@@ -103,9 +102,11 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     return result!
   }
 
-  /// The same, but throws when the closure cannot be called: ``SchedulerError/deadlock``, or ``SchedulerError/stopped`` when the target has been stopped.
+  /// Calls `body` as ``sync(_:)`` does, but throws if it cannot be called: ``SchedulerError/deadlock``, or ``SchedulerError/stopped`` if the target
+  /// has been stopped.
   ///
-  /// - Parameter body: called once, as an action of the queue, on this thread or another one; not at all, where this throws an error of its own.
+  /// - Parameter body: called once, as an action of the queue, on this thread or another one. Not called if this function throws an error of its
+  ///   own.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   public func trySync<Value>(_ body: () throws -> Value) throws -> Value {
     var result: Result<Value, any Error>?
@@ -116,10 +117,10 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     return try result!.get()
   }
 
-  /// Room for what is on the stack of a thread that runs the idle queue itself.
+  /// Stack storage (a `csched_target_inside`) for a thread that runs the idle queue itself.
   @usableFromInline
   struct InlineEntry {
-    var words: (UInt, UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0, 0)  // target.h asserts that it is as large
+    var words: (UInt, UInt, UInt, UInt, UInt, UInt) = (0, 0, 0, 0, 0, 0)  // target.h asserts the size
     @usableFromInline init() {}
   }
 
@@ -146,13 +147,13 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   // MARK: suspending
 
-  /// Keeps the queue from beginning another action, until as many calls of ``resume()``. One that has begun runs to its end.
+  /// Prevents the queue from starting another action, until ``resume()`` has been called as often. A running action runs to its end.
   public func suspend() {
     suspensions.add(1, ordering: .relaxed)
     csched_serial_suspend(queue.serial)
   }
 
-  /// Takes one ``suspend()`` back. Without one it stops the process with a message.
+  /// Ends one ``suspend()``. Without a matching suspend it stops the process with a message.
   public func resume() {
     if suspensions.subtract(1, ordering: .relaxed).newValue < 0 {
       misuse("SerialScheduler.resume", of: name, "the queue is not suspended. Resume once for each suspend.")
@@ -160,6 +161,6 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     csched_serial_resume(queue.serial)
   }
 
-  /// Whether the caller is an action of this queue, or of a queue on it.
+  /// Whether the caller runs in an action of this queue, or of a queue that targets it.
   public var isCurrent: Bool { csched_target_is_inside(core.target) }
 }

@@ -1,20 +1,19 @@
-/// Runs an action at once when some scheduler is current, because then its caller chose where it runs; otherwise on a private serial
-/// queue in the background.
+/// Runs an action at once if a scheduler is current, because the caller has chosen that scheduler. Otherwise runs it on a private serial queue in
+/// the background.
 ///
-/// It is where subscriptions begin (ReactiveCocoa's subscription scheduler): values are sent on a known scheduler from the first.
+/// Use it to start subscriptions, like ReactiveCocoa's subscription scheduler: all values, from the first one, are sent on a known scheduler.
 ///
-/// 1. The main thread counts as the main scheduler: there an action runs at once too, with ``MainScheduler/instance`` as the current
-///    one.
-/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``, whose time ``now`` is; where there is none, to the private queue. What resumes
-///    a ``PeriodicAction`` schedules it anew, from where that is called. So on the main thread
-///    they go to ``MainScheduler``, and never run in a program in which nobody runs that.
+/// 1. The main thread counts as the main scheduler. There an action also runs at once, and ``MainScheduler/instance`` is the current scheduler.
+/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``, whose time ``now`` is. Without one they go to the private queue. Resuming a
+///    ``PeriodicAction`` schedules it again, from the place of that call. So on the main thread they go to ``MainScheduler``, and never run if the
+///    program does not run the main loop.
 public final class SubscriptionScheduler: SchedulerType {
-  /// The one that everybody shares.
+  /// The shared instance.
   public static let instance = SubscriptionScheduler()
 
   let queue = Protected<SerialScheduler?>(nil)
 
-  /// Makes one with a background queue of its own.
+  /// Creates a scheduler with its own background queue.
   public init() {}
 
   private var background: SerialScheduler {
@@ -25,16 +24,16 @@ public final class SubscriptionScheduler: SchedulerType {
     }
   }
 
-  /// Takes another queue from now on; the present one stays as long as it has work.
+  /// Releases the background queue, which lives on while it has work. The next use makes a new one.
   func letGo() { queue.write(nil) }
 
-  /// Where delayed work goes.
+  /// The scheduler that receives delayed actions.
   private var timed: any SchedulerType {
     if let enclosing = Schedulers.enclosing { return enclosing }
     return background
   }
 
-  /// The time of the scheduler that delayed actions go to.
+  /// The time of the scheduler that receives delayed actions.
   public var now: MonotonicTime { Schedulers.enclosing?.now ?? .now }
 
   @discardableResult

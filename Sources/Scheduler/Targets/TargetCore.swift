@@ -1,18 +1,18 @@
 internal import CScheduler
 
-/// A target of the C core that actions are submitted to, and from which their scheduler is found again.
+/// A target of the C core to which actions are submitted. Their scheduler is found through it.
 ///
-/// It lives as long as the core's structure. The scheduler may be gone earlier, while outstanding work still runs; whoever asks for the
-/// current scheduler then gets a new one on the same core.
+/// It lives as long as the C structure. The scheduler may be released earlier, while outstanding work still runs. Then a request for the current
+/// scheduler makes a new one on the same core.
 class TargetCore: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread. What changes is guarded by `lock`.
+  // Unchecked, because a pointer is not Sendable; its target may be used from any thread. `lock` guards mutable state.
   let target: UnsafeMutablePointer<csched_target>
-  /// Whether it is the main loop, whose host is told of submissions, or has it as its base.
+  /// Whether it is the main loop or has it as its base. The main loop's host must be notified of submissions.
   final let isOnMain: Bool
-  /// The virtual time that delays here are counted in; `nil`: they are counted by the monotonic clock.
+  /// The virtual time for delays here; `nil`: the monotonic clock counts them.
   final let timeline: Timeline?
   let lock = InlineLock()
-  /// What the scheduler was called, for messages.
+  /// The scheduler's name, for messages.
   final let name: String
   #if DEBUG
     @exclusivity(unchecked) private final var hasRefused = false
@@ -20,7 +20,7 @@ class TargetCore: @unchecked Sendable {
   @exclusivity(unchecked) private final var late = LateJobs()
   @exclusivity(unchecked) private weak var publicScheduler: (any ImmediateSchedulerType & AnyObject)?
 
-  /// Makes the core of `target`, which holds it unretained.
+  /// Creates the core of `target`. The target's `owner` points to it unretained.
   init(
     _ target: UnsafeMutablePointer<csched_target>, name: String = "", isOnMain: Bool = false, timeline: Timeline? = nil
   ) {
@@ -31,44 +31,44 @@ class TargetCore: @unchecked Sendable {
     target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
   }
 
-  /// Whether its threads belong to the parent of this process: what is submitted here would stop it.
+  /// Whether its threads belong to the parent of this process. A submission here would stop the process.
   var isOrphaned: Bool { false }
 
-  /// A new scheduler on this core; for each kind its own.
+  /// Makes a new scheduler on this core. Each kind of core overrides it.
   func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
     misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
   }
 
-  /// Keeps the core's thread, if it has one of its own, from stopping while a delayed action waits, until as many calls of ``letGo()``.
+  /// Prevents the core's own thread, if it has one, from stopping while a delayed action waits. Each call needs one call of ``letGo()``.
   ///
-  /// A count of the core's, where there is anything to keep going. To retain the scheduler costs more: it is weakly referenced, and
-  /// that makes its count a slow one (60 of 280 ns for a timer and its cancellation).
+  /// It uses a count of the core. Retaining the scheduler would cost more: weak references to it make its reference count slow (60 of 280 ns for a
+  /// timer and its cancellation).
   func use() {}
 
-  /// Takes one ``use()`` back.
+  /// Ends one ``use()``.
   func letGo() {}
 
-  /// Whether what is delivered may be run before the delivery returns.
+  /// Whether a delivery may run the job before it returns.
   var mayRunInside: Bool { false }
 
-  /// Whether it belongs to everybody, and stays when all of its schedulers are gone.
+  /// Whether it is shared by the process, and remains after all its schedulers are released.
   var isShared: Bool { false }
 
-  /// Whether nothing here ever runs beside anything else here.
+  /// Whether its actions never run concurrently.
   var isExclusive: Bool { false }
 
-  /// The lowest one below that runs nothing beside what runs here: where its late jobs go, and whose isolation it shares.
+  /// The lowest exclusive target below this one. Late jobs go there, and both share one isolation.
   var exclusiveRoot: TargetCore { self }
 
-  /// Whether the caller is isolated to what runs here.
+  /// Whether the caller is isolated to this target.
   var isolatesHere: Bool { csched_target_is_inside(target) }
 
-  /// Follows each late job that goes on elsewhere.
+  /// Called for each late job (a task's job that a stopped target did not run) that continues elsewhere.
   func noteLate(_ job: TaskJob) {}
 
   final func withLate<Result>(_ body: (inout LateJobs) -> Result) -> Result { lock.withLock { body(&late) } }
 
-  /// Makes `scheduler` the one that ``Schedulers/current`` finds here, unless there is one. Returns the one that is.
+  /// Makes `scheduler` the value of ``Schedulers/current`` here, unless there is one. Returns the published scheduler.
   @discardableResult
   final func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
     lock.withLock {
@@ -78,26 +78,26 @@ class TargetCore: @unchecked Sendable {
     }
   }
 
-  /// The public scheduler of this core, if it has not been let go.
+  /// The public scheduler of this core, if it has not been released.
   final var livingScheduler: (any ImmediateSchedulerType & AnyObject)? { lock.withLock { publicScheduler } }
 
-  /// The public scheduler of this core.
+  /// The public scheduler of this core. Makes a new one if the first was released.
   final var scheduler: any ImmediateSchedulerType & AnyObject {
     lock.withLock { publicScheduler } ?? publish(makeScheduler())
   }
 
-  /// Keeps it and its thread for a task that may be delayed, until that ends by ``endKeeping(_:_:)``.
+  /// Retains the core and its thread for a task that may be delayed, until ``endKeeping(_:_:)``.
   final func beginKeeping() {
     use()
     _ = Unmanaged.passRetained(self)
   }
 
-  /// Which one `job` keeps.
+  /// Returns the core that `job` retains.
   static func kept(by job: UnsafeMutablePointer<csched_job>?) -> TargetCore {
     Unmanaged.fromOpaque(csched_task_target_(job).pointee.owner).takeUnretainedValue()
   }
 
-  /// The release of a job that keeps one, of which it has that much memory.
+  /// The `release` callback of a job that retains a core. `size` is the job's memory.
   static func endKeeping(_ job: UnsafeMutablePointer<csched_job>?, _ size: csched_task_size) {
     let core = Unmanaged.passUnretained(kept(by: job))
     Counted.jobs(-1)
@@ -108,7 +108,7 @@ class TargetCore: @unchecked Sendable {
 
   // MARK: submitting
 
-  /// Submits `work`, inside of `tag` besides, if there is one. Whoever tells of a refusal by himself says so.
+  /// Submits `work`, inside `tag` if there is one. Pass `isTold` if the caller reports a refusal itself.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil, of action: ReturningAction? = nil,
@@ -122,7 +122,7 @@ class TargetCore: @unchecked Sendable {
     return (task, isAccepted)
   }
 
-  /// Submits work of the library's own, whose drop concerns nobody, and is told to nobody. In a child of fork it goes where its thread has gone.
+  /// Submits internal work of the library, whose drop is not reported. In a child of `fork` the work is discarded if the thread is the parent's.
   final func submitOwn(_ work: @escaping @Sendable () -> Void) {
     guard !isOrphaned else { return }
     ClosureTask(work).submit(to: target)
@@ -144,7 +144,7 @@ class TargetCore: @unchecked Sendable {
     return task
   }
 
-  /// Submits `work` for an instant of its virtual time.
+  /// Submits `work` for an instant of the core's virtual time.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside tag: TargetCore?,
@@ -189,7 +189,7 @@ class TargetCore: @unchecked Sendable {
     return submit(work, at: timeline.instant(after: delay), inside: tag, of: action)
   }
 
-  /// Submits `work` to run again and again.
+  /// Submits `work` to run repeatedly.
   private func submit(
     _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, _ repetition: ActionTiming.Repetition,
     inside tag: TargetCore?
@@ -200,8 +200,8 @@ class TargetCore: @unchecked Sendable {
     return task
   }
 
-  /// Follows each refusal: in a debug build the first one of each core is printed, if neither the caller nor a handler of ``Schedulers/onDrop(_:)``
-  /// learns of it.
+  /// Called after each refusal. A debug build prints the first one of each core, if neither the caller nor a handler of ``Schedulers/onDrop(_:)``
+  /// receives it.
   final func noteRefusal() {
     #if DEBUG
       if DropObservers.areThere || csched_swift_are_refusals_told_() { return }
@@ -218,7 +218,7 @@ class TargetCore: @unchecked Sendable {
   /// Calls `body` with this core's scheduler as the current one.
   final func run<Result>(_ body: () -> Result) -> Result { Self.run(body, inside: target) }
 
-  /// The same by the target, which stays until then.
+  /// Calls `body` with the scheduler of `target` as the current one. The target must outlive the call.
   static func run<Result>(_ body: () -> Result, inside target: UnsafeMutablePointer<csched_target>) -> Result {
     var inside = csched_target_inside()
     return withUnsafeMutablePointer(to: &inside) { inside in

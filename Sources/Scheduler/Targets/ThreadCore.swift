@@ -1,19 +1,19 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Owns the core's thread, and with it the memory of its loop. The thread keeps it until its end.
+/// Owns a thread of the C core, and the memory of its loop. The thread retains this object until its end.
 final class ThreadCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: OpaquePointer
-  /// The schedulers that stand for it, and its delayed actions.
+  /// The number of schedulers and delayed actions that use the thread.
   private let users = Atomic<Int>(0)
   private let lateJobs: ThreadScheduler.LateJobPolicy
-  /// What is to be done at its end.
+  /// The work to do at the thread's end.
   let end = ThreadEnd()
-  /// The thread while it does that: its loop does not know it any more.
+  /// The thread's identity while it does this work, because its loop no longer identifies it.
   private let ending = Atomic<UInt>(0)
 
-  /// What the thread gives back at its end.
+  /// The reference that the thread releases at its end.
   private typealias Held = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
   init(
@@ -24,7 +24,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     let held = Held.allocate(capacity: 1)
     held.initialize(to: nil)
     var thread: OpaquePointer?
-    let numbers = processors.map { UInt32(exactly: $0) ?? .max }  // which there is not
+    let numbers = processors.map { UInt32(exactly: $0) ?? .max }  // an invalid processor number
     let error = numbers.withUnsafeBufferPointer { numbers in
       name.withCString { name in
         var options = csched_thread_options(
@@ -52,22 +52,23 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ThreadScheduler(core: self) }
 
-  override func use() { users.add(1, ordering: .relaxed) }  // by one who is a user, or holds the core
+  override func use() { users.add(1, ordering: .relaxed) }  // the caller is a user, or retains the core
 
-  /// Ends the thread when nobody uses it any more.
+  /// Ends one ``use()``. Without users the thread stops.
   override func letGo() {
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
   }
 
   /// Whether the caller is on the thread.
   var isHere: Bool {
-    // Only its own thread finds itself.
+    // Relaxed: only the thread itself can find its own identity.
     csched_thread_is_current(thread) || ending.load(ordering: .relaxed) == csched_swift_thread_()
   }
 
   override var isOrphaned: Bool { csched_thread_is_orphaned(thread) }
 
-  /// Does what is left for the thread: a bounded number of late jobs, since tasks may make more for ever; then what is confined to it ends.
+  /// Does the last work on the thread. It runs a bounded number of rounds of late jobs, since tasks may make more for ever. Then it releases the
+  /// values confined to the thread.
   private func threadEnds() {
     ending.store(csched_swift_thread_(), ordering: .relaxed)
     run {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension ThreadScheduler {
-  /// Several ``ThreadScheduler``s of one kind, among which work is shared out: one for each processor, say, each with its own connections.
+  /// A group of equal ``ThreadScheduler``s that share work: for example one for each processor, each with its own connections.
   ///
   /// ```swift
   /// let group = try ThreadScheduler.Group(count: 4, name: "io")
@@ -10,30 +10,30 @@ extension ThreadScheduler {
   /// group.stopAndJoin()
   /// ```
   ///
-  /// 1. The threads are there from the beginning to the end, and are the same ones.
-  /// 2. ``scheduler(for:)`` gives the same scheduler for equal keys, for as long as the group lives; keys are spread evenly.
-  /// 3. What each thread has done, ``LoopScheduler/statistics`` of each of ``schedulers`` says.
-  /// 4. Letting go of the group stops its threads as letting go of each of them does.
+  /// 1. The threads exist from the creation of the group to its end, and never change.
+  /// 2. ``scheduler(for:)`` returns the same scheduler for equal keys while the group lives. Keys are spread evenly.
+  /// 3. For the work of each thread, see ``LoopScheduler/statistics`` of each of ``schedulers``.
+  /// 4. Releasing the group stops its threads as releasing each of them does.
   ///
-  /// The shape is that of NIO's groups of event loops.
+  /// The shape is that of NIO's event loop groups.
   public final class Group: Sendable {
-    /// The most threads that a group may have.
+    /// The maximum number of threads in a group.
     public static let most = 1_024
 
-    /// The schedulers, in an order that never changes.
+    /// The schedulers, in a constant order.
     public let schedulers: [ThreadScheduler]
     private let turn = Atomic(0)
 
-    /// Starts the threads, and returns when all are ready. If one cannot be started, those before it end.
+    /// Starts the threads, and returns when all are ready. If a thread cannot start, those started before it end.
     ///
     /// - Parameters:
-    ///   - count: how many, from 1 to ``most``; another number stops the process with a message.
-    ///   - name: of the threads, to which a number from 0 on is added; cut so that the number stays, because the system keeps 15 bytes.
-    ///   - stackSize: of each, in bytes; 0 is the system's default.
-    ///   - processors: those of thread 0, of thread 1 …, and from the beginning again: `(0..<8).map { [$0] }` keeps each thread to one. None: no
-    ///     thread is kept to any.
-    ///   - priority: how the system chooses them.
-    /// - Throws: ``SchedulerError/system(_:)`` when a thread is not to be had, or not with its processors and this priority.
+    ///   - count: the number of threads, from 1 to ``most``. Another number stops the process with a message.
+    ///   - name: the threads' name, to which a number from 0 on is added. The system keeps 15 bytes, so the name is cut in front of the number.
+    ///   - stackSize: the size of each stack in bytes; 0 is the system's default.
+    ///   - processors: the processors of thread 0, of thread 1, and so on, repeated from the start. `(0..<8).map { [$0] }` binds each thread to
+    ///     one. If empty, no thread is bound.
+    ///   - priority: how the system schedules the threads.
+    /// - Throws: ``SchedulerError/system(_:)`` if a thread cannot be created, or cannot have its processors or this priority.
     public init(
       count: Int, name: String = "", stackSize: Int = 0, processors: [[Int]] = [],
       priority: ThreadScheduler.Priority = .inherited
@@ -58,38 +58,38 @@ extension ThreadScheduler {
       return "\(kept)-\(number)"
     }
 
-    /// The scheduler whose turn it is: each is given out as often as every other. Any thread.
+    /// Returns the next scheduler, in round-robin order. Thread: any.
     public func next() -> ThreadScheduler {
       let count = turn.wrappingAdd(1, ordering: .relaxed).oldValue
       return schedulers[Int(UInt(bitPattern: count) % UInt(schedulers.count))]
     }
 
-    /// The scheduler of `key`: for equal keys the same one. Any thread.
+    /// Returns the scheduler of `key`. Equal keys have the same scheduler. Thread: any.
     ///
-    /// - Parameter key: compared by its hash, which Swift seeds anew in each process.
+    /// - Parameter key: only its hash is used, which Swift seeds differently in each process.
     public func scheduler(for key: some Hashable) -> ThreadScheduler {
       schedulers[Int(UInt(bitPattern: key.hashValue) % UInt(schedulers.count))]
     }
 
-    /// Ends the threads after the outstanding actions have got what `policy` says. Does not wait.
+    /// Stops the threads after the outstanding actions have been handled as `policy` says. Does not wait.
     ///
-    /// - Parameter policy: what becomes of the actions that have not begun.
+    /// - Parameter policy: how to treat actions that have not started.
     public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) {
       for scheduler in schedulers { scheduler.stop(policy) }
     }
 
-    /// Stops the threads, and waits until all have ended. On one of them the wait could never end: that stops the process with a message.
+    /// Stops the threads, and waits until all have ended. On one of these threads the wait could never end, so it stops the process with a message.
     ///
-    /// - Parameter policy: what becomes of the actions that have not begun.
+    /// - Parameter policy: how to treat actions that have not started.
     @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
     public func stopAndJoin(_ policy: Schedulers.StopPolicy = .runOutstanding) {
       stop(policy)
       for scheduler in schedulers { scheduler.join() }
     }
 
-    /// The same for a task, which is suspended meanwhile.
+    /// Stops the threads, and suspends the calling task until all have ended.
     ///
-    /// - Parameter policy: what becomes of the actions that have not begun.
+    /// - Parameter policy: how to treat actions that have not started.
     public func stopAndJoin(_ policy: Schedulers.StopPolicy = .runOutstanding) async {
       stop(policy)
       for scheduler in schedulers { await scheduler.stopAndJoin(policy) }

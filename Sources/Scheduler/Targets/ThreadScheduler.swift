@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Runs all its actions on one thread of its own, which stays alive between them: the home for what is confined to one thread.
+/// Runs all its actions on its own thread, which lives between them. Use it for state that is confined to one thread.
 ///
 /// ```swift
 /// let database = try ThreadScheduler(name: "database")
@@ -11,12 +11,11 @@ internal import CScheduler
 /// database.join()
 /// ```
 ///
-/// 1. Actions run one after the other, in the order of their submission; delayed ones in the order of their deadlines.
-/// 2. An idle thread sleeps, with no wakeups.
-/// 3. The thread ends by ``stop(_:)``, or when the last reference is gone and no delayed action is pending. What was submitted
-///    before runs first.
-/// 4. After ``stop(_:)`` an action is refused: it is released at once, and the disposable returned says that it is disposed.
-///    ``trySchedule(_:)`` throws instead.
+/// 1. Actions run one at a time, in the order of submission. Delayed actions run in the order of their deadlines.
+/// 2. An idle thread sleeps, without wakeups.
+/// 3. The thread ends by ``stop(_:)``, or when the last reference is released and no delayed action is pending. Work submitted before runs first.
+/// 4. After ``stop(_:)`` an action is refused: it is released at once, and the returned disposable reports that it is disposed. ``trySchedule(_:)``
+///    throws instead.
 public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: ThreadCore
@@ -24,12 +23,13 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   /// Starts a thread, and returns when it is ready.
   ///
   /// - Parameters:
-  ///   - name: shown by the system's tools, cut at 15 bytes, never inside a character's UTF-8.
-  ///   - stackSize: in bytes; 0 is the system's default.
-  ///   - lateJobs: what becomes of a task that goes on here when the thread has ended.
-  ///   - processors: the numbers of those that the thread may run on, from 0 on, as the system's tools give them; none: as the thread that starts it.
-  ///   - priority: how the system chooses it.
-  /// - Throws: ``SchedulerError/system(_:)`` when there is no thread to be had, or not with these processors and this priority.
+  ///   - name: the name in the system's tools, cut at 15 bytes, never inside a UTF-8 character.
+  ///   - stackSize: the stack size in bytes; 0 is the system's default.
+  ///   - lateJobs: how to treat a task that continues here after the thread has ended.
+  ///   - processors: the processors on which the thread may run, numbered from 0 as in the system's tools. If empty, those of the thread that
+  ///     starts it.
+  ///   - priority: how the system schedules the thread.
+  /// - Throws: ``SchedulerError/system(_:)`` if no thread can be created, or it cannot have these processors or this priority.
   public convenience init(
     name: String = "", stackSize: Int = 0, lateJobs: ThreadScheduler.LateJobPolicy = .runOnPool, processors: [Int] = [],
     priority: ThreadScheduler.Priority = .inherited
@@ -49,9 +49,9 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 
   // MARK: scheduling
 
-  /// Schedules `action`, or throws when the thread has been stopped.
+  /// Schedules `action`, or throws if the thread has been stopped.
   ///
-  /// - Parameter action: what to run. It is released, with its captures, when it has run, is disposed, or is dropped.
+  /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
     let (action, isAccepted) = core.submit(action, isTold: true)
@@ -61,18 +61,18 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 
   // MARK: the thread
 
-  /// What it was called, uncut.
+  /// The scheduler's full name.
   public var name: String { thread.name }
 
-  /// Ends the thread after the outstanding actions have got what `policy` says. Does not wait: see ``join()``.
+  /// Stops the thread after the outstanding actions have been handled as `policy` says. Does not wait: see ``join()``.
   ///
-  /// May be called on any thread, its own included, any number of times; `.dropOutstanding` after `.runOutstanding` drops what is left.
+  /// May be called on any thread, its own included, any number of times. `.dropOutstanding` after `.runOutstanding` drops the remaining actions.
   ///
-  /// - Parameter policy: what becomes of the actions that have not begun.
+  /// - Parameter policy: how to treat actions that have not started.
   public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) { thread.stop(policy) }
 
-  /// Waits until the thread has ended. Without a stop before or meanwhile that is for ever. Several threads may wait. On the
-  /// thread itself the wait could never end: that stops the process with a message.
+  /// Waits until the thread has ended. Without a ``stop(_:)``, it waits for ever. Several threads may wait. On the scheduler's own thread the wait
+  /// could never end, so it stops the process with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
   public func join() { joinBlocking() }
 

@@ -1,10 +1,10 @@
 internal import CScheduler
 
-/// A virtual clock of the core, in ticks: what a ``VirtualTimeScheduler`` and the queues on it share.
+/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and the queues on it share it.
 class Timeline: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
+  // Unchecked, because a pointer is not Sendable; its target may be used from any thread.
   let pointer: OpaquePointer
-  /// The tasks that are asleep here.
+  /// The tasks that sleep in this virtual time.
   final let sleepers = Sleepers()
 
   init(start: csched_time, actionLimit: Int) {
@@ -17,7 +17,7 @@ class Timeline: @unchecked Sendable {
 
   deinit { csched_virtual_destroy(pointer) }
 
-  /// An instant: its tick, and what is to be called first there.
+  /// An instant: its tick, and a closure to call first when the clock arrives there.
   typealias Instant = (tick: csched_time, arrive: (@Sendable () -> Void)?)
 
   final var tick: csched_time { csched_virtual_now(pointer) }
@@ -29,10 +29,10 @@ class Timeline: @unchecked Sendable {
 
   func instant(at instant: MonotonicTime) -> Instant { (tick, nil) }
 
-  /// How many ticks `period` takes from `tick` on; 0: it does not move time on.
+  /// Returns the number of ticks in `period`, counted from `tick`. 0 means that the period does not move time.
   func ticks(in period: Duration, from tick: csched_time) -> UInt64 { 0 }
 
-  /// The tick after the one that was due at `due`; `nil` when there is none.
+  /// Returns the tick that follows the one due at `due`; `nil` if there is none.
   final func next(_ repetition: ActionTiming.Repetition, after due: csched_time, begunAt begun: csched_time)
     -> csched_time?
   {

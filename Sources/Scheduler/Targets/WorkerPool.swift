@@ -1,7 +1,7 @@
 internal import CScheduler
 
-/// A pool of threads of one's own, beside the one that ``ConcurrentScheduler`` shares: for work that blocks a lot, needs other stacks, or must
-/// not wait behind other work of the process.
+/// A separate pool of threads, beside the one that ``ConcurrentScheduler`` shares. Use it for work that blocks often, needs another stack size, or
+/// must not wait behind other work of the process.
 ///
 /// ```swift
 /// let files = try WorkerPool(name: "files", workers: 8, maxThreads: 8)
@@ -9,29 +9,30 @@ internal import CScheduler
 /// for path in paths { reading.schedule { read(path) } }
 /// ```
 ///
-/// 1. As many actions run at a time as it has workers. When all of them block, another thread takes their place, up to `maxThreads`: when these
-///    are all blocked, what is queued waits until one goes on. That is said once, on the standard error, unless `maxThreads` is `workers`.
-/// 2. Its schedulers, and queues on them, keep it. When the last of them is gone, it stops as by ``stop(_:)``, and runs what is outstanding.
-/// 3. In a child of `fork` it is the parent's: who schedules on it stops the process with a message.
+/// 1. At most `workers` actions run at a time. When all of them block, the pool adds threads, up to `maxThreads`. If these are all blocked, queued
+///    work waits until one continues. A line on the standard error reports this once, unless `maxThreads` equals `workers`.
+/// 2. The pool's schedulers, and queues on them, retain it. When the last of them is released, it stops as by ``stop(_:)``, and runs its
+///    outstanding actions.
+/// 3. In a child of `fork` it belongs to the parent. Scheduling on it there stops the process with a message.
 public final class WorkerPool: Sendable {
-  /// What its threads are called, with a number behind; as the system cuts it.
+  /// The name of its threads. The system shows it cut, with a number added.
   public let name: String
   private let pool: OwnedPool
   private let cores: [PoolCore]
 
-  /// Starts a pool, with its first thread.
+  /// Starts a pool with its first thread.
   ///
   /// - Parameters:
-  ///   - name: of its threads; cut so that the number fits into 15 bytes. Empty: unnamed.
-  ///   - workers: how many actions run at a time; less than 1, or `nil`: as many as there are processors to use.
-  ///   - maxThreads: never more threads, whatever is blocked; less than `workers` lowers these; `nil`: 64 more.
-  ///   - stackSize: of its threads, in bytes; less than the system's least is that; `nil`: the system's default.
-  /// - Throws: ``SchedulerError/system(_:)`` when the system has no thread or memory to give.
+  ///   - name: the name of its threads, cut so that it fits into 15 bytes with the number. Empty: unnamed.
+  ///   - workers: how many actions run at a time. Less than 1, or `nil`: the number of usable processors.
+  ///   - maxThreads: the maximum number of threads, blocked ones included. A value below `workers` lowers `workers`. `nil`: 64 more than `workers`.
+  ///   - stackSize: the stack size in bytes. A value below the system's minimum means that minimum. `nil`: the system's default.
+  /// - Throws: ``SchedulerError/system(_:)`` if the system has no thread or memory to give.
   public init(
     name: String = "", workers: Int? = nil, maxThreads: Int? = nil, stackSize: Int? = nil
   ) throws(SchedulerError) {
     self.name = name
-    // Zeros stand for the core's defaults, so that what is below the least is 1.
+    // 0 means the C core's default, so a given value below 1 becomes 1.
     pool = try OwnedPool(
       name: name, workers: max(0, workers ?? 0), maxThreads: maxThreads.map { max(1, $0) } ?? 0,
       stackSize: stackSize.map { max(1, $0) } ?? 0)
@@ -41,18 +42,18 @@ public final class WorkerPool: Sendable {
   deinit {
     stop()
     guard !csched_pool_is_orphaned(pool.pool) else { return }
-    // Somebody must wait for its threads: one of the shared pool.
+    // A thread must join the pool's threads: one of the shared pool.
     PoolCore.shared(.background).submit { [pool] in ConcurrentScheduler.withReplacementThread { _ = pool.join() } }
   }
 
-  /// A scheduler that runs actions on this pool, with that priority among all that is on it. Each call makes another one.
+  /// Returns a new scheduler that runs actions on this pool with the given priority.
   ///
   /// - Parameters:
-  ///   - name: for its `name`, any length.
-  ///   - priority: of its actions, among all that is on this pool.
+  ///   - name: the value of its `name`, of any length.
+  ///   - priority: the priority of its actions among all work on this pool.
   public func scheduler(name: String = "", priority: SchedulerPriority = .default) -> ConcurrentScheduler {
     let core = cores.first { $0.priority == priority }!
-    // A tag of its own, as one on the shared pool has.
+    // An own scheduler marker, as for schedulers on the shared pool.
     let tag = CurrentTag(madeBy: { [weak self] in ConcurrentScheduler(name: name, on: self, core: core, tag: $0) })
     return ConcurrentScheduler(name: name, on: self, core: core, tag: tag)
   }
@@ -60,16 +61,17 @@ public final class WorkerPool: Sendable {
   /// How many actions run at a time.
   public var workerCount: Int { csched_pool_worker_count(pool.pool) }
 
-  /// How many threads it has now, blocked and idle ones included.
+  /// How many threads it has now, including blocked and idle ones.
   public var threadCount: Int { csched_pool_thread_count(pool.pool) }
 
-  /// Takes no more from now on; its threads end when what is outstanding has got what `policy` says. It does not wait. Any number of times, on
-  /// any thread.
+  /// Stops the pool. It refuses further work, and its threads end when the outstanding actions have been handled as `policy` says. Does not wait.
+  /// Any number of times, on any thread.
   ///
-  /// - Parameter policy: what becomes of the actions that have not begun.
+  /// - Parameter policy: how to treat actions that have not started.
   public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) { csched_pool_stop(pool.pool, policy.core) }
 
-  /// Waits until a stopped pool has no thread any more. On one of its own threads that could never end: it stops the process with a message.
+  /// Waits until the threads of a stopped pool have ended. On one of these threads the wait could never end, so it stops the process with a
+  /// message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin")
   public func join() {
     if ConcurrentScheduler.withReplacementThread({ pool.join() }) != 0 {
@@ -77,9 +79,9 @@ public final class WorkerPool: Sendable {
     }
   }
 
-  /// Stops it, and suspends the task until its threads are gone. A cancelled task waits as any other.
+  /// Stops the pool, and suspends the task until its threads have ended. A cancelled task waits too.
   ///
-  /// - Parameter policy: what becomes of the actions that have not begun.
+  /// - Parameter policy: how to treat actions that have not started.
   public func stopAndJoin(_ policy: Schedulers.StopPolicy = .runOutstanding) async {
     stop(policy)
     await awaitBlockingCall(isolation: nil) { [pool] in _ = pool.join() }

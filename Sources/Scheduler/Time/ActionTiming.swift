@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// When an action runs: once, or again and again.
+/// When an action runs: once or repeatedly.
 ///
 /// ```swift
 /// scheduler.schedule(.after(.seconds(1), tolerance: .milliseconds(100))) { refresh() }
@@ -8,13 +8,13 @@ internal import CScheduler
 /// scheduler.schedule(.every(.seconds(5), after: .zero)) { poll() }
 /// ```
 ///
-/// Nothing runs early. What is due already is a plain submission; what is due at the end of a clock never comes. A tolerance lets one wakeup serve
-/// several timers: the action may run up to that much later. Virtual time makes no use of it.
+/// An action never runs early. A start in the past is a plain submission; a start at the end of a clock never comes. A tolerance lets one
+/// wakeup serve several timers: the action may run up to that much later. Virtual time ignores the tolerance.
 public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
-  /// From where the next tick is counted, and what becomes of ticks whose time has passed when the action comes to run.
+  /// How the next tick is counted, and what happens to ticks whose time has passed before the action can run.
   ///
-  /// The first ticks of a period of 10 ms, where the one of 20 ms was delivered late, at 45 ms; and where it came in time, but took until
-  /// 45 ms:
+  /// The table shows the first ticks of a period of 10 ms. In the first column the tick of 20 ms was delivered late, at 45 ms. In the second
+  /// it was delivered in time, but ran until 45 ms:
   ///
   /// | | delivered at 45 | ended at 45 |
   /// |---|---|---|
@@ -23,19 +23,18 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// | `skipping` | 10, **45**, 50, 60 | 10, 20, 50, 60 |
   /// | `fixedDelay` | 10, **45**, 55 | 10, 20, 55 |
   public enum Pace: Hashable, Sendable {
-    /// Ticks lie on a grid that does not drift. One tick at once stands for all whose time has come before it begins; the next is the first on
-    /// the grid that is yet to come then.
+    /// Ticks lie on a grid that does not drift. One tick replaces all whose time has come before it starts. The next tick is the first grid
+    /// point after that start.
     case coalescing
-    /// Ticks lie on a grid that does not drift. Each late one is made up for, one after the other, at once.
+    /// Ticks lie on a grid that does not drift. All late ticks run at once, one after the other.
     case catchingUp
-    /// Ticks lie on a grid that does not drift. Late ones are left out: after a tick, the next is the first on the grid that is yet to come when
-    /// it ends.
+    /// Ticks lie on a grid that does not drift. Late ticks are skipped: the next tick is the first grid point after the end of the last one.
     case skipping
-    /// A period from the end of the last tick, however late that was.
+    /// The next tick is a period after the end of the last one, however late that was.
     case fixedDelay
   }
 
-  /// When the action is due, or its first tick.
+  /// When the action, or its first tick, is due.
   enum Start: Hashable, Sendable {
     case after(Duration)
     case at(MonotonicTime)
@@ -44,13 +43,13 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     case wall(WallTime)
   }
 
-  /// How an action goes on after its first tick.
+  /// How an action repeats after its first tick.
   struct Repetition: Hashable, Sendable {
     let period: Duration
     let pace: Pace
     let jitter: Duration
 
-    /// The tick after one, in units of any clock's, of which a period has `step`; see ``ActionTiming/next(after:begunAt:endedAt:)``.
+    /// The tick after `last`, in the units of any clock; `step` is the period in these units. See ``ActionTiming/next(after:begunAt:endedAt:)``.
     func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
       if last == .max { return nil }
       var timing = csched_timing(first: last, period: step, leeway: 0, pace: pace.core, jitter: 0)
@@ -60,14 +59,14 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     /// The period in nanoseconds.
     var step: UInt64 { UInt64(max(0, period.saturatedNanoseconds)) }
 
-    /// When the tick of `due` is to come, with a jitter of its own: `ticks` tells those apart that ask at the same time.
+    /// The instant of the tick that is due at `due`, with a random jitter. `ticks` distinguishes actions that ask at the same time.
     func jittered(_ due: UInt64, of ticks: UnsafeRawPointer?) -> UInt64 {
       jitter <= .zero ? due : csched_jittered_(due, csched_time(jitter.saturatedNanoseconds), ticks)
     }
   }
 
   let start: Start
-  /// Up to how much later than it is due the action may run, so that fewer wakeups serve more timers.
+  /// How much later than due the action may run, so that fewer wakeups serve more timers.
   public let tolerance: Duration
   let repetition: Repetition?
 
@@ -79,7 +78,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - delay: how long from the submission. Zero or less is a plain submission; more than the clock can hold never comes.
-  ///   - tolerance: up to how much later it may run.
+  ///   - tolerance: how much later it may run.
   public static func after(_ delay: Duration, tolerance: Duration = .zero) -> Self {
     Self(.after(delay), tolerance: tolerance)
   }
@@ -87,35 +86,35 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// Once, at an instant of the scheduler's own clock: the monotonic clock, or virtual time.
   ///
   /// - Parameters:
-  ///   - instant: when. One that has passed is a plain submission.
-  ///   - tolerance: up to how much later it may run.
+  ///   - instant: when to run. An instant in the past is a plain submission.
+  ///   - tolerance: how much later it may run.
   public static func at(_ instant: MonotonicTime, tolerance: Duration = .zero) -> Self {
     Self(.at(instant), tolerance: tolerance)
   }
 
-  /// Once, at an instant of the wall clock, whose settings it follows: set back, the action waits longer; set past the instant, it runs at
-  /// once. Otherwise as ``at(continuous:tolerance:)``.
+  /// Once, at an instant of the wall clock. It follows changes of the clock: if the clock is set back, the action waits longer; if it is set
+  /// past the instant, the action runs at once. Otherwise as ``at(continuous:tolerance:)``.
   ///
   /// - Parameters:
-  ///   - instant: when. One that has passed is a plain submission.
-  ///   - tolerance: up to how much later it may run.
+  ///   - instant: when to run. An instant in the past is a plain submission.
+  ///   - tolerance: how much later it may run.
   public static func at(wall instant: WallTime, tolerance: Duration = .zero) -> Self {
     Self(.wall(instant), tolerance: tolerance)
   }
 
-  /// Again and again, until the action is disposed. Ticks never overlap.
+  /// Repeatedly, until the action is disposed. Ticks never overlap.
   ///
-  /// A period that is zero or negative has its next tick as soon as the last one has ended: each tick waits for its turn behind the other work of
-  /// the scheduler, which goes on. The pace makes no difference then. Virtual time, which such a tick does not move, has one tick only: there
-  /// would be no end of them.
+  /// With a period of zero or less, the next tick is due as soon as the last one has ended. Each tick queues behind the scheduler's other work,
+  /// and the pace makes no difference. In virtual time such an action has one tick only: it does not advance the time, so its ticks would
+  /// never end.
   ///
   /// - Parameters:
   ///   - period: the time from tick to tick.
-  ///   - delay: the time until the first tick; a period, if left out.
-  ///   - tolerance: up to how much later than it is due a tick may run.
-  ///   - pace: from where the next tick is counted, and what becomes of late ones.
-  ///   - jitter: up to how much later each tick is due, the first one, too, by a random share of its own, so that many timers of one period do not
-  ///     come together. The grid stays where it is; with a jitter of a period or more, ticks fall together. Virtual time has none.
+  ///   - delay: the time until the first tick; by default a period.
+  ///   - tolerance: how much later than due a tick may run.
+  ///   - pace: how the next tick is counted, and what happens to late ticks.
+  ///   - jitter: the most that a tick, also the first, is delayed by a random time of its own, so that many timers of one period do not fire
+  ///     together. The grid does not move; with a jitter of a period or more, ticks coincide. Virtual time has no jitter.
   public static func every(
     _ period: Duration, after delay: Duration? = nil, tolerance: Duration = .zero, pace: Pace = .coalescing,
     jitter: Duration = .zero
@@ -125,14 +124,14 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
       repetition: Repetition(period: period, pace: pace, jitter: jitter))
   }
 
-  // MARK: for schedulers
+  // MARK: For schedulers
 
-  /// The time from tick to tick; nil for what runs once.
+  /// The time from tick to tick; nil for an action that runs once.
   public var period: Duration? { repetition?.period }
 
-  /// How long it is until the action is due, or its first tick; negative where that has passed.
+  /// The time until the action, or its first tick, is due; negative if that has passed.
   ///
-  /// - Parameter now: the present of the scheduler. An instant of another clock is seen from that clock's present.
+  /// - Parameter now: the scheduler's present time. An instant of another clock is compared with that clock's present time.
   public func delay(from now: MonotonicTime) -> Duration {
     switch start {
     case .after(let delay): delay
@@ -142,13 +141,13 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The instant of the tick after one, without its jitter; it is to run at once where that has passed. Nil when there is none: the action runs
-  /// once, or time has come to its end.
+  /// The instant of the next tick, without its jitter. If it has passed, the tick is to run at once. Nil if there is none: the action runs once,
+  /// or the clock has come to its end.
   ///
   /// - Parameters:
-  ///   - last: when that one was due.
-  ///   - begin: when it began; in time, if left out.
-  ///   - end: when it ended.
+  ///   - last: when the last tick was due.
+  ///   - begin: when the last tick started; by default when it was due.
+  ///   - end: when the last tick ended.
   public func next(
     after last: MonotonicTime, begunAt begin: MonotonicTime? = nil, endedAt end: MonotonicTime
   ) -> MonotonicTime? {

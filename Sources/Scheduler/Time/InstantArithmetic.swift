@@ -1,4 +1,4 @@
-// Arithmetic of instants and durations, as `ContinuousClock.Instant` has it. Results are held at the ends of the clock.
+// Arithmetic of instants and durations, as on `ContinuousClock.Instant`. Results are clamped to the range of the clock.
 
 extension MonotonicTime {
   public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }

@@ -1,9 +1,9 @@
 internal import CScheduler
 
 extension Duration {
-  /// Nanoseconds, rounded up so that nothing is early, and held at the ends of `Int64`.
+  /// Nanoseconds, rounded up so that no timer is early, and clamped to the range of `Int64`.
   package var saturatedNanoseconds: Int64 {
-    // By one division of the processor's; `components` takes several of 128 bits (22 of 280 ns for a timer and its cancellation).
+    // One division instruction of the processor. `components` takes several of 128 bits (22 of 280 ns for a timer and its cancellation).
     let size = attoseconds.magnitude
     let high = UInt64(truncatingIfNeeded: size >> 64), low = UInt64(truncatingIfNeeded: size)
     let perNanosecond: UInt64 = 1_000_000_000
@@ -13,18 +13,18 @@ extension Duration {
     return part == 0 ? Int64(clamping: whole) : Int64(clamping: whole + 1)
   }
 
-  /// So many nanoseconds, more than `nanoseconds(_:)` takes.
+  /// A duration of that many nanoseconds, which may be more than `nanoseconds(_:)` takes.
   static func sinceStart(_ nanoseconds: UInt64) -> Duration {
     .seconds(nanoseconds / 1_000_000_000) + .nanoseconds(nanoseconds % 1_000_000_000)
   }
 
-  /// So many seconds; for ever, where that is more than any clock can hold, or not a number.
+  /// A duration of that many seconds. It is clamped if no clock can hold it; a NaN gives the longest duration.
   package static func held(seconds: Double) -> Duration {
     if abs(seconds) < 0x1p62 { return .seconds(seconds) }
     return .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
-  /// The instant this long after now on the core's clock; for ever where that would overflow, now where it is negative.
+  /// The instant this long after now on the core's clock. It never comes if the sum overflows; it is now if the duration is negative.
   var deadline: csched_time {
     let span = saturatedNanoseconds
     return span == .max ? csched_time.max : csched_time_after(csched_now(), span)
@@ -32,8 +32,8 @@ extension Duration {
 }
 
 extension UInt64 {
-  /// This many nanoseconds and `duration`, held at the ends; a duration of 292 years, which is in use for "never", leads there from
-  /// anywhere.
+  /// These nanoseconds plus `duration`, clamped. A duration of 292 years, the limit of `Int64`, stands for "never": it leads to the end of the
+  /// clock from any instant.
   func nanoseconds(advancedBy duration: Duration) -> UInt64 {
     let span = duration.saturatedNanoseconds
     if span == .max || span == .min { return span == .max ? .max : .min }
@@ -42,7 +42,7 @@ extension UInt64 {
     return overflow ? (span >= 0 ? .max : .min) : sum
   }
 
-  /// From this many nanoseconds to `other`, negative when that is less.
+  /// The time from this many nanoseconds to `other`, negative if `other` is less.
   func span(to other: UInt64) -> Duration {
     other >= self ? .nanoseconds(Int64(clamping: other - self)) : .nanoseconds(-Int64(clamping: self - other))
   }

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// An instant on the wall clock: UTC, in nanoseconds since 1970 began, until 2554. That clock can be set, forwards and back.
+/// An instant on the wall clock: UTC, in nanoseconds since 1970, until 2554. This clock can be set forwards and back.
 ///
 /// ```swift
 /// scheduler.schedule(.at(wall: WallTime(secondsSince1970: date.timeIntervalSince1970))) { alarm.ring() }
@@ -9,43 +9,43 @@ public struct WallTime: InstantProtocol, Hashable, Sendable {
   /// Nanoseconds since 1970 began.
   public let nanosecondsSince1970: UInt64
 
-  /// Makes the instant that many nanoseconds after 1970 began; `UInt64.max` never comes.
+  /// Creates the instant that many nanoseconds after 1970 began; `UInt64.max` never comes.
   ///
-  /// - Parameter nanosecondsSince1970: since the beginning of 1970, UTC.
+  /// - Parameter nanosecondsSince1970: the time since the beginning of 1970, UTC.
   public init(nanosecondsSince1970: UInt64) { self.nanosecondsSince1970 = nanosecondsSince1970 }
 
-  /// Makes the instant that many seconds after 1970 began, rounded up to nanoseconds, so that nothing is early.
+  /// Creates the instant that many seconds after 1970 began, rounded up to nanoseconds, so that no timer is early.
   ///
-  /// What is before 1970 becomes its beginning; what is beyond the end of time, and what is not a number, becomes ``never``.
+  /// A time before 1970 becomes the beginning of 1970. A time beyond the range, or a NaN, becomes ``never``.
   ///
-  /// - Parameter seconds: since the beginning of 1970, UTC.
+  /// - Parameter seconds: the time since the beginning of 1970, UTC.
   public init(secondsSince1970 seconds: Double) {
     let whole = seconds.rounded(.down)
     let nanoseconds = ((seconds - whole) * 1e9).rounded(.up)
     if seconds < 0 {
       nanosecondsSince1970 = 0
-    } else if whole < 18_446_744_073 {  // nor is one that is not a number
+    } else if whole < 18_446_744_073 {  // false for a NaN
       nanosecondsSince1970 = UInt64(whole) * 1_000_000_000 + UInt64(nanoseconds)
     } else {
       nanosecondsSince1970 = .max
     }
   }
 
-  /// The present; the beginning of 1970 where the clock is set to before that.
+  /// The present time, or the beginning of 1970 if the clock is set to an earlier time.
   public static var now: WallTime { WallTime(nanosecondsSince1970: csched_clock_now(CSCHED_CLOCK_WALL)) }
 
-  /// The end of time, which never comes.
+  /// The end of the clock's range, which never comes.
   public static var never: WallTime { WallTime(nanosecondsSince1970: .max) }
 
-  /// Seconds since 1970 began, as close as a `Double` gets: a quarter of a microsecond nowadays.
+  /// Seconds since 1970 began, as close as a `Double` can be: a quarter of a microsecond today.
   public var secondsSince1970: Double { Double(nanosecondsSince1970) / 1e9 }
 
-  /// The instant `duration` later, or earlier where it is negative; held at 1970 and at ``never``.
+  /// Returns the instant `duration` later, or earlier if it is negative, clamped to the range from 1970 to ``never``.
   public func advanced(by duration: Duration) -> WallTime {
     WallTime(nanosecondsSince1970: nanosecondsSince1970.nanoseconds(advancedBy: duration))
   }
 
-  /// The time from this instant to `other`, negative when that is earlier.
+  /// Returns the time from this instant to `other`, negative if `other` is earlier.
   public func duration(to other: WallTime) -> Duration { nanosecondsSince1970.span(to: other.nanosecondsSince1970) }
 
   public static func < (left: WallTime, right: WallTime) -> Bool {

@@ -1,8 +1,8 @@
 internal import CScheduler
 
-/// One whose ticks stand for instants of a type.
+/// A timeline whose ticks represent instants of a type.
 ///
-/// A tick may stand for several instants; what is known of the present and of where it goes to is therefore kept besides.
+/// A tick may represent several instants. So the exact present, and the exact goal of the clock, are stored as well.
 final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private struct Known {
@@ -31,7 +31,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
 
   override var now: MonotonicTime { scale.realTime(of: time) }
 
-  /// The tick of `time`; of the present, where that is later.
+  /// Returns the tick of `time`.
   func tick(of time: Time) -> csched_time { scale.tick(of: time) }
 
   func instant(of time: Time) -> Instant {
@@ -42,7 +42,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
 
   override func instant(after delay: Duration) -> Instant {
     guard delay > .zero else { return (tick, nil) }
-    if delay.saturatedNanoseconds == .max { return (.max, nil) }  // it never comes
+    if delay.saturatedNanoseconds == .max { return (.max, nil) }  // never reached
     return instant(of: time(after: delay))
   }
 
@@ -58,10 +58,10 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     return end > tick ? end - tick : 1
   }
 
-  /// The instant `delay` from the present.
+  /// Returns the instant `delay` from the present.
   func time(after delay: Duration) -> Time { scale.instant(delay, after: time) }
 
-  /// Notes that the clock is on its way to `time`, unless that has passed; returns the tick to go to.
+  /// Stores `time` as the clock's goal if it is in the future. Returns the tick to go to, or 0.
   func head(for time: Time) -> csched_time {
     guard self.time < time else { return 0 }
     let tick = tick(of: time)
@@ -69,10 +69,10 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     return tick
   }
 
-  /// Notes that the clock has come to `time`, if its tick is the present one.
+  /// Stores `time` as the present if its tick is the present one.
   func arrive(at time: Time, _ tick: csched_time) { if tick == self.tick { replace(present, by: time, tick) } }
 
-  /// Comparing and ending times is the user's, so it does not happen under the lock.
+  /// Replaces `known` if `time` is later. Comparing and releasing instants runs user code, so this happens outside the lock.
   private func replace(_ known: Protected<Known>, by time: Time, _ tick: csched_time) {
     while true {
       let seen = known.read()

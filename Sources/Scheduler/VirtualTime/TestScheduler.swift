@@ -1,4 +1,4 @@
-/// Virtual time in nanoseconds: whatever takes a ``SchedulerType`` can be tested on it, in no time and without chance.
+/// A scheduler with virtual time in nanoseconds. Use it to test code that takes a ``SchedulerType``, without delays and with repeatable results.
 ///
 /// ```swift
 /// let scheduler = TestScheduler()
@@ -11,10 +11,10 @@
 public typealias TestScheduler = VirtualTimeScheduler<MonotonicTime>
 
 extension VirtualTimeScheduler where Instant == MonotonicTime {
-  /// Creates one.
+  /// Creates a scheduler.
   ///
   /// - Parameters:
-  ///   - initialClock: where its clock stands.
+  ///   - initialClock: the clock's first instant.
   ///   - actionLimit: see ``VirtualTimeScheduler/actionLimit``.
   public convenience init(
     initialClock: MonotonicTime = MonotonicTime(nanoseconds: 0), actionLimit: Int = 1 << 21

@@ -1,28 +1,29 @@
-/// How a virtual clock counts instants: in 64 bits of ticks.
+/// Converts between instants and a virtual clock's 64-bit ticks.
 ///
-/// A later instant has no earlier tick. `UInt64.max` is the end of time. What an instant's own arithmetic and comparison do runs under no lock.
+/// A later instant never has an earlier tick. `UInt64.max` is the end of time. No lock is held while an instant's own arithmetic and comparison
+/// run.
 package protocol VirtualTimeScale<Instant>: Sendable {
   associatedtype Instant: InstantProtocol<Duration>
 
-  /// Whether each tick stands for one instant.
+  /// Whether each tick represents exactly one instant.
   var isExact: Bool { get }
 
   func tick(of instant: Instant) -> UInt64
 
-  /// Returns the first instant that has `tick`, or any that has.
+  /// Returns an instant with the tick `tick`: the first one if known.
   func instant(at tick: UInt64) -> Instant
 
   /// Returns the instant `delay` after `instant`, rounded up.
   func instant(_ delay: Duration, after instant: Instant) -> Instant
 
-  /// Returns the instant that is real time's `time`, rounded up.
+  /// Returns the instant that corresponds to the real time `time`, rounded up.
   func instant(of time: MonotonicTime) -> Instant
 
   /// Returns `instant` as real time.
   func realTime(of instant: Instant) -> MonotonicTime
 }
 
-/// Counts the nanoseconds of ``MonotonicTime``, which are the ticks.
+/// Uses the nanoseconds of ``MonotonicTime`` as ticks.
 struct MonotonicScale: VirtualTimeScale {
   var isExact: Bool { true }
   func tick(of instant: MonotonicTime) -> UInt64 { instant.nanoseconds }
@@ -32,12 +33,12 @@ struct MonotonicScale: VirtualTimeScale {
   func realTime(of instant: MonotonicTime) -> MonotonicTime { instant }
 }
 
-/// Counts the nanoseconds from `start`, where the tick is 2⁶³. It is the instants' own arithmetic that is used.
+/// Counts nanoseconds from `start`, whose tick is 2⁶³. Uses the instants' own arithmetic.
 struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
   let start: Instant
   /// The instant whose real time is 0.
   let origin: Instant
-  /// Where time is held, if anywhere.
+  /// The last instant, if there is one.
   let end: Instant?
 
   var isExact: Bool { false }
@@ -62,13 +63,13 @@ struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
 }
 
 extension UInt64 {
-  /// The tick that is `span` after the start's; the last one before the end of time where that is farther.
+  /// Returns the tick that is `span` after the start's tick. A tick beyond the end of time becomes the last one before it.
   package static func tick(afterStart span: Duration) -> UInt64 {
     Swift.min(UInt64(bitPattern: span.saturatedNanoseconds) ^ 1 << 63, .max - 1)
   }
 }
 
 extension Duration {
-  /// The time from the start's tick to `tick`.
+  /// Returns the time from the start's tick to `tick`.
   package static func fromStart(toTick tick: UInt64) -> Duration { .nanoseconds(Int64(bitPattern: tick ^ 1 << 63)) }
 }

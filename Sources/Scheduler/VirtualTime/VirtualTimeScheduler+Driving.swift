@@ -3,79 +3,75 @@ internal import CScheduler
 extension VirtualTimeScheduler {
   // MARK: moving time
 
-  /// Moves the clock on by `interval`, and runs on the way all that becomes due, in order. See ``advance(to:)``.
+  /// Moves the clock forward by `interval`, and runs the actions that become due, in order. See ``advance(to:)``.
   ///
-  /// The interval is counted from the present, inside of an action too. One that is not positive runs what is due already.
+  /// The interval is counted from the present, inside an action too. If it is not positive, the actions that are due already run.
   ///
-  /// - Parameter interval: how far, from the present.
+  /// - Parameter interval: the distance from the present.
   public func advance(by interval: Duration) {
     advance(to: timeline.time(after: interval))
   }
 
-  /// Moves the clock to `time`, and runs on the way all that becomes due until then, `time` included, in order.
+  /// Moves the clock to `time`, and runs the actions that become due until then, `time` included, in order.
   ///
-  /// What an action schedules for its own instant, or for a later one until `time`, runs within the same advance. A `time` in the
-  /// past is taken for the present: the clock does not move, and what is due runs.
+  /// If an action schedules for its own instant, or for a later one until `time`, that work runs within the same advance.
   ///
-  /// - Parameter time: where to. The past is taken for the present.
+  /// - Parameter time: the new time. A time in the past means the present: the clock does not move, and due actions run.
   public func advance(to time: Instant) {
     let tick = timeline.head(for: time)
     drive(CSCHED_VIRTUAL_ADVANCE, tick, "advance")
     timeline.arrive(at: time, tick)
   }
 
-  /// Runs what is due, in order, and all that this schedules for the same instant. The clock stays.
+  /// Runs the due actions in order, and actions that they schedule for the same instant. The clock does not move.
   public func advance() { advance(to: virtualTime) }
 
-  /// Runs all, and moves the clock to each, until nothing is left but what waits at the end of time, and periodic actions that have had
-  /// their first tick.
+  /// Runs all actions, and moves the clock to each. Ends when only work at the end of time remains, and periodic actions that have had their first
+  /// tick.
   ///
-  /// Periodic actions have their ticks meanwhile, but do not keep it going, because they would do so for ever. Tasks that sleep are
-  /// woken; what they do then happens on their own threads, and is not waited for.
+  /// Periodic actions tick meanwhile, but further ticks do not keep the run going, because it would never end. Sleeping tasks are woken. They
+  /// continue on their own threads, and the run does not wait for them.
   public func run() { run(includingPeriodic: false) }
 
-  /// The same; `includingPeriodic` it goes on for periodic actions, too. Those that are never disposed take it to ``actionLimit``, which stops
-  /// the process.
+  /// Runs as ``run()``. With `includingPeriodic`, periodic actions keep the run going too. Periodic actions that are never disposed reach
+  /// ``actionLimit``, which stops the process.
   ///
-  /// - Parameter includingPeriodic: whether periodic actions keep it going.
+  /// - Parameter includingPeriodic: whether periodic actions keep the run going.
   public func run(includingPeriodic: Bool) {
     drive(includingPeriodic ? CSCHED_VIRTUAL_RUN_ALL : CSCHED_VIRTUAL_RUN, 0, "run")
   }
 
-  /// Runs the next `count` actions, and moves the clock to each: fewer if there are no more, none if `count` is not positive.
+  /// Runs the next `count` actions, and moves the clock to each. Runs fewer if there are no more, and none if `count` is not positive.
   ///
-  /// Only what really runs counts, not what was disposed. A tick of a periodic action counts, and so does waking a task. What waits
-  /// at the end of time does not come.
+  /// Disposed actions do not count. A tick of a periodic action counts, and so does waking a task. Work at the end of time does not run.
   ///
   /// - Parameter count: how many actions to run.
   public func step(_ count: Int = 1) {
     if count > 0 { drive(CSCHED_VIRTUAL_STEP, csched_time(count), "step") }
   }
 
-  /// Ends what is being driven, after the action that is running: by an outer call, and by those that have been made inside of it.
+  /// Ends the current `advance`, `run` or `step` after the running action, including calls made inside it. Does nothing if none is in progress.
   ///
-  /// The clock stays at that action; what has not run stays where it is. When nothing is being driven this does nothing. Calls that
-  /// are made afterwards count, those by the same action too.
+  /// The clock stays at that action, and the remaining actions stay scheduled. Later calls have their effect, also those by the same action.
   public func stop() { csched_virtual_end_run(timeline.pointer) }
 
-  /// Moves the clock to `time` and runs nothing: what has become due runs, late, at the next advance, run or step. A `time` in the
-  /// past does nothing.
+  /// Moves the clock to `time` and runs nothing. Actions that have become due run, late, at the next advance, run or step.
   ///
-  /// - Parameter time: where to. The past does nothing.
+  /// - Parameter time: the new time. A time in the past does nothing.
   public func sleep(to time: Instant) {
     let tick = timeline.head(for: time)
     csched_virtual_skip_to(timeline.pointer, tick)
     timeline.arrive(at: time, tick)
   }
 
-  /// Moves the clock on by `interval` and runs nothing: see ``sleep(to:)``.
+  /// Moves the clock forward by `interval` and runs nothing: see ``sleep(to:)``.
   ///
-  /// - Parameter interval: how far, from the present.
+  /// - Parameter interval: the distance from the present.
   public func sleep(by interval: Duration) {
     sleep(to: timeline.time(after: interval))
   }
 
-  /// Does what is asked for, unless somebody drives already: that one will then do this too.
+  /// Performs the request. If another call is driving the clock, that call also performs this request.
   private func drive(_ request: csched_virtual_request, _ amount: csched_time, _ function: String) {
     var scope = csched_scope()
     if csched_virtual_drive_(timeline.pointer, request, amount, &scope) { return }

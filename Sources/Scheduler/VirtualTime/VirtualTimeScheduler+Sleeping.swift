@@ -1,10 +1,10 @@
 extension VirtualTimeScheduler {
-  /// Suspends the task until the clock has come to `deadline`; does not where it is there already.
+  /// Suspends the task until the clock reaches `deadline`. Returns at once if it is there already.
   ///
-  /// The thread that moves the clock resumes the task, in its turn among the actions; the task then goes on where it belongs, on
-  /// its actor or executor. To move on only when it sleeps again, wait for ``awaitSleepers(count:isolation:)``.
+  /// The thread that moves the clock resumes the task, in its order among the actions. The task then continues on its actor or executor. To move
+  /// the clock only when the task sleeps again, wait for ``awaitSleepers(count:isolation:)``.
   ///
-  /// - Throws: `CancellationError`, at once, when the task is cancelled; it is not asleep on the scheduler any more then.
+  /// - Throws: `CancellationError`, at once, if the task is cancelled. The task no longer sleeps on the scheduler then.
   public func sleep(
     until deadline: Instant, isolation: isolated (any Actor)? = #isolation
   ) async throws {
@@ -15,20 +15,19 @@ extension VirtualTimeScheduler {
     }
   }
 
-  /// Cancels all sleeps, and those that are still to come: for one whose clock will not move any more.
+  /// Cancels all present and future sleeps. For a scheduler whose clock will not move again.
   package func endSleeps() { sleepers.end() }
 
-  /// Suspends the task for `interval` of virtual time: see ``sleep(until:isolation:)``. Not positive, it does not.
+  /// Suspends the task for `interval` of virtual time: see ``sleep(until:isolation:)``. Returns at once if the interval is not positive.
   public func sleep(
     for interval: Duration, isolation: isolated (any Actor)? = #isolation
   ) async throws {
     try await sleep(until: timeline.time(after: interval))
   }
 
-  /// Suspends the calling task until at least `count` tasks are asleep on this scheduler: then the clock can be moved, and each of
-  /// them will see it.
+  /// Suspends the calling task until at least `count` tasks sleep on this scheduler. Then move the clock: each of them observes it.
   ///
-  /// Returns true, or false when the calling task was cancelled before it came to that. Does not poll.
+  /// Returns true, or false if the calling task was cancelled first. Does not poll.
   ///
   /// ```swift
   /// let task = Task { try await scheduler.sleep(for: .seconds(10)) }

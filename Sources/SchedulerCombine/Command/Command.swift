@@ -6,17 +6,17 @@
   #endif
   internal import Scheduler
 
-  /// Why an execution of a ``Command`` has failed.
+  /// Why an execution of a ``Command`` failed.
   public enum CommandError<Failure: Error>: Error {
-    /// It did not begin: the command was not enabled.
+    /// The execution did not start, because the command was not enabled.
     case notEnabled
-    /// Its work failed.
+    /// The work of the execution failed.
     case failed(Failure)
   }
 
   extension CommandError: Equatable where Failure: Equatable {}
 
-  /// Work that is begun by an action of the user's, one execution at a time: what a button is bound to (ReactiveCocoa's `RACCommand`).
+  /// Work started by a user action, such as a button, normally one execution at a time (ReactiveCocoa's `RACCommand`).
   ///
   /// ```swift
   /// let save = Command(enabledIf: form.isValid) { (text: String) in api.save(text) }
@@ -25,25 +25,25 @@
   /// save.execute(field.text)
   /// ```
   ///
-  /// 1. Whether an execution may begin is decided at once, on the thread that asks: of several threads that ask at the same time one wins. Who
-  ///    comes while it is not enabled gets ``CommandError/notEnabled``.
-  /// 2. The work is made, and subscribed to, on the command's scheduler, the main one if none is given, behind the change of ``isExecuting``.
-  ///    All that the command delivers comes there, too, one call at a time, in the order of what happened.
-  /// 3. An execution is over when its end is delivered there, or when it is cancelled. It may begin the next from inside of that.
-  /// 4. A command that is released takes no work away: what is executing goes on, and its four publishers complete behind it.
+  /// 1. The calling thread decides at once whether an execution may start. Without concurrent execution, one of several simultaneous calls wins.
+  ///    A caller that asks while the command is not enabled gets ``CommandError/notEnabled``.
+  /// 2. The command creates the work and subscribes to it on its scheduler, by default the main one, after the change of ``isExecuting``.
+  ///    Everything that the command publishes is delivered there too, one call at a time, in the order of the events.
+  /// 3. An execution is over when its completion is delivered there, or when it is cancelled. The next execution may start inside that call.
+  /// 4. Releasing the command does not stop a running execution. The command's four publishers complete after the last execution.
   public final class Command<Input, Output, Failure: Error> {
     private let core: CommandCore<Output, Failure>
-    /// What is made of the input is made at the subscription.
+    /// Returns a publisher that calls the user's closure at each subscription.
     private let work: (Input) -> OperatorPublisher<Output, Failure>
     private let enabling: AnyCancellable
 
-    /// Makes one that is enabled where `enabling` says so.
+    /// Creates a command that is enabled as `enabling` says.
     ///
     /// - Parameters:
-    ///   - enabling: whether executions may begin: until its first value, and as its last one says. One that is executing goes on.
-    ///   - allowsConcurrentExecution: whether further executions may begin while one is going on.
-    ///   - scheduler: where the work begins, and all is delivered; the main scheduler, if left out. A serial one.
-    ///   - work: makes the work of an execution.
+    ///   - enabling: whether executions may start. The last value counts; until the first value they may. A running execution continues.
+    ///   - allowsConcurrentExecution: whether an execution may start while another one runs.
+    ///   - scheduler: a serial scheduler that starts the work and delivers all events; by default the main scheduler.
+    ///   - work: creates the work of an execution.
     public init<Work: Publisher<Output, Failure>>(
       enabledIf enabling: some Publisher<Bool, Never>, allowsConcurrentExecution: Bool = false,
       on scheduler: CombineScheduler = SchedulerCombine.MainScheduler.instance.combine,
@@ -55,7 +55,7 @@
       self.enabling = enabling.sink { isAllowed in core.change { $0.isAllowed = isAllowed } }
     }
 
-    /// Makes one that is enabled whenever an execution may begin.
+    /// Creates a command that is enabled whenever an execution may start.
     public convenience init<Work: Publisher<Output, Failure>>(
       allowsConcurrentExecution: Bool = false,
       on scheduler: CombineScheduler = SchedulerCombine.MainScheduler.instance.combine,
@@ -69,8 +69,10 @@
 
     // MARK: executing
 
-    /// Begins an execution now, and returns its events, all of them for each subscriber, whenever that comes: the values and the end of the work,
-    /// or ``CommandError/notEnabled``. Its `cancel()` ends the execution; letting go of it does not.
+    /// Starts an execution now, and returns a publisher of its events.
+    ///
+    /// Each subscriber gets all values and the completion of the work, however late it subscribes, or ``CommandError/notEnabled``. The
+    /// publisher's `cancel()` ends the execution; releasing the publisher does not.
     @discardableResult
     public func execute(_ input: Input) -> SharedPublisher<Output, CommandError<Failure>> {
       let execution = SharedPublisher(apply(input), deliveringOn: core.place)
@@ -78,8 +80,8 @@
       return execution
     }
 
-    /// Returns a publisher, each subscription to which is an execution: the work is asked for as much as the subscriber asks for, and a
-    /// cancellation ends it.
+    /// Returns a publisher that starts an execution for each subscription. The subscriber's demand is passed to the work, and cancelling the
+    /// subscription ends the execution.
     public func apply(_ input: Input) -> OperatorPublisher<Output, CommandError<Failure>> {
       OperatorPublisher { [core, work] downstream in
         guard core.begin() else {
@@ -90,37 +92,37 @@
       }
     }
 
-    /// Whether further executions may begin while one is going on. Any thread may change it.
+    /// Whether an execution may start while another one runs. It may be changed on any thread.
     public var allowsConcurrentExecution: Bool {
       get { core.change { $0.allowsConcurrentExecution } }
       set { core.change { $0.allowsConcurrentExecution = newValue } }
     }
 
-    // MARK: telling
+    // MARK: observing
 
-    /// Whether an execution may begin: the present answer, then each other one.
+    /// Whether an execution may start: publishes the current value, then each change.
     public var isEnabled: OperatorPublisher<Bool, Never> { core.isEnabled.receive(on: core.place) }
 
-    /// Whether any execution is going on: the present answer, then each other one.
+    /// Whether an execution is running: publishes the current value, then each change.
     public var isExecuting: OperatorPublisher<Bool, Never> { core.isExecuting.receive(on: core.place) }
 
     /// The values of all executions.
     public var values: OperatorPublisher<Output, Never> { core.values.receive(on: core.place) }
 
-    /// The failures of all executions; not that one could not begin.
+    /// The failures of all executions, without ``CommandError/notEnabled``.
     public var errors: OperatorPublisher<Failure, Never> { core.errors.receive(on: core.place) }
   }
 
   extension Command where Input == Void {
-    /// Begins an execution now: see ``execute(_:)``.
+    /// Starts an execution now: see ``execute(_:)``.
     @discardableResult
     public func execute() -> SharedPublisher<Output, CommandError<Failure>> { execute(()) }
   }
 
-  // Unchecked, because `work` is not marked Sendable: it is called on the scheduler, by Combine's contract.
+  // Unchecked, because `work` is not marked Sendable: Combine's contract allows calling it on the scheduler.
   extension Command: @unchecked Sendable where Input: Sendable, Output: Sendable {}
 
-  /// One execution: tells the command of its events, and then the subscriber.
+  /// One execution: notifies the command of its events, then the subscriber.
   private final class Execution<Output, Failure: Error>: Stage<Output, Output, CommandError<Failure>>,
     @unchecked Sendable
   {

@@ -6,9 +6,9 @@
   #endif
   internal import Scheduler
 
-  /// What a command and its executions have in common.
+  /// The state and subjects that a command and its executions share.
   final class CommandCore<Output, Failure: Error>: @unchecked Sendable {
-    // Unchecked, because its state is guarded by the lock, and its subjects by their own.
+    // Unchecked, because the lock guards the state, and each subject has its own lock.
     struct State {
       var allowsConcurrentExecution: Bool
       var isAllowed = true
@@ -20,7 +20,7 @@
       var isOver: Bool { isReleased && !isExecuting }
     }
 
-    /// Where all is delivered.
+    /// The scheduler that delivers all events.
     let place: CombineScheduler
     let isEnabled = ReplaySubject<Bool, Never>(capacity: 1)
     let isExecuting = ReplaySubject<Bool, Never>(capacity: 1)
@@ -36,7 +36,7 @@
       isExecuting.send(false)
     }
 
-    /// Counts an execution, if one may begin.
+    /// Counts a new execution if one may start, and returns whether it may.
     func begin() -> Bool {
       change { state in
         let mayBegin = state.isEnabled
@@ -45,7 +45,7 @@
       }
     }
 
-    /// Changes the state, and tells of what is different then, in the order of the changes.
+    /// Changes the state, and publishes what changed, in the order of the changes.
     @discardableResult
     func change<Result>(_ body: (inout State) -> Result) -> Result {
       lock.lock()

@@ -7,40 +7,41 @@
   public import Scheduler
 
   extension Disposable {
-    /// Disposes it: Combine's word.
+    /// Disposes this disposable, under Combine's name for it.
     public func cancel() { dispose() }
 
-    /// Returns a cancellable that disposes this one: when it is cancelled, and when it is released. It may be cancelled on any thread.
+    /// Returns a cancellable that disposes this disposable when it is cancelled or released. It may be cancelled on any thread.
     public func asCancellable() -> AnyCancellable { AnyCancellable(self) }
 
-    /// Stores a cancellable that disposes this one, at the latest when `set` lets go of it.
+    /// Stores a cancellable that disposes this disposable, at the latest when `set` releases it.
     ///
     /// ```swift
     /// queue.schedule(after: .seconds(1)) { refresh() }.store(in: &cancellables)
     /// ```
     public func store(in set: inout Set<AnyCancellable>) { set.insert(AnyCancellable(self)) }
 
-    /// Stores a cancellable that disposes this one, at the latest when `collection` lets go of it.
+    /// Stores a cancellable that disposes this disposable, at the latest when `collection` releases it.
     public func store<Cancellables: RangeReplaceableCollection<AnyCancellable>>(in collection: inout Cancellables) {
       collection.append(AnyCancellable(self))
     }
   }
 
   extension AnyCancellable {
-    /// Makes one that disposes `disposable`: when it is cancelled, and when it is released.
+    /// Creates a cancellable that disposes `disposable` when it is cancelled or released.
     public convenience init(_ disposable: any Disposable) { self.init { disposable.dispose() } }
   }
 
   extension Cancellable {
-    /// Returns a disposable that cancels this one at its first disposal, and has let go of it then. Letting go of the disposable does not
-    /// cancel; it releases this one, and an `AnyCancellable` cancels then.
+    /// Returns a disposable that cancels this cancellable when it is first disposed, and then releases it.
+    ///
+    /// Releasing the disposable does not cancel by itself. It releases this cancellable, and an `AnyCancellable` cancels when it is released.
     public func asDisposable() -> any Disposable {
-      nonisolated(unsafe) let cancel: () -> Void = cancel  // called once, and on any thread, by Combine's contract
+      nonisolated(unsafe) let cancel: () -> Void = cancel  // called once; Combine's contract allows any thread
       return AnonymousDisposable { cancel() }
     }
   }
 
-  /// A disposable, where Combine's protocol is wanted and letting go is not to cancel.
+  /// A cancellable over a disposable, for uses of Combine's protocol where a release must not cancel.
   struct DisposingCancellable: Cancellable {
     let disposable: any Disposable
     func cancel() { disposable.dispose() }

@@ -8,9 +8,9 @@
     extension Publishers {
       /// How `collect(_:options:)` groups values.
       public enum TimeGroupingStrategy<Context: OpenCombine.Scheduler> {
-        /// All that come within the time, counted from the first of them.
+        /// Groups all values that arrive within the time, counted from the first of them.
         case byTime(Context, Context.SchedulerTimeType.Stride)
-        /// The same, but no more than the count, which is 1 at least.
+        /// Like `byTime`, with at most the given number of values in a group. A count below 1 is taken as 1.
         case byTimeOrCount(Context, Context.SchedulerTimeType.Stride, Int)
       }
     }
@@ -19,11 +19,11 @@
   extension Publisher {
     /// Delivers values in groups, each at the latest when the time of `strategy` has passed since its first value.
     ///
-    /// 1. The timer runs only while a value waits: an idle pipeline wakes nobody.
-    /// 2. A group that is full is delivered at once, where its last value came; one whose time has come on the scheduler.
-    /// 3. A group that is not asked for waits. By time, values are asked for without limit; by time or count no more than the groups take
-    ///    that are asked for.
-    /// 4. At the end what has come is a last group. A failure comes at once, without it.
+    /// 1. The timer runs only while a value waits: an idle pipeline causes no wakeups.
+    /// 2. A full group is delivered at once, on the thread of its last value. A group whose time has passed is delivered on the scheduler.
+    /// 3. A group without demand waits. `byTime` requests values without limit. `byTimeOrCount` requests only as many as fit the requested
+    ///    groups.
+    /// 4. At the end, the values that have arrived form a last group. A failure drops them and does not wait for the timer.
     public func collect(
       _ strategy: Publishers.TimeGroupingStrategy<CombineScheduler>, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<[Output], Failure> {
@@ -43,7 +43,7 @@
     // Unchecked, as its superclass is.
     private let time: Instant.Stride
     private let most: Int?
-    // Under the lock: the group that is being filled, when it is due, and how many values are still to come of those asked for.
+    // Under the lock: the open group, when it is due, and how many requested values have not arrived.
     private var group: [Input] = []
     private var end: Instant?
     private var outstanding: Subscribers.Demand = .none
@@ -59,7 +59,7 @@
 
     override func wanted(_ demand: Subscribers.Demand) { ask() }
 
-    /// Asks for as many values as the groups take that are asked for, beyond what is asked for already.
+    /// Requests as many values as fit the requested groups, minus those already requested.
     private func ask() {
       let lacking = lock.withLock { () -> Subscribers.Demand in
         guard isLive, outstanding != .unlimited else { return .none }
@@ -78,7 +78,7 @@
 
     override func receive(_ input: Input) -> Subscribers.Demand {
       let now = place.now
-      // A group is in line under the lock that it was filled under, because time, values and the end come from several threads.
+      // Append the full group under the lock that filled it: timer, values and completion come from several threads.
       let (isFull, first) = lock.withLock { () -> (Bool, Instant?) in
         guard isLive else { return (false, nil) }
         group.append(input)
@@ -100,7 +100,7 @@
       return .none
     }
 
-    /// Under the lock.
+    /// Under the lock: returns the open group, and starts an empty one.
     private func takeGroup() -> [Input] {
       end = nil
       defer { group = [] }
@@ -116,7 +116,7 @@
         return (nil, ready)
       }
       if let next { return wake(at: next) }
-      withExtendedLifetime(ready) {}  // values end outside of the lock
+      withExtendedLifetime(ready) {}  // values are released outside the lock
       deliverHere()
       ask()
     }
@@ -128,7 +128,7 @@
         appendEnd(completion)
         return last
       }
-      withExtendedLifetime(last) {}  // values end outside of the lock
+      withExtendedLifetime(last) {}  // values are released outside the lock
       deliver()
     }
 
@@ -137,7 +137,7 @@
     override func ended() {
       super.ended()
       let old = lock.withLock { takeGroup() }
-      withExtendedLifetime(old) {}  // values end outside of the lock
+      withExtendedLifetime(old) {}  // values are released outside the lock
     }
   }
 #endif

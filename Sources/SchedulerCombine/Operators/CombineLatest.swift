@@ -4,10 +4,10 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers the latest values of both, whenever either has a new one and both have had one.
+    /// Delivers the latest values of both publishers whenever either sends one, once both have sent one.
     ///
-    /// Ends when both have, or when one has ended without a value, or with the first failure. No more is delivered than is asked for, and
-    /// nothing is left out: what came too early for the demand waits for it.
+    /// Completes when both have completed, or when one completes without a value. Fails with the first failure. No pair is dropped: pairs
+    /// without demand wait for it.
     public func combineLatest<Other: Publisher>(_ other: Other) -> OperatorPublisher<(Output, Other.Output), Failure>
     where Other.Failure == Failure {
       OperatorPublisher { downstream in
@@ -16,21 +16,21 @@
       }
     }
 
-    /// The same, with what `transform` makes of the two.
+    /// Like `combineLatest(_:)`, and delivers the result of `transform` on the two values.
     public func combineLatest<Other: Publisher, Result>(
       _ other: Other, _ transform: @escaping (Output, Other.Output) -> Result
     ) -> Publishers.Map<OperatorPublisher<(Output, Other.Output), Failure>, Result> where Other.Failure == Failure {
       combineLatest(other).map { transform($0.0, $0.1) }
     }
 
-    /// The same for three.
+    /// Combines the latest values of three publishers.
     public func combineLatest<P: Publisher, Q: Publisher>(_ second: P, _ third: Q)
       -> some Publisher<(Output, P.Output, Q.Output), Failure> where P.Failure == Failure, Q.Failure == Failure
     {
       combineLatest(second).combineLatest(third).map { ($0.0.0, $0.0.1, $0.1) }
     }
 
-    /// The same for four.
+    /// Combines the latest values of four publishers.
     public func combineLatest<P: Publisher, Q: Publisher, R: Publisher>(_ second: P, _ third: Q, _ fourth: R)
       -> some Publisher<(Output, P.Output, Q.Output, R.Output), Failure>
     where P.Failure == Failure, Q.Failure == Failure, R.Failure == Failure {
@@ -40,10 +40,10 @@
 
   private final class Latest<Left, Right, Failure: Error>: Outlet<(Left, Right), Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    /// One of the two, under the lock.
+    /// The state of one of the two upstreams, under the lock.
     private struct Side<Value> {
       var latest: Value?
-      /// How many values are still to come of those asked for.
+      /// How many requested values have not arrived.
       var outstanding: Subscribers.Demand = .none
       var hasEnded = false
     }
@@ -68,10 +68,10 @@
       self[keyPath: side].latest = isLive ? value : nil
       self[keyPath: side].outstanding -= 1
       let pair = left.latest.flatMap { left in right.latest.map { (left, $0) } }
-      // In line in the order of the changes, so under the same lock.
+      // Append under the same lock, so that pairs are queued in the order of the changes.
       if let pair { append(pair) }
       lock.unlock()
-      withExtendedLifetime(old) {}  // it ends outside of the lock
+      withExtendedLifetime(old) {}  // released outside the lock
       guard pair != nil else { return }
       deliver()
       ask()
@@ -89,7 +89,7 @@
 
     override func wanted(_ demand: Subscribers.Demand) { ask() }
 
-    /// Asks each for as many as are wanted. Until both have had a value, what comes before it is not made up for.
+    /// Requests from each upstream what the demand lacks. Until the first pair, received values cause no further requests.
     private func ask() {
       let wanted = lock.withLock {
         let wanted = (lacking(beyond: left.outstanding), lacking(beyond: right.outstanding))
@@ -105,7 +105,7 @@
       ofLeft.cancel()
       ofRight.cancel()
       let old = lock.withLock { (left.latest.take(), right.latest.take()) }
-      withExtendedLifetime(old) {}  // they end outside of the lock
+      withExtendedLifetime(old) {}  // values are released outside the lock
     }
   }
 #endif

@@ -7,10 +7,10 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers a value once none has come for `dueTime`, on `scheduler`: the last one of a burst.
+    /// Delivers a value once no other has arrived for `dueTime`, on `scheduler`: the last value of a burst.
     ///
-    /// One timer waits, however many values come. A value that is due before it is asked for waits for that, or for a newer one. As in
-    /// Combine, a completion comes at once, and what was not due by then is left out.
+    /// One timer serves any number of values. A due value without demand waits until it is requested, or until a newer value replaces it.
+    /// As in Combine, a completion does not wait for the timer: a value that is not yet due is dropped.
     public func debounce(
       for dueTime: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler,
       options: CombineScheduler.SchedulerOptions? = nil
@@ -18,17 +18,17 @@
       OperatorPublisher { subscribe(Debounce($0, dueTime, nil, on: scheduler, options)) }
     }
 
-    /// Delivers a value that `predicate` holds for once no other has come for `interval`, and each other value at once, on `scheduler`
-    /// (ReactiveCocoa's `throttle:valuesPassingTest:`).
+    /// Delays a value that satisfies `predicate` until no other has arrived for `interval`; delivers each other value at once. All on
+    /// `scheduler` (ReactiveCocoa's `throttle:valuesPassingTest:`).
     ///
-    /// A value that waits is left out when another comes, whichever of the two kinds that is. At the end it is delivered at once, before the
-    /// completion; a failure leaves it out. Values are asked for without limit; what is due before it is asked for waits, in order.
+    /// A delayed value is dropped when another value of either kind arrives. A completion delivers it at once, before itself; a failure drops
+    /// it. Values are requested without limit. Due values without demand wait, in order.
     ///
     /// - Parameters:
-    ///   - interval: how long nothing may come after a value that waits.
-    ///   - scheduler: what the timer is on, and delivers.
-    ///   - options: with what its actions run; nil: as its others do.
-    ///   - predicate: tells which values wait; called where they come, and not under a lock.
+    ///   - interval: the quiet time that must follow a delayed value.
+    ///   - scheduler: runs the timer and delivers the events.
+    ///   - options: options for the scheduler's actions; nil means the scheduler's defaults.
+    ///   - predicate: returns whether a value is delayed. It is called on the thread that sends the value, outside all locks.
     public func throttle(
       for interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler,
       options: CombineScheduler.SchedulerOptions? = nil, valuesPassing predicate: @escaping (Output) -> Bool
@@ -42,7 +42,7 @@
     private let dueTime: Instant.Stride
     // Under the lock.
     private var latest: (value: Input, due: Instant)?
-    /// Which values wait, where not all do.
+    /// Which values are delayed; nil if all are.
     private var predicate: ((Input) -> Bool)?
 
     init(
@@ -67,7 +67,7 @@
     }
 
     override func due(_ instant: Instant) {
-      // In line under the same lock, because other events may come meanwhile.
+      // Append under the same lock, because other events may arrive at the same time.
       let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in
         guard let latest else { return (nil, nil) }
         if latest.due > instant { return (latest.due, nil) }
@@ -77,7 +77,7 @@
         return (nil, (latest.value, nil))
       }
       if let next { return wake(at: next) }
-      withExtendedLifetime(old) {}  // values end outside of the lock
+      withExtendedLifetime(old) {}  // values are released outside the lock
       deliverHere()
     }
 
@@ -93,17 +93,17 @@
       super.ended()
       let predicate = lock.withLock { self.predicate.take() }
       replace(nil)
-      withExtendedLifetime(predicate) {}  // it ends outside of the lock
+      withExtendedLifetime(predicate) {}  // released outside the lock
     }
 
-    /// Has `new` wait, in the place of what waits, and changes, under the same lock, what is in line.
+    /// Replaces the waiting value by `new`; `change` edits the queue under the same lock.
     private func replace(_ new: (value: Input, due: Instant)?, _ change: () -> Void = {}) {
       lock.lock()
       change()
       let old = latest
       latest = isLive ? new : nil
       lock.unlock()
-      withExtendedLifetime(old) {}  // it ends outside of the lock
+      withExtendedLifetime(old) {}  // released outside the lock
     }
   }
 #endif

@@ -7,15 +7,15 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers each event, the completion too, `interval` after it came, on `scheduler`.
+    /// Delivers each event, including the completion, `interval` after it arrived, on `scheduler`.
     ///
-    /// Nothing is kept after the cancellation: neither what waits, nor the subscriber, nor a timer.
+    /// A cancellation releases the waiting events, the subscriber and the timer.
     ///
     /// - Parameters:
-    ///   - interval: how much later; zero or less: as soon as the scheduler comes to it.
-    ///   - tolerance: how much later still it may be, so that fewer wakeups serve more timers.
-    ///   - scheduler: what the timer is on, and delivers.
-    ///   - options: with what its actions run; nil: as its others do.
+    ///   - interval: the delay; with zero or less, events are delivered as soon as the scheduler can.
+    ///   - tolerance: how much later delivery may be, so that one wakeup serves more timers.
+    ///   - scheduler: runs the timer and delivers the events.
+    ///   - options: options for the scheduler's actions; nil means the scheduler's defaults.
     public func delay(
       for interval: CombineScheduler.SchedulerTimeType.Stride,
       tolerance: CombineScheduler.SchedulerTimeType.Stride? = nil, scheduler: CombineScheduler,
@@ -25,7 +25,7 @@
     }
   }
 
-  /// Keeps each event until its time has come; one timer waits, for the first of them.
+  /// Keeps each event until it is due. One timer runs, for the first event.
   private final class Delay<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private enum Event {
@@ -83,7 +83,7 @@
       let held = held
       self.held = Fifo()
       lock.unlock()
-      withExtendedLifetime(held) {}  // values end outside of the lock
+      withExtendedLifetime(held) {}  // values are released outside the lock
     }
   }
 #endif

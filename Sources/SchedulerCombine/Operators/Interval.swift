@@ -7,15 +7,15 @@
   internal import Scheduler
 
   extension CombineScheduler {
-    /// A publisher of 0, 1, 2 and so on: one number a `period` on this scheduler, the first after a period, without drift.
+    /// Returns a publisher of 0, 1, 2 and so on: one number per `period` on this scheduler, the first after one period, without drift.
     ///
-    /// Each subscription has ticks of its own, which end with its cancellation. A tick that nobody has asked for is left out; the next number
-    /// tells how many there were.
+    /// Each subscription has its own ticks, which end when it is cancelled. A tick without demand is dropped, but counted: the next number
+    /// shows how many ticks there were.
     ///
     /// - Parameters:
-    ///   - period: the time from tick to tick; zero: as soon as the scheduler comes to it.
-    ///   - tolerance: how much later a tick may be, so that fewer wakeups serve more timers.
-    ///   - options: with what its actions run; nil: as its others do.
+    ///   - period: the time between two ticks; with zero, a tick comes as soon as the scheduler can.
+    ///   - tolerance: how much later a tick may be, so that one wakeup serves more timers.
+    ///   - options: options for the scheduler's actions; nil means the scheduler's defaults.
     public func interval(
       every period: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride = .zero,
       options: SchedulerOptions? = nil
@@ -47,7 +47,7 @@
 
     override func ended() { token.dispose() }
 
-    /// Nothing waits for demand, and who asks for more is not to deliver a tick in place of the scheduler.
+    /// Does nothing: no tick waits for demand, and a thread that requests must not deliver a tick in the scheduler's place.
     override func demanded() {}
   }
 #endif

@@ -4,22 +4,22 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers the values of this publisher and of `other` as they come; ends when both have, or with the first failure.
+    /// Delivers the values of this publisher and of `other` as they arrive. Completes when both have, and fails with the first failure.
     ///
-    /// Each is asked for one value at a time, and for the next when that has been delivered and more is wanted; without limit for a subscriber
-    /// that asks so. Calls to the subscriber never overlap.
+    /// Each upstream is asked for one value at a time. The next is requested when that value is delivered and there is more demand. If the
+    /// subscriber requests without limit, so does the merge. Calls to the subscriber never overlap.
     public func merge<Other: Publisher<Output, Failure>>(with other: Other) -> OperatorPublisher<Output, Failure> {
       merged([attaching(), other.attaching()])
     }
 
-    /// The same for three.
+    /// Merges three publishers, like `merge(with:)`.
     public func merge<P: Publisher<Output, Failure>, Q: Publisher<Output, Failure>>(with second: P, _ third: Q)
       -> OperatorPublisher<Output, Failure>
     {
       merged([attaching(), second.attaching(), third.attaching()])
     }
 
-    /// The same for four. For more of one type there is `Publishers.MergeMany`.
+    /// Merges four publishers, like `merge(with:)`. For more publishers of one type, use `Publishers.MergeMany`.
     public func merge<P: Publisher<Output, Failure>, Q: Publisher<Output, Failure>, R: Publisher<Output, Failure>>(
       with second: P, _ third: Q, _ fourth: R
     ) -> OperatorPublisher<Output, Failure> {
@@ -30,18 +30,18 @@
   }
 
   extension Publishers {
-    /// Merges any number of publishers of one type: as `merge(with:)`. Of none it ends at once.
+    /// Merges any number of publishers of one type, like `merge(with:)`. Without publishers it completes at once.
     public struct MergeMany<Upstream: Publisher>: Publisher {
       public typealias Output = Upstream.Output
       public typealias Failure = Upstream.Failure
 
-      /// What is merged.
+      /// The merged publishers.
       public let publishers: [Upstream]
 
-      /// Merges `upstream`.
+      /// Creates a publisher that merges `upstream`.
       public init(_ upstream: Upstream...) { publishers = upstream }
 
-      /// Merges `upstream`.
+      /// Creates a publisher that merges `upstream`.
       public init<Upstreams: Swift.Sequence<Upstream>>(_ upstream: Upstreams) { publishers = Array(upstream) }
 
       public func receive<Downstream: Subscriber>(subscriber: Downstream)
@@ -60,7 +60,7 @@
   private final class Merging<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let upstreams: [Upstream]
-    // Under the lock: which upstreams have been asked for a value, those whose values are in line, and how many have not ended.
+    // Under the lock: which upstreams have an open request, the upstream of each queued value, and how many upstreams have not ended.
     private var isAsked: [Bool]
     private var line = Fifo<Int>()
     private var live: Int

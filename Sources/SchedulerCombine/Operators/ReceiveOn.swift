@@ -7,24 +7,26 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers all events in actions of `scheduler`, in order, also where that runs actions side by side.
+    /// Delivers all events in actions of `scheduler`, in order, even if the scheduler runs actions concurrently.
     ///
-    /// Values are asked for as the subscriber asks. What waits is gone when `cancel()` has returned. Of much that waits the scheduler takes
-    /// 64 events at a time, with its other work in between.
+    /// The subscriber's demand is passed upstream. Waiting events are released when `cancel()` returns. The scheduler delivers at most 64 events
+    /// at a time, and can run other work in between.
     public func receive(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
       -> OperatorPublisher<Output, Failure>
     {
       OperatorPublisher { subscribe(ReceiveOn($0, on: scheduler, options)) }
     }
 
-    /// Delivers all events on the main thread: at once where they come there and nothing else waits or runs, else when it comes to them. The same
-    /// as `receive(on: MainScheduler.instance.combine)`.
+    /// Delivers all events on the main thread.
+    ///
+    /// An event is delivered at once if it arrives there and no work waits or runs there. Otherwise it is queued. The same as
+    /// `receive(on: MainScheduler.instance.combine)`.
     public func deliverOnMain() -> OperatorPublisher<Output, Failure> {
       receive(on: SchedulerCombine.MainScheduler.instance.combine)
     }
   }
 
-  /// Hands all that comes to the scheduler.
+  /// Delivers all events on the scheduler.
   class ReceiveOn<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     override func receive(_ input: Input) -> Subscribers.Demand {

@@ -6,24 +6,24 @@
   #endif
   internal import Scheduler
 
-  /// How long to wait before each further attempt.
+  /// How long to wait before each repetition.
   public struct Backoff: Sendable {
     private let delay: @Sendable (_ attempt: Int) -> Duration
 
-    /// Makes one by a closure, which is given 1 before the first repetition, then 2, and so on. It may be called on any thread.
+    /// Creates a backoff from a closure, called with 1 before the first repetition, then 2, and so on. It may be called on any thread.
     public init(_ delay: @escaping @Sendable (_ attempt: Int) -> Duration) { self.delay = delay }
 
-    /// The same time before each.
+    /// Returns a backoff that waits the same time before each repetition.
     public static func constant(_ delay: Duration) -> Backoff { Backoff { _ in delay } }
 
-    /// `first` before the first repetition, and `factor` times as long before each further one.
+    /// Returns a backoff that waits `first` before the first repetition, and `factor` times longer before each further one.
     ///
     /// - Parameters:
-    ///   - first: the first time.
-    ///   - factor: 1 or more; less, and what is not a number, counts as 1.
+    ///   - first: the time before the first repetition.
+    ///   - factor: 1 or more; smaller values and NaN count as 1.
     ///   - limit: the longest time.
-    ///   - jitter: the share of each time, from 0 to 1, that is left to chance, so that many who have failed together do not come back together:
-    ///     with 0.5 each time is between half of it and all.
+    ///   - jitter: the random share of each time, from 0 to 1, so that clients that failed together do not retry together. With 0.5 each
+    ///     time is between half of it and all of it.
     public static func exponential(
       first: Duration, factor: Double = 2, limit: Duration = .seconds(60), jitter: Double = 0
     ) -> Backoff {
@@ -36,20 +36,20 @@
       }
     }
 
-    /// The time before a repetition.
+    /// Returns the time to wait before a repetition.
     public func delay(beforeAttempt attempt: Int) -> Duration { delay(attempt) }
   }
 
   extension Publisher {
-    /// Subscribes again after a failure, `attempts` times at the most, each time after a pause on `scheduler`; then passes the failure on.
+    /// Subscribes again after a failure, at most `attempts` times, each after a pause on `scheduler`. Then passes the failure on.
     ///
-    /// What was asked for and has not come is asked of the next attempt. A cancellation ends a pause, too.
+    /// Demand that one attempt did not meet is passed to the next. A cancellation also ends a pause.
     ///
     /// - Parameters:
-    ///   - attempts: how many further subscriptions there may be; `.max`: without end.
-    ///   - backoff: how long to wait before each.
-    ///   - scheduler: what the pauses are on, and subscribes again.
-    ///   - options: with what its actions run; nil: as its others do.
+    ///   - attempts: the largest number of further subscriptions; `.max` means no limit.
+    ///   - backoff: how long to wait before each of them.
+    ///   - scheduler: runs the pauses and subscribes again.
+    ///   - options: options for the scheduler's actions; nil means the scheduler's defaults.
     public func retry(
       _ attempts: Int, backoff: Backoff, scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<Output, Failure> {
@@ -60,16 +60,15 @@
       }
     }
 
-    /// Subscribes again after each completion, `times` times at the most, each time in an action of `scheduler`; then completes. A failure is
-    /// passed on.
+    /// Subscribes again after each completion, at most `times` times, each in an action of `scheduler`. Then completes.
     ///
-    /// Other work of the scheduler runs between two subscriptions, and the stack stays as it is, also where each ends at once. What was asked for
-    /// and has not come is asked of the next. A cancellation ends all of it.
+    /// A failure is passed on. The scheduler can run other work between two subscriptions. The stack does not grow, even if each subscription
+    /// completes at once. Demand that one subscription did not meet is passed to the next. A cancellation ends the repetition.
     ///
     /// - Parameters:
-    ///   - times: how many further subscriptions there may be; without end, if left out.
-    ///   - scheduler: what subscribes again.
-    ///   - options: with what its actions run; nil: as its others do.
+    ///   - times: the largest number of further subscriptions; by default there is no limit.
+    ///   - scheduler: subscribes again.
+    ///   - options: options for the scheduler's actions; nil means the scheduler's defaults.
     public func `repeat`(
       _ times: Int = .max, scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<Output, Failure> {
@@ -81,9 +80,9 @@
     }
   }
 
-  /// Subscribes again after a failure, with a pause; or, without a backoff, after a completion.
+  /// Subscribes again: with a backoff after a failure and a pause, without one after a completion.
   private final class Repeating<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
-    // Unchecked, as its superclass is; the source is subscribed to by one at a time.
+    // Unchecked, as its superclass is; one attempt at a time subscribes to the source.
     typealias Source = (Inlet<Output, Failure>) -> Void
 
     private let attempts: Int
@@ -151,7 +150,7 @@
       let (source, upstream) = (self.source.take(), self.upstream)
       lock.unlock()
       upstream.cancel()
-      withExtendedLifetime(source) {}  // it ends outside of the lock
+      withExtendedLifetime(source) {}  // released outside the lock
     }
   }
 #endif

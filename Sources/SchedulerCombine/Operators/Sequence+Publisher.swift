@@ -7,11 +7,11 @@
   internal import Scheduler
 
   extension Sequence {
-    /// A publisher of the elements that takes one at a time, each in an action of `scheduler`: so other work of it runs in between, and a
-    /// cancellation stops it between two values, also where there are infinitely many.
+    /// Returns a publisher that delivers the elements one at a time, each in an action of `scheduler`.
     ///
-    /// Each subscription iterates anew, as far as the subscriber asks. The element after the one that was delivered is looked up at once, so that
-    /// the end comes with the last.
+    /// The scheduler can run other work in between. A cancellation stops the publisher between two values, even in an infinite sequence.
+    /// Each subscription iterates from the start, as far as the subscriber requests. The next element is fetched right after each delivery, so
+    /// that the completion follows the last value at once.
     public func publisher(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
       -> OperatorPublisher<Element, Never>
     {
@@ -26,7 +26,7 @@
 
   private final class Iteration<Element>: Outlet<Element, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    /// What one step at a time has; between steps it is here, under the lock, until the end.
+    /// The iteration's state. The running step holds it; between steps it is in `progress`, under the lock, until the end.
     private struct Progress {
       let next: () -> Element?
       var ahead: Element?
@@ -46,7 +46,7 @@
       super.init(downstream)
     }
 
-    /// After the subscriber has its subscription.
+    /// Starts the first step. Called after the subscriber has received its subscription.
     func open() {
       lock.withLock { isOpen = true }
       begin()
@@ -56,7 +56,7 @@
 
     override func wanted(_ demand: Subscribers.Demand) { if lock.withLock({ isOpen }) { begin() } }
 
-    /// Nothing waits for demand; and were a value delivered by who asks for more, the next would be taken before that is over.
+    /// Does nothing: no value waits for demand. If the requesting thread delivered one, the step could fetch the next before that delivery ends.
     override func demanded() {}
 
     private func step() {
@@ -85,7 +85,7 @@
     override func ended() {
       activation.dispose()
       let old = lock.withLock { progress.take() }
-      withExtendedLifetime(old) {}  // it ends outside of the lock
+      withExtendedLifetime(old) {}  // released outside the lock
     }
   }
 #endif

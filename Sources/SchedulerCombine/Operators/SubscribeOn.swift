@@ -7,10 +7,10 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Subscribes, and asks for values, in actions of `scheduler`.
+    /// Subscribes, and requests values, in actions of `scheduler`.
     ///
-    /// The subscriber has its subscription at once: it may ask and cancel before the action runs, which then does not subscribe. A request
-    /// from inside of the scheduler is passed on where it is made.
+    /// The subscriber gets its subscription at once, and may request and cancel before the action runs. A cancelled action does not subscribe.
+    /// A request made in an action of the scheduler is passed on at once.
     public func subscribe(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
       -> OperatorPublisher<Output, Failure>
     {

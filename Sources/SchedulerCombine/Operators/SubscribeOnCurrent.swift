@@ -7,12 +7,12 @@
   public import Scheduler
 
   extension Publisher {
-    /// Subscribes where the caller is, if some scheduler is current there, and else on a private queue in the background: so values are sent on a
-    /// known scheduler from the first (ReactiveCocoa's subscription scheduler).
+    /// Subscribes on the caller's current scheduler, or else on a private background queue (ReactiveCocoa's subscription scheduler).
     ///
-    /// The subscriber has its subscription at once. One that is cancelled before its turn has come does not subscribe, and nothing of it is kept.
+    /// So the source always sends from a known scheduler. The subscriber gets its subscription at once. If it cancels before the action runs,
+    /// the action does not subscribe, and everything it kept is released.
     ///
-    /// - Parameter scheduler: whose private queue it is.
+    /// - Parameter scheduler: the scheduler that owns the private queue.
     public func subscribeOnCurrent(or scheduler: SubscriptionScheduler = .instance)
       -> OperatorPublisher<Output, Failure>
     {

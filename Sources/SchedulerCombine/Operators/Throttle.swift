@@ -7,15 +7,16 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers at most one value in each `interval`, on `scheduler`: the first one at once, then, an interval after the last delivery, what has
-    /// come meanwhile. The end comes behind that.
+    /// Delivers at most one value in each `interval`, on `scheduler`.
     ///
-    /// A value that is due before it is asked for waits for that; where `latest`, or for a newer one.
+    /// The first value is delivered at once. Of the values that arrive within an interval after a delivery, one is delivered when the interval
+    /// ends. The completion comes after it. A due value without demand waits for it. Meanwhile newer values replace it with `latest`, and are
+    /// dropped without.
     ///
     /// - Parameters:
     ///   - interval: the time from one delivery to the next.
-    ///   - scheduler: what the timer is on, and delivers.
-    ///   - latest: whether the last or the first one that came meanwhile is delivered.
+    ///   - scheduler: runs the timer and delivers the events.
+    ///   - latest: whether the last or the first of the values that arrived within the interval is delivered.
     public func throttle(
       for interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler, latest: Bool
     ) -> OperatorPublisher<Output, Failure> {
@@ -27,7 +28,7 @@
     // Unchecked, as its superclass is.
     private let interval: Instant.Stride
     private let isLatest: Bool
-    // Under the lock: what is to be delivered at the next time, and what was the last.
+    // Under the lock: the value and the completion for the next due time, and the time of the last delivery.
     private var pending: Input?
     private var end: Subscribers.Completion<Failure>?
     private var last: Instant?
@@ -55,7 +56,7 @@
     }
 
     override func due(_ instant: Instant) {
-      // In line under the same lock, because an end may come meanwhile.
+      // Append under the same lock, because a completion may arrive at the same time.
       let old = lock.withLock { () -> (Input, Fifo<Input>?)? in
         defer { if let end = end.take() { appendEnd(end) } }
         guard let value = pending.take() else { return nil }
@@ -64,7 +65,7 @@
         if waiting == 0 { append(value) }
         return (value, nil)
       }
-      withExtendedLifetime(old) {}  // values end outside of the lock
+      withExtendedLifetime(old) {}  // values are released outside the lock
       deliverHere()
     }
 
@@ -81,7 +82,7 @@
       lock.lock()
       let old = (pending.take(), end.take())
       lock.unlock()
-      withExtendedLifetime(old) {}  // they end outside of the lock
+      withExtendedLifetime(old) {}  // released outside the lock
     }
   }
 #endif

@@ -7,17 +7,17 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers all events on `scheduler`, and completes when none has come for `interval`: since the subscription, the first request, or the last
-    /// value.
+    /// Delivers all events on `scheduler`, and ends when no value has arrived for `interval`.
     ///
-    /// What came in time is delivered before that end. The upstream is cancelled. On a scheduler whose delayed actions have their caller wait
-    /// (`ImmediateScheduler`, `CurrentThreadScheduler`) the subscription waits for the interval, and has then timed out.
+    /// The time counts from the subscription, the first request, or the last value. Values that arrived in time are delivered before that end,
+    /// and the upstream is cancelled. `ImmediateScheduler` and `CurrentThreadScheduler` block the caller for delayed actions: there, subscribing
+    /// blocks for the interval and then times out.
     ///
     /// - Parameters:
-    ///   - interval: how long nothing may come.
-    ///   - scheduler: what the timer is on, and delivers.
-    ///   - options: with what its actions run; nil: as its others do.
-    ///   - customError: makes the failure; without it the end is `.finished`.
+    ///   - interval: the longest time without a value.
+    ///   - scheduler: runs the timer and delivers the events.
+    ///   - options: options for the scheduler's actions; nil means the scheduler's defaults.
+    ///   - customError: creates the failure; without it the publisher finishes.
     public func timeout(
       _ interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler,
       options: CombineScheduler.SchedulerOptions? = nil, customError: (() -> Failure)? = nil
@@ -85,7 +85,7 @@
     override func ended() {
       super.ended()
       let makeError = lock.withLock { self.makeError.take() }
-      withExtendedLifetime(makeError) {}  // it ends outside of the lock
+      withExtendedLifetime(makeError) {}  // released outside the lock
     }
   }
 #endif

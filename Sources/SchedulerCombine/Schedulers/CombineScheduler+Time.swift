@@ -9,16 +9,16 @@
   extension CombineScheduler {
     /// An instant on the scheduler's own clock.
     public struct SchedulerTimeType: Strideable, Hashable, Sendable {
-      /// The same instant, as the scheduler's `now` counts.
+      /// The same instant, as a value of the scheduler's `now`.
       public let time: MonotonicTime
 
-      /// Makes the instant `time`.
+      /// Creates the instant `time`.
       public init(_ time: MonotonicTime) { self.time = time }
 
-      /// The time from this instant to `other`, negative when that is earlier.
+      /// Returns the time from this instant to `other`; negative if `other` is earlier.
       public func distance(to other: Self) -> Stride { Stride(time.duration(to: other.time)) }
 
-      /// The instant `stride` later, or earlier where it is negative; held at the clock's ends.
+      /// Returns the instant `stride` later, or earlier if it is negative, clamped to the clock's range.
       public func advanced(by stride: Stride) -> Self { Self(time.advanced(by: stride.duration)) }
 
       public static func < (left: Self, right: Self) -> Bool { left.time < right.time }
@@ -26,19 +26,19 @@
   }
 
   extension CombineScheduler.SchedulerTimeType {
-    /// A length of time, in nanoseconds. A literal counts seconds, as that of Dispatch's stride does.
+    /// A length of time, in nanoseconds. A literal counts seconds, like that of Dispatch's stride.
     ///
-    /// Nothing overflows: it is held at 292 years, which lead to the end of time, where nothing ever comes due.
+    /// Arithmetic does not overflow: lengths are clamped at 292 years. The longest leads to the end of the clock, which is never due.
     public struct Stride: Comparable, Hashable, Sendable, SignedNumeric, SchedulerTimeIntervalConvertible {
       /// The length in nanoseconds.
       public let nanoseconds: Int64
 
       init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-      /// Makes one as long as `duration`, rounded up to nanoseconds.
+      /// Creates a stride as long as `duration`, rounded up to nanoseconds.
       public init(_ duration: Duration) { nanoseconds = duration.saturatedNanoseconds }
 
-      /// The same length.
+      /// The same length as a `Duration`.
       public var duration: Duration { .nanoseconds(nanoseconds) }
 
       public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
@@ -50,7 +50,7 @@
       public static func microseconds(_ us: Int) -> Self { Self(us, 1_000) }
       public static func nanoseconds(_ ns: Int) -> Self { Self(ns, 1) }
 
-      /// Rounded up to nanoseconds; for ever, where that is no number.
+      /// Returns `s` seconds, rounded up to nanoseconds. NaN gives the longest length, which never ends.
       public static func seconds(_ s: Double) -> Self {
         let nanoseconds = (s * 1e9).rounded(.up)
         if nanoseconds < -0x1p63 { return Self(nanoseconds: .min) }
@@ -62,13 +62,13 @@
   }
 
   extension CombineScheduler.SchedulerTimeType.Stride: ExpressibleByFloatLiteral {
-    /// Makes one of so many seconds.
+    /// Creates a stride of `seconds` seconds.
     public init(integerLiteral seconds: Int) { self = .seconds(seconds) }
 
-    /// Makes one of so many seconds.
+    /// Creates a stride of `seconds` seconds.
     public init(floatLiteral seconds: Double) { self = .seconds(seconds) }
 
-    /// Makes one of so many seconds; nil, where that is beyond 292 years.
+    /// Creates a stride of `seconds` seconds, or nil if that is beyond 292 years.
     public init?<Seconds: BinaryInteger>(exactly seconds: Seconds) {
       guard let seconds = Int(exactly: seconds), abs(seconds.clamped) < .max / 1_000_000_000 else { return nil }
       self = .seconds(seconds)
@@ -86,7 +86,7 @@
       return Self(nanoseconds: isBeyond ? (right.nanoseconds < 0 ? .max : .min) : difference)
     }
 
-    /// The product of both, as seconds.
+    /// Returns the product of both, counted in seconds.
     public static func * (left: Self, right: Self) -> Self {
       let product = left.nanoseconds.multipliedFullWidth(by: right.nanoseconds), unit: Int64 = 1_000_000_000
       guard abs(product.high.clamped) < unit / 2 else { return Self(nanoseconds: product.high < 0 ? .min : .max) }
@@ -97,7 +97,7 @@
   }
 
   extension FixedWidthInteger where Self: SignedInteger {
-    /// This number; the one above it for the least, which has no magnitude.
+    /// This number, or `.min + 1` for `.min`, which has no magnitude.
     fileprivate var clamped: Self { Swift.max(self, .min + 1) }
     fileprivate func times(_ factor: Self) -> Self {
       let (product, isBeyond) = multipliedReportingOverflow(by: factor)

@@ -7,7 +7,7 @@
   public import Scheduler
 
   extension SchedulerType {
-    /// This scheduler, as Combine's operators want one.
+    /// This scheduler as a ``CombineScheduler``, for Combine's operators.
     ///
     /// ```swift
     /// let subscription = prices.debounce(for: .milliseconds(300), scheduler: queue.combine).sink { show($0) }
@@ -17,45 +17,46 @@
 
   /// A view of any scheduler, real or virtual, that conforms to Combine's `Scheduler`.
   ///
-  /// 1. Its time is the scheduler's own: monotonic, or virtual. Nothing runs early, and equal instants keep the order of submission.
+  /// 1. Its time is the scheduler's own: monotonic or virtual. No action runs early, and actions for the same instant keep the order of
+  ///    submission.
   /// 2. A tolerance is passed on; `minimumTolerance` is zero.
-  /// 3. What `schedule(after:interval:tolerance:options:_:)` returns cancels, and releases the closure before `cancel()` returns. As for every
-  ///    disposable of ours, letting go of it cancels nothing: Combine's `AnyCancellable` does so. The ticks do not drift; those that are missed
-  ///    become one.
-  /// 4. A one-shot cannot be cancelled in Combine's protocol. So `receive(on:)`, `subscribe(on:)`, `debounce`, `throttle`, `delay` and `timeout`
-  ///    are this module's own where the scheduler is of this type: what waits is cancelled with the pipeline, and is gone when `cancel()`
-  ///    has returned. They keep the order, and lose nothing, on a scheduler that runs its actions side by side, too.
-  /// 5. An action that a stopped scheduler refuses or drops is told of by `Schedulers.onDrop(_:)`; a pipeline then gets nothing more.
+  /// 3. The result of `schedule(after:interval:tolerance:options:_:)` cancels the action, and releases the closure before `cancel()` returns.
+  ///    As with every `Disposable`, releasing the result does not cancel; Combine's `AnyCancellable` does cancel. Ticks do not drift, and
+  ///    missed ticks become one.
+  /// 4. Combine's protocol cannot cancel a one-shot action. So `receive(on:)`, `subscribe(on:)`, `debounce`, `throttle`, `delay` and `timeout`
+  ///    are this module's own for this type of scheduler. Waiting actions and values are cancelled with the pipeline, and are released when
+  ///    `cancel()` returns. The operators keep the order and lose no event, even on a scheduler that runs actions concurrently.
+  /// 5. An action that a stopped scheduler refuses or drops is reported to `Schedulers.onDrop(_:)`. The pipeline then gets no more events.
   public struct CombineScheduler: Scheduler, Sendable {
-    /// The scheduler that does the work.
+    /// The scheduler that runs the actions.
     public let base: any SchedulerType
 
     init(base: any SchedulerType) { self.base = base }
 
-    /// What an action is to run with.
+    /// Options for running an action.
     public struct SchedulerOptions: Hashable, Sendable {
-      /// How soon it runs, beside other work of a `ConcurrentScheduler`; nil: with that scheduler's priority. On every other scheduler it is
-      /// the order of submission that counts, and this changes nothing.
+      /// The priority among the work of a `ConcurrentScheduler`; nil means that scheduler's priority. Every other scheduler runs actions in
+      /// the order of submission, and ignores it.
       public var priority: SchedulerPriority?
 
-      /// Makes options with that priority.
+      /// Creates options with a priority.
       public init(priority: SchedulerPriority? = nil) { self.priority = priority }
     }
 
-    /// The present, on the scheduler's own clock.
+    /// The current time on the scheduler's own clock.
     public var now: SchedulerTimeType { SchedulerTimeType(base.now) }
 
-    /// Zero: no timer need be late.
+    /// Zero: a timer needs no tolerance.
     public var minimumTolerance: SchedulerTimeType.Stride { .zero }
 
     /// Schedules `action`.
     public func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void) {
-      // Combine's closures are not marked Sendable, and are sent to the scheduler by contract.
+      // Combine's closures are not marked Sendable; its contract allows sending them to the scheduler.
       nonisolated(unsafe) let action = action
       submit(options) { action() }
     }
 
-    /// Schedules `action` for `date`, or up to `tolerance` later; at once where that has passed.
+    /// Schedules `action` for `date`, or up to `tolerance` later; at once if `date` has passed.
     public func schedule(
       after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?,
       _ action: @escaping () -> Void
@@ -64,10 +65,11 @@
       submit(at: date, tolerance: tolerance, options) { action() }
     }
 
-    /// Schedules `action` for `date` and then once an `interval`, each time up to `tolerance` later, until it is cancelled. Ticks never
-    /// overlap. On a scheduler whose caller would never go on (`ImmediateScheduler`) it stops the process with a message.
+    /// Schedules `action` for `date`, and then once per `interval`, each time up to `tolerance` later, until it is cancelled.
     ///
-    /// - Returns: what cancels it.
+    /// Ticks never overlap. On a scheduler that would block the caller for ever (`ImmediateScheduler`), the process stops with a message.
+    ///
+    /// - Returns: a cancellable for the action.
     public func schedule(
       after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
       options: SchedulerOptions?, _ action: @escaping () -> Void
@@ -78,13 +80,13 @@
       return DisposingCancellable(disposable: target(options).schedule(timing) { action() })
     }
 
-    /// Schedules `action`, and returns what cancels it.
+    /// Schedules `action`, and returns a disposable that cancels it.
     @discardableResult
     func submit(_ options: SchedulerOptions?, _ action: @escaping @Sendable () -> Void) -> any Disposable {
       target(options).schedule(action)
     }
 
-    /// Schedules `action` for `date`, and returns what cancels it.
+    /// Schedules `action` for `date`, and returns a disposable that cancels it.
     @discardableResult
     func submit(
       at date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride = .zero, _ options: SchedulerOptions?,
@@ -93,7 +95,7 @@
       target(options).schedule(.at(date.time, tolerance: tolerance.duration), action)
     }
 
-    /// Whether the caller is an action of the scheduler.
+    /// Whether the caller runs in an action of the scheduler.
     var isCurrent: Bool {
       guard let current = Schedulers.current else { return false }
       if let waiting = base as? WaitingScheduler { return waiting.base as AnyObject === current }

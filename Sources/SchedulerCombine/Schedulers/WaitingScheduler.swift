@@ -2,14 +2,16 @@
   public import Scheduler
 
   extension ImmediateSchedulerType {
-    /// This scheduler, as Combine's operators want one. Where it has no timers (`CurrentThreadScheduler`), who schedules for later waits until
-    /// then, as on `ImmediateScheduler`; a periodic action stops the process with a message there.
+    /// This scheduler as a ``CombineScheduler``, for Combine's operators.
+    ///
+    /// If the scheduler has no timers (`CurrentThreadScheduler`), scheduling for later blocks the caller until then, as on `ImmediateScheduler`.
+    /// A periodic action stops the process with a message there.
     public var combine: CombineScheduler {
       CombineScheduler(base: self as? any SchedulerType ?? WaitingScheduler(base: self))
     }
   }
 
-  /// A scheduler without timers, with delays in which the caller sleeps.
+  /// Adds delays to a scheduler without timers: the caller sleeps.
   final class WaitingScheduler: SchedulerType {
     let base: any ImmediateSchedulerType
 

@@ -7,22 +7,22 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Subscribes now, in an action of `scheduler`, once for all: each subscriber gets all that has come, and then what comes
-    /// (ReactiveCocoa's `startEagerlyWithScheduler:`).
+    /// Subscribes once, now, in an action of `scheduler`. Each subscriber gets all earlier values, and then the later ones (ReactiveCocoa's
+    /// `startEagerlyWithScheduler:`).
     public func startEagerly(on scheduler: CombineScheduler) -> SharedPublisher<Output, Failure> {
       let shared = startLazily(on: scheduler)
       shared.connect()
       return shared
     }
 
-    /// The same, but subscribes when the first subscriber comes.
+    /// Like `startEagerly(on:)`, but subscribes when the first subscriber arrives.
     public func startLazily(on scheduler: CombineScheduler) -> SharedPublisher<Output, Failure> {
       SharedPublisher(subscribe(on: scheduler))
     }
   }
 
   extension CombineScheduler {
-    /// Calls `body` now, in an action of this scheduler, once for all subscribers: each gets all that it has sent, and then what it sends.
+    /// Calls `body` once, now, in an action of this scheduler. Each subscriber gets all values it has sent, and then the later ones.
     ///
     /// ```swift
     /// let answer = queue.combine.startEagerly { (answer: PassthroughSubject<Int, Never>) in
@@ -38,7 +38,7 @@
       Self.publisher(body).startEagerly(on: self)
     }
 
-    /// The same, but calls `body` when the first subscriber comes.
+    /// Like `startEagerly(_:)`, but calls `body` when the first subscriber arrives.
     public func startLazily<Output, Failure>(_ body: @escaping (PassthroughSubject<Output, Failure>) -> Void)
       -> SharedPublisher<Output, Failure>
     {
@@ -56,21 +56,21 @@
     }
   }
 
-  /// One subscription to a publisher, for any number of subscribers, whenever they come: each gets all values from the first.
+  /// One subscription to a publisher, shared by any number of subscribers. Each gets all values from the first one, however late it subscribes.
   ///
-  /// 1. There is one subscription, which asks without limit; each subscriber gets as much as it asks for, and the rest waits for it.
-  /// 2. All see one order; values come on the threads on which they are sent, or asked for.
-  /// 3. A subscriber's cancellation ends that one alone. ``cancel()`` ends the work; letting go of this object does not.
-  /// 4. Once nobody has this object any more, so that no subscriber can come, nothing is kept for those.
+  /// 1. There is one upstream subscription, which requests without limit. Each subscriber gets as much as it requests; other values wait.
+  /// 2. All subscribers see the same order. Values are delivered on the threads that send or request them.
+  /// 3. Cancelling a subscriber ends only that subscriber. ``cancel()`` ends the work; releasing this object does not.
+  /// 4. When this object is released, no new subscriber can arrive, and the values kept for new subscribers are released.
   public final class SharedPublisher<Output, Failure: Error>: Publisher, Cancellable {
     private let replay = ReplaySubject<Output, Failure>()
     private let upstream = Upstream()
     private let place: CombineScheduler?
     private let lock = UnfairLock()
-    // Under the lock, until it begins.
+    // Under the lock, until the subscription starts.
     private var begin: ((Inlet<Output, Failure>) -> Void)?
 
-    /// Makes one of `source`; where a `place` is given, all is delivered there.
+    /// Creates a publisher that shares `source`. If `place` is given, it delivers all events.
     init(_ source: OperatorPublisher<Output, Failure>, deliveringOn place: CombineScheduler? = nil) {
       self.place = place
       begin = { source.subscribe($0) }
@@ -84,7 +84,7 @@
       connect()
     }
 
-    /// Subscribes, unless that has been done.
+    /// Subscribes, unless that was done or cancelled.
     func connect() {
       guard let begin = lock.withLock({ self.begin.take() }) else { return }
       upstream.request(.unlimited)
@@ -92,14 +92,14 @@
         Inlet(upstream, onValue: { [replay] in replay.send($0) }, onEnd: { [replay] in replay.send(completion: $0) }))
     }
 
-    /// Ends the work, or keeps it from beginning: nothing more comes, not even an end. What has come stays to be had. Any thread.
+    /// Ends the work, or prevents its start. No more events arrive, not even a completion. Received values stay available. Any thread.
     public func cancel() {
       let begin = lock.withLock { self.begin.take() }
       upstream.cancel()
-      withExtendedLifetime(begin) {}  // it ends outside of the lock
+      withExtendedLifetime(begin) {}  // released outside the lock
     }
   }
 
-  // Unchecked, because the compiler cannot see that the state is guarded by the lock; a publisher is used from any thread by Combine's contract.
+  // Unchecked, because the lock guards the state; Combine's contract allows using a publisher from any thread.
   extension SharedPublisher: @unchecked Sendable where Output: Sendable {}
 #endif

@@ -5,18 +5,18 @@
     public import OpenCombine
   #endif
 
-  /// A subject that has a value: a new subscriber gets that, and then each that is sent.
+  /// A subject with a current value: a new subscriber gets that value, and then each later one.
   ///
-  /// 1. All subscribers get the values in one order, however many threads send, one call at a time and none under a lock.
-  /// 2. A value that nobody has asked for yet waits for the subscriber, and is not left out.
-  /// 3. After the end a new subscriber gets the end alone; ``value`` stays the last one.
+  /// 1. All subscribers get the values in the same order, however many threads send. Calls never overlap, and never run under a lock.
+  /// 2. A value without demand waits for the subscriber, and is not dropped.
+  /// 3. After the completion a new subscriber gets only the completion. ``value`` remains the last one.
   public final class BehaviorSubject<Output, Failure: Error>: Subject {
     private let replay = ReplaySubject<Output, Failure>(capacity: 1, forgetsAtEnd: true)
 
-    /// Makes one that has `value`.
+    /// Creates a subject whose current value is `value`.
     public init(_ value: Output) { replay.send(value) }
 
-    /// The last value that was sent, or that it was made with.
+    /// The last value sent, or the initial value.
     public var value: Output { replay.values[0] }
 
     public func send(_ value: Output) { replay.send(value) }
@@ -29,6 +29,6 @@
     where Downstream.Input == Output, Downstream.Failure == Failure { replay.receive(subscriber: subscriber) }
   }
 
-  // Unchecked, because the compiler does not take a class's conformance under a condition: all that it has is constant and Sendable then.
+  // Unchecked, because a class cannot conform to Sendable conditionally. Its only property is constant, and then Sendable.
   extension BehaviorSubject: @unchecked Sendable where Output: Sendable {}
 #endif

@@ -6,12 +6,12 @@
   #endif
   internal import Scheduler
 
-  /// A subject that keeps the last values, and sends them to each new subscriber before what comes later.
+  /// A subject that keeps the last values, and sends them to each new subscriber before later values.
   ///
-  /// 1. All subscribers get the values in one order, however many threads send; a replay is never mixed with what is sent meanwhile.
-  /// 2. A replay stops between two values when it is cancelled, also from inside of a call.
-  /// 3. A subscriber gets as much as it asks for; the rest waits for it.
-  /// 4. After the end a new subscriber gets the values that are kept, then the end.
+  /// 1. All subscribers get the values in the same order, however many threads send. A replay is never mixed with values sent at the same time.
+  /// 2. A cancelled replay stops between two values, even if cancelled inside a call to the subscriber.
+  /// 3. A subscriber gets as much as it requests; other values wait for demand.
+  /// 4. After the completion a new subscriber gets the kept values, then the completion.
   public final class ReplaySubject<Output, Failure: Error>: Subject {
     private struct State {
       var capacity: Int
@@ -24,19 +24,19 @@
     private let lock = UnfairLock()
     private var state: State
 
-    /// Makes one that keeps the last `capacity` values; all, if left out.
+    /// Creates a subject that keeps the last `capacity` values; by default all.
     public convenience init(capacity: Int = .max) { self.init(capacity: capacity, forgetsAtEnd: false) }
 
-    /// Makes one that may send no values any more after its end.
+    /// Creates a subject. With `forgetsAtEnd`, subscribers that arrive after the completion get no values.
     init(capacity: Int, forgetsAtEnd: Bool) {
       state = State(capacity: Swift.max(0, capacity))
       self.forgetsAtEnd = forgetsAtEnd
     }
 
-    /// The values that a new subscriber would get.
+    /// The values that a new subscriber would get first.
     public var values: [Output] { lock.withLock { state.kept.all } }
 
-    /// What a value that is in line has to be delivered to, and the value that is not kept any more.
+    /// The subscribers that a queued value must be delivered to, and the value that is no longer kept.
     struct Line {
       fileprivate var reached: [Replay<Output, Failure>] = []
       fileprivate var old: Output?
@@ -46,8 +46,9 @@
 
     public func send(_ value: Output) { line(up: value).deliver() }
 
-    /// Puts a value in line for all subscribers, and returns what delivers it, which its caller does outside of all locks: so what a lock of his
-    /// guards is told of in the order of its changes.
+    /// Appends a value to the queue of each subscriber.
+    ///
+    /// The caller must call `deliver()` on the result, outside all locks. A caller that appends under its own lock publishes its changes in order.
     func line(up value: Output) -> Line {
       lock.lock()
       var line = Line()
@@ -61,14 +62,14 @@
       return line
     }
 
-    /// Keeps nothing any more, because nobody new can come.
+    /// Releases the kept values and keeps no others, because no new subscriber can arrive.
     func forget() {
       lock.lock()
       let old = state.kept
       state.kept = Fifo()
       state.capacity = 0
       lock.unlock()
-      withExtendedLifetime(old) {}  // values end outside of the lock
+      withExtendedLifetime(old) {}  // values are released outside the lock
     }
 
     public func send(completion: Subscribers.Completion<Failure>) {
@@ -101,7 +102,7 @@
     }
   }
 
-  // Unchecked, because the compiler cannot see that the state is guarded by the lock.
+  // Unchecked, because the lock guards the state.
   extension ReplaySubject: @unchecked Sendable where Output: Sendable {}
 
   fileprivate final class Replay<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {

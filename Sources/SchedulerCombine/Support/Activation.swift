@@ -6,16 +6,16 @@
   #endif
   internal import Scheduler
 
-  /// An action that a stage submits again and again: one at a time, also on a scheduler that runs actions side by side, and with a constant
-  /// stack, also on one that runs them at once.
+  /// An action that a stage submits repeatedly. One step runs at a time, even on a concurrent scheduler. The stack does not grow, even on a
+  /// scheduler that runs actions at once.
   final class Activation: @unchecked Sendable {
-    // Unchecked, because its state is guarded by the lock.
+    // Unchecked, because the lock guards the state.
     typealias Step = @Sendable (_ reached: CombineScheduler.SchedulerTimeType) -> Void
 
     private struct State {
       var isArmed = false
       var isRunning = false
-      /// What came to run while another one did.
+      /// The step that was due while another one ran.
       var next: (step: Step, due: CombineScheduler.SchedulerTimeType?)?
     }
 
@@ -30,14 +30,14 @@
       self.options = options
     }
 
-    /// Whether a step waits to begin: it will see what was before this look.
+    /// Whether a step is waiting to start. Such a step sees everything that happened before this check.
     var isArmed: Bool {
       lock.lock()
       defer { lock.unlock() }
       return state.isArmed
     }
 
-    /// Submits `step`, for `due` or at once, unless one waits already. It is told which instant has been reached.
+    /// Submits `step`, for `due` or at once, unless a step is waiting already. The step gets the instant that was reached.
     func arm(
       at due: CombineScheduler.SchedulerTimeType? = nil, tolerance: CombineScheduler.SchedulerTimeType.Stride = .zero,
       _ step: @escaping Step
@@ -53,7 +53,7 @@
       }
     }
 
-    /// Cancels what waits; what is armed from now on is not concerned, whoever does so.
+    /// Cancels the waiting step. Steps armed after this call, on any thread, are not affected.
     func disarm() {
       token.replace { () -> (any Disposable)? in
         lock.lock()
@@ -74,7 +74,7 @@
       lock.unlock()
       var next: (step: Step, due: CombineScheduler.SchedulerTimeType?)? = (step, due)
       while let present = next {
-        // Time may stand still where actions run at once.
+        // On a scheduler that runs actions at once, time may stand still.
         let now = place.now
         present.step(present.due.map { max($0, now) } ?? now)
         lock.lock()
@@ -84,7 +84,7 @@
       }
     }
 
-    /// Cancels what waits; nothing is submitted from now on.
+    /// Cancels the waiting step, and prevents further submissions.
     func dispose() { token.dispose() }
   }
 #endif

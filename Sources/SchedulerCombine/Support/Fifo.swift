@@ -1,5 +1,5 @@
 #if Combine
-  /// A queue whose both ends take constant time on average.
+  /// A queue with amortised constant time at both ends.
   struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -20,7 +20,7 @@
       return element
     }
 
-    /// Keeps the room of a short queue, and gives back that of a long one.
+    /// Keeps the capacity of a short queue, and releases that of a long one.
     private mutating func tidy() {
       if head == elements.count {
         elements.removeAll(keepingCapacity: elements.count <= 64)

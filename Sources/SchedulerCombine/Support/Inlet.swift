@@ -6,10 +6,11 @@
   #endif
   internal import Scheduler
 
-  /// A subscriber to one of several upstreams of an operator, which it keeps: the operator keeps its ``Upstream`` alone, so the circle is that of
-  /// a subscription, and ends with it.
+  /// A subscriber to one of several upstreams of an operator.
+  ///
+  /// It keeps the operator alive through its closures; the operator keeps only the ``Upstream``. The retain cycle lasts as long as the subscription.
   final class Inlet<Input, Failure: Error>: Subscriber, @unchecked Sendable {
-    // Unchecked, because the closures are not marked Sendable: an upstream calls one at a time, by Combine's contract.
+    // Unchecked, because the closures are not marked Sendable: by Combine's contract, an upstream makes one call at a time.
     private let upstream: Upstream
     private let onValue: (Input) -> Void
     private let onEnd: (Subscribers.Completion<Failure>) -> Void

@@ -5,11 +5,11 @@
     public import OpenCombine
   #endif
 
-  /// What an operator of this module returns.
+  /// The publisher that this module's operators return.
   public struct OperatorPublisher<Output, Failure: Error>: Publisher {
     private let attach: (any Subscriber<Output, Failure>) -> Void
 
-    /// Makes one that has `attach` begin a subscription.
+    /// Creates a publisher whose subscriptions are started by `attach`.
     init(_ attach: @escaping (any Subscriber<Output, Failure>) -> Void) { self.attach = attach }
 
     public func receive<Downstream: Subscriber>(subscriber: Downstream)

@@ -6,24 +6,25 @@
   #endif
   internal import Scheduler
 
-  /// An operator's end of what is below it: one delivery at a time, in order, no more than is asked for, and nothing after an end.
+  /// An operator's downstream end. It delivers one event at a time, in order, within the demand, and none after the completion.
   ///
-  /// 1. The subscriber is never called under a lock, nor by two threads at a time, nor inside of another call of ours to it.
-  /// 2. What it asks for while it is called is served after that, by the same loop: the stack stays as it is.
-  /// 3. At the end (the completion, or `cancel`, also from inside of the subscriber) `ended` is called once, and all that waited is released.
+  /// 1. The subscriber is never called under a lock, by two threads at a time, or inside another call from this outlet.
+  /// 2. Demand added during a call is served after it, by the same loop, so the stack does not grow.
+  /// 3. At the end, `ended` is called once and all waiting events are released. The end is the completion, or `cancel`, even one called by the
+  ///    subscriber.
   class Outlet<Output, Failure: Error>: Subscription, @unchecked Sendable {
-    // Unchecked, because values and subscribers are not Sendable: they are touched under the lock, or by the one who delivers.
+    // Unchecked, because values and subscribers are not Sendable: only the lock's owner and the delivering thread access them.
     private struct State {
       var downstream: (any Subscriber<Output, Failure>)?
       var waiting = Fifo<Output>()
       var completion: Subscribers.Completion<Failure>?
       var demand: Subscribers.Demand = .none
       var isDelivering = false
-      /// The subscriber has its subscription, so that it may get an end that comes by itself.
+      /// Whether the subscriber has received its subscription. Until then, a completion without values waits.
       var isStarted = false
     }
 
-    /// Guards this object's state, and what subclasses have.
+    /// Guards the state of this object and of its subclasses.
     final let lock = UnfairLock()
     private final var state: State
 
@@ -31,19 +32,19 @@
 
     // MARK: for subclasses
 
-    /// Called without the lock when the subscriber asks for more.
+    /// Called without the lock when the subscriber requests more.
     func wanted(_ demand: Subscribers.Demand) {}
 
     /// Called without the lock after each value.
     func delivered() {}
 
-    /// Called once, without the lock, before the subscriber gets its completion, or at the cancellation.
+    /// Called once, without the lock, before the subscriber gets its completion, or when it cancels.
     func ended() {}
 
-    /// Under the lock: whether it has not ended.
+    /// Under the lock: whether the outlet has not ended.
     final var isLive: Bool { state.downstream != nil }
 
-    /// Under the lock: how many values are still to come of those asked for, where `outstanding` have been asked for above.
+    /// Under the lock: how many more values to request upstream, if `outstanding` requested ones have not arrived.
     final func lacking(beyond outstanding: Subscribers.Demand) -> Subscribers.Demand {
       guard isLive, outstanding != .unlimited, let wanted = state.demand.max else {
         return isLive && outstanding != .unlimited ? .unlimited : .none
@@ -51,11 +52,11 @@
       return .max(max(0, wanted - state.waiting.count - (outstanding.max ?? 0)))
     }
 
-    /// Under the lock: how many values wait for demand, and how many more are asked for.
+    /// Under the lock: how many values wait in the queue, and the demand that is not met.
     final var waiting: Int { state.waiting.count }
     final var demand: Subscribers.Demand { state.demand }
 
-    /// Hands the subscriber its subscription; an end that has come before is delivered after that.
+    /// Passes the subscription to the subscriber, then delivers a completion that arrived before.
     final func start() {
       lock.withLock { state.downstream }?.receive(subscription: self)
       let isReady = lock.withLock {
@@ -65,7 +66,7 @@
       if isReady { demanded() }
     }
 
-    /// Puts a value in line. Returns false once it has ended, or is to end.
+    /// Appends a value to the queue. Returns false if the outlet has ended or a completion is queued.
     @discardableResult
     final func push(_ value: Output) -> Bool {
       lock.lock()
@@ -73,7 +74,7 @@
       return append(value)
     }
 
-    /// Under the lock: the same.
+    /// Under the lock: like `push(_:)`.
     @discardableResult
     final func append(_ value: Output) -> Bool {
       guard isLive, state.completion == nil else { return false }
@@ -81,24 +82,24 @@
       return true
     }
 
-    /// Puts the end in line, behind all values.
+    /// Appends the completion to the queue, behind all values.
     final func pushEnd(_ completion: Subscribers.Completion<Failure>) { lock.withLock { appendEnd(completion) } }
 
-    /// Under the lock: the same.
+    /// Under the lock: like `pushEnd(_:)`.
     final func appendEnd(_ completion: Subscribers.Completion<Failure>) {
       if isLive, state.completion == nil { state.completion = completion }
     }
 
-    /// Delivers a value, when it is asked for.
+    /// Appends a value, and delivers as far as the demand allows.
     final func send(_ value: Output) { if push(value) { deliver() } }
 
-    /// Delivers the end, behind all values.
+    /// Appends the completion, and delivers as far as the demand allows.
     final func finish(_ completion: Subscribers.Completion<Failure>) {
       pushEnd(completion)
       deliver()
     }
 
-    /// Under the lock: puts a value in line in the place of all that wait, which it returns: values end outside of the lock.
+    /// Under the lock: replaces all waiting values by `value`. Returns them, to be released outside the lock.
     final func appendAlone(_ value: Output) -> Fifo<Output> {
       let old = state.waiting
       if isLive, state.completion == nil {
@@ -108,12 +109,12 @@
       return old
     }
 
-    /// Under the lock: whether something in line may be delivered.
+    /// Under the lock: whether a queued event may be delivered.
     final var isDeliverable: Bool {
       isLive && (state.waiting.isEmpty ? state.completion != nil && state.isStarted : state.demand > .none)
     }
 
-    /// Delivers what is in line and asked for, `limit` events at the most, unless another call does so. Returns whether some is left.
+    /// Delivers queued events within the demand, at most `limit`, unless another call is delivering. Returns whether some remain after `limit`.
     @discardableResult
     final func deliver(atMost limit: Int = .max) -> Bool {
       let isMine = lock.withLock {
@@ -130,7 +131,7 @@
       }
     }
 
-    /// Delivers one event; where there is none, the delivery is over. What it has of the subscriber's ends outside of the lock.
+    /// Delivers one event. Returns false once the delivery has ended. The subscriber and its values are released outside the lock.
     private final func deliverNext() -> Bool {
       lock.lock()
       guard let downstream = state.downstream else { return deliveryEnds() }
@@ -171,7 +172,7 @@
       demanded()
     }
 
-    /// Called after each request: delivers what has waited for it, where nothing else is to do so.
+    /// Called after each request. Delivers the waiting events, unless a subclass leaves that to another thread.
     func demanded() { deliver() }
 
     final func cancel() {
@@ -180,7 +181,7 @@
       state.waiting = Fifo()
       lock.unlock()
       if downstream != nil { ended() }
-      withExtendedLifetime((waiting, completion)) {}  // they end outside of the lock
+      withExtendedLifetime((waiting, completion)) {}  // released outside the lock
     }
   }
 #endif

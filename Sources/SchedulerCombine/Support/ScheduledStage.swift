@@ -6,7 +6,7 @@
   #endif
   internal import Scheduler
 
-  /// A stage that delivers on a scheduler, and has a timer there.
+  /// A stage that delivers on a scheduler, and has a timer on it.
   class ScheduledStage<Input, Output, Failure: Error>: Stage<Input, Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     typealias Instant = CombineScheduler.SchedulerTimeType
@@ -14,7 +14,7 @@
     final let place: CombineScheduler
     final let timer: Activation
     private final let handing: Activation
-    /// How many events are delivered before other work of the scheduler has its turn.
+    /// How many events are delivered before other work of the scheduler may run.
     private final let batch = 64
 
     init(
@@ -27,20 +27,20 @@
       super.init(downstream)
     }
 
-    /// Has an action of the scheduler deliver what is in line.
+    /// Submits an action that delivers the queued events.
     final func hand() {
       if !handing.isArmed, lock.withLock({ isDeliverable }) { handing.arm { [self] _ in deliverHere() } }
     }
 
-    /// Delivers what is in line; the rest of much by another action. In an action of the scheduler.
+    /// Delivers queued events, at most a batch, and leaves more to another action. Called in an action of the scheduler.
     final func deliverHere() { if deliver(atMost: batch) { hand() } }
 
-    /// Has ``due(_:)`` called at `instant`, unless it is to be called already: then that call is to look for what comes after it.
+    /// Arms the timer to call ``due(_:)`` at `instant`. If it is armed already, that call must arm it again for later events.
     final func wake(at instant: Instant, tolerance: Instant.Stride = .zero) {
       timer.arm(at: instant, tolerance: tolerance) { [self] in due($0) }
     }
 
-    /// Called in an action of the scheduler when the timer has come to `instant`.
+    /// Called in an action of the scheduler when the timer has reached `instant`.
     func due(_ instant: Instant) {}
 
     override func demanded() { hand() }
@@ -57,7 +57,7 @@
     }
   }
 
-  /// One that takes all that comes, and chooses what to deliver of it.
+  /// A stage that takes all values, and chooses which to deliver.
   class SamplingStage<Input, Output, Failure: Error>: ScheduledStage<Input, Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final override func subscribed() {

@@ -6,7 +6,7 @@
   #endif
   internal import Scheduler
 
-  /// An operator with one upstream: asks it for what the subscriber asks for, and hands its events on. Subclasses change the one or the other.
+  /// An operator with one upstream: passes demand upstream and events downstream. Subclasses override either.
   class Stage<Input, Output, Failure: Error>: Outlet<Output, Failure>, Subscriber, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final let upstream = Upstream()
@@ -15,13 +15,13 @@
       if upstream.accept(subscription) { subscribed() }
     }
 
-    /// Called once there is an upstream: hands the subscriber its subscription.
+    /// Called once the upstream's subscription is accepted. Passes the subscription to the subscriber.
     func subscribed() { start() }
 
-    /// The upstream's value. More is asked for by requests alone.
+    /// Receives a value. Returns no demand: only requests ask for more values.
     func receive(_ input: Input) -> Subscribers.Demand { .none }
 
-    /// The upstream's end.
+    /// Receives the upstream's completion.
     func completed(_ completion: Subscribers.Completion<Failure>) { finish(completion) }
 
     final func receive(completion: Subscribers.Completion<Failure>) { if upstream.complete() { completed(completion) } }

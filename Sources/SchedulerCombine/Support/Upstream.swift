@@ -6,9 +6,9 @@
   #endif
   internal import Scheduler
 
-  /// An operator's end of what is above it. Requests that come before the subscription are kept for it.
+  /// An operator's upstream end. It keeps requests that arrive before the subscription.
   final class Upstream: @unchecked Sendable {
-    // Unchecked, because a subscription is not Sendable: it is touched under the lock, and used from any thread by its contract.
+    // Unchecked, because a subscription is not Sendable: the lock guards it, and its contract allows use from any thread.
     private struct State {
       var subscription: (any Subscription)?
       var early: Subscribers.Demand = .none
@@ -18,7 +18,7 @@
     private let lock = UnfairLock()
     private var state = State()
 
-    /// Takes the subscription. Returns false, and cancels it, where there is one already, or it is over.
+    /// Takes the subscription. If there is one already, or this end is over, cancels it and returns false.
     func accept(_ subscription: any Subscription) -> Bool {
       lock.lock()
       guard !state.isOver, state.subscription == nil else {
@@ -31,10 +31,10 @@
       return true
     }
 
-    /// Whether there is one, or it is over: then nothing is kept for it.
+    /// Whether a subscription was accepted, or this end is over. Requests are then no longer kept.
     var isAccepted: Bool { lock.withLock { state.subscription != nil || state.isOver } }
 
-    /// Asks for what was asked for before the subscription came.
+    /// Passes on the requests made before the subscription arrived.
     func requestEarly() {
       let early = lock.withLock {
         defer { state.early = .none }
@@ -43,7 +43,7 @@
       request(early)
     }
 
-    /// Asks for more.
+    /// Requests more values, now or when the subscription arrives.
     func request(_ demand: Subscribers.Demand) {
       guard demand > .none else { return }
       lock.lock()
@@ -53,17 +53,17 @@
       subscription?.request(demand)
     }
 
-    /// Notes that it has completed. Returns whether it had not been over.
+    /// Records the completion. Returns false if this end was over already.
     func complete() -> Bool {
       lock.lock()
       let wasOver = state.isOver, subscription = state.subscription.take()
       state.isOver = true
       lock.unlock()
-      withExtendedLifetime(subscription) {}  // it ends outside of the lock
+      withExtendedLifetime(subscription) {}  // released outside the lock
       return !wasOver
     }
 
-    /// Ends it, now or when it comes.
+    /// Cancels the subscription, now or when it arrives.
     func cancel() {
       lock.lock()
       let subscription = state.subscription.take()

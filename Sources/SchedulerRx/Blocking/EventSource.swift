@@ -1,16 +1,16 @@
 public import Scheduler
 
-/// What a source says: any number of elements, then at most one end.
+/// An event of a source: any number of elements, then at most one end.
 public enum SourceEvent<Element: Sendable>: Sendable {
-  /// Here is an element.
+  /// The next element.
   case next(Element)
-  /// It has failed; nothing follows.
+  /// The source failed; no event follows.
   case error(any Error)
-  /// It is over; nothing follows.
+  /// The source completed; no event follows.
   case completed
 }
 
-/// What can be waited for with ``EventSource/toBlocking(timeout:needing:)``: an observable, a signal, a publisher of yours.
+/// A source that ``EventSource/toBlocking(timeout:needing:)`` can wait for: an observable, a signal, your own publisher.
 ///
 /// ```swift
 /// struct Countdown: EventSource {
@@ -25,20 +25,20 @@ public enum SourceEvent<Element: Sendable>: Sendable {
 public protocol EventSource<Element> {
   associatedtype Element: Sendable
 
-  /// Begins, and calls `handler` with each event: on any thread, one at a time, already before this returns if it likes.
-  /// Returns what ends the subscription early. Events that come after that, or after an end, are ignored.
+  /// Subscribes, and calls `handler` with each event. Calls may come on any thread, one at a time, even before this method returns.
   ///
-  /// - Parameter handler: called with each event, on the thread that it comes on.
+  /// - Parameter handler: called with each event, on the thread that delivers it.
+  /// - Returns: a disposable that ends the subscription early. Events after its disposal, or after an end, are ignored.
   func subscribe(_ handler: @escaping @Sendable (SourceEvent<Element>) -> Void) -> any Disposable
 }
 
 extension EventSource {
-  /// Returns this source as one to wait for, from synchronous code.
+  /// Returns a view of this source that synchronous code can wait for.
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take: see `BlockingObservable`.
-  ///   - scheduler: what the source needs in order to end, if you know it. A wait that would keep that very queue from going on then
-  ///     fails at once with `SchedulerError.deadlock`. Without it such a wait ends by the timeout only.
+  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. A wait that would block that same
+  ///     queue then fails at once with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
   @inlinable
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>

@@ -1,9 +1,10 @@
+// A disposable that disposes two others, in order, once.
 // States of `disposed`
-//   false  the children wait; nobody touches them but init and deinit
-//   true   the children belong to the one thread that turned the flag, which moves them out
+//   false  only init and deinit access the children
+//   true   the thread that set the flag owns the children, and moves them out
 // Obligations
 //   G1  Exactly one dispose or detach gets the children, and it gets both.
-//   G2  Whoever sees it disposed sees what was before that dispose.
+//   G2  A thread that reads `isDisposed` as true sees all writes made before that dispose.
 // Orderings, Assumes: as in AnonymousDisposable.
 // Checked by: "two disposables are disposed in order, once, by 8 threads at once".
 // Models: swift/disposables/once.swift.
@@ -11,15 +12,15 @@
 internal import Scheduler
 internal import Synchronization
 
-/// Disposes two others, the first one first.
+/// Disposes two other disposables in order.
 final class BinaryDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  // Touched by the thread that won `disposed`, and by deinit, alone.
-  // Speed only: one owner at a time is what `disposed` decides, so the runtime need not check it (25 of 124 ns
+  // Only init, deinit and the thread that set `disposed` access it.
+  // Speed only: `disposed` already ensures one owner at a time, so the runtime need not check it (25 of 124 ns
   // for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var first: (any Disposable)?
-  // As `first`.
+  // Accessed as `first` is.
   @exclusivity(unchecked) nonisolated(unsafe) private var second: (any Disposable)?
 
   init(_ first: any Disposable, _ second: any Disposable) {
@@ -47,7 +48,7 @@ final class BinaryDisposable: DisposalNode {
     handOver(to: &walk)
   }
 
-  /// Moves both children into `walk`, and keeps no reference of its own to either.
+  /// Moves both children into `walk`; this object keeps no reference to them.
   private func handOver(to walk: inout DisposalWalk) {
     guard let first = first.take(), let second = second.take() else { return }
     walk.push(first, second)

@@ -1,3 +1,4 @@
+// A flag that a disposal sets.
 // States of `disposed`: false; true, which is final.
 // Obligations: A3 of AnonymousDisposable.
 // Checked by: "what was written before dispose is seen after isDisposed".
@@ -6,9 +7,9 @@
 public import Scheduler
 internal import Synchronization
 
-/// Remembers that it was disposed, and does nothing else: a flag that running work can look at.
+/// A flag that running work can check: it records its disposal, and does nothing else.
 ///
-/// What was written before `dispose()` is seen by whoever reads `isDisposed` as true.
+/// A thread that reads `isDisposed` as true sees all writes made before `dispose()`.
 ///
 /// ```swift
 /// let stop = BooleanDisposable()
@@ -19,17 +20,17 @@ public final class BooleanDisposable: Disposable {
   private let counted = CountedDisposable()
   private let disposed: Atomic<Bool>
 
-  /// Creates a flag; `isDisposed` tells whether it begins as a disposed one.
+  /// Creates a flag; `isDisposed` is its initial state.
   public init(isDisposed: Bool = false) {
     disposed = Atomic(isDisposed)
   }
 
-  /// Tells whether it has been disposed.
+  /// Whether it has been disposed.
   public var isDisposed: Bool {
     disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose; carries what the disposer wrote
   }
 
-  /// Turns `isDisposed` true.
+  /// Sets `isDisposed` to true.
   public func dispose() {
     disposed.store(true, ordering: .releasing)  // A3: release; pairs with isDisposed
   }

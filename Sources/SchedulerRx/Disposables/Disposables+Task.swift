@@ -1,9 +1,9 @@
 public import Scheduler
 
 extension Disposables {
-  /// Returns a disposable that cancels `task` once, and then releases it. The disposal does not wait for the task to end.
+  /// Returns a disposable that cancels `task` once, then releases it. Disposing does not wait for the task to end.
   ///
-  /// Releasing it undisposed does not cancel the task.
+  /// Releasing the disposable without disposing it does not cancel the task.
   public static func create<Success, Failure: Error>(_ task: Task<Success, Failure>) -> any Disposable {
     task.asDisposable
   }

@@ -1,6 +1,6 @@
 public import Scheduler
 
-/// Makes disposables out of closures and of other disposables.
+/// Creates disposables from closures and from other disposables.
 ///
 /// ```swift
 /// let token = Disposables.create { handle.close() }
@@ -8,14 +8,14 @@ public import Scheduler
 /// both.dispose()  // closes the handle, then ends the subscription
 /// ```
 public enum Disposables {
-  /// Returns the disposable that does nothing. Allocates nothing.
+  /// Returns a disposable that does nothing. Allocates nothing.
   public static func create() -> any Disposable { NopDisposable() }
 
-  /// Returns a disposable that runs `dispose` once, and has released it when the winning `dispose()` returns.
+  /// Returns a disposable that runs `dispose` once. The closure is released when the first `dispose()` returns.
   ///
-  /// One allocation, beside the closure's own context. Releasing it undisposed releases the closure and does not run it.
+  /// One allocation, besides the closure's context. Releasing the disposable without disposing it releases the closure without running it.
   ///
-  /// - Parameter dispose: what the first disposal calls, once, on its thread.
+  /// - Parameter dispose: called once, by the first disposal, on its thread.
   public static func create(with dispose: @escaping @Sendable () -> Void) -> any Disposable {
     AnonymousDisposable(dispose)
   }
@@ -25,11 +25,11 @@ public enum Disposables {
     BinaryDisposable(first, second)
   }
 
-  /// Returns a disposable that disposes the three in order.
+  /// Returns a disposable that disposes all three in order.
   ///
   /// - Parameters:
   ///   - first: disposed first.
-  ///   - second: disposed after it.
+  ///   - second: disposed second.
   ///   - third: disposed last.
   public static func create(
     _ first: any Disposable, _ second: any Disposable, _ third: any Disposable

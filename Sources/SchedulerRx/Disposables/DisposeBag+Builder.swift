@@ -1,7 +1,7 @@
 public import Scheduler
 
 extension DisposeBag {
-  /// Creates a bag that holds the disposables that `builder` lists.
+  /// Creates a bag with the disposables that `builder` lists.
   ///
   /// ```swift
   /// let bag = DisposeBag {
@@ -18,31 +18,31 @@ extension DisposeBag {
     insert(builder())
   }
 
-  /// Lists disposables, one a line, with `if`, `switch` and `for`.
+  /// Builds a list of disposables, one per line, with `if`, `switch` and `for`.
   @resultBuilder
   public enum Builder {
-    /// Lists one.
+    /// Returns a list of one disposable.
     public static func buildExpression(_ disposable: any Disposable) -> [any Disposable] { [disposable] }
 
-    /// Lists those of an array.
+    /// Returns the disposables of an array.
     public static func buildExpression(_ disposables: [any Disposable]) -> [any Disposable] { disposables }
 
-    /// Joins the lines.
+    /// Joins the lines of a block.
     public static func buildBlock(_ lines: [any Disposable]...) -> [any Disposable] { lines.flatMap { $0 } }
 
-    /// Lists those of an `if` without `else`.
+    /// Returns the disposables of an `if` without `else`.
     public static func buildOptional(_ line: [any Disposable]?) -> [any Disposable] { line ?? [] }
 
-    /// Lists those of a first branch.
+    /// Returns the disposables of the first branch.
     public static func buildEither(first line: [any Disposable]) -> [any Disposable] { line }
 
-    /// Lists those of a second branch.
+    /// Returns the disposables of the second branch.
     public static func buildEither(second line: [any Disposable]) -> [any Disposable] { line }
 
-    /// Lists those of a loop.
+    /// Returns the disposables of a loop.
     public static func buildArray(_ lines: [[any Disposable]]) -> [any Disposable] { lines.flatMap { $0 } }
 
-    /// Lists those of an `if #available`.
+    /// Returns the disposables of an `if #available`.
     public static func buildLimitedAvailability(_ line: [any Disposable]) -> [any Disposable] { line }
   }
 }

@@ -1,19 +1,20 @@
+// A disposable that removes one observer from a lifetime without calling it.
 // States of `disposed`: false; true, which is final.
-// Obligations, orderings: as in AnonymousDisposable (A3), with a composite to take the observer out of; that the observer is called
-//   or revoked, and not both, is the composite's to decide (M1), and so is what a second revocation does: nothing, as a key names one
-//   child for ever. It is over when the composite is disposed (M4), too.
+// Obligations, orderings: as in AnonymousDisposable (A3), with removal from a composite instead of a closure. The composite decides
+//   whether the observer is called or revoked (M1). A second revocation does nothing, because a key names one child for ever. The
+//   registration also counts as disposed when the composite is (M4).
 // Checked by: "an observer that is revoked while the lifetime ends is called or revoked".
 // Models: swift/disposables/lifetime.swift.
 
 internal import Scheduler
 internal import Synchronization
 
-/// Takes one observer out of a lifetime, uncalled.
+/// Removes one observer from a lifetime without calling it.
 final class LifetimeRegistration: Disposable {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
   private let key: CompositeDisposable.DisposeKey
-  /// No cycle: a lifetime does not hold its registrations.
+  /// Not a retain cycle: a lifetime does not retain its registrations.
   private let observers: CompositeDisposable
 
   init(key: CompositeDisposable.DisposeKey, in observers: CompositeDisposable) {

@@ -1,14 +1,14 @@
 public import Scheduler
 
 extension Lifetime {
-  /// Ends a lifetime when it is released: the field of an owner whose lifetime it is.
+  /// Ends a lifetime when it is released. Store it in the object whose lifetime it is.
   ///
-  /// It is a disposable too: to end the lifetime sooner, or from inside another disposable. Allocates itself and one composite.
+  /// It is also a disposable, to end the lifetime sooner or from another disposable. Allocates itself and one composite.
   public final class Token: DisposalNode {
     private let counted = CountedDisposable()
     let observers = CompositeDisposable()
 
-    /// Creates a token; ``Lifetime/init(_:)`` gives its lifetime.
+    /// Creates a token; pass it to ``Lifetime/init(_:)`` to get its lifetime.
     public init() {}
 
     deinit {
@@ -16,7 +16,7 @@ extension Lifetime {
       DisposalWalk.disposeOnRelease { observers.detachChildren(into: &$0) }
     }
 
-    /// Tells whether the lifetime has ended.
+    /// Whether the lifetime has ended.
     public var isDisposed: Bool { observers.isDisposed }
 
     /// Ends the lifetime.
@@ -28,5 +28,5 @@ extension Lifetime {
   }
 }
 
-/// ``Lifetime/Token`` under a name of its own.
+/// Another name for ``Lifetime/Token``.
 public typealias LifetimeToken = Lifetime.Token

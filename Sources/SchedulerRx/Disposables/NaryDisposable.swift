@@ -1,15 +1,16 @@
-// States of `disposed`, obligations, orderings: as in BinaryDisposable (G1, G2), with a list for the two children.
+// A disposable that disposes a fixed list of others, in order, once.
+// States of `disposed`, obligations, orderings: as in BinaryDisposable (G1, G2), with a list instead of two children.
 // Checked by: "any number of disposables is disposed in order, once".
 // Models: swift/disposables/once.swift.
 
 internal import Scheduler
 internal import Synchronization
 
-/// Disposes a fixed list of others in order.
+/// Disposes a fixed list of disposables in order.
 final class NaryDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  // Touched by the thread that won `disposed`, and by deinit, alone.
+  // Only init, deinit and the thread that set `disposed` access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
   init(_ children: [any Disposable]) {

@@ -1,14 +1,15 @@
+// A disposable that disposes its underlying one after the primary and all dependents have been disposed.
 // States of `word`
 //   PRIMARY          the primary was disposed
-//   the rest         how many dependents are not disposed, in units of DEPENDENT
-//   PRIMARY alone    final: the underlying belongs to the call that made it so
+//   other bits       the number of dependents not yet disposed, in units of DEPENDENT
+//   only PRIMARY     final: the underlying disposable belongs to the call that set this value
 // Obligations
-//   R1  Exactly one call makes the word final, and gets the underlying.
-//   R2  A dependent is added to a word that is not final only, and in one step, so it holds the underlying up.
+//   R1  Exactly one call makes the word final, and gets the underlying disposable.
+//   R2  A dependent is added in one step, and only while the word is not final; so the underlying disposable is kept until it leaves.
 //   R3  Each dependent leaves at most once.
-//   R4  Whoever sees it, or a dependent, disposed sees what was before.
+//   R4  A thread that sees the primary or a dependent as disposed sees all writes made before that disposal.
 // Orderings
-//   leave: release, pairs with the call that makes the word final, carries what the leaver did before; acquire, for that call
+//   leave: release, pairs with the call that makes the word final, carries the caller's earlier writes; acquire, for that call
 // Assumes: fewer than 2^62 dependents at a time.
 // Checked by: "the underlying is disposed once, by the last of primary and dependents",
 //   "dependents that race the primary never lose the underlying nor dispose it early".
@@ -17,7 +18,7 @@
 public import Scheduler
 internal import Synchronization
 
-/// Disposes its underlying disposable when it has been disposed itself, and so have all of its dependents.
+/// Disposes its underlying disposable after it and all of its dependents have been disposed.
 ///
 /// ```swift
 /// let connection = RefCountDisposable(disposable: socket)
@@ -26,24 +27,24 @@ internal import Synchronization
 /// reader.dispose()      // ends it
 /// ```
 ///
-/// 1. One of all these calls disposes the underlying, the last one, before it returns. Each of them is one atomic step.
-/// 2. After the primary's disposal, while dependents are left, ``retain()`` still gives one that holds the underlying up.
-///    When that has been disposed, ``retain()`` gives one that is disposed already.
-/// 3. A dependent disposed twice counts once. One that is merely released is not disposed: the underlying waits for it for ever.
-/// 4. ``isDisposed`` is that of the underlying: after ``dispose()`` it stays false for as long as there are dependents.
+/// 1. The last of these disposals disposes the underlying disposable before it returns. Each disposal is one atomic step.
+/// 2. After the primary's disposal, while dependents remain, ``retain()`` still returns a dependent that keeps the underlying one.
+///    After the underlying disposal, ``retain()`` returns a disposable that is already disposed.
+/// 3. A dependent disposed twice counts once. Releasing a dependent does not dispose it: the underlying disposable then waits for ever.
+/// 4. ``isDisposed`` is the state of the underlying disposable: after ``dispose()`` it stays false while dependents remain.
 ///
-/// The idea, and the second law, are those of Rx.NET and RxSwift.
+/// The idea, and guarantee 2, come from Rx.NET and RxSwift.
 public final class RefCountDisposable: DisposalNode {
   fileprivate static let primary: UInt = 1
   fileprivate static let dependent: UInt = 2
   private static let ended: BooleanDisposable = {
-    defer { Counted.disposables(-1) }  // it is there for good
+    defer { Counted.disposables(-1) }  // it is never released
     return BooleanDisposable(isDisposed: true)
   }()
 
   private let counted = CountedDisposable()
   private let word = Atomic<UInt>(0)
-  // Touched by the call that made `word` final, and by init and deinit, alone.
+  // Only init, deinit and the call that made `word` final access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var underlying: (any Disposable)?
 
   /// Creates the primary of `disposable`, without dependents.
@@ -58,12 +59,12 @@ public final class RefCountDisposable: DisposalNode {
     }
   }
 
-  /// Tells whether the disposal of the underlying has begun.
+  /// Whether the disposal of the underlying disposable has begun.
   public var isDisposed: Bool {
     word.load(ordering: .acquiring) == Self.primary  // R4: acquire; pairs with leave
   }
 
-  /// Returns a new dependent: until it is disposed, the underlying is not. One allocation.
+  /// Returns a new dependent, which delays the underlying disposal until it is disposed. One allocation.
   public func retain() -> any Disposable {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while old != Self.primary {
@@ -75,7 +76,7 @@ public final class RefCountDisposable: DisposalNode {
     return Self.ended
   }
 
-  /// Disposes the primary, and the underlying if there are no dependents.
+  /// Disposes the primary, and the underlying disposable if there are no dependents.
   public func dispose() {
     if let underlying = leavePrimary() { DisposalWalk.disposeChild(underlying) }
   }
@@ -89,18 +90,18 @@ public final class RefCountDisposable: DisposalNode {
     return old == 0 ? underlying.take() : nil
   }
 
-  /// Takes one dependent off, and returns the underlying if that makes the word final.
+  /// Subtracts one dependent. Returns the underlying disposable if that makes the word final.
   fileprivate func leaveDependent() -> (any Disposable)? {
     let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // R1
     return new == Self.primary ? underlying.take() : nil
   }
 }
 
-/// What ``RefCountDisposable/retain()`` returns.
+/// The dependent that ``RefCountDisposable/retain()`` returns.
 private final class DependentDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  // Touched by the thread that won `disposed`, and by init and deinit, alone.
+  // Only init, deinit and the thread that set `disposed` access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var parent: RefCountDisposable?
 
   init(_ parent: RefCountDisposable) {
@@ -127,7 +128,7 @@ private final class DependentDisposable: DisposalNode {
     if let underlying = parent.leaveDependent() {
       walk.push(underlying)
     } else {
-      walk.push(released: parent)  // it may be the last reference: then what it holds is released by the walk, too
+      walk.push(released: parent)  // perhaps the last reference: then the walk releases its contents
     }
   }
 }

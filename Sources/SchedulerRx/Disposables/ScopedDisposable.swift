@@ -1,12 +1,13 @@
-// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1, A3), with a disposable for the closure, which stays. `deinit`
-// is alone, disposes where no dispose has been, and lets go of it.
+// A disposable that disposes another one on its own release.
+// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1, A3), with a disposable instead of the closure; dispose
+// does not release it. `deinit` has exclusive access: it disposes the inner one if no dispose did, and releases it.
 // Checked by: "a scoped disposable that races its own release disposes once".
 // Models: swift/disposables/once.swift.
 
 public import Scheduler
 internal import Synchronization
 
-/// Disposes another disposable when it is itself released, if that has not been done before.
+/// Disposes another disposable when it is released, unless that was done before.
 ///
 /// ```swift
 /// final class Screen {
@@ -15,20 +16,21 @@ internal import Synchronization
 /// }  // a screen that dies ends its search
 /// ```
 ///
-/// 1. The inner one is disposed once: by the first ``dispose()``, else by the release of the last reference, on that thread.
-/// 2. It is released before the release of this one is over, and stays until then: what it held itself is gone with its disposal.
-/// 3. A reference that is kept only to be released, a `let` that nothing reads, may be released by the compiler after its last
-///    use. Store it in a property, or hold it with `withExtendedLifetime`.
+/// 1. The inner disposable is disposed once: by the first ``dispose()``, otherwise by the release of the last reference, on that thread.
+/// 2. The inner disposable is kept until this one is released, and is released before that returns. Its own contents are released
+///    when it is disposed.
+/// 3. The compiler may release a `let` that nothing reads right after its last use. Store the object in a property, or keep it with
+///    `withExtendedLifetime`.
 ///
-/// A class, and not a noncopyable value, so that it can be stored in collections and be a child of any other disposable. For many
-/// see `DisposeBag`. The idea is that of ReactiveSwift.
+/// It is a class so that collections and other disposables can hold it. For several disposables see
+/// `DisposeBag`. The idea comes from ReactiveSwift.
 public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  // Constant until deinit, which takes it out to dispose it, so that no depth of nesting costs stack. What is disposed holds no others.
+  // Constant until deinit, which moves it into the walk, so that nesting costs no stack. Once disposed, it holds no children.
   @exclusivity(unchecked) nonisolated(unsafe) private var held: Inner?
 
-  /// Creates one that disposes `disposable`.
+  /// Creates a disposable that disposes `disposable` on its release.
   public init(_ disposable: Inner) {
     held = disposable
   }
@@ -41,15 +43,15 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
     }
   }
 
-  /// What it disposes.
+  /// The disposable that it disposes.
   public var inner: Inner { held! }
 
-  /// Tells whether it has been disposed.
+  /// Whether it has been disposed.
   public var isDisposed: Bool {
     disposed.load(ordering: .acquiring)  // A3: acquire; pairs with detach
   }
 
-  /// Disposes the inner one now; the release then does nothing.
+  /// Disposes the inner disposable now; the release then does nothing.
   public func dispose() {
     if let inner = detach() { DisposalWalk.disposeChild(inner) }
   }
@@ -64,13 +66,13 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
 }
 
 extension ScopedDisposable where Inner == AnyDisposable {
-  /// Creates one that disposes `disposable`, of whatever type.
-  // Disfavoured, so that the type is kept where it is known.
+  /// Creates a disposable that disposes `disposable`, of any type, on its release.
+  // Disfavoured, so that a known type is kept.
   @_disfavoredOverload
   public convenience init(_ disposable: any Disposable) { self.init(AnyDisposable(disposable)) }
 }
 
 extension Disposable {
-  /// Returns a disposable that disposes this one when it is released (ReactiveObjC's `asScopedDisposable`).
+  /// Returns a disposable that disposes this one on its release (ReactiveObjC's `asScopedDisposable`).
   public func scoped() -> ScopedDisposable<AnyDisposable> { ScopedDisposable(AnyDisposable(self)) }
 }

@@ -1,22 +1,22 @@
 public import Scheduler
 
-/// An instant of a ``VirtualTimeConverter``'s, as Swift's clocks have it: the instants of a `VirtualTimeScheduler` that has a converter.
+/// An instant of a ``VirtualTimeConverter`` as an `InstantProtocol`: the instant type of a `VirtualTimeScheduler` with a converter.
 public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
   /// The instant in the converter's unit.
   public let time: Converter.VirtualTimeUnit
-  /// What translates between virtual and real time.
+  /// The converter between virtual and real time.
   public let converter: Converter
 
   /// Creates an instant.
   ///
   /// - Parameters:
   ///   - time: the instant in the converter's unit.
-  ///   - converter: what translates between virtual and real time. Instants are compared by the left one's.
+  ///   - converter: converts between virtual and real time. A comparison uses the converter of its left operand.
   public init(_ time: Converter.VirtualTimeUnit, converter: Converter) {
     (self.time, self.converter) = (time, converter)
   }
 
-  /// The instant `interval` later, in the converter's unit; earlier where that is negative.
+  /// Returns the instant `interval` later, in the converter's unit; earlier if `interval` is negative.
   public func offset(by interval: Converter.VirtualTimeIntervalUnit) -> Self {
     Self(converter.offsetVirtualTime(time, offset: interval), converter: converter)
   }
@@ -35,11 +35,11 @@ public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
     left.converter.compareVirtualTime(left.time, right.time) == .equal
   }
 
-  /// Adds nothing: a converter compares times, and does not hash them.
+  /// Hashes nothing: a converter compares times but does not hash them.
   public func hash(into hasher: inout Hasher) {}
 }
 
-/// Counts as a converter says.
+/// The time scale of a converter.
 private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale {
   let converter: Converter
   let start: Converter.VirtualTimeUnit
@@ -60,14 +60,14 @@ private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale
   }
 }
 
-// In the converter's unit. Where that is `Duration` or `MonotonicTime`, the methods of `Scheduler` come first: they take real time, which the
-// converter translates.
+// In the converter's unit. If that is `Duration` or `MonotonicTime`, overload resolution prefers the methods of `Scheduler`. They take real
+// time, which the converter translates.
 extension VirtualTimeScheduler {
-  /// Creates one whose time is what `converter` says. `virtualTime.time` is its present.
+  /// Creates a scheduler in the time of `converter`. `virtualTime.time` is its current time.
   ///
   /// - Parameters:
-  ///   - initialClock: where its clock stands.
-  ///   - converter: what translates between virtual and real time.
+  ///   - initialClock: the initial time of its clock.
+  ///   - converter: converts between virtual and real time.
   ///   - actionLimit: how many actions one call of `advance`, `run` or `step` may run.
   public convenience init<Converter: VirtualTimeConverter>(
     initialClock: Converter.VirtualTimeUnit, converter: Converter, actionLimit: Int = 1 << 21
@@ -80,37 +80,37 @@ extension VirtualTimeScheduler {
   private func instant<Converter>(_ time: Converter.VirtualTimeUnit) -> Instant
   where Instant == ConvertedTime<Converter> { ConvertedTime(time, converter: virtualTime.converter) }
 
-  /// Schedules `action` for `time`, or for now where that is in the past.
+  /// Schedules `action` for `time`, or for now if `time` is in the past.
   @discardableResult
   public func schedule<Converter>(at time: Converter.VirtualTimeUnit, _ action: @escaping @Sendable () -> Void)
     -> any Disposable
   where Instant == ConvertedTime<Converter> { schedule(at: instant(time), action) }
 
-  /// Schedules `action` for `time`, or for now where that is in the past.
+  /// Schedules `action` for `time`, or for now if `time` is in the past.
   ///
   /// - Parameters:
-  ///   - state: what `action` is given.
-  ///   - time: when, in virtual time. The past is taken for the present.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
+  ///   - state: passed to `action`.
+  ///   - time: when, in virtual time. The past counts as the present.
+  ///   - action: the closure to run. Disposing the token after it has run disposes its result.
   @discardableResult
   public func schedule<Converter, State: Sendable>(
     _ state: State, at time: Converter.VirtualTimeUnit, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable
   where Instant == ConvertedTime<Converter> { schedule(state, at: instant(time), action: action) }
 
-  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  /// Schedules `action` after `delay` of virtual time; for now, if `delay` is not positive.
   @discardableResult
   public func schedule<Converter>(
     afterVirtual delay: Converter.VirtualTimeIntervalUnit, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable
   where Instant == ConvertedTime<Converter> { schedule(at: virtualTime.offset(by: delay), action) }
 
-  /// Schedules `action` for `delay` of virtual time from now; for now, where that is not positive.
+  /// Schedules `action` after `delay` of virtual time; for now, if `delay` is not positive.
   ///
   /// - Parameters:
-  ///   - state: what `action` is given.
+  ///   - state: passed to `action`.
   ///   - delay: how long from now, in virtual time.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
+  ///   - action: the closure to run. Disposing the token after it has run disposes its result.
   @discardableResult
   public func schedule<Converter, State: Sendable>(
     _ state: State, afterVirtual delay: Converter.VirtualTimeIntervalUnit,
@@ -118,25 +118,25 @@ extension VirtualTimeScheduler {
   ) -> any Disposable
   where Instant == ConvertedTime<Converter> { schedule(state, at: virtualTime.offset(by: delay), action: action) }
 
-  /// Moves the clock to `time`, and runs on the way all that becomes due until then, in order.
+  /// Moves the clock to `time`, and runs all actions due until then, in order.
   public func advance<Converter>(to time: Converter.VirtualTimeUnit) where Instant == ConvertedTime<Converter> {
     advance(to: instant(time))
   }
 
-  /// Moves the clock on by `interval`, and runs on the way all that becomes due, in order.
+  /// Moves the clock forward by `interval`, and runs all actions due until then, in order.
   public func advance<Converter>(by interval: Converter.VirtualTimeIntervalUnit)
   where Instant == ConvertedTime<Converter> { advance(to: virtualTime.offset(by: interval)) }
 
-  /// Moves the clock to `time` and runs nothing.
+  /// Moves the clock to `time` without running anything.
   public func sleep<Converter>(to time: Converter.VirtualTimeUnit) where Instant == ConvertedTime<Converter> {
     sleep(to: instant(time))
   }
 
-  /// Moves the clock on by `interval` and runs nothing.
+  /// Moves the clock forward by `interval` without running anything.
   public func sleep<Converter>(by interval: Converter.VirtualTimeIntervalUnit)
   where Instant == ConvertedTime<Converter> { sleep(to: virtualTime.offset(by: interval)) }
 
-  /// Suspends the task until the clock has come to `time`; does not where it is there already. Throws `CancellationError`.
+  /// Suspends the task until the clock reaches `time`; returns at once if it has. Throws `CancellationError`.
   public func sleep<Converter>(until time: Converter.VirtualTimeUnit, isolation: isolated (any Actor)? = #isolation)
     async throws where Instant == ConvertedTime<Converter>
   { try await sleep(until: instant(time)) }
@@ -146,19 +146,19 @@ extension VirtualTimeScheduler {
     for interval: Converter.VirtualTimeIntervalUnit, isolation: isolated (any Actor)? = #isolation
   ) async throws where Instant == ConvertedTime<Converter> { try await sleep(until: virtualTime.offset(by: interval)) }
 
-  /// RxSwift's name of `advance(to:)`.
+  /// RxSwift's name for `advance(to:)`.
   public func advanceTo<Converter>(_ time: Converter.VirtualTimeUnit) where Instant == ConvertedTime<Converter> {
     advance(to: time)
   }
 
-  /// RxSwift's name of `schedule(_:at:action:)`.
+  /// RxSwift's name for `schedule(_:at:action:)`.
   @discardableResult
   public func scheduleAbsoluteVirtual<Converter, State: Sendable>(
     _ state: State, time: Converter.VirtualTimeUnit, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable
   where Instant == ConvertedTime<Converter> { schedule(state, at: time, action: action) }
 
-  /// RxSwift's name of `schedule(_:afterVirtual:action:)`.
+  /// RxSwift's name for `schedule(_:afterVirtual:action:)`.
   @discardableResult
   public func scheduleRelativeVirtual<Converter, State: Sendable>(
     _ state: State, dueTime: Converter.VirtualTimeIntervalUnit, action: @escaping @Sendable (State) -> any Disposable

@@ -1,38 +1,38 @@
-/// A date: a span since the beginning of 1970, UTC, held at 2⁶³ seconds before and after. Its resolution is an attosecond.
+/// A date: a duration since the beginning of 1970, UTC, clamped to ±2⁶³ seconds. Its resolution is one attosecond.
 ///
-/// It is there so that no user has to link Foundation. With it: `HistoricalDate(sinceEpoch: .seconds(date.timeIntervalSince1970))`.
+/// It avoids a dependency on Foundation. To convert from a `Date`: `HistoricalDate(sinceEpoch: .seconds(date.timeIntervalSince1970))`.
 public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   /// The time since the beginning of 1970, UTC; negative before.
   public let sinceEpoch: Duration
 
-  /// Makes the date that is that long after the beginning of 1970, UTC.
+  /// Creates the date at this time since the beginning of 1970, UTC.
   ///
-  /// - Parameter sinceEpoch: since the beginning of 1970; negative before it.
+  /// - Parameter sinceEpoch: the time since the beginning of 1970; negative before it.
   public init(sinceEpoch: Duration) { self.sinceEpoch = Self.held(sinceEpoch) }
 
   /// The beginning of 1970, UTC.
   public static let epoch = HistoricalDate(sinceEpoch: .zero)
 
-  /// The first date that there is.
+  /// The earliest date.
   public static let distantPast = HistoricalDate(sinceEpoch: .seconds(Int64.min))
 
-  /// The last date that there is.
+  /// The latest date.
   public static let distantFuture = HistoricalDate(sinceEpoch: .seconds(Int64.max))
 
-  /// The date `duration` later, or earlier where it is negative; held at the ends. A duration of 2⁶³ seconds or about that, the most
-  /// that is in use for "never", leads to an end from anywhere.
+  /// Returns the date `duration` later, or earlier if it is negative, clamped to the earliest and latest dates. A duration of about 2⁶³
+  /// seconds or more, as is common for "never", always gives one of these two.
   public func advanced(by duration: Duration) -> HistoricalDate {
     if duration >= .seconds(Int64.max) { return .distantFuture }
     if duration <= .seconds(Int64.min) { return .distantPast }
     return HistoricalDate(sinceEpoch: sinceEpoch + duration)
   }
 
-  /// The time from this date to `other`, negative when that is earlier.
+  /// Returns the time from this date to `other`; negative if `other` is earlier.
   public func duration(to other: HistoricalDate) -> Duration { other.sinceEpoch - sinceEpoch }
 
   public static func < (left: HistoricalDate, right: HistoricalDate) -> Bool { left.sinceEpoch < right.sinceEpoch }
 
-  /// Returns `span`, held so far inside of what `Duration` can hold that the sum of any two is there, too.
+  /// Returns `span` clamped so that the sum of any two results fits into `Duration`.
   private static func held(_ span: Duration) -> Duration { min(max(span, .seconds(Int64.min)), .seconds(Int64.max)) }
 }
 

@@ -1,6 +1,6 @@
 public import Scheduler
 
-/// Virtual time in dates: replays what has happened, at the dates at which it did.
+/// A virtual-time scheduler with dates: replays past events at their own dates.
 ///
 /// ```swift
 /// let scheduler = HistoricalScheduler(initialDate: .epoch)
@@ -12,10 +12,10 @@ public import Scheduler
 public typealias HistoricalScheduler = VirtualTimeScheduler<HistoricalDate>
 
 extension VirtualTimeScheduler where Instant == HistoricalDate {
-  /// Creates one, whose clock ends at ``HistoricalDate/distantFuture``.
+  /// Creates a scheduler whose clock ends at ``HistoricalDate/distantFuture``.
   ///
   /// - Parameters:
-  ///   - initialDate: where its clock stands; `now` counts nanoseconds from it.
+  ///   - initialDate: the initial date of its clock; `now` counts nanoseconds from it.
   ///   - actionLimit: how many actions one call of `advance`, `run` or `step` may run.
   public convenience init(initialDate: HistoricalDate = .epoch, actionLimit: Int = 1 << 21) {
     self.init(initialClock: initialDate, end: .distantFuture, actionLimit: actionLimit)

@@ -1,21 +1,21 @@
 public import Scheduler
 
-/// Says what virtual time is, and how it goes with real time: for instants whose distance is no `Duration`.
+/// Defines virtual time and its relation to real time, for instants whose distance is not a `Duration`.
 ///
-/// The laws, which a converter owes to the scheduler:
+/// The scheduler relies on these guarantees of a converter:
 ///
-/// 1. *Order.* `compareVirtualTime` is a strict order, the same one at every call, and a later time has no earlier tick. What has one tick
-///    runs in the order of insertion.
-/// 2. *Never early.* To virtual time, an instant or an interval that lies between two units is rounded up.
-/// 3. *No overflow.* `offsetVirtualTime` and the conversions hold at the ends of their types; they never trap.
-/// 4. *Direction.* Offset by a positive interval a time is later, or equal where it is held at the end; by a negative one the reverse.
-/// 5. *Any thread.* The methods may be called from any thread, by several at a time. They run under no lock of ours, and may
-///    look at the scheduler.
+/// 1. *Order.* `compareVirtualTime` is a strict order that never changes, and a later time never has an earlier tick. Actions with
+///    the same tick run in the order of insertion.
+/// 2. *Never early.* Conversion to virtual time rounds up an instant or an interval between two units.
+/// 3. *No overflow.* `offsetVirtualTime` and the conversions clamp at the ends of their types; they never trap.
+/// 4. *Direction.* A positive offset gives a later time, or the same time if clamped at the end; a negative one the reverse.
+/// 5. *Any thread.* Several threads may call the methods at the same time. The scheduler holds no lock during these calls, so the
+///    methods may read the scheduler.
 ///
-/// A scheduler counts 64 bits of ticks, which are nanoseconds of the converted time unless a converter says otherwise: see
-/// ``tick(of:from:)``. So times that lie more than 292 years from the start share the first tick, or the last before the end of time.
+/// A scheduler counts in 64-bit ticks. By default a tick is a nanosecond of converted time: see ``tick(of:from:)``.
+/// Times more than 292 years from the start then share the first tick, or the last one before the end of time.
 ///
-/// The names and the shape are those of RxSwift's `VirtualTimeConverterType`, with `MonotonicTime` and `Duration` for real time.
+/// The names and the shape come from RxSwift's `VirtualTimeConverterType`, with `MonotonicTime` and `Duration` for real time.
 public protocol VirtualTimeConverter: Sendable {
   /// An instant of virtual time.
   associatedtype VirtualTimeUnit: Sendable
@@ -23,7 +23,7 @@ public protocol VirtualTimeConverter: Sendable {
   /// The difference of two instants of virtual time.
   associatedtype VirtualTimeIntervalUnit: Sendable
 
-  /// Returns the real instant of `virtualTime`: what the scheduler's `now` shows, in nanoseconds since an arbitrary start.
+  /// Returns the real instant of `virtualTime`, for the scheduler's `now`, in nanoseconds since an arbitrary start.
   func convertFromVirtualTime(_ virtualTime: VirtualTimeUnit) -> MonotonicTime
 
   /// Returns the virtual time of the real instant `time`, rounded up.
@@ -35,30 +35,31 @@ public protocol VirtualTimeConverter: Sendable {
   /// Returns the virtual length of `timeInterval`, rounded up.
   func convertToVirtualTimeInterval(_ timeInterval: Duration) -> VirtualTimeIntervalUnit
 
-  /// Returns the instant `offset` after `time`; before it where `offset` is negative.
+  /// Returns the instant `offset` after `time`, or before it if `offset` is negative.
   func offsetVirtualTime(_ time: VirtualTimeUnit, offset: VirtualTimeIntervalUnit) -> VirtualTimeUnit
 
-  /// Compares two instants. A `Comparable` time needs no such method.
+  /// Compares two instants. The default works for a `Comparable` time.
   ///
   /// - Parameters:
-  ///   - left: the one that is compared.
-  ///   - right: the one that it is compared with.
+  ///   - left: the first operand.
+  ///   - right: the second operand.
   func compareVirtualTime(_ left: VirtualTimeUnit, _ right: VirtualTimeUnit) -> VirtualTimeComparison
 
-  /// The last instant, where time is held when it overflows; `nil`, the default, where there is none.
+  /// The last instant, where overflowing times are clamped; `nil`, the default, if there is none.
   ///
-  /// What waits there is beyond the end of time: `run` and `step` do not go there, only an advance that names it does.
+  /// Work at this instant is beyond the end of time: `run` and `step` do not reach it, only an advance to this instant does.
   var endOfVirtualTime: VirtualTimeUnit? { get }
 
-  /// Returns the tick of `virtualTime` on the clock of a scheduler that began at `start`; `UInt64.max` for the end of time, and for nothing
-  /// else. By default a tick is a nanosecond, rounded up, and the start is at 2⁶³.
+  /// Returns the tick of `virtualTime` on the clock of a scheduler that started at `start`; `UInt64.max` for the end of time only.
+  ///
+  /// By default a tick is a nanosecond, rounded up, and the start is at 2⁶³.
   func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64
 
-  /// Returns the first time that has `tick`, or any that has.
+  /// Returns the first time with this `tick`, or any other with it.
   ///
   /// - Parameters:
   ///   - tick: a tick of the scheduler's clock.
-  ///   - start: the time at which that clock began.
+  ///   - start: the time at which that clock started.
   func virtualTime(at tick: UInt64, from start: VirtualTimeUnit) -> VirtualTimeUnit
 }
 
@@ -82,7 +83,7 @@ extension VirtualTimeConverter where VirtualTimeUnit: Comparable {
   }
 }
 
-/// How two virtual times compare: the answer of ``VirtualTimeConverter/compareVirtualTime(_:_:)``.
+/// The result of ``VirtualTimeConverter/compareVirtualTime(_:_:)``.
 public enum VirtualTimeComparison: Hashable, Sendable {
   /// The first is earlier than the second.
   case lessThan

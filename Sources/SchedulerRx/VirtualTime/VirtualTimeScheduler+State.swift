@@ -1,12 +1,12 @@
 public import Scheduler
 
 extension VirtualTimeScheduler {
-  /// Schedules `action` for `time`, or for now where that is in the past.
+  /// Schedules `action` for `time`, or for now if `time` is in the past.
   ///
   /// - Parameters:
-  ///   - state: what `action` is given.
-  ///   - time: when, in virtual time. The past is taken for the present.
-  ///   - action: what to run. What it returns is disposed with the token, once it has run.
+  ///   - state: passed to `action`.
+  ///   - time: when, in virtual time. The past counts as the present.
+  ///   - action: the closure to run. Disposing the token after it has run disposes its result.
   @discardableResult
   public func schedule<State: Sendable>(
     _ state: State, at time: Instant, action: @escaping @Sendable (State) -> any Disposable

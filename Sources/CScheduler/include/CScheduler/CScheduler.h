@@ -1,4 +1,4 @@
-// All of the C API.
+// Includes every header of the C API.
 #ifndef CSCHED_H
 #define CSCHED_H
 

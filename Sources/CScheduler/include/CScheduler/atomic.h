@@ -1,18 +1,19 @@
-// Atomic operations, each named by its order. The only file that names the compiler's atomics, and the seam at which a
-// model checker takes them over. Public only because lock.h's fast path is inline.
+// Atomic operations, each named by its memory order.
 // Depends on: base.h.
 //
-// There is no bare sequentially consistent operation: the one pattern that needs more than acquire and release (publish
-// mine, then look at yours) is spelled with a pair of fences, csched_fence_light on the hot side and csched_fence_heavy
-// on the rare one.
+// This is the only file that names the compiler's atomics. A model checker replaces them here. It is public only because lock.h's fast path is
+// inline.
+//
+// There is no sequentially consistent operation. One pattern needs more than acquire and release: publish mine, then look at yours. It uses a
+// pair of fences: csched_fence_light on the hot side and csched_fence_heavy on the rare side.
 #ifndef CSCHED_ATOMIC_H
 #define CSCHED_ATOMIC_H
 
 #include <CScheduler/base.h>
 
 #define csched_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
-#define csched_load_flag(p)    __atomic_load_n((p), __ATOMIC_RELAXED) // the same, of what a model check never changes
-#define csched_is_set(p)       CSCHED_IS_SET(p, csched_load_flag(p)) // the same, of a word of 32 bits: whether it is not zero
+#define csched_load_flag(p)    __atomic_load_n((p), __ATOMIC_RELAXED) // relaxed; constant during a model check
+#define csched_is_set(p)       CSCHED_IS_SET(p, csched_load_flag(p))  // csched_load_flag(p) != 0, for a 32-bit word
 #define csched_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
 #define csched_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -28,7 +29,7 @@
 #define csched_fetch_or_relaxed(p, v)  __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define csched_fetch_and_relaxed(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
 
-// Compare-and-exchange: `expected` is a pointer and receives what was found. A failure is a relaxed load. Strong.
+// Compare-and-exchange: `expected` is a pointer and receives the value found. A failure is a relaxed load. Strong: no spurious failure.
 #define csched_cas_relaxed(p, expected, v)                                                                             \
   __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #define csched_cas_acquire(p, expected, v)                                                                             \
@@ -38,7 +39,7 @@
 #define csched_cas_acq_rel(p, expected, v)                                                                             \
   __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 
-/// Keeps the compiler, and only the compiler, from moving memory accesses across it.
+/// Keeps the compiler from moving memory accesses across it. It does not affect the processor.
 #define csched_fence_compiler() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /// A full fence, for csched_fence_light and csched_fence_heavy where the kernel has no membarrier.

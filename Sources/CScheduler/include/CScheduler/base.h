@@ -1,22 +1,23 @@
-// What every header shares: the language bridge, the compiler's spellings, time. More than 120 lines: what holds for all is said here only.
+// Definitions for all headers: C and C++ bridge, compiler attributes, versions, time.
 // Depends on: version.h. The only file with an #if for the compiler.
 //
-// For all of them: no wait is a point of cancellation, so a thread that is cancelled in one (pthread_cancel, deferred) goes on to a point
-// of its own; asynchronous cancellation is not supported. No wait ends early by a signal. What creates (_create, _start) answers
-// ENOMEM or EAGAIN, and has given back what it took; the rest cannot fail for memory, but for a thread's first use of its trampoline, and for tasks, which say so.
-// fork: what needs only the forking thread works in the child; what was orphaned stops the process with a message.
+// These rules hold for all headers. No wait is a cancellation point: a thread that is cancelled in one (pthread_cancel, deferred) continues to
+// its next cancellation point. Asynchronous cancellation is not supported. A signal ends no wait early. Functions that create (_create, _start)
+// return ENOMEM or EAGAIN and free what they took. No other function fails for lack of memory, except a thread's first use of its trampoline, and
+// tasks, which document it. After fork, objects that need only the forking thread work in the child. Use of an orphaned object stops the process
+// with a message.
 //
-// Signal handlers may call: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop or
-// thread, csched_loop_end_run and csched_activation_end_run. They take no lock, allocate nothing, and leave errno alone. All else may take a lock, so
-// also timers, pools, queues, cancelling and closing: where the handler has interrupted the lock's owner, that stops the process with a
-// message. Threads of ours that run jobs begin with the signal mask of the thread that starts them, which for a pool's workers may be any
-// that submits; those that only keep time block all signals but those of faults, so a handler never runs there.
+// Signal handlers may call these functions: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop
+// or thread, csched_loop_end_run and csched_activation_end_run. They take no lock, allocate nothing, and keep errno. All other functions may take
+// a lock: timers, pools, queues, cancelling and closing. If the handler has interrupted the lock's owner, such a call stops the process with a
+// message. The library's threads that run jobs start with the signal mask of the thread that starts them. For a pool's workers that may be any
+// submitter. Threads that only keep time block all signals except those of faults, so no handler runs there.
 //
-// One process only: no lock, job or loop works in memory that processes share. 64 bits only.
+// Objects belong to one process: no lock, job or loop works in memory that processes share. Only 64-bit systems are supported.
 //
-// The system may refuse calls (seccomp), or lose descriptors that somebody else closes: what creates answers with the system's errno
-// value; later that stops the process with a message that names the call. No wait then sleeps for ever, or spins. Loading the library
-// takes one system call (membarrier), and no file; it stays loaded, whoever closes it by dlclose.
+// The system may refuse calls (seccomp), or a descriptor may be closed by other code. Then functions that create return the system's errno value.
+// Later failures stop the process with a message that names the call. No wait then sleeps for ever, or spins. Loading the library takes one
+// system call (membarrier), and no file. The library stays loaded after dlclose.
 #ifndef CSCHED_BASE_H
 #define CSCHED_BASE_H
 
@@ -35,7 +36,7 @@
 #error "CScheduler has no port to this system: it runs on Linux."
 #endif
 
-// What stands between the two is the library's interface: C, and exported, also where all else is hidden (-fvisibility=hidden).
+// Declarations between these two macros are C, and exported even with -fvisibility=hidden.
 #ifdef __cplusplus
 #define CSCHED_BEGIN_DECLS                                                                                             \
   extern "C" {                                                                                                         \
@@ -56,26 +57,26 @@
 #define CSCHED_UNLIKELY(x)   __builtin_expect(!!(x), 0)
 #define CSCHED_NORETURN      __attribute__((noreturn))
 #define CSCHED_NOINLINE      __attribute__((noinline))
-#define CSCHED_ALWAYS_INLINE inline __attribute__((always_inline)) // where a call would cost what the function does
+#define CSCHED_ALWAYS_INLINE inline __attribute__((always_inline)) // where a call would cost as much as the body
 #define CSCHED_UNUSED        __attribute__((unused))
-#define CSCHED_HIDDEN        __attribute__((visibility("hidden"))) // shared by the core's files only, so reached directly
+#define CSCHED_HIDDEN        __attribute__((visibility("hidden"))) // shared by the core's files only: no PLT or GOT
 #define CSCHED_INLINE        static inline __attribute__((unused))
 #define CSCHED_PRINTF(f, a)  __attribute__((format(printf, f, a)))
 #define CSCHED_CACHE_LINE    64
 #define CSCHED_CACHE_ALIGNED __attribute__((aligned(CSCHED_CACHE_LINE)))
-// Where there are exceptions, calls `function` with the variable's address when it goes out of scope, also when one passes.
+// With exceptions enabled, calls `function` with the variable's address when the variable goes out of scope, also while an exception unwinds.
 #if defined(__EXCEPTIONS)
 #define CSCHED_AT_END_OF_SCOPE(function) __attribute__((cleanup(function)))
 #else
 #define CSCHED_AT_END_OF_SCOPE(function)
 #endif
 
-// What each inline path says that knows the library's structs or state words: it needs the symbol csched_abi_1, or that of another
-// ABI, so that a program does not link with, or start with, a library of another layout (version.h). It costs no instruction, and 8
-// bytes in a whole program: a pointer to the symbol, once, which the linker keeps for the sake of an empty relocation in the code.
+// Every inline function that knows the library's structs or state words uses this. It makes the program need the symbol csched_abi_1, or that of
+// another ABI. So a program does not link with, or start with, a library of another layout (version.h). It costs no instruction, and 8 bytes in a
+// whole program: one pointer to the symbol. An empty relocation in the code makes the linker keep it.
 #define CSCHED_ABI_NAME       CSCHED_TEXT(CSCHED_ABI_SYMBOL)
 #define CSCHED_ABI_IS_NEEDED_ CSCHED_ABI_NAME "_is_needed_"
-// A program that is not linked with the library, but loads it by dlopen, defines CSCHED_BY_DLOPEN, and asks dlsym for the symbol itself.
+// A program that loads the library by dlopen defines CSCHED_BY_DLOPEN, and asks dlsym for the symbol itself.
 #if defined(__ELF__) && !defined(CSCHED_BY_DLOPEN)
 #define CSCHED_NEEDS_ABI()                                                                                             \
   __asm__ __inline__(".ifndef " CSCHED_ABI_IS_NEEDED_ "\n"                                                             \
@@ -92,15 +93,15 @@
 #define CSCHED_NEEDS_ABI() ((void)0)
 #endif
 
-// A thread-local word that is reached in one instruction, also from position-independent code.
+// A thread-local variable that is accessed in one instruction, also from position-independent code.
 #if defined(__linux__)
 #define CSCHED_TLS_FAST __attribute__((tls_model("initial-exec")))
 #else
 #define CSCHED_TLS_FAST
 #endif
 
-// Sanitizers see only instrumented code. Under ThreadSanitizer no thread is given a fast identity (see lock.h), so that
-// every operation goes through the library, which is instrumented.
+// Sanitizers see only instrumented code. Under ThreadSanitizer no thread gets a fast identity (lock.h), so every operation calls the library,
+// which is instrumented.
 #if defined(__SANITIZE_THREAD__)
 #define CSCHED_FAST_PATHS 0
 #elif defined(__has_feature)
@@ -112,8 +113,8 @@
 #define CSCHED_FAST_PATHS 1
 #endif
 
-// ThreadSanitizer is told of each lock: it then names locks, and finds those that are taken in different orders. Between
-// WILL and its counterpart it leaves our own workings alone; to check these, build with CSCHED_TSAN_ANNOTATIONS=0.
+// Reports each lock to ThreadSanitizer, which then names locks and finds inconsistent lock orders. Between WILL and its counterpart it ignores
+// the library's own accesses. To check these, build with CSCHED_TSAN_ANNOTATIONS=0.
 #if !CSCHED_FAST_PATHS && !defined(CSCHED_TSAN_ANNOTATIONS)
 #define CSCHED_TSAN_ANNOTATIONS 1
 #endif
@@ -124,7 +125,7 @@ void __tsan_mutex_post_lock(void *lock, unsigned flags, int recursion);
 int __tsan_mutex_pre_unlock(void *lock, unsigned flags);
 void __tsan_mutex_post_unlock(void *lock, unsigned flags);
 CSCHED_END_DECLS
-// The flags are the interface's: 1 needs no making, 16 may give up, 32 has given up.
+// ThreadSanitizer's flags: 1 needs no construction, 16 is a try-lock, 32 is a try-lock that failed.
 #define CSCHED_TSAN_WILL_LOCK(lock, may_fail) __tsan_mutex_pre_lock((lock), (may_fail) ? 1 | 16 : 1)
 #define CSCHED_TSAN_LOCKED(lock, may_fail, taken)                                                                      \
   __tsan_mutex_post_lock((lock), (taken) ? ((may_fail) ? 1 | 16 : 1) : 1 | 16 | 32, 0)
@@ -137,7 +138,7 @@ CSCHED_END_DECLS
 #define CSCHED_TSAN_UNLOCKED(lock)                ((void)(lock))
 #endif
 
-// AddressSanitizer is told of memory that nobody may touch.
+// Marks memory that must not be accessed, for AddressSanitizer.
 #if defined(__SANITIZE_ADDRESS__)
 #define CSCHED_ADDRESSES_ARE_CHECKED 1
 #elif defined(__has_feature)
@@ -157,17 +158,17 @@ CSCHED_END_DECLS
 #define CSCHED_UNPOISON(memory, size) ((void)(memory))
 #endif
 
-// The unit in which tasks get memory, in bytes. Less is for a model checker.
+// The unit in which tasks get memory, in bytes. A model checker uses less.
 #ifndef CSCHED_TASK_UNIT
 #define CSCHED_TASK_UNIT 8192
 #endif
 
-// How many threads, and loops, are in the table that a signal handler writes. Less is for a model checker.
+// The number of threads, and of loops, in the table that a signal handler writes. A model checker uses less.
 #ifndef CSCHED_DUMP_ROOM
 #define CSCHED_DUMP_ROOM 256
 #endif
 
-// How many events of a trace each thread has room for, a power of 2. Less is for a model checker.
+// The number of trace events that each thread has room for, a power of 2. A model checker uses less.
 #ifndef CSCHED_TRACE_EVENTS
 #define CSCHED_TRACE_EVENTS 16384
 #endif
@@ -181,9 +182,8 @@ CSCHED_END_DECLS
 #define CSCHED_CPU_RELAX() __asm__ __volatile__("" ::: "memory")
 #endif
 
-// Reads the stack pointer, so the lowest address of the present function's frame; elsewhere another one in it.
-// Whether the word of 32 bits at `p` is not zero, looked at once, with relaxed order: a comparison with memory and a jump. Of `load`, an atomic load of
-// it, compilers make three instructions.
+// Whether the 32-bit word at `p` is not zero, by one relaxed read: a comparison with memory and a jump. For `load`, the equivalent atomic load,
+// compilers emit three instructions.
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
 #define CSCHED_IS_SET(p, load)                                                                                         \
   __extension__({                                                                                                      \
@@ -195,6 +195,7 @@ CSCHED_END_DECLS
 #define CSCHED_IS_SET(p, load) ((load) != 0)
 #endif
 
+// Reads the stack pointer: the lowest address of this function's frame. On other processors: another address in the frame.
 #if defined(__x86_64__)
 #define CSCHED_READ_STACK_POINTER(word) __asm__ __volatile__("mov %%rsp, %0" : "=r"(word))
 #elif defined(__aarch64__)
@@ -205,19 +206,19 @@ CSCHED_END_DECLS
 
 CSCHED_BEGIN_DECLS
 
-/// Returns: CSCHED_VERSION of the library in use, which may be later than that of the headers that the program was compiled with. Thread: any.
+/// Returns: CSCHED_VERSION of the loaded library, which may be later than that of the headers used to compile the program. Thread: any.
 uint32_t csched_version(void);
 
 /// An instant on the monotonic clock, or a span of time, in nanoseconds. Arithmetic on it saturates: see csched_time_after.
 typedef uint64_t csched_time;
 
-/// The end of time: a deadline that never comes.
+/// A deadline that is never reached.
 #define CSCHED_FOREVER UINT64_MAX
 
 /// Does: reads the monotonic clock. Returns: nanoseconds since an arbitrary start. Thread: any.
 csched_time csched_now(void);
 
-/// Returns: `start + span`, or CSCHED_FOREVER where that would overflow. A negative span counts as zero. Thread: any.
+/// Returns: `start + span` in nanoseconds, or CSCHED_FOREVER if that overflows. A negative span counts as zero. Thread: any.
 CSCHED_INLINE csched_time csched_time_after(csched_time start, int64_t span) {
   if (span <= 0) return start;
   csched_time end = start + (csched_time)span;

@@ -1,4 +1,4 @@
-// What asks a piece of work that is under way to end, and all that belongs to it.
+// Asks running work to end, together with all the work below it in a tree.
 // Depends on: base.h.
 //
 //   static void interrupt(csched_cancel_handler *handler) { shutdown(((download *)handler)->socket, SHUT_RDWR); }
@@ -7,9 +7,9 @@
 //      csched_cancellation_remove_and_wait(&download->handler);                // before the socket is closed
 //      csched_cancellation_end(&download->cancellation);
 //
-// To cancel is to ask: the work looks at a flag, or has handlers called. Cancellations are a tree: what is below one is cancelled with it, whether
-// its own work has ended by then or not. A tree has one of 32 locks, which no function of the user's is called under; its depth takes no stack.
-// A child of fork has the flags and the tree; handlers that other threads were calling, or about to call, have returned there.
+// A cancel is a request: the work checks a flag, or registers handlers. Cancellations form a tree. A cancel includes all descendants, even if the
+// parent's own work has ended. One of 32 locks guards a tree; user code never runs under it. The tree's depth uses no stack. A child of fork has
+// the flags and the tree. Handlers that other threads were calling, or about to call, count as returned there.
 #ifndef CSCHED_CANCELLATION_H
 #define CSCHED_CANCELLATION_H
 
@@ -20,13 +20,14 @@ CSCHED_BEGIN_DECLS
 typedef struct csched_cancellation csched_cancellation;
 typedef struct csched_cancel_handler csched_cancel_handler;
 
-/// What is called at a cancel. The caller owns the memory, sets the two functions and `context`, and all else to zero; that is private.
+/// A function that a cancel calls. The caller owns the memory, sets the two functions and `context`, and sets all other fields, which are
+/// private, to zero.
 ///
-/// `release` is called once for each csched_cancellation_add, when nothing here looks at the handler any more, and may free it. It may be NULL:
-/// then the memory is the caller's when csched_cancellation_remove_and_wait has returned, but not inside of the call.
+/// `release` is called once for each csched_cancellation_add, after the library's last access to the handler, and may free it. It may be NULL.
+/// Then the caller owns the memory again when csched_cancellation_remove_and_wait has returned, except inside `call`.
 struct csched_cancel_handler {
-  void (*call)(csched_cancel_handler *handler);    ///< does not throw, jump out, or end its thread
-  void (*release)(csched_cancel_handler *handler); ///< neither
+  void (*call)(csched_cancel_handler *handler);    ///< must not throw, longjmp out, or end its thread
+  void (*release)(csched_cancel_handler *handler); ///< must not do so either
   void *context;
   csched_cancellation *of_;
   struct { // libbsd's TAILQ_ENTRY
@@ -46,45 +47,47 @@ struct csched_cancellation {
   struct {
     csched_cancellation *tqh_first, **tqh_last;
   } children_;
-  struct { // and TAILQ_ENTRYs: among its parent's children, and among those whose handlers are to be called
+  struct { // TAILQ_ENTRYs: in the parent's children, and in a canceller's list of handlers to call
     csched_cancellation *tqe_next, **tqe_prev;
   } node_, due_;
   uint32_t flags_, tree_;
 };
 
-/// Does: makes `cancellation` one of a tree of its own (`parent` is NULL), or one below `parent`; then, where that is cancelled, this is from
-/// the start. `gone` is called once, when it has ended and nothing is left below it: its memory is the caller's then, and not before; NULL: nothing
-/// is. Requires: `parent` has not gone, or its memory stays until this one has. Returns: whether `parent` has not gone, or is NULL. Thread: any.
+/// Does: initialises `cancellation` as the root of a tree (`parent` is NULL), or as a child of `parent`. If the parent is cancelled, the child
+/// is, too. `gone` is called once, when the cancellation has ended and has no children. The caller owns the memory from then on. It may be NULL.
+/// Requires: `parent` has not gone, or its memory stays valid until `cancellation` has gone. Returns: true if `parent` is NULL or has not gone.
+/// Thread: any.
 bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancellation *parent,
                               void (*gone)(csched_cancellation *cancellation));
 
-/// Does: cancels it and all below it, which see that; then calls their handlers, one after the other on this thread: a parent's before its
-/// children's, each in the order of their addition. The first time only: who comes beside another caller may be back before the handlers were called.
-/// Thread: any, handlers included.
+/// Does: marks it and all its descendants as cancelled, then calls their handlers, one after the other, on this thread. A parent's handlers come
+/// before its children's, and each in the order of addition. Only the first call does this. A call beside another may return before the handlers
+/// were called. Thread: any, handlers included.
 void csched_cancellation_cancel(csched_cancellation *cancellation);
 
-/// Returns: whether it is cancelled, for good; what was before the cancel is seen then. Thread: any; it never waits.
+/// Returns: whether it is cancelled, which is permanent. True also makes the canceller's earlier writes visible. Thread: any; it never waits.
 bool csched_cancellation_is_cancelled(const csched_cancellation *cancellation);
 
-/// Does: has `handler` called when it is cancelled; at once, on this thread, where it is already; never where it has ended.
-/// Requires: `handler` was never added, or is over. Returns: whether the handler waits. Thread: any.
+/// Does: registers `handler` to be called at a cancel. If it is already cancelled, calls it at once, on this thread. If it has ended, never calls
+/// it. Requires: `handler` was never added, or its last addition is over. Returns: whether the handler waits for a cancel. Thread: any.
 bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_handler *handler);
 
-/// Does: takes `handler` back, if it waits: it is not called any more. Returns: whether it waited. Thread: any.
+/// Does: removes `handler` if it waits; it will then not be called. Returns: whether it waited. Thread: any.
 bool csched_cancellation_remove(csched_cancel_handler *handler);
 
-/// Does: the same, and waits until a call on another thread has returned. Requires: the handler's memory stays. Thread: any; it may block.
+/// Does: as csched_cancellation_remove, and waits until a call on another thread has returned. Requires: the handler's memory stays valid until
+/// then. Returns: whether it waited for a cancel. Thread: any; it may block.
 bool csched_cancellation_remove_and_wait(csched_cancel_handler *handler);
 
-/// Does: ends it: handlers that wait are taken back. It stays in the tree while something is below it. The second time it does nothing.
-/// Thread: any, handlers included.
+/// Does: ends it: removes the handlers that wait. It stays in the tree while it has children. A second call does nothing. Thread: any, handlers
+/// included.
 void csched_cancellation_end(csched_cancellation *cancellation);
 
 /// Private. Returns: whether it is cancelled or has ended; and whether `handler` was never added, or waits.
 bool csched_cancellation_is_over_(const csched_cancellation *cancellation);
 bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler);
 
-/// Does: calls `visit` for it and for all that is below it, a parent first. Requires: `visit` calls nothing of this header. Private.
+/// Does: calls `visit` for it and for all its descendants, parents first. Requires: `visit` calls no function of this header. Private.
 void csched_cancellation_visit_(csched_cancellation *cancellation,
                                 void (*visit)(csched_cancellation *cancellation, void *context), void *context);
 

@@ -1,8 +1,8 @@
-// Leak accounting: how many threads and objects of ours are alive, for tests and for a program that looks at itself.
+// Counts the library's live threads and objects, to find leaks in tests and programs.
 // Depends on: base.h.
 //
-// Threads are counted always. Jobs are the caller's memory, and each ends in its `release`: a program in C counts them there. The
-// Swift module's objects are counted when `csched_counting_` says so.
+// Threads are always counted. A job is the caller's memory, and each job ends in its `release`: a C program counts jobs there. The Swift module's
+// objects are counted if `csched_counting_` is set.
 #ifndef CSCHED_DIAGNOSTICS_H
 #define CSCHED_DIAGNOSTICS_H
 
@@ -10,8 +10,8 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Returns: how many threads of ours there are: keep-alive threads, workers of pools, their monitor threads; not those of observers, as a
-/// trace's. One that was joined is not among them; one that was let go of is until it has done with its work. Thread: any.
+/// Returns: how many of the library's threads are alive: keep-alive threads, pool workers and pool monitors, without threads of observers, such
+/// as a trace's. A joined thread is not counted. A released thread is counted until it has finished its work. Thread: any.
 size_t csched_live_threads(void);
 
 /// What the Swift module counts. Private.
@@ -22,17 +22,17 @@ typedef enum csched_counted_ {
   CSCHED_COUNTED_KINDS_,
 } csched_counted_;
 
-/// Whether SCHEDULER_DIAGNOSTICS is 1: set when the library is loaded, never changed later. Private.
+/// Whether SCHEDULER_DIAGNOSTICS is 1. Set when the library is loaded, and constant from then on. Private.
 extern bool csched_counting_;
 CSCHED_INLINE bool csched_is_counting_(void) {
   CSCHED_NEEDS_ABI();
   return csched_counting_;
 }
 
-/// Does: adds `change` to how many there are. Thread: any; threads do not contend unless there are more than 64. Private.
+/// Does: adds `change` to the count of `kind`. Thread: any; up to 64 threads do not contend. Private.
 void csched_count_(csched_counted_ kind, int64_t change);
 
-/// Returns: the sum of all changes; it is exact when none happens meanwhile. Thread: any. Private.
+/// Returns: the sum of all changes, which is exact while no other thread changes it. Thread: any. Private.
 int64_t csched_counted_sum_(csched_counted_ kind);
 
 CSCHED_END_DECLS

@@ -1,10 +1,10 @@
-// Asking what there is: every thread, loop, pool and queue, what runs on it, and who waits for whom.
+// Writes all threads, loops, pools and queues, what runs on them, and which thread waits for what.
 // Depends on: target.h.
 //
-// A dump is text for people, a line for each thing; its form may change with any version. All goes on while it is written, so two lines may be
-// of two instants; each count is of one, or says "about". Addresses are those of targets (csched_loop_target …), so one line leads to the next.
-// What is pending in a queue is counted as far as 1000. It looks at memory by a system call (process_vm_readv); where that is forbidden, it tells
-// less: nothing of what is pending, runs, or sleeps.
+// A dump is text for people, one line per object; its format may change with any version. The program continues while it is written, so two lines
+// may show two instants. Each count shows one instant, or says "about". Addresses are those of targets (csched_loop_target …), so lines refer to
+// each other. Pending jobs of a queue are counted up to 1000. Memory is read by a system call (process_vm_readv). Where that is forbidden, the
+// dump does not show what is pending, runs or sleeps.
 #ifndef CSCHED_DUMP_H
 #define CSCHED_DUMP_H
 
@@ -12,32 +12,30 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Does: writes to `fd`: threads that have run something of ours, what they are in the middle of, innermost first, and in which function they wait,
-/// for what, since when; loops, pools, virtual times, queues, limits; locks that somebody sleeps for, with their owners; threads that sleep for
-/// a condition, semaphore, latch, group or rwlock. It takes a constant amount of memory, whatever there is; schedulers are made and forks wait for
-/// a part of it at a time.
-/// Returns: 0, or the errno value of the first write that failed. Thread: any, not in a signal handler: see csched_dump_on_signal. Two
-/// at a time come one after the other. It blocks as `fd` does.
+/// Does: writes to `fd`: threads that have run jobs, with what they are inside of, innermost first, and where a thread waits, for what and since
+/// when; loops, pools, virtual times, queues, limits; locks that a thread sleeps for, with their owners; threads that sleep for a condition,
+/// semaphore, latch, group or rwlock. Its memory is constant. Creating schedulers and forking wait for one part of it at a time. Returns: 0, or
+/// the errno value of the first write that failed. Thread: any, but not in a signal handler (see csched_dump_on_signal). Concurrent calls run one
+/// after the other. It blocks as `fd` does.
 int csched_dump(int fd);
 
-/// Does: writes one line about `target`, as csched_dump does, into `text`, cut at `size` bytes with the closing zero: what it is, its state, how much
-/// is pending and delayed and when the next is due, and which threads are inside of it, since when. What is delayed on another clock than the target's own is not
-/// counted; of more than 100 000 timers that wait together it looks at as many, and says "at least". Returns: the length of what was written. Requires: `size` is not 0; the target stays
-/// valid. Thread: as csched_dump.
+/// Does: writes the line of csched_dump about `target` into `text`, cut at `size` bytes including the closing zero. It says what the target is,
+/// its state, how much is pending and delayed, when the next timer is due, and which threads are inside it since when. Jobs delayed on another
+/// clock than the target's own are not counted. Of more than 100 000 waiting timers it reads that many, and says "at least". Returns: the length
+/// of what was written. Requires: `size` is not 0; the target stays valid. Thread: as csched_dump.
 size_t csched_target_describe(const csched_target *target, char *text, size_t size);
 
-/// Does: writes to `fd` what each thread has run last, the newest at the end: the function that a job's type runs, its target and its context;
-/// runs in a row that are the same are one line. All together up to 10 000 runs. It is recorded always, a thread's in 240 KB of its own; and it is
-/// written to standard error behind a message that stops the process. When a run began is known for each 64th, and for the first after a sleep.
-/// Returns: 0, ENOMEM, or the errno value of the first write that failed. Thread: any.
+/// Does: writes to `fd` what each thread has run last, the newest at the end: the run function of the job's type, its target and its context.
+/// Equal runs in a row are one line. It writes up to 10 000 runs in total. Recording is always on, in 240 KB per thread. A panic also writes this
+/// to standard error, after its message. The start time is known for every 64th run, and for the first after a sleep. Returns: 0, ENOMEM, or the
+/// errno value of the first write that failed. Thread: any.
 int csched_recorder_write(int fd);
 
-/// Does: has each `signal` write a dump to `fd` from now on: inside of the handler a table of the threads and loops, at once, whatever is locked; and the rest
-/// from a thread of its own, named "csched-dump", within a second. What handled the signal before is called no more; some thread must not
-/// block the signal. A later call replaces the
-/// signal and `fd`; with `signal` 0 it ends that: the handler from before is back, and the thread is gone.
-/// Returns: 0, or an errno value: EINVAL for what is no signal that can be handled, EAGAIN when there is no thread. Requires: `fd` stays
-/// open. In a child of fork the table only is written, until it is called again there. Thread: any, one at a time.
+/// Does: makes each `signal` write a dump to `fd`. The handler writes a table of the threads and loops, at once, whatever is locked. A thread
+/// named "csched-dump" writes the rest within a second. The previous handler of the signal is not called; at least one thread must not block the
+/// signal. A later call replaces the signal and `fd`. With `signal` 0 it restores the previous handler, and the thread ends. Returns: 0, or an
+/// errno value: EINVAL if the signal cannot be handled, EAGAIN when there is no thread. Requires: `fd` stays open. A child of fork writes only
+/// the table, until it calls this function. Thread: any, one at a time.
 int csched_dump_on_signal(int signal, int fd);
 
 CSCHED_END_DECLS

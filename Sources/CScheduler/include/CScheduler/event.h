@@ -1,8 +1,8 @@
-// An event that threads tell of, and that one target hears of: what comes while it is busy is merged.
+// An event: merges values from many threads, and passes the result to a handler on one target.
 // Depends on: target.h.
 //
-// A thousand merges before the target comes to it are one call of the handler. Nothing is allocated, and a merge into an event
-// that waits is one atomic operation.
+// A thousand merges before the target runs the handler are one call. Nothing is allocated. A merge into an event that is already submitted is one
+// atomic operation.
 #ifndef CSCHED_EVENT_H
 #define CSCHED_EVENT_H
 
@@ -10,18 +10,18 @@
 
 CSCHED_BEGIN_DECLS
 
-/// How values become one.
+/// How two values are merged.
 typedef enum csched_merge {
-  CSCHED_MERGE_ADD, ///< their sum, at most CSCHED_EVENT_MOST
-  CSCHED_MERGE_OR,  ///< their bits
+  CSCHED_MERGE_ADD, ///< the sum, at most CSCHED_EVENT_MOST
+  CSCHED_MERGE_OR,  ///< the bitwise or
 } csched_merge;
 
-/// The largest value. What is larger counts as this when it is added, and loses its two uppermost bits when it is or'ed.
+/// The largest value. An addition saturates at it. An or discards the two uppermost bits.
 #define CSCHED_EVENT_MOST (UINT64_MAX >> 2)
 
 typedef struct csched_event csched_event;
 
-/// An event. The caller owns the memory; initialise it with csched_event_init. Its fields but `context` are private.
+/// An event. The caller owns the memory; initialise it with csched_event_init. All fields except `context` are private.
 struct csched_event {
   csched_job job;
   csched_target *target;
@@ -31,24 +31,25 @@ struct csched_event {
   csched_merge merge;
 };
 
-/// Does: makes `event` one that has not come. `handler` is called on `target`, as a job, with all that was merged since the last call, never 0, and never
-/// by two threads at a time. Requires: it is idle, or was never used; the target outlives it.
+/// Does: initialises `event` with nothing merged. `handler` is called on `target`, as a job, with all that was merged since its last call. The
+/// value is never 0, and calls never overlap. Requires: the event is idle, or was never used; the target outlives it.
 void csched_event_init(csched_event *event, csched_target *target, csched_merge merge,
                        void (*handler)(csched_event *event, uint64_t value), void *context);
 
-/// Does: merges `value` into what the handler is told next; 0 does nothing. What came before is visible to the handler.
-/// Returns: 0; ECANCELED when the event is cancelled, or its target takes no more: the value is gone. Thread: any.
+/// Does: merges `value` into the next call's value; 0 does nothing. The handler sees the caller's earlier writes. Returns: 0; ECANCELED if the
+/// event is cancelled, or the target refuses jobs: the value is lost. Thread: any.
 int csched_event_merge(csched_event *event, uint64_t value);
 
-/// Does: cancels the event for good: once this has returned the handler does not begin any more. What was merged and not told is gone.
-/// Returns: as csched_job_cancel. Thread: any, the handler included.
+/// Does: cancels the event permanently: no handler starts after this has returned. Values that were merged but not passed to the handler are
+/// lost. Returns: as csched_job_cancel. Thread: any, the handler included.
 csched_cancel_result csched_event_cancel(csched_event *event);
 
-/// Does: the same, and waits until a handler that is running on another thread has ended. Thread: any; it may block.
+/// Does: as csched_event_cancel, and waits until a handler on another thread has ended. Returns: as csched_event_cancel. Thread: any; it may
+/// block.
 csched_cancel_result csched_event_cancel_and_wait(csched_event *event);
 
-/// Returns: whether nothing is merged, queued or running: after a cancel, and when no thread is in csched_event_merge, the memory is the
-/// caller's. It is a little later than the end of the handler. Thread: any.
+/// Returns: whether nothing is merged, queued or running. The caller owns the memory when this is true after a cancel, and no thread is in
+/// csched_event_merge. It becomes true slightly after the end of the handler. Thread: any.
 bool csched_event_is_idle(const csched_event *event);
 
 CSCHED_END_DECLS

@@ -1,15 +1,15 @@
-// A limited target: no more than so many of its jobs at a time, on any target.
+// A limited target: runs at most a given number of its jobs at a time, on any base target.
 // Depends on: target.h.
 //
-// Jobs begin in the order of their submission, as far as the base keeps one. One that blocks counts, so a few that wait for a disk or a
-// server never take all threads of a pool. It has no thread of its own, and without work it costs nothing. A limit of 1 is a serial queue
-// without syncs and suspensions.
+// Jobs start in the order of their submission, if the base keeps an order. A blocked job counts as running. So a few jobs that wait for a disk or
+// a server never take all threads of a pool. A limited target has no thread and, without work, no cost. A limit of 1 is a serial queue without
+// syncs and suspensions.
 //
-// What is submitted to its second target is a barrier: it runs alone, after all that came before it, and before what comes later. So many may read
-// what one changes at a time, as by dispatch_barrier_async.
+// A job that is submitted to the second target (csched_limit_barrier_target) is a barrier. It runs alone, after all earlier jobs and before all
+// later ones. So many jobs may read what one job at a time changes, as with dispatch_barrier_async.
 //
-// A job that ends its thread, or is left by an exception or longjmp (job.h), gives its place up. In a child of fork a limited target is as
-// its base is: see pool.h, thread.h and loop.h.
+// A job gives its permit back if it ends its thread, or an exception or longjmp unwinds it (job.h). In a child of fork a limited target behaves
+// as its base does: see pool.h, thread.h and loop.h.
 #ifndef CSCHED_LIMIT_H
 #define CSCHED_LIMIT_H
 
@@ -19,33 +19,33 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_limit csched_limit;
 
-/// More than these are taken for these: a pool has no more threads.
+/// The largest limit. A larger argument counts as this: no pool has more threads.
 #define CSCHED_LIMIT_MOST 16384
 
-/// Does: creates a target that has `base` run at most `most` of its jobs at a time. Returns: 0; EINVAL when `most` is less than 1; ENOMEM.
-/// Requires: `base` outlives it and what is submitted to it. Thread: any.
+/// Does: creates a target that runs at most `most` of its jobs at a time on `base`. Returns: 0; EINVAL when `most` is less than 1; ENOMEM.
+/// Requires: `base` outlives the target and its jobs. Thread: any.
 int csched_limit_create(csched_limit **limit, csched_target *base, int most);
 
-/// Does: makes `owner` the owner of the target, and lets the target keep it while there is work: by calls of `retain`, each followed
-/// by one of `release`. So the owner may destroy the target when nothing else keeps it. Thread: before anything is submitted; of those
-/// calls, any, and they must not use the target.
+/// Does: sets the `owner` of the target. While there is work, the target retains the owner: each call of `retain` is followed by one of
+/// `release`. So the owner may destroy the target when its own last reference is released. Thread: before anything is submitted. `retain` and
+/// `release` run on any thread, and must not use the target.
 void csched_limit_own(csched_limit *limit, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
-/// Does: gives up the handle. What has been submitted still runs. Requires: each timer that was submitted to it has been released
-/// (csched_job_is_idle tells); no thread is in a call on the handle, and none makes one later; its jobs included. Thread: any.
+/// Does: releases the handle. Submitted jobs still run. Requires: each timer that was submitted to it has been released (csched_job_is_idle
+/// tells); no thread, its jobs included, is in a call on the handle or makes one later. Thread: any.
 void csched_limit_destroy(csched_limit *limit);
 
-/// Returns: it as a target, to submit to (target.h), and to be the base of queues. Valid as long as it. A submission takes a lock for
-/// some instructions, and is not lock-free. Thread: any.
+/// Returns: the limited target, to submit to (target.h) or to be the base of queues; valid as long as `limit`. A submission takes a lock for some
+/// instructions, and is not lock-free. Thread: any.
 CSCHED_INLINE csched_target *csched_limit_target(csched_limit *limit) {
   CSCHED_NEEDS_ABI();
   return (csched_target *)limit;
 }
 
-/// Returns: the target of its barriers, whose base it is. What is submitted there is a barrier: it begins when all that was submitted before,
-/// to either target, has ended, runs alone, and what comes after it begins after its end. It may be delayed, be waited for, and be the base of a
-/// queue: each batch of that is a barrier. A barrier that was cancelled holds up nothing from the next job on that comes or ends. Valid as long
-/// as the limited target. To wait inside of a barrier for another job, or inside of any job for a barrier, is EDEADLK (serial.h). Thread: any.
+/// Returns: the target of its barriers; its base is the limited target. A barrier starts when all earlier jobs of both targets have ended. It
+/// runs alone, and later jobs start after its end. It may be delayed or waited for. As the base of a queue, each batch of the queue is a barrier.
+/// A cancelled barrier delays no job after the next submission, or the end of the next job. The target is valid as long as the limited target.
+/// Waiting inside a barrier for another job, or inside any job for a barrier, is EDEADLK (serial.h). Thread: any.
 csched_target *csched_limit_barrier_target(csched_limit *limit);
 
 CSCHED_END_DECLS

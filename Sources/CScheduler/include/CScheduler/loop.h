@@ -1,17 +1,17 @@
-// A run loop: one thread runs what any thread submits, now or at a given time. More than 120 lines, because its runs are inline.
+// A run loop: one thread runs what any thread submits, at once or at a given time.
 // Depends on: mpsc.h, timer.h, job.h.
 //
-// The loop belongs to the thread that created it. Jobs run in the order of their submission, delayed ones in the order of
-// their deadlines and, where those are equal, of their submission. A loop with nothing to do sleeps, with no wakeups.
+// The loop belongs to the thread that created it. Jobs run in the order of their submission. Timers run in the order of their deadlines; equal
+// deadlines run in the order of submission. A loop without work sleeps, with no wakeups.
 //
-// No kind of work starves another: the loop takes up to 16 due timers, then up to 16 sources (loop_fd.h), then up to 16 jobs, and begins
-// again. So while each takes no more than 200 us, each kind has its turn within 10 ms. The jobs of a serial queue on the loop count as
-// jobs of the loop.
+// No kind of work starves another: the loop takes up to 16 due timers, then up to 16 sources (loop_fd.h), then up to 16 jobs, and repeats. So
+// each kind gets its turn within 10 ms, while each piece of work takes no more than 200 us. Jobs of a serial queue on the loop count as jobs of
+// the loop.
 //
-// When its thread ends inside of a run (pthread_exit, cancellation), the job has ended, and the loop is closed: what is outstanding is
-// dropped. A run that a job leaves by an exception of C++, or by longjmp, is over (job.h says how, and when that is noticed): the loop can
-// be run again, or destroyed; if the thread ends before, it is closed. In a child of fork the loops of the thread
-// that forked go on, with all that waited in them; another thread's is orphaned.
+// If the loop's thread ends inside a run (pthread_exit, cancellation), the job has ended, and the loop is closed: outstanding work is dropped. A
+// run that a C++ exception or longjmp unwinds has ended (job.h says how, and when that is noticed). The loop can then be run again, or destroyed;
+// if its thread ends first, it is closed. In a child of fork, loops of the thread that forked continue with all their work. Loops of other
+// threads are orphaned.
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 
@@ -22,15 +22,15 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_loop csched_loop;
 
-/// What a loop has done, for those who tune: each figure only grows.
+/// What a loop has done, for tuning. Each value only grows.
 typedef struct csched_loop_statistics {
   uint64_t
-      jobs; ///< jobs, timers and handlers that it has run or found cancelled, those of queues on it, too; but for its last batch, until the next
-  uint64_t sleeps;  ///< how often it has slept
-  csched_time idle; ///< nanoseconds that it has slept, the present sleep included; not what a host slept for it
+      jobs; ///< jobs, timers and handlers run or found cancelled, with those of queues on it; without the last batch until the next one
+  uint64_t sleeps;  ///< number of sleeps
+  csched_time idle; ///< nanoseconds slept, the current sleep included; without a host's sleeps
 } csched_loop_statistics;
 
-/// One call of csched_loop_run_activation, known by name so that this one can be ended, and no other.
+/// One call of csched_loop_run_activation. It lets a thread end this run, and no other.
 typedef struct csched_activation {
   csched_loop *loop;
   uint32_t ended;
@@ -38,52 +38,52 @@ typedef struct csched_activation {
 
 /// Why a run returned.
 typedef enum csched_run_result {
-  CSCHED_RUN_ENDED,     ///< by csched_loop_end_run, or csched_activation_end_run of its own
-  CSCHED_RUN_TIMED_OUT, ///< its deadline came
-  CSCHED_RUN_CLOSED,    ///< the loop was closed, and what the policy asks for has been done
-  CSCHED_RUN_DONE,      ///< nothing is left but what is in the background: csched_loop_run_until_done alone
+  CSCHED_RUN_ENDED,     ///< by csched_loop_end_run, or csched_activation_end_run for this run
+  CSCHED_RUN_TIMED_OUT, ///< its deadline has passed
+  CSCHED_RUN_CLOSED,    ///< the loop was closed, and its policy carried out
+  CSCHED_RUN_DONE,      ///< only background work remains; csched_loop_run_until_done only
 } csched_run_result;
 
-/// What becomes of the work that is outstanding when a loop is closed. A serial queue (serial.h) or a limit (limit.h) on it runs the batch that it
-/// has begun, at most 64 jobs, and drops the others: call csched_serial_sync, or wait for a group, before.
+/// What happens to outstanding work when a loop is closed. A serial queue (serial.h) or a limit (limit.h) on the loop finishes the batch that it
+/// has started, at most 64 jobs, and drops its other jobs. To run them, call csched_serial_sync, or wait for a group, before the close.
 typedef enum csched_stop_policy {
-  CSCHED_STOP_RUN,  ///< queued and due jobs are run; delayed ones whose time has not come are dropped
-  CSCHED_STOP_DROP, ///< everything that has not begun is dropped
+  CSCHED_STOP_RUN,  ///< queued and due jobs run; timers before their deadline are dropped
+  CSCHED_STOP_DROP, ///< everything that has not started is dropped
 } csched_stop_policy;
 
-/// Does: creates a loop for the calling thread. Returns: 0, or ENOMEM.
+/// Does: creates a loop for the calling thread. The caller owns it until csched_loop_destroy. Returns: 0, or ENOMEM.
 int csched_loop_create(csched_loop **loop);
 
-/// Does: closes the loop, drops what is outstanding, frees it. Requires: no thread is in a call on the loop, and none makes
-/// one later. Thread: the loop's, outside of its runs, of what it drops, and of syncs on queues whose base it is; any, when the loop
-/// was detached (loop_fd.h) or its thread has ended. Elsewhere, and for the main loop or that of a thread, it stops the process with a
-/// message.
+/// Does: closes the loop, drops outstanding work, frees the loop. Requires: no thread is in a call on the loop, and none makes one later. Thread:
+/// the loop's, outside its runs, the drops of its work, and syncs on queues whose base it is. Any thread, if the loop was detached (loop_fd.h) or
+/// its thread has ended. Any other call stops the process with a message, as does one for the main loop or a thread's loop.
 void csched_loop_destroy(csched_loop *loop);
 
-/// Returns: the loop that is running on this thread, NULL when there is none. Thread: any.
+/// Returns: the loop that runs on this thread, or NULL. Thread: any.
 csched_loop *csched_loop_current(void);
 
 /// Returns: whether the calling thread is the loop's. Thread: any.
 bool csched_loop_is_on_thread(const csched_loop *loop);
 
-/// Returns: the loop as a target, to submit to (target.h): it is the loop's first member. Valid as long as the loop. Thread: any.
+/// Returns: the loop as a target, to submit to (target.h). Valid as long as the loop, whose first member it is. Thread: any.
 CSCHED_INLINE csched_target *csched_loop_target(csched_loop *loop) {
   CSCHED_NEEDS_ABI();
   return (csched_target *)loop;
 }
 
-/// Does: moves a timer that waits in this loop for its deadline to another one, as if cancelled and submitted anew with the
-/// same leeway, but without a drop, a release or a wake for the old one. Returns: false, and changes nothing, when it does not
-/// wait here: it was never submitted, or it is due and on its way, running, or over. Requires: as csched_timer_cancel. Thread: any.
+/// Does: moves a timer that waits in this loop to another deadline. The effect is that of a cancel and a new submission with the same leeway,
+/// without a drop, a release or a wake for the old one. Returns: false, with no change, if the timer does not wait here: it was never submitted,
+/// is due and about to run, runs, or has ended. Requires: as csched_timer_cancel. Thread: any.
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
-// Each run is inline for a clean-up in the caller, should a job throw; what ends in `_` is private.
+// The runs are inline, so that the caller's frame has a clean-up if a job throws. Functions whose name ends in `_` are private.
 csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation, csched_time deadline,
                                               csched_scope *scope);
 bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope);
 size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope);
 
-/// Does: as csched_loop_run_until, until csched_activation_end_run; one that came before ends it at once. Thread: the loop's.
+/// Does: as csched_loop_run_until, until csched_activation_end_run, which may be called before the run and then ends it at once. Thread: the
+/// loop's.
 CSCHED_INLINE csched_run_result csched_loop_run_activation(csched_loop *loop, csched_activation *activation,
                                                            csched_time deadline) {
   CSCHED_NEEDS_ABI();
@@ -98,31 +98,32 @@ CSCHED_INLINE csched_run_result csched_loop_run(csched_loop *loop) {
   return csched_loop_run_activation(loop, NULL, CSCHED_FOREVER);
 }
 
-/// Does: as csched_loop_run, until `deadline` at the most. Jobs that are ready at the deadline may be left. Thread: the loop's.
+/// Does: as csched_loop_run, until `deadline` (of csched_now, nanoseconds) at the latest. Jobs that are ready then may remain. Thread: the
+/// loop's.
 CSCHED_INLINE csched_run_result csched_loop_run_until(csched_loop *loop, csched_time deadline) {
   return csched_loop_run_activation(loop, NULL, deadline);
 }
 
-/// Does: as csched_loop_run, until nothing is left that can come by itself: no job, no timer that has a time, no source, and nobody who has said
-/// by csched_loop_ref that something will come. A timer that another thread cancels is noticed at its deadline, at the latest.
-/// Returns: CSCHED_RUN_DONE, or as csched_loop_run. Thread: the loop's.
+/// Does: as csched_loop_run, until no work can come without another thread: no job, no timer with a finite deadline, no source, and no open
+/// csched_loop_ref. If another thread cancels a timer, the run notices it at the timer's deadline, at the latest. Returns: CSCHED_RUN_DONE, or as
+/// csched_loop_run. Thread: the loop's.
 CSCHED_INLINE csched_run_result csched_loop_run_until_done(csched_loop *loop) {
   csched_activation until_done = {NULL, 0};
   return csched_loop_run_activation(loop, &until_done, CSCHED_FOREVER);
 }
 
-/// Does: has csched_loop_run_until_done go on for one thing more than timers and sources (ref), or for one less (unref), whatever that is.
-/// A thread that is going to submit calls ref before the run, and unref after the submission. Whoever adds a source, or submits a timer or
-/// a periodic task, that is to be in the background calls unref after it, and ref before it is removed, cancelled or due. Too many of the one
-/// are runs that do not end; of the other, runs that end early. Thread: any.
+/// Does: makes csched_loop_run_until_done wait for one thing more than timers and sources (ref), or for one less (unref). A thread that is going
+/// to submit calls ref before the run, and unref after the submission. For a source, timer or periodic task in the background, call unref after
+/// adding or submitting it, and ref before it is removed, cancelled or due. With too many refs a run does not end; with too many unrefs it ends
+/// early. Thread: any.
 void csched_loop_ref(csched_loop *loop);
 void csched_loop_unref(csched_loop *loop);
 
-/// Does: writes what the loop has done since it was made. It costs a look at the clock for each sleep, and none for a job. In a child of
-/// fork it goes on counting. Thread: any.
+/// Does: writes what the loop has done since its creation to `statistics`. This costs one clock read per sleep, and nothing per job. A child of
+/// fork continues the counts. Thread: any.
 void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics *statistics);
 
-/// Does: waits for a job until `deadline`, and runs that one. Returns: whether one ran. Thread: the loop's.
+/// Does: waits for a job until `deadline` (of csched_now, nanoseconds), and runs that one. Returns: whether one ran. Thread: the loop's.
 CSCHED_INLINE bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
@@ -140,35 +141,35 @@ CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
   return count;
 }
 
-/// Does: ends the innermost run. Asked while none is in progress, it ends the next as soon as that begins, so that it
-/// cannot fall between creating a loop and running it; in the same way one that comes just as a nested run ends by itself ends
-/// the run outside it. To end one certain run, use an activation. Thread: any.
+/// Does: ends the innermost run. Without a run in progress, it ends the next one at its start; so a call between the loop's creation and its run
+/// is not lost. Likewise, if a nested run ends by itself at that moment, the call ends the run outside it. To end one certain run, use an
+/// activation. Thread: any.
 void csched_loop_end_run(csched_loop *loop);
 
-/// Does: runs what is due and ready, as csched_loop_run_ready, and of the submitted jobs those as far as `last`, which was submitted;
-/// none when that is NULL. With `is_promised` the host is not told of what is left: another of these runs is on its way.
-/// Returns: whether jobs are left. Thread: the loop's. Private.
+/// Does: runs what is due and ready, as csched_loop_run_ready, but of the submitted jobs only those up to `last`, which was submitted; none if
+/// `last` is NULL. With `is_promised` the host is not notified of remaining work: another of these runs will follow. Returns: whether jobs
+/// remain. Thread: the loop's. Private.
 bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised);
 
-/// Returns: whether work can be done here at once without overtaking what waits in the loop, or running inside of it: the caller is on
-/// the loop's thread, nothing is queued or due, nothing of the loop or of a queue on it is running, and it is open. If not, what
-/// is submitted next runs after what is due already. Thread: any. Private.
+/// Returns: whether the caller may do work at once without overtaking the loop's work, or running inside it. That holds if the caller is on the
+/// loop's thread, nothing is queued or due, no job of the loop or of a queue on it runs, and the loop is open. If false, the next submission runs
+/// after what is already due. Thread: any. Private.
 bool csched_loop_is_free_(csched_loop *loop);
 
-/// Does: at the end of the process, counts the jobs that no run has come to: those submitted, up to 1000, without those of type `except`, and of a loop
-/// that has never run those delayed. Returns: whether there are any that the program has not given up: not inside of a run, nor after
-/// csched_loop_end_run, nor after a close, nor while a host runs the loop. One that has run is asked on its thread only, outside of jobs. Thread: any. Private.
+/// Does: at the end of the process, counts the jobs that have not run: up to 1000 submitted ones, except those of type `except`; and for a loop
+/// that has never run also the delayed ones. Returns: whether the program forgot any. False inside a run, after csched_loop_end_run or a close,
+/// and while a host runs the loop. For a loop that has run it is also false on another thread, or inside a job. Thread: any. Private.
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued, size_t *delayed);
 
-/// Does: closes the loop (target.h): what is outstanding gets what `policy` says in its runs, which then return. What is no policy stops
-/// the process. Thread: any.
+/// Does: closes the loop (target.h). Its runs treat outstanding work by `policy`, and then return. An invalid policy stops the process. Thread:
+/// any.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy);
 
-/// Does: makes `activation` ready for one run of `loop`. Thread: before it is shared.
+/// Does: prepares `activation` for one run of `loop`. Thread: any, before it is shared.
 void csched_activation_init(csched_activation *activation, csched_loop *loop);
 
-/// Does: ends this activation's run, now or when it begins, and touches no other: a run nested inside goes on to its own
-/// end first. Requires: the activation and its loop stay valid during the call. Thread: any, any number of times.
+/// Does: ends this activation's run, at once or when it starts, and no other: a nested run inside it first continues to its own end. Requires:
+/// the activation and its loop stay valid during the call. Thread: any, any number of times.
 void csched_activation_end_run(csched_activation *activation);
 
 CSCHED_END_DECLS

@@ -1,9 +1,8 @@
-// Descriptors and a loop: those that it waits for, and its own, for which another loop can wait.
+// Descriptors that a loop waits for, and a loop's own descriptor, for which another loop can wait.
 // Depends on: loop.h.
 //
-// A loop calls a handler when a descriptor can be read or written. And a loop can be driven by another one (GLib's, libuv's,
-// Dispatch, poll): the host waits for csched_loop_fd, and calls csched_loop_run_ready each time that it is readable. A loop
-// that is used for neither has no descriptor at all.
+// A loop calls a handler when a descriptor can be read or written. Another loop, the host (GLib's, libuv's, Dispatch, poll), can also drive a
+// loop. The host waits for csched_loop_fd, and calls csched_loop_run_ready each time it is readable. A loop that uses neither has no descriptor.
 #ifndef CSCHED_LOOP_FD_H
 #define CSCHED_LOOP_FD_H
 
@@ -11,21 +10,22 @@
 
 CSCHED_BEGIN_DECLS
 
-/// What a source waits for, or'ed.
+/// What a source waits for; combine with or.
 typedef enum csched_fd_events {
-  CSCHED_FD_READ = 1,  ///< it can be read, or is at its end, or has failed: the next read tells
-  CSCHED_FD_WRITE = 2, ///< it can be written, or has failed: the next write tells
-  CSCHED_FD_EDGE = 4,  ///< tell of a change only; without it, tell as long as it holds
+  CSCHED_FD_READ = 1,  ///< it can be read, is at its end, or has failed: the next read tells which
+  CSCHED_FD_WRITE = 2, ///< it can be written, or has failed: the next write tells which
+  CSCHED_FD_EDGE = 4,  ///< edge-triggered: report changes only; without it, report as long as ready
 } csched_fd_events;
 
 typedef struct csched_fd_source csched_fd_source;
 
-/// A descriptor that a loop waits for, for reading, writing or both. The caller owns the memory, and the descriptor; initialise
-/// it with csched_fd_source_init. Its fields but `context` and `dropped` are private.
+/// A descriptor that a loop waits for. The caller owns the memory and the descriptor; initialise it with csched_fd_source_init. All fields except
+/// `context` and `dropped` are private.
 ///
-/// `dropped`, which may be set between the initialiser and csched_loop_add_fd, is told on the loop's thread that the source was removed by
-/// somebody else than csched_loop_remove_fd, and is the caller's again: ECANCELED, because the loop was closed; EBADF, because its descriptor was
-/// closed before the source was removed, which is found when the number is added again. Without it the second is a message on standard error.
+/// `dropped` may be set between csched_fd_source_init and csched_loop_add_fd. It is called on the loop's thread when the source was removed
+/// without csched_loop_remove_fd; the caller then owns the source again. The error is ECANCELED if the loop was closed. It is EBADF if the
+/// descriptor was closed before the source was removed, which is detected when its number is added again. Without `dropped`, EBADF is a message
+/// on standard error.
 struct csched_fd_source {
   void (*handler)(csched_fd_source *source, unsigned events);
   void *context;
@@ -40,8 +40,8 @@ struct csched_fd_source {
   int (*renew)(csched_fd_source *source);
 };
 
-/// Does: makes `source` ready to be added. `handler` is told in its `events` what has become possible, READ, WRITE or both. It
-/// may come for nothing, so `fd` should not block, and inside of itself, if it runs its loop. Requires: it is not added to a loop.
+/// Does: prepares `source` to be added. `handler` receives in `events` what is ready: READ, WRITE or both. Spurious calls are possible, so `fd`
+/// should be non-blocking. If the handler runs its loop, it may be called inside itself. Requires: the source is not added to a loop.
 CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsigned events,
                                          void (*handler)(csched_fd_source *source, unsigned events), void *context) {
   CSCHED_NEEDS_ABI();
@@ -57,43 +57,41 @@ CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsig
   source->renew = NULL;
 }
 
-/// Does: calls the source's handler in the loop's runs, among the jobs, whenever its descriptor is ready. It counts as a job for
-/// csched_loop_run_once and csched_loop_run_ready. Requires: `source` stays valid until it is removed, or the loop is destroyed.
-/// Returns: 0; EBADF; EPERM when such a descriptor cannot be waited for (a regular file); EEXIST when the source, or another one
-/// for this descriptor, is added already; EINVAL when it waits for neither; ECANCELED when the loop is closed; what the system
-/// says when it has no memory or descriptors. Thread: the loop's.
+/// Does: calls the source's handler in the loop's runs, among the jobs, whenever its descriptor is ready. A call counts as a job for
+/// csched_loop_run_once and csched_loop_run_ready. Requires: `source` stays valid until it is removed, or the loop is destroyed. Returns: 0;
+/// EBADF; EPERM if the descriptor cannot be waited for (a regular file); EEXIST if the source, or another one for this descriptor, is already
+/// added; EINVAL if it waits for neither READ nor WRITE; ECANCELED if the loop is closed; the system's errno value without memory or descriptors.
+/// Thread: the loop's.
 int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source);
 
-/// Does: changes what `source` waits for; what is no longer asked for is not told any more. A change that has come before is told
-/// anew, also with CSCHED_FD_EDGE. Returns: 0; ENOENT when it is not added to this loop; EINVAL, EBADF, ENOMEM as
-/// csched_loop_add_fd. Thread: the loop's.
+/// Does: changes what `source` waits for. Events that are no longer asked for are not reported any more. Present readiness is reported again,
+/// also with CSCHED_FD_EDGE. Returns: 0; ENOENT if it is not added to this loop; EINVAL, EBADF, ENOMEM as csched_loop_add_fd. Thread: the loop's.
 int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned events);
 
-/// Does: ends the waiting. The handler is not called again, and the source can be freed at once: also from inside its own handler,
-/// or another's. Remove a source before its descriptor is closed. A closed loop has removed all of them.
-/// Returns: 0; ENOENT when it is not added to this loop; EBADF when its descriptor was closed before: it is removed all the same.
-/// Thread: the loop's.
+/// Does: removes the source. Its handler is not called again, and the source can be freed at once, also inside its own handler or another's.
+/// Remove a source before you close its descriptor. A close of the loop removes all sources. Returns: 0; ENOENT if it is not added to this loop;
+/// EBADF if its descriptor was closed before; it is removed all the same. Thread: the loop's.
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 
-/// Does: has the system forget the source's descriptor at once, and no handler begin that has not begun; the descriptor can be closed, or given to
-/// another loop. On the loop's thread csched_loop_remove_fd is still to follow. Before csched_loop_add_fd, that will refuse it: ECANCELED.
-/// Requires: `loop` and `source` stay until that has been done. Thread: any; once the loop has been closed it does nothing. Private.
+/// Does: removes the source's descriptor from the system's set at once. The descriptor can then be closed, or given to another loop. A handler call
+/// that starts at that moment may still run: the caller must prevent it. csched_loop_remove_fd must still follow on the loop's thread. If it comes
+/// before csched_loop_add_fd, that returns ECANCELED. Requires: `loop` and `source` stay valid until the removal. Thread: any; after a close of the
+/// loop it does nothing. Private.
 void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source);
 
-/// Does: makes the loop one that a host can drive, at the first call. The descriptor is readable when there is something to do: a
-/// job, a timer that is due, a source that is ready, an end of a run that has not been taken, a close that is new. Then call
-/// csched_loop_run_ready, after which it is not readable unless there is more. Between two calls nothing wakes up for nothing.
-/// csched_loop_run_until(loop, 0) then runs no job and says what came: it takes such an end (CSCHED_RUN_ENDED), ends a closed loop
-/// (CSCHED_RUN_CLOSED), or neither. Other runs stay possible. Only wait for the descriptor, as a level, not an edge: it is the
-/// loop's, until that is destroyed. In a child of fork it has the same number, and stands for the child's loop; where the child has no
-/// descriptor to spare for that, it is told at its first use: by this function's answer, or a message.
-/// Returns: 0, and the descriptor in `*fd`; an errno value (EMFILE …) when the system has none to give. Thread: the loop's.
+/// Does: returns the loop's descriptor, with which a host can drive it; the first call makes it. It is readable when there is something to do: a
+/// job, a due timer, a ready source, an end of a run that no run has taken, a new close. Then call csched_loop_run_ready; if more remains, it
+/// stays readable. Without work it causes no wakeups. csched_loop_run_until(loop, 0) then runs no job. It takes such an end (CSCHED_RUN_ENDED),
+/// ends a closed loop (CSCHED_RUN_CLOSED), or finds neither. Other runs remain possible. Only wait for the descriptor, level-triggered, not
+/// edge-triggered. The loop owns it until it is destroyed. In a child of fork it has the same number, and belongs to the child's loop. If the
+/// child has no free descriptor for that, this function's result or a message reports it at the first use. Returns: 0, and the descriptor in
+/// `*fd`; an errno value (EMFILE …) if the system has no descriptor. Thread: the loop's.
 int csched_loop_fd(csched_loop *loop, int *fd);
 
-/// Does: lets go of the loop, which then belongs to no thread, or gives it to the calling thread: for hosts whose threads change (a
-/// serial queue of Dispatch attaches before it runs what is ready, and detaches after it). Requires: no run is in progress; whoever
-/// attaches comes after the one who detached, or after the last use by a thread that is about to end (dispatchMain has the main queue
-/// go on elsewhere before the main thread has come to its end). Thread: the loop's to detach, any to attach.
+/// Does: detach separates the loop from its thread; attach gives it to the calling thread. For hosts whose threads change: a serial queue of
+/// Dispatch attaches before it runs ready work, and detaches afterwards. Requires: no run is in progress. An attach comes after the detach, or
+/// after the last use by a thread that is about to end. (dispatchMain moves the main queue to other threads before the main thread has ended.)
+/// Thread: the loop's to detach, any to attach.
 void csched_loop_detach(csched_loop *loop);
 void csched_loop_attach(csched_loop *loop);
 

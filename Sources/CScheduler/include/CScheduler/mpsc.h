@@ -1,9 +1,9 @@
-// A run queue: many threads push, one thread takes.
+// A run queue: many threads push jobs, one thread pops them.
 // Depends on: job.h.
 //
-// Lock-free and intrusive; jobs of one producer keep their order. A push is one compare-and-exchange, so a producer that is
-// stopped in the middle of one holds nothing up. The queue knows whether its consumer sleeps: exactly one push (or csched_mpsc_notify)
-// per sleep is told to wake it.
+// Lock-free and intrusive; jobs of one producer keep their order. A push is one compare-and-exchange, so a producer that is preempted inside a
+// push delays no other thread. The queue knows whether its consumer is parked. Exactly one push, csched_mpsc_notify or csched_mpsc_close per
+// sleep returns that the caller must wake it.
 #ifndef CSCHED_MPSC_H
 #define CSCHED_MPSC_H
 
@@ -11,10 +11,10 @@
 
 CSCHED_BEGIN_DECLS
 
-/// The queue. All zero is empty and open; csched_mpsc_init does that. It owns none of the jobs' memory. Its two ends are on two lines of the
-/// cache, wherever the queue begins: else each pop would wait for the line that the producers have, and each push for the consumer's.
+/// The queue. All zero is empty and open; csched_mpsc_init sets that. The queue does not own the jobs' memory. Its two ends are on two cache
+/// lines, wherever the queue starts. On one line, each pop would wait for the producers, and each push for the consumer.
 typedef struct csched_mpsc {
-  csched_job *head; ///< shared: newest first, or one of the marks in mpsc.c
+  csched_job *head; ///< shared: newest first, or a marker of mpsc.c
   char apart[CSCHED_CACHE_LINE - sizeof(csched_job *)];
   csched_job *first; ///< the consumer's: oldest first
 } csched_mpsc;
@@ -24,11 +24,11 @@ CSCHED_STATIC_ASSERT(offsetof(csched_mpsc, first) - offsetof(csched_mpsc, head) 
 
 typedef enum csched_push_result {
   CSCHED_PUSHED,      ///< queued; the consumer is awake
-  CSCHED_PUSHED_WAKE, ///< queued; the consumer was parked: the caller owes it a wake
+  CSCHED_PUSHED_WAKE, ///< queued; the consumer was parked: the caller must wake it
   CSCHED_PUSH_CLOSED, ///< refused: the queue is closed; the job is untouched
 } csched_push_result;
 
-/// Does: makes an empty, open queue. Thread: before it is shared.
+/// Does: makes an empty, open queue. Thread: any, before it is shared.
 CSCHED_INLINE void csched_mpsc_init(csched_mpsc *queue) {
   CSCHED_NEEDS_ABI();
   queue->head = NULL;
@@ -38,40 +38,39 @@ CSCHED_INLINE void csched_mpsc_init(csched_mpsc *queue) {
 /// Does: appends `job`. Requires: the job is in no queue. Thread: any. Lock-free.
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job);
 
-/// Does: appends a list of jobs at once: `newest` is linked by `next` to the older ones, as far as `oldest`.
-/// Requires: the jobs are in no queue. Thread: any. Lock-free.
+/// Does: appends a list of jobs at once. The list is linked by `next` from `newest` to `oldest`. Requires: the jobs are in no queue. Thread: any.
+/// Lock-free.
 csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest);
 
-/// Does: takes the oldest job. Returns: NULL when there is none. Thread: the consumer.
+/// Does: removes the oldest job. Returns: that job, or NULL if there is none. Thread: the consumer.
 csched_job *csched_mpsc_pop(csched_mpsc *queue);
 
-/// Returns: the oldest job, which stays where it is; NULL when there is none, as in a queue that is parked. Thread: the consumer.
+/// Returns: the oldest job, without removing it; NULL if there is none, as in a parked queue. Thread: the consumer.
 csched_job *csched_mpsc_peek(csched_mpsc *queue);
 
-/// Returns: whether a pop would find nothing. Thread: the consumer.
+/// Returns: whether a pop would return NULL. Thread: the consumer.
 bool csched_mpsc_is_empty(const csched_mpsc *queue);
 
-/// Returns: whether there seems to be something that was pushed and that the consumer has not come to yet; it may be stale. Thread: any.
+/// Returns: whether pushed jobs seem to be there that the consumer has not taken yet; the result may be stale. Thread: any.
 bool csched_mpsc_has_news(const csched_mpsc *queue);
 
-/// Returns: whether `job` is in the queue; in as many steps as it is long. Thread: the consumer, while nobody pushes.
+/// Returns: whether `job` is in the queue; O(n). Thread: the consumer, while no thread pushes.
 bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job);
 
-/// Does: announces that the consumer is about to sleep. Returns: false, and announces nothing, when there is something to
-/// take or the queue is closed. Thread: the consumer. After true: look once more at whatever else could end the sleep,
-/// wait for the wake, then csched_mpsc_unpark.
+/// Does: announces that the consumer is about to sleep. Returns: false, without an announcement, if there is a job or the queue is closed. After
+/// true: check again everything else that could end the sleep, wait for the wake, then call csched_mpsc_unpark. Thread: the consumer.
 bool csched_mpsc_park(csched_mpsc *queue);
 
-/// Does: takes the announcement back. Returns: false when a push or csched_mpsc_notify has done so already, whose wake is then on its
-/// way. Thread: the consumer.
+/// Does: withdraws the announcement. Returns: false if a push, csched_mpsc_notify or csched_mpsc_close has already done so; its wake is then on
+/// its way. Thread: the consumer.
 bool csched_mpsc_unpark(csched_mpsc *queue);
 
-/// Does: makes what the caller wrote before visible to a consumer that parks later, or else unparks it.
-/// Returns: whether it was parked: the caller then owes it a wake. Thread: any. Lock-free.
+/// Does: makes the caller's earlier writes visible to a consumer that parks later, or unparks a parked one. Returns: whether the consumer was
+/// parked: the caller must then wake it. Thread: any. Lock-free.
 bool csched_mpsc_notify(csched_mpsc *queue);
 
-/// Does: refuses every later push. What was pushed before can still be popped. Returns: whether the consumer was parked: the
-/// caller then owes it a wake. Thread: any, any number of times.
+/// Does: refuses all later pushes. Jobs pushed before can still be popped. Returns: whether the consumer was parked: the caller must then wake
+/// it. Thread: any, any number of times.
 bool csched_mpsc_close(csched_mpsc *queue);
 
 /// Returns: whether the queue has been closed. Thread: any.

@@ -1,4 +1,4 @@
-// The smallest unit of work: two words.
+// A node: the smallest unit of work, two words.
 // Depends on: target.h.
 #ifndef CSCHED_NODE_H
 #define CSCHED_NODE_H
@@ -18,12 +18,14 @@ typedef struct csched_node_type {
 
 enum { CSCHED_NODE = 1 };
 
-/// The smallest unit of work, two words, for whom they are enough: nobody cancels it, waits for it, or asks what became of it. All that a
-/// queue carries begins with these two. Set `type` and submit it (csched_target_submit_node); `next` is private.
+/// The smallest unit of work. A node cannot be cancelled or waited for, and it reports no outcome: use a job (job.h) for
+/// that. Everything that a queue holds begins with these two fields. Set `type`, and submit the node with
+/// csched_target_submit_node. `next` is private.
 ///
-/// Each submission ends in exactly one of `run` and `drop`. From the call on the memory is the callee's: to be freed or submitted again,
-/// also inside of it. `drop` is called in place of `run` by what was stopped, or takes no more: CSCHED_DROP_STOPPED, or during the
-/// submission CSCHED_DROP_REFUSED. A `run` may be left by an exception or by longjmp as that of a job may.
+/// Each submission ends in exactly one call: `run` or `drop`. From that call on the callee owns the memory: it may free
+/// the node or submit it again, also inside the call. A target that was stopped calls `drop` with CSCHED_DROP_STOPPED. A
+/// target that takes no more calls it during the submission, with CSCHED_DROP_REFUSED. `run` may be unwound by an
+/// exception or longjmp, as a job's `run` may (job.h).
 struct csched_node {
   csched_node *next;
   const csched_node_type *type;
@@ -33,8 +35,9 @@ CSCHED_STATIC_ASSERT(offsetof(csched_job, type) == offsetof(csched_node, type) &
                          offsetof(csched_job_type, release) == offsetof(csched_node_type, kind),
                      "a queue carries both, and tells them apart by what their types have in the third place");
 
-/// Does: submits `node`, to run after what the same thread has submitted before. Returns: 0; ECANCELED after its `drop`, because the target,
-/// or one of its bases, takes no more. Requires: it is in no queue; who submits it twice loses work. Thread: as csched_target_submit.
+/// Does: submits `node`, to run after everything that the same thread submitted before. Returns: 0; ECANCELED when the
+/// target or one of its bases takes no more, after `drop` was called. Requires: `node` is in no queue; submitting it
+/// twice loses work. Thread: as csched_target_submit.
 int csched_target_submit_node(csched_target *target, csched_node *node);
 
 CSCHED_END_DECLS

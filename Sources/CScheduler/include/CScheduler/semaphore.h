@@ -1,10 +1,11 @@
-// A semaphore: units that are given and taken, by any threads.
+// A counting semaphore in 4 bytes: any thread may take and give units.
 // Depends on: base.h.
 //
-// All zero is one without units; no heap is used. Who waits gets a unit in the order of arrival: while somebody waits, a unit is handed to
-// the first of them, and nobody else can take it. On a thread of a pool another one takes the waiter's place. On a loop's thread the
-// loop is held up meanwhile, as by a lock: what gives the unit must run elsewhere. A child of fork has the units, and none of the waiters;
-// what orphaned threads were to give never comes. Not in signal handlers.
+// All zero is a semaphore without units; no heap is used. Waiters get units in the order of their arrival. While a
+// thread waits, a signal hands the unit to the first waiter, and no other thread can take it. On a pool's thread,
+// another worker replaces the waiter. On a loop's thread the wait blocks the loop: the signal must come from another
+// thread. A child of fork has the units, but no waiters. Units that the parent's other threads would have given never
+// come. Do not use it in signal handlers.
 #ifndef CSCHED_SEMAPHORE_H
 #define CSCHED_SEMAPHORE_H
 
@@ -12,8 +13,9 @@
 
 CSCHED_BEGIN_DECLS
 
-/// The semaphore. Keep it where it is while any thread uses it. It may be freed as soon as no thread waits, or is going to use it:
-/// whoever has got the last unit may, because a signal does not look at it again after it has given its units.
+/// The semaphore. Do not move it while any thread uses it. It may be freed as soon as no thread waits or is going to
+/// use it. The thread that got the last unit may free it: a signal does not access the semaphore after giving its
+/// units.
 typedef struct csched_semaphore {
   uint32_t word; ///< private
 } csched_semaphore;
@@ -24,27 +26,28 @@ CSCHED_STATIC_ASSERT(sizeof(csched_semaphore) == 4, "a semaphore is 4 bytes");
   { 0 }
 #define CSCHED_SEMAPHORE_MOST 0x7fffffffu // units
 
-/// Does: makes `semaphore` one with `units`. More than CSCHED_SEMAPHORE_MOST stop the process. Requires: nobody uses it. Thread: any.
+/// Does: initialises `semaphore` with `units`. More than CSCHED_SEMAPHORE_MOST stop the process. Requires: no thread
+/// uses it. Thread: any.
 void csched_semaphore_init(csched_semaphore *semaphore, uint32_t units);
 
-/// Does: takes a unit, waiting as long as it must. Thread: any; it blocks.
+/// Does: takes a unit. Waits as long as necessary. Thread: any; it blocks.
 void csched_semaphore_wait(csched_semaphore *semaphore);
 
-/// Does: takes a unit if one is free. Returns: whether it did. Thread: any; it never waits.
+/// Does: takes a unit if one is free. Returns: whether it took one. Thread: any; it never waits.
 bool csched_semaphore_trywait(csched_semaphore *semaphore);
 
-/// Does: takes a unit, waiting until `deadline` (of csched_now) at the most. A deadline in the past is a trywait.
-/// Returns: whether it did. Thread: any; it blocks.
+/// Does: takes a unit, waiting until `deadline` (nanoseconds of csched_now) at most. A deadline in the past is a
+/// trywait. Returns: whether it took one. Thread: any; it blocks.
 bool csched_semaphore_wait_until(csched_semaphore *semaphore, csched_time deadline);
 
-/// Does: gives `units`, first to those that wait. What was done before is seen by who gets them. More free units than
-/// CSCHED_SEMAPHORE_MOST stop the process. Thread: any.
+/// Does: gives `units`, to waiters first. A thread that gets a unit sees what the caller wrote before. More free units
+/// than CSCHED_SEMAPHORE_MOST stop the process. Thread: any.
 void csched_semaphore_signal(csched_semaphore *semaphore, uint32_t units);
 
 /// Returns: how many units are free now. For tests and diagnostics. Thread: any.
 uint32_t csched_semaphore_units(const csched_semaphore *semaphore);
 
-/// Does: stops the process with a message if a thread waits; otherwise nothing, so that it need not be called. Thread: any.
+/// Does: stops the process with a message if a thread waits. Calling it is optional. Thread: any.
 void csched_semaphore_destroy(csched_semaphore *semaphore);
 
 CSCHED_END_DECLS

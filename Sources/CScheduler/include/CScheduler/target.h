@@ -1,21 +1,25 @@
-// Where work can be submitted: what loops, threads, pools, serial queues and virtual time have in common. More than 120 lines: one table.
+// A target: the common interface for submitting work to loops, threads, pools, serial queues and virtual time.
 // Depends on: job.h, timer.h.
 //
-// Each of them shows its target (csched_loop_target …), and to submit to that is the only way in. It says how work is delivered to
-// it, so any can be the base of a serial queue: another serial queue, too, and one that you write yourself.
+// Each scheduler has a target (csched_loop_target …), and all work is submitted through it. A target defines how work
+// is delivered. Any target can be the base of a serial queue, also another serial queue, or a target that you write.
 //
-// What differs by kind: a pool's target is one priority of it, and runs jobs side by side, in no order; all others run one at a time, in
-// the order told here. A queue keeps time by its base's clock, and is lock-free as its base is. Virtual time takes a leeway for none.
+// A pool's target is one priority of the pool; it runs jobs in parallel, in no order. All other targets run one job at
+// a time, in the order described here. A queue uses its base's clock, and is lock-free if its base is. Virtual time
+// ignores leeways.
 //
-// The same words end each kind:
-//  end_run  (loop, activation, virtual time) ends a run, and nothing else: what waits is there for the next one.
-//  close    (loop, virtual time) takes no more from now on, and has what is outstanding run or dropped, as its policy says (loop.h); virtual
-//           time drops it. It does not wait. Any number of times: DROP after RUN drops what is left, RUN after DROP changes nothing.
-//  stop     (thread, pool) is that for what has threads of its own, which then end: `join` waits for them. A queue has neither: it
-//           takes no more when its base does.
-//  destroy  gives up the handle, which nobody may use any more. A loop and virtual time, which others run, drop what is left; a thread, a pool
-//           and a queue, which go on by themselves, run it, unless they were stopped to drop. Only a pool's waits for that.
-// What is refused or dropped is told by ECANCELED or `drop`. In a child of fork none of these does anything to what is orphaned.
+// These words end a scheduler:
+// - end_run (loop, activation, virtual time) ends one run. Waiting work stays for the next run.
+// - close (loop, virtual time) refuses later work, and runs or drops outstanding work, as its policy says (loop.h).
+//   Virtual time drops it. It does not wait. It may be called again: DROP after RUN drops the remaining work; RUN after
+//   DROP changes nothing.
+// - stop (thread, pool) is close for schedulers with threads of their own, which then end; `join` waits for them. A
+//   queue has neither: it refuses work when its base does.
+// - destroy releases the handle, which must not be used any more. A loop and virtual time drop remaining work. A
+//   thread, a pool and a queue run it, unless they were stopped to drop. Only a pool's destroy waits for that.
+//
+// Refused or dropped work is reported by ECANCELED or `drop`. In a child of fork none of these affects an orphaned
+// scheduler.
 #ifndef CSCHED_TARGET_H
 #define CSCHED_TARGET_H
 
@@ -26,84 +30,94 @@ CSCHED_BEGIN_DECLS
 typedef struct csched_target csched_target;
 struct csched_text;
 
-/// How work is delivered. One constant table serves all targets of a kind. Each job that is delivered, called `submitted` here
-/// because it has been marked so, ends in exactly one of csched_target_perform and csched_target_discard. It may be a node: use only `next`.
+/// How work is delivered. One constant table serves all targets of a kind. Each delivered job is already marked as
+/// submitted. It ends in exactly one call of csched_target_perform or csched_target_discard. It may be a node: use only
+/// `next`.
 typedef struct csched_target_type {
-  /// Does: sees to it that `job` is performed later, after those delivered before it by the same thread (unless the target is
-  /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any, but none that keeps the
-  /// time: timers that a pool has kept are delivered by one of its workers, those of another clock (clock.h) by one of a pool of the
-  /// clocks' own; for one target one after the other, in order. So it may run the job at once, and block.
+  /// Does: accepts `job`, to be performed after jobs that the same thread delivered before (unless the target is
+  /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any, except
+  /// a thread that keeps the time. So it may run the job at once, and block. A worker of the pool delivers the timers
+  /// that the pool has kept; a worker of the clocks' own pool delivers those of another clock (clock.h). For one target
+  /// they come one after the other, in order.
   int (*deliver)(csched_target *target, csched_job *job);
-  /// Does: sees to it that `timer` is delivered to `timer->target` at `deadline`, or `leeway` later at the most. Returns, thread:
-  /// as deliver.
+  /// Does: arranges that `timer` is delivered to `timer->target` at `deadline`, or at most `leeway` later. Returns,
+  /// thread: as deliver.
   int (*deliver_at)(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
-  /// Returns: the target's base. NULL, for the function too: it has none.
+  /// Returns: the target's base, or NULL. A NULL function: it has none.
   csched_target *(*base)(const csched_target *target);
-  /// Does: lets the calling thread do one piece of the target's work itself, if that keeps to its order and place, and if the target
-  /// still takes work; `leave` ends it. Returns: whether it may. NULL: never. Thread: any; it does not wait.
+  /// Does: lets the calling thread do one piece of the target's work itself, if that keeps order and thread, and the
+  /// target still takes work; `leave` ends it. Returns: whether it may. NULL: never. Thread: any; it does not wait.
   bool (*enter)(csched_target *target);
   void (*leave)(csched_target *target);
-  /// Returns: whether the work is done on the calling thread only, so that to wait for it here would never end. NULL: no.
+  /// Returns: whether the target runs its work on the calling thread only, so that waiting for it here would never end.
+  /// NULL: no.
   bool (*is_bound_here)(const csched_target *target);
-  /// Returns: whether the target takes no more. NULL: it says so only when it is asked to deliver. Thread: any.
+  /// Returns: whether the target takes no more. NULL: only `deliver` tells. Thread: any.
   bool (*is_closed)(const csched_target *target);
-  /// Returns: whether `job`, which was submitted, has come here and waits. Asked in a child of fork, by the one thread that there is:
-  /// another one may have been on its way with it. NULL: it has.
+  /// Returns: whether the submitted `job` has arrived here and waits. The only thread of a fork child asks, because
+  /// another thread may have been delivering the job. NULL: it has arrived.
   bool (*has)(const csched_target *target, const csched_job *job);
-  /// Returns: the present time of the clock that the deadlines of `deliver_at` are of. NULL: that of its base; without one, csched_now.
+  /// Returns: the current time of the clock of `deliver_at`. NULL: its base's clock; without a base, csched_now.
   csched_time (*now)(const csched_target *target);
-  /// Private. Does: counts one more job of a queue whose base this is, or one less (-1). Returns: whether it may run.
+  /// Private. Does: counts one job of a queue on this base more, or less (-1). Returns: whether it may run.
   bool (*turn_)(csched_target *target, int change);
-  /// Private. Does: waits for a job of the queue `waited` to set `*ended`, and runs what is due, should nobody else. NULL: others do.
+  /// Private. Does: waits until a job of the queue `waited` sets `*ended`, and runs due work if no other thread does.
+  /// NULL: others run it.
   void (*await_)(csched_target *target, csched_target *waited, uint32_t *ended);
-  /// Private. Does: lends `priority` to what the target runs with, or takes it back (-1). Returns: whether that is higher than its own. NULL: never.
+  /// Private. Does: donates `priority` to the target's work, or ends the donation (-1). Returns: whether `priority` is
+  /// higher than its own. NULL: never.
   bool (*lend_)(csched_target *target, int priority, int change);
-  /// Private. Returns: where this thread notes a follow-up of the present job; NULL: it runs none. NULL: the same. See csched_target_submit_follow_up_.
+  /// Private. Returns: where this thread notes a follow-up of the current job; NULL, also as the function: it runs
+  /// none. See csched_target_submit_follow_up_.
   uint32_t *(*follow_up_)(const csched_target *target);
-  /// Private. Does: adds to `text` what the target is, and in which state. NULL: it does not tell. Thread: any, while others use it.
+  /// Private. Does: appends the target's kind and state to `text`. NULL: nothing. Thread: any, while others use the
+  /// target.
   void (*describe_)(const csched_target *target, struct csched_text *text);
   bool passes_on_;     ///< Private: `deliver` is the library's, and runs nothing.
   bool is_concurrent_; ///< Private: it has a base, and may run several jobs at a time.
 } csched_target_type;
 
-/// The first member of everything that can be submitted to. Keep it where it is: its address is its identity.
+/// The first member of everything that work can be submitted to. Do not move it: its address is its identity.
 struct csched_target {
   const csched_target_type *type;
-  void *owner;              ///< for whoever made the target; set it before anything is submitted
-  csched_target *waits_for; ///< private: what the thread waits for that holds this one
+  void *owner;              ///< for the target's creator; set it before anything is submitted
+  csched_target *waits_for; ///< private: the target that this target's owning thread waits for
 };
 
-/// A target that this thread is inside of; it lives on the stack. Its fields are private.
+/// A target that this thread has entered, on its stack. Its fields are private.
 typedef csched_scope csched_target_inside;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Swift module keeps room for so much");
 
-/// Does: submits `job`, to run after those that the same thread has submitted before. Returns: 0; ECANCELED when the target, or one of
-/// its bases, takes no more, after the job has been dropped and released. Requires: the job is idle. Thread: any. Lock-free but
-/// for virtual time, a limited target (limit.h), and for what it takes to wake a thread that sleeps, or start one; those that are awake are not woken.
+/// Does: submits `job`, to run after jobs that the same thread submitted before. Returns: 0; ECANCELED when the target
+/// or one of its bases takes no more, after the job was dropped and released. Requires: the job is idle. Thread: any.
+/// It is lock-free, except for virtual time, a limited target (limit.h), and when it must wake or start a thread.
+/// Threads that are awake are not woken.
 int csched_target_submit(csched_target *target, csched_job *job);
 
-/// Returns: the present time of the clock that deadlines of csched_target_submit_at are of: csched_now, unless it or one of its bases
-/// has virtual time (virtual.h). Thread: any.
+/// Returns: the current time of the clock for csched_target_submit_at: csched_now, unless the target or one of its
+/// bases has virtual time (virtual.h). Thread: any.
 csched_time csched_target_now(const csched_target *target);
 
-/// Does: submits `timer`, to run at `deadline` (of csched_target_now) or as soon after as the target comes to it, never before; those of
-/// the same deadline in the order of their submission. A deadline that is not in the future is a plain submission; but while timers that
-/// were due before wait, it comes after them, among the timers: so one that asks for the past again and again keeps nobody waiting.
-/// CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped. Whoever keeps the time may sleep for up to `leeway` nanoseconds
-/// more, so that one wake serves many timers; what is due runs whenever it is awake, and for CSCHED_FOREVER it never wakes.
-/// Returns, thread: as csched_target_submit. Requires: the same; a target of your own stays valid until the timer's release.
+/// Does: submits `timer`, to run at `deadline` (nanoseconds of csched_target_now) or as soon after as the target can,
+/// never before. Timers of one deadline run in the order of submission. A deadline that is not in the future is a plain
+/// submission. But while earlier due timers wait, it comes after them, so a timer that asks for the past repeatedly
+/// does not starve others. CSCHED_FOREVER never comes: the timer waits to be cancelled or dropped. The thread that
+/// keeps the time may sleep up to `leeway` nanoseconds longer, so that one wakeup serves many timers. Due timers run
+/// whenever it is awake; for a leeway of CSCHED_FOREVER it never wakes. Returns, thread: as csched_target_submit.
+/// Requires: the same; a target that you wrote stays valid until the timer's release.
 int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
 
-/// Returns: the target whose job is running on this thread, the innermost one; NULL outside of any. Thread: any.
+/// Returns: the target of the innermost job that runs on this thread; NULL outside any. Thread: any.
 csched_target *csched_target_current(void);
 
 /// Returns: whether a job of `target`, or of a queue on it, is on this thread's stack. Thread: any.
 bool csched_target_is_inside(const csched_target *target);
 
-// For whoever writes a target.
+// For authors of targets.
 
-/// Does: runs `job`, unless it was cancelled, with `target` as the current one. Thread: the one that the target runs its work on.
+/// Does: runs `job` with `target` as the current target, unless the job was cancelled. Thread: the one that the target
+/// runs its work on.
 void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope);
 CSCHED_INLINE void csched_target_perform(csched_target *target, csched_job *job) {
   CSCHED_NEEDS_ABI();
@@ -112,7 +126,7 @@ CSCHED_INLINE void csched_target_perform(csched_target *target, csched_job *job)
   scope.level = NULL;
 }
 
-/// Does: makes `target` the current one of this thread, until csched_target_leave, for work that is not a job.
+/// Does: makes `target` this thread's current target until csched_target_leave, for work that is not a job.
 void csched_target_enter(csched_target_inside *inside, csched_target *target);
 void csched_target_leave(const csched_target_inside *inside);
 

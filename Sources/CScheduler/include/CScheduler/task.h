@@ -1,11 +1,11 @@
-// A function that is scheduled once, or periodically, as a value: with no memory of the caller's to keep or to free.
+// Tasks: a function that is scheduled once or periodically, as a value, without memory that the caller must keep.
 // Depends on: clock.h.
 //
 //   csched_task task = csched_target_async(target, download, &request);
 //   …
-//   csched_task_cancel(task); // from any thread, at any time: it never began, has begun, or was over long ago
+//   csched_task_cancel(task); // from any thread, at any time: before, during or long after the run
 //
-// A periodic timer is such a task, too, on any target:
+// A periodic timer is a task, too, on any target:
 //
 //   csched_time second = 1000000000; // nanoseconds
 //   csched_timing timing = {.first = csched_time_after(csched_target_now(target), second), .period = second};
@@ -13,8 +13,9 @@
 //   …
 //   csched_task_cancel_and_wait(polling); // no call runs from here on
 //
-// A job (job.h) is the caller's memory, which he must keep until the job has ended. A task's memory is the library's: it is used again as soon
-// as the task is over, and the value tells one use from the next. So a value may be copied, kept, forgotten and cancelled too late.
+// The caller owns the memory of a job (job.h), and must keep it until the job has ended. The library owns a task's
+// memory, and reuses it when the task is over. The value holds a generation, which distinguishes one use from the next.
+// So a value may be copied, kept, discarded, or cancelled too late.
 #ifndef CSCHED_TASK_H
 #define CSCHED_TASK_H
 
@@ -22,90 +23,98 @@
 
 CSCHED_BEGIN_DECLS
 
-/// A function that was scheduled. All zero stands for one that is over. Its fields are private.
+/// A function that was scheduled. All zero is a task that is over. Its fields are private.
 typedef struct csched_task {
   csched_job *job;
   uint64_t life;
 } csched_task;
 
-/// Does: has `target` call `function(context)`, after what the same thread has submitted to it before. Returns: what cancels it; a task that
-/// is over when the target takes no more, or for want of memory. Thread: any; not in a signal handler, where a job (job.h) is what to submit.
-/// It asks the system for memory only when more tasks wait at a time, of all threads, than ever before, or after csched_trim.
+/// Does: has `target` call `function(context)`, after everything that the same thread submitted to it before. Returns:
+/// the task, to cancel it; a task that is over when the target takes no more or memory is short. Thread: any; not in a
+/// signal handler: submit a job (job.h) there. It allocates only when more tasks wait at a time, over all threads, than
+/// ever before, or after csched_trim.
 csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context);
 
-/// Does: the same; or else, exactly once, calls `drop(context, reason)`, unless `drop` is NULL: on the thread that cancels, before that returns; on a thread of the
-/// target's, or one that stops, destroys or submits to it; or on this one before this returns, when the target takes no more, or for want of
-/// memory. It must not be left by an exception or longjmp.
+/// Does: as csched_target_async. If `function` will not be called, it calls `drop(context, reason)` exactly once,
+/// unless `drop` is NULL. A cancel calls `drop` on the cancelling thread, before it returns. Otherwise `drop` runs on a
+/// thread of the target, or on one that stops, destroys or submits to it. When the target takes no more, or memory is
+/// short, `drop` runs on this thread before this returns. An exception or longjmp must not unwind `drop`.
 csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
                                         void (*drop)(void *context, csched_drop_reason reason), void *context);
 
-/// Does: has `target` call `function(context)` when `delay` nanoseconds have passed on its clock (csched_target_now). Returns, thread: as
-/// csched_target_async.
+/// Does: has `target` call `function(context)` when `delay` nanoseconds have passed on its clock (csched_target_now).
+/// Returns, thread: as csched_target_async.
 csched_task csched_target_async_after(csched_target *target, csched_time delay, void (*function)(void *context),
                                       void *context);
 
-/// Does: the same at `deadline` of the target's clock, as csched_target_submit_at without a leeway.
+/// Does: as csched_target_async_after, at `deadline` of the target's clock, without a leeway (csched_target_submit_at).
 csched_task csched_target_async_at(csched_target *target, csched_time deadline, void (*function)(void *context),
                                    void *context);
 
-/// Does: has `target` call `function(context)` at `deadline` of `clock`, or up to `leeway` nanoseconds later: as
-/// csched_target_submit_at_clock. Or else calls `drop`, which may be NULL: as csched_target_async_or_drop. Returns: as that.
-/// Requires: until the task is over, the target is not freed while another thread cancels the task. Thread: any.
+/// Does: has `target` call `function(context)` at `deadline` of `clock`, or up to `leeway` nanoseconds later, as
+/// csched_target_submit_at_clock. Otherwise it calls `drop`, which may be NULL, as csched_target_async_or_drop.
+/// Returns: as that. Requires: until the task is over, the target is not freed while another thread cancels the task.
+/// Thread: any.
 csched_task csched_target_async_at_or_drop(csched_target *target, csched_clock clock, csched_time deadline,
                                            csched_time leeway, void (*function)(void *context),
                                            void (*drop)(void *context, csched_drop_reason reason), void *context);
 
-/// What becomes of ticks whose time has passed when the function comes to run, and from where the next one is counted.
+/// What happens to missed ticks, and from where the next tick is counted.
 typedef enum csched_pace {
-  CSCHED_PACE_COALESCE, ///< a grid: one tick stands for all whose time has come before it begins
-  CSCHED_PACE_CATCH_UP, ///< a grid: each is made up for, one after the other, at once
-  CSCHED_PACE_SKIP,     ///< a grid: they are left out; the next is the first that is yet to come when one ends
-  CSCHED_PACE_DELAY,    ///< no grid: one period after the end of the last one
+  CSCHED_PACE_COALESCE, ///< fixed grid: one call for all ticks that are due before it starts
+  CSCHED_PACE_CATCH_UP, ///< fixed grid: one call for each missed tick, without a pause
+  CSCHED_PACE_SKIP,     ///< fixed grid: skips missed ticks; next is the first tick after the last call's end
+  CSCHED_PACE_DELAY,    ///< no grid: one period after the end of the last call
 } csched_pace;
 
-/// When a function is called again and again, in nanoseconds of the target's clock.
+/// When a function is called repeatedly, in nanoseconds of the target's clock.
 typedef struct csched_timing {
-  csched_time first; ///< when, at first
-  /// 0: as soon as the last call has ended, behind the target's other work; in virtual time once, which it does not move. On a target of
-  /// the user's own a call is due a millisecond after the last one at the earliest, so that none begins inside of another.
+  csched_time first; ///< deadline of the first call
+  /// 0: as soon as the last call has ended, behind the target's other work. In virtual time 0 means one call only. On a
+  /// target that you wrote, a call is due a millisecond after the last one at the earliest, so that calls do not nest.
   csched_time period;
-  csched_time leeway; ///< how much later than it is due a call may begin
+  csched_time leeway; ///< how much later than its deadline a call may start
   csched_pace pace;
-  /// Each call, the first one, too, is due up to this much later, by a random share of its own, so that many timers of one period do not come
-  /// together. The grid stays where it is; a jitter of a period or more has calls of a grid fall together. Virtual time has none.
+  /// Each call, the first included, is delayed by a random time up to this, so that timers of one period do not fire
+  /// together. The grid does not move. With a jitter of a period or more, calls of a grid may coincide. Virtual time
+  /// ignores it.
   csched_time jitter;
 } csched_timing;
 
-/// Returns: when the call after one is due, without its jitter: at once, where that has passed; CSCHED_FOREVER: at the end of time, which does not come. `last` is
-/// when that one was due, `begun` and `ended` when it did so. Thread: any.
+/// Returns: when the next call is due, without its jitter; a time in the past means at once; CSCHED_FOREVER on
+/// overflow, and after CSCHED_FOREVER. `last` is when the last call was due; `begun` and `ended` are when it started
+/// and ended. Thread: any.
 csched_time csched_timing_next(const csched_timing *timing, csched_time last, csched_time begun, csched_time ended);
 
-/// Returns: `due`, or up to `jitter` later, at random; `who` tells those apart who ask at the same time. Thread: any. Private.
+/// Returns: `due` plus a random time up to `jitter`; `who` distinguishes callers that ask at the same time. Thread:
+/// any. Private.
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who);
 
-/// Does: has `target` call `function(context)` as `timing` says, until it is cancelled or the target takes no more; never two calls at a time.
-/// Then, exactly once, and with the last call ended, calls `drop`, which may be NULL: where csched_target_async_or_drop does, or on the thread
-/// of the last call. A call that is left by an exception or longjmp is the last one, too, and nothing is called then, as after any such run (job.h).
-/// Returns, requires, thread: as csched_target_async_at_or_drop. In virtual time csched_virtual_run goes on for the first call, and for no
-/// other.
+/// Does: has `target` call `function(context)` as `timing` says, until the task is cancelled or the target takes no
+/// more. Calls never overlap. After the last call has ended it calls `drop` exactly once, which may be NULL: where
+/// csched_target_async_or_drop does, or on the thread of the last call. If an exception or longjmp unwinds a call, that
+/// call is the last, and `drop` is not called (job.h). Returns, requires, thread: as csched_target_async_at_or_drop. In
+/// virtual time csched_virtual_run waits for the first call only.
 csched_task csched_target_async_every(csched_target *target, const csched_timing *timing,
                                       void (*function)(void *context),
                                       void (*drop)(void *context, csched_drop_reason reason), void *context);
 
-/// Does: cancels `task` if it has not begun: its `drop` has returned when this does, unless another thread is at that. Returns: what it found
-/// (job.h). What is cancelled in its run runs to its end, and not again. Thread: any, any number of times, however late; also after its
-/// target has gone.
+/// Does: cancels `task` if it has not started. Its `drop` has returned when this returns, unless another thread is
+/// calling it. A run that has started runs to its end, and is not repeated. Returns: what it found (job.h). Thread:
+/// any, any number of times, at any later time, also after the target was destroyed.
 csched_cancel_result csched_task_cancel(csched_task task);
 
-/// Does: as csched_task_cancel, and waits until the run, or a drop that another thread is at, has ended. From inside of either it does not
-/// wait. Returns: what it found at first. Thread: any; it may block.
+/// Does: as csched_task_cancel, and waits until the run, or a `drop` on another thread, has ended. Inside either of
+/// them it does not wait. Returns: what it found at first. Thread: any; it may block.
 csched_cancel_result csched_task_cancel_and_wait(csched_task task);
 
-/// Returns: whether it has run to its end, or never will, and `drop` has returned; the caller then sees what they did. Thread: any.
+/// Returns: whether the task has run to its end or never will, and `drop` has returned. If so, the caller sees what
+/// they wrote. Thread: any.
 bool csched_task_is_over(csched_task task);
 
-/// Does: gives memory of tasks that are over back to the system, in whole pages; what this thread keeps for its next tasks, too. It takes
-/// about 10 ns for each task that there is room for; other threads that make tasks may have to wait meanwhile. Tasks stay valid. Thread: any.
+/// Does: returns memory of finished tasks to the system, in whole pages, including what this thread keeps for its next
+/// tasks. It takes about 10 ns for each task that there is room for. Other threads that create tasks may wait
+/// meanwhile. Task values stay valid. Thread: any.
 void csched_trim(void);
 
 CSCHED_END_DECLS

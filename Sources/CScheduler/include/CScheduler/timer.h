@@ -1,8 +1,8 @@
-// A job with a deadline.
+// A timer: a job with a deadline.
 // Depends on: job.h.
 //
-// What a timer is, whoever runs it: it is submitted to a target (target.h), and cancelled here. It is due once. A periodic one is a task:
-// csched_target_async_every (task.h); or the timer's run submits it again.
+// Submit a timer to a target (target.h), and cancel it here. It fires once. For a periodic timer use
+// csched_target_async_every (task.h), or let the timer's run submit it again.
 #ifndef CSCHED_TIMER_H
 #define CSCHED_TIMER_H
 
@@ -22,7 +22,7 @@ typedef struct csched_timer {
   csched_time leeway;
   uint64_t order;
   csched_timers *owner;
-  struct csched_target *target; // where it is delivered when its time has come
+  struct csched_target *target; // the target that it is delivered to when due
   struct {
     union {
       struct csched_timer *rbe_left, *le_next, *tqe_next;
@@ -46,15 +46,15 @@ CSCHED_INLINE void csched_timer_init(csched_timer *timer, const csched_job_type 
   timer->node.place = 0;
 }
 
-/// Does: as csched_job_cancel on the timer's job, and takes the timer out of where it waits, or is about to, at once, so that
-/// `release` follows without waiting for the deadline: it has been called, or without one the timer is idle, when this returns. Not so
-/// when the timer was on its way, to where it would wait, or, being due, to its target: then it is as any job that is queued (job.h).
-/// Requires: the timer stays valid during the call; so does what it was submitted to, if it is pending. What it was submitted to before
-/// may be gone. Thread: any.
+/// Does: as csched_job_cancel on the timer's job, and removes the timer at once from where it waits. So `release` does
+/// not wait for the deadline: when this returns it was called, or without a `release` the timer is idle. This does not
+/// hold for a timer that is being delivered, to where it would wait or, when due, to its target. Then it is like any
+/// queued job (job.h). Requires: the timer stays valid during the call; if it is pending, so does the target that it
+/// was submitted to. Earlier targets may be freed. Thread: any.
 csched_cancel_result csched_timer_cancel(csched_timer *timer);
 
-/// Does: as csched_timer_cancel, and if the job is running on another thread waits until that run has ended. Returns, requires, thread:
-/// as both csched_timer_cancel and csched_job_cancel_and_wait.
+/// Does: as csched_timer_cancel. If the job is running on another thread, it waits until that run has ended. Returns,
+/// requires, thread: as csched_timer_cancel and csched_job_cancel_and_wait.
 csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer);
 
 CSCHED_END_DECLS

@@ -1,9 +1,9 @@
-// The calling thread's own queue: the first job runs at once, those submitted while it runs wait their turn.
+// A trampoline: each thread's own queue, where the first job runs at once, and jobs submitted meanwhile run after it.
 // Depends on: job.h.
 //
-// Turns recursion into iteration: however long a chain of jobs that submit the next one, the stack and the memory stay
-// flat, and other work gets its turn in between. Each thread has a trampoline of its own; no operation locks or allocates,
-// but for a thread's first use.
+// It turns recursion into iteration. In a chain of jobs that each submit the next one, stack and memory stay constant,
+// and other work runs in between. Each thread has its own trampoline. No operation locks or allocates, except a
+// thread's first use.
 #ifndef CSCHED_TRAMPOLINE_H
 #define CSCHED_TRAMPOLINE_H
 
@@ -13,13 +13,14 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_trampoline csched_trampoline;
 
-/// One nesting level of a thread's trampoline; the memory is the caller's: see csched_trampoline_push. The fields are private.
+/// One nesting level of a thread's trampoline, in the caller's memory: see csched_trampoline_push. The fields are
+/// private.
 typedef struct csched_trampoline_frame {
   csched_job **outer_start;
   bool was_active;
 } csched_trampoline_frame;
 
-/// A thread's trampoline that has been set aside; the memory is the caller's. The fields are private.
+/// A thread's trampoline that was set aside, in the caller's memory. The fields are private.
 typedef struct csched_trampoline_aside {
   csched_job **start, **base;
   bool was_active;
@@ -29,7 +30,7 @@ typedef struct csched_trampoline_aside {
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
 
 bool csched_trampoline_is_open_(void);
-bool csched_trampoline_queue_(csched_job *job); ///< returns: false, and does nothing, when the trampoline was left
+bool csched_trampoline_queue_(csched_job *job); ///< returns: false, and does nothing, when the trampoline was unwound
 void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope);
 void csched_trampoline_leave_(csched_scope *scope);
 
@@ -39,10 +40,10 @@ CSCHED_INLINE bool csched_trampoline_is_required(void) {
   return csched_trampoline_active_ == NULL || !csched_trampoline_is_open_();
 }
 
-/// Does: runs `job` now, and then all that it and its successors submit, when no trampoline is active on this thread;
-/// otherwise queues it behind the others. Requires: the job is idle. Thread: any.
+/// Does: runs `job` now if no trampoline is active on this thread, and then all jobs that it and its successors submit.
+/// Otherwise it queues `job` behind the others. Requires: the job is idle. Thread: any.
 ///
-/// A job may be left by an exception of C++, or by longjmp (job.h): the jobs that wait then run with the next outermost one.
+/// A C++ exception or longjmp may unwind a job (job.h). The jobs that wait then run with the next outermost job.
 CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
   CSCHED_NEEDS_ABI();
   if (csched_trampoline_active_ == NULL || !csched_trampoline_queue_(job)) {
@@ -52,40 +53,41 @@ CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
   }
 }
 
-/// Does: opens this thread's trampoline without a job: what is submitted until csched_trampoline_leave waits. Returns: false,
-/// and does nothing, when one is active already. Thread: any; what the thread enters since is left before. It is left with the job, sync
-/// or run that it is in, not with the function that has called.
+/// Does: opens this thread's trampoline without a job: submitted jobs wait until csched_trampoline_leave. Returns:
+/// true; false, and does nothing, when a trampoline is active already. Thread: any; it must first leave what it enters
+/// after this. An unwind of the surrounding job, sync or run closes it; an unwind of only the calling function does not.
 bool csched_trampoline_enter(void);
 
 /// Does: runs what was submitted since csched_trampoline_enter, and closes the trampoline. Thread: the one that entered.
 CSCHED_INLINE void csched_trampoline_leave(void) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
-  scope.level = NULL; // if nothing is to be run
+  scope.level = NULL; // in case no job runs
   csched_trampoline_leave_(&scope);
   scope.level = NULL;
 }
 
-/// Does: puts a fresh, empty frame on top, so that a blocking wait inside a job can serve what is submitted meanwhile,
-/// without running what waits below. Requires: `frame` stays valid until the pop. Thread: any.
+/// Does: pushes an empty frame, so that a blocking wait inside a job can run jobs submitted meanwhile, without those
+/// that wait below. Requires: `frame` stays valid until the pop. Thread: any.
 void csched_trampoline_push(csched_trampoline_frame *frame);
 
 /// Does: runs the jobs that wait in the top frame. Returns: how many ran. Thread: any.
 size_t csched_trampoline_drain(void);
 
-/// Does: drains the top frame and takes it off. Requires: `frame` is the top. Thread: the one that pushed it.
+/// Does: drains the top frame and removes it. Requires: `frame` is the top. Thread: the one that pushed it.
 void csched_trampoline_pop(csched_trampoline_frame *frame);
 
-/// Does: sets this thread's trampoline aside, with all that waits in it, so that a blocking wait inside a job can run other work as it
-/// would run outside: the next job runs at once, and what it submits when its turn comes. Nothing that waits below runs meanwhile.
-/// Requires: `aside` stays valid until csched_trampoline_put_back. Thread: any.
+/// Does: sets this thread's trampoline aside, with all jobs that wait in it. A blocking wait inside a job can then run
+/// other work as outside any job: the next job runs at once, and the jobs that it submits run after it. The jobs set
+/// aside do not run meanwhile. Requires: `aside` stays valid until csched_trampoline_put_back. Thread: any.
 void csched_trampoline_set_aside(csched_trampoline_aside *aside);
 
-/// Does: takes back what was set aside. Requires: `aside` is the last one, and nothing runs on the trampoline. Thread: the one that set
-/// it aside.
+/// Does: restores a trampoline that was set aside. Requires: `aside` is the last one, and nothing runs on the
+/// trampoline. Thread: the one that set it aside.
 void csched_trampoline_put_back(const csched_trampoline_aside *aside);
 
-/// Does: frees this thread's trampoline, unless it is active, and drops what an unwound job has left in it. Thread: any. Private.
+/// Does: frees this thread's trampoline, unless it is active, and drops the jobs that an unwound job left in it.
+/// Thread: any. Private.
 void csched_trampoline_end_(void);
 
 CSCHED_END_DECLS
