@@ -18,7 +18,7 @@ CHOSEN = {
     "K5-16": "The longest wait of 16 threads for a lock (C)",
     "H1": "Wake a sleeping thread, and get its answer (Swift)",
     "R1r-1M": "Move one of a million timers (C)",
-    "P2n": "Fork and join, for each call of fib(32) (C)",
+    "P2n": "Fork and join in each call: fib(32) (C)",
     "P3": "A hop from one serial queue to another (Swift)",
     "P4": "Until a job runs, when all threads are blocked",
     "G1": "Memory of a waiting closure (Swift)",
