@@ -132,7 +132,7 @@ struct Run: ParsableCommand {
     print(
       "Each figure: the median of \(report.rounds) rounds in turn"
         + (report.runs > 1 ? " in each of \(report.runs) processes" : "")
-        + ", least to most of the rounds, 99th percentile of all samples. Compare within a row: a difference under 15 % is none."
+        + ", least to most of the rounds. Compare within a row: a difference under 15 % is none."
     )
     if let load = machine.load, load > 0.5 {
       print("The machine was not quiet: load \(load.short) before the first row.")
