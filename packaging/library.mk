@@ -16,7 +16,7 @@ ABI := $(call version_of,ABI)
 SONAME := libcscheduler.so.$(ABI)
 SHARED := $(SONAME).$(VERSION)
 
-C_SOURCES := $(wildcard Sources/CScheduler/core/*.c Sources/CScheduler/platform/*.c Sources/CScheduler/platform/linux/*.c)
+C_SOURCES := $(wildcard Sources/CScheduler/*/*.c Sources/CScheduler/platform/linux/*.c)
 C_OBJECTS := $(C_SOURCES:%.c=$(C_BUILD)/%.o)
 C_HEADERS := $(wildcard Sources/CScheduler/include/CScheduler/*.h)
 CPP_HEADERS := $(wildcard Sources/CScheduler/include/*.hpp)
@@ -53,9 +53,11 @@ $(C_BUILD)/cscheduler.map: packaging/cscheduler.map.in $(C_BUILD)/flags
 $(C_BUILD)/libcscheduler.so: $(C_OBJECTS) $(C_BUILD)/cscheduler.map
 	$(CC) $(C_LINK) -Wl,--version-script,$(C_BUILD)/cscheduler.map $(CFLAGS) $(LDFLAGS) $(C_OBJECTS) -o $@
 
+# One object: a program has all of the library, so the constructors that connect its folders run.
 $(C_BUILD)/libcscheduler.a: $(C_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $(C_OBJECTS)
+	$(CC) -r -nostdlib $(C_OBJECTS) -o $(C_BUILD)/cscheduler.o
+	$(AR) rcs $@ $(C_BUILD)/cscheduler.o
 
 -include $(C_OBJECTS:.o=.d)
 

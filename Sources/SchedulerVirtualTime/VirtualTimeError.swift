@@ -17,7 +17,7 @@ public enum VirtualTimeError: Error, Hashable, Sendable, CustomStringConvertible
     switch self {
     case .stalled(let instant):
       """
-      the body has not ended, and nothing of it can run, \(instant.nanoseconds) ns after its beginning: it waits for something that nobody does. Is a \
+      the body has not ended, and nothing of it can run, \(instant.nanoseconds) ns after its beginning: it waits for something that never happens. Is a \
       continuation never resumed, a stream never finished, or do two tasks wait for each other?
       """
     case .endless(let jobs):

@@ -132,7 +132,7 @@ static void apply_alone(void) {
   csched_loop_destroy(loop);                        // which drops what was cancelled
 }
 
-TEST("a loop that nobody helps with is run by its caller") { apply_alone(); }
+TEST("a loop without helpers is run by its caller") { apply_alone(); }
 
 static void apply_without_memory(void) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});

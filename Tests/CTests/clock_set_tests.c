@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "testing.h"
 
-#include "../../Sources/CScheduler/core/clock_internal.h"
+#include "../../Sources/CScheduler/clock/clock_internal.h"
 
 #include <CScheduler/clock.h>
 

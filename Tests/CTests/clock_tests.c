@@ -2,7 +2,7 @@
 
 #include "testing.h"
 
-#include "../../Sources/CScheduler/core/clock_internal.h"
+#include "../../Sources/CScheduler/clock/clock_internal.h"
 
 #include <CScheduler/clock.h>
 

@@ -67,7 +67,7 @@ static void env_owner_is_slow(void) {
   kept = (csched_lock)CSCHED_LOCK_INIT; // which has ended meanwhile
 }
 
-TEST("a lock whose owner takes seconds stops nobody") { env_owner_is_slow(); }
+TEST("a lock whose owner takes seconds stops no thread") { env_owner_is_slow(); }
 
 // MARK: processors
 

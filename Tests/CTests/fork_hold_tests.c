@@ -188,9 +188,9 @@ static void fork_holds(void) {
   }
 }
 
-TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU,
-            "tools do not follow a process with threads into its child",
-            "after fork what its thread holds can be let go and taken, with sleepers of the parent or without") {
+TEST_UNLESS(
+    THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU, "tools do not follow a process with threads into its child",
+    "after fork a lock that its thread holds can be unlocked and taken, with sleepers of the parent or without") {
   fork_holds();
 }
 

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "../../Sources/CScheduler/core/parking.h"
+#include "../../Sources/CScheduler/sync/parking.h"
 
 // MARK: the thread that forks
 
@@ -307,7 +307,7 @@ static void fork_and_use_clock(probe *waits) { CHECK_CHILD(use_clock_anew, waits
 
 static void fork_clocks(void) { fork_beside_clock(fork_and_use_clock); }
 
-TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork other clocks are told anew") { fork_clocks(); }
+TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork other clocks are waited for anew") { fork_clocks(); }
 
 // MARK: while another is on its way
 
@@ -415,7 +415,7 @@ static void fork_beside_sleepers(probe *waits) {
 static void fork_sleepers(void) { fork_beside_clock(fork_beside_sleepers); }
 
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread,
-            "a fork beside threads that sleep for locks leaves locks that can be let go") {
+            "a fork beside threads that sleep for locks leaves locks that can be unlocked") {
   fork_sleepers();
 }
 

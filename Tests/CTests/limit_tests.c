@@ -168,7 +168,7 @@ static void limit_let_go(int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a limited target that was let go runs what it has") { limit_let_go(times(500)); }
+TEST("a released limited target runs what it has") { limit_let_go(times(500)); }
 
 static void limit_invalid(void) {
   csched_loop *loop;

@@ -283,7 +283,8 @@ TEST_STOPS("a stranger's unlock stops the process", "csched_lock_unlock:", "(str
   crew_run(1, unlock_as_stranger, &lock);
 }
 
-TEST_STOPS("the unlock of an unlocked lock stops the process", "csched_lock_unlock:", "(absentminded)", "nobody does") {
+TEST_STOPS("the unlock of an unlocked lock stops the process", "csched_lock_unlock:", "(absentminded)",
+           "no thread does") {
   csched_lock lock = CSCHED_LOCK_INIT;
   name_me("absentminded");
   csched_lock_lock(&lock);

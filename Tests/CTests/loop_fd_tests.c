@@ -88,7 +88,7 @@ static void fd_ready(void) {
   close(ends[1]);
 }
 
-TEST("a source is told that it can be read, and written") { fd_ready(); }
+TEST("a source reports that it can be read, and written") { fd_ready(); }
 
 static void fd_level_and_edge(void) {
   csched_loop *loop = make_loop();
@@ -111,7 +111,7 @@ static void fd_level_and_edge(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("a level is told again, an edge once") { fd_level_and_edge(); }
+TEST("a level is reported again, an edge once") { fd_level_and_edge(); }
 
 static void remove_it(ear *it) {
   it->removes->all++;
@@ -227,7 +227,7 @@ static void fd_copy_is_nobodys(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("what the copy of an old descriptor reports is nobody's") { fd_copy_is_nobodys(); }
+TEST("reports of the copy of an old descriptor reach no source") { fd_copy_is_nobodys(); }
 
 // MARK: silence
 
@@ -378,7 +378,7 @@ static void fd_nested(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("what one run has found ready, the next or a nested one is told") { fd_nested(); }
+TEST("a source that one run has found ready is reported by the next or a nested run") { fd_nested(); }
 
 TEST_STOPS("a source added from another thread stops the process", "csched_loop_add_fd:", "belongs to another thread") {
   csched_thread *thread = start_thread("other");

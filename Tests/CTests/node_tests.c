@@ -1,6 +1,7 @@
 #include "task_testing.h"
 
-#include <CScheduler/node.h>
+#include "../../Sources/CScheduler/job/node.h"
+
 #include <CScheduler/virtual.h>
 
 #include <setjmp.h>

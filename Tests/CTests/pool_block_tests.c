@@ -1,6 +1,8 @@
 #include "output_testing.h"
 #include "pool_testing.h"
 
+#include "../../Sources/CScheduler/process/swift.h"
+
 #include <unistd.h>
 
 /// What a job does after it has submitted another one.

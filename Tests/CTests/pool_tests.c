@@ -70,7 +70,7 @@ static void pool_once(int submitters, int jobs, int workers) {
   free(test.probes);
 }
 
-TEST("every job runs once, whoever submits") {
+TEST("every job runs once, from any submitter") {
   static const int workers[] = {0, 1, 5}; // 0: as many as there are processors
   for (int i = 0; i < 3; i++) pool_once(4, times(10000), workers[i]);
 }

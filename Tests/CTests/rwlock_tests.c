@@ -322,8 +322,8 @@ TEST_STOPS("a read-write lock that its reader locks again while a writer waits s
   csched_rwlock_lock_read(&shelf.own);
 }
 
-TEST_STOPS("a read-write lock that nobody reads, unlocked for reading, stops the process",
-           "csched_rwlock_unlock_read:", "nobody reads", "Unlock once for each lock") {
+TEST_STOPS("unlocking a read-write lock without readers for reading stops the process",
+           "csched_rwlock_unlock_read:", "no thread reads", "Unlock once for each lock") {
   csched_rwlock_unlock_read(&shelf.own);
 }
 
@@ -334,7 +334,7 @@ TEST_STOPS("a read-write lock that its writer unlocks for reading stops the proc
 }
 
 TEST_STOPS("a read-write lock that its reader unlocks for writing stops the process",
-           "csched_rwlock_unlock_write:", "nobody does") {
+           "csched_rwlock_unlock_write:", "no thread does") {
   csched_rwlock_lock_read(&shelf.own);
   csched_rwlock_unlock_write(&shelf.own);
 }
@@ -351,7 +351,7 @@ TEST_STOPS("a read-write lock that a stranger unlocks for writing stops the proc
   crew_run(1, unlock_anothers, NULL);
 }
 
-TEST_STOPS("assert_writer stops the process when nobody writes", "csched_rwlock_assert_writer:", "nobody does") {
+TEST_STOPS("assert_writer stops the process without a writer", "csched_rwlock_assert_writer:", "no thread does") {
   csched_rwlock_assert_writer(&shelf.own);
 }
 

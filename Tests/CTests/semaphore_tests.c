@@ -325,7 +325,7 @@ static void fork_waits(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork nobody waits, and units and counts are there") {
+            "after fork no thread waits, and units and counts are there") {
   fork_waits();
 }
 
@@ -437,14 +437,14 @@ TEST_STOPS("a recursive lock that is not the caller's stops the process", "csche
 }
 
 TEST_STOPS("a recursive lock that is unlocked once too often stops the process",
-           "csched_rlock_unlock:", "nobody does") {
+           "csched_rlock_unlock:", "no thread does") {
   csched_rlock_lock(&rlock);
   csched_rlock_unlock(&rlock);
   csched_rlock_unlock(&rlock);
 }
 
-TEST_STOPS("a recursive lock's assert_owner stops the process when nobody owns it",
-           "csched_rlock_assert_owner:", "nobody does") {
+TEST_STOPS("a recursive lock's assert_owner stops the process without an owner",
+           "csched_rlock_assert_owner:", "no thread does") {
   csched_rlock_assert_owner(&rlock);
 }
 

@@ -400,7 +400,7 @@ static void serial_let_go(int rounds) {
   base_end(&base);
 }
 
-TEST("a queue that was let go runs what it has") { serial_let_go(times(500)); }
+TEST("a released queue runs what it has") { serial_let_go(times(500)); }
 
 TEST_STOPS("resume without suspend stops the process", "csched_serial_resume:", "is not suspended",
            "Resume once for each suspend") {

@@ -49,7 +49,7 @@ static void counts_add_up(int threads, int rounds) {
   csched_count_(CSCHED_COUNTED_CLOSURES_, threads * rounds);
 }
 
-TEST("what many threads make and let go of adds up") { counts_add_up(few(100), times(1000)); }
+TEST("counts of objects that many threads make and release add up") { counts_add_up(few(100), times(1000)); }
 
 static probe queued, late; // they outlive a thread that is not the main one
 

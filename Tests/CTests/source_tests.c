@@ -88,7 +88,7 @@ static void source_signal(void) {
   CHECK(has_default(SIGUSR1));
 }
 
-TEST("a signal is told to its loop, and its action put back") { source_signal(); }
+TEST("a signal is reported to its loop, and its action put back") { source_signal(); }
 
 static void source_signal_anew(void) {
   permit_signals();
@@ -109,7 +109,7 @@ static void source_signal_anew(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("what came for a source of a signal is not told to the next one") { source_signal_anew(); }
+TEST("signals for one source are not reported to the next one") { source_signal_anew(); }
 
 typedef struct passing {
   csched_loop *from, *to;
@@ -198,7 +198,7 @@ static void source_signals_beside(int rounds) {
   csched_loop_destroy(loop);
 }
 
-TEST("signals that come beside the loop's look are all told") { source_signals_beside(times(10000)); }
+TEST("signals during the loop's check are all reported") { source_signals_beside(times(10000)); }
 
 static void in_child_of_signal(void *context) {
   ear *ear = context;
@@ -432,7 +432,7 @@ static void source_file(bool forks) {
   CHECK_EQUAL(eye.drops, 1);
 }
 
-TEST("changes of files are told one by one, and not after the removal") {
+TEST("changes of files are reported one by one, and not after the removal") {
   source_file(false);
   if (!is_under(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND)) source_file(true);
 }
@@ -576,7 +576,7 @@ static void event_merges(int threads, int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("what is merged is told once, and in sum") { event_merges(3, times(100000)); }
+TEST("merged values are reported once, and in sum") { event_merges(3, times(100000)); }
 
 static void merge_until_cancelled(int index, void *context) {
   meter *meter = context;

@@ -1,5 +1,7 @@
 #include "task_testing.h"
 
+#include "../../Sources/CScheduler/target/task_job.h"
+
 #include <CScheduler/virtual.h>
 
 places make_places(void) {

@@ -48,7 +48,7 @@ static void timer_debounced(int moves) {
   CHECK_PROBE(&probe, 0, 1);
 }
 
-TEST("a timer moved away from its deadline wakes nobody") { timer_debounced(times(10000)); }
+TEST("a timer moved away from its deadline wakes no thread") { timer_debounced(times(10000)); }
 
 enum { RACERS = 16 };
 

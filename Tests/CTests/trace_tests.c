@@ -2,6 +2,8 @@
 #include "fork_testing.h"
 #include "trace_testing.h"
 
+#include "../../Sources/CScheduler/job/node.h"
+
 #include <CScheduler/trace.h>
 
 static void nothing(void *unused) { (void)unused; }

@@ -134,7 +134,7 @@ static void trampoline_thread_exit(bool inside_action) {
   CHECK(csched_trampoline_is_required()); // this thread's own is untouched
 }
 
-TEST("the key's destructor drops what is left") {
+TEST("the key's destructor drops the remaining work") {
   trampoline_thread_exit(true);
   trampoline_thread_exit(false);
 }

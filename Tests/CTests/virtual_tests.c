@@ -483,7 +483,7 @@ static void virtual_sync_drives(void) {
   csched_virtual_destroy(timeline);
 }
 
-TEST("who waits in virtual time drives when nobody does") { virtual_sync_drives(); }
+TEST("a thread that waits in virtual time drives when no other does") { virtual_sync_drives(); }
 
 // Nobody else moves time when a sync finds the queue busy, or somebody at it.
 static void virtual_sync_races(int rounds) {

@@ -4,7 +4,7 @@
 
 #include "testing.h"
 
-#include "../../Sources/CScheduler/core/waiting_internal.h"
+#include "../../Sources/CScheduler/sync/waiting_internal.h"
 
 /// Returns: how many threads sleep for what is at `address`.
 int waiters_of(const void *address);

@@ -2,8 +2,8 @@
 
 #include "testing.h"
 
-#include "../../Sources/CScheduler/core/job_internal.h"
-#include "../../Sources/CScheduler/core/timer_internal.h"
+#include "../../Sources/CScheduler/job/job_internal.h"
+#include "../../Sources/CScheduler/time/timer_internal.h"
 
 static csched_timers *make_timers(void) {
   csched_timers *timers = calloc(1, sizeof *timers);

@@ -1,4 +1,4 @@
-// Target: timers on the monotonic, the boot and the wall clock (core/clock.c), of a loop and of a queue on it. The system is suspended, and
+// Target: timers on the monotonic, the boot and the wall clock (clock/clock.c), of a loop and of a queue on it. The system is suspended, and
 // the wall clock is set. The clocks' thread is no thread here: it goes on when the input says so, up to where it would sleep.
 //
 // The model checks:

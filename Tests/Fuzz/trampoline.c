@@ -1,4 +1,4 @@
-// Target: a thread's trampoline (core/trampoline.c), with nested levels, and set aside, against a list of who waits where.
+// Target: a thread's trampoline (target/trampoline.c), with nested levels, and set aside, against a list of who waits where.
 //
 // The model checks:
 //   order    a job runs in the level in which it was submitted, when that is the innermost one, after those submitted there before it
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITEMS = 24, DEEPEST = 22 };                // deeper than NESTED_MOST of core/job.c
+enum { ITEMS = 24, DEEPEST = 22 };                // deeper than NESTED_MOST of job/job.c
 enum { IDLE, WAITS, RUNS, ENDS, DROPS, DROPPED }; // DROPPED: and the trampoline has not come past it
 enum { CLOSED = 0 };
 

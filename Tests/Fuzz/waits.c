@@ -1,5 +1,5 @@
 // Seven things to wait for, each with its operations and its model.
-// Target: what threads wait for (core/waiting.c, cond.c, rlock.c, rwlock.c, semaphore.c, latch.c, group.c, event.c), by three threads of which one
+// Target: what threads wait for (sync/waiting.c, cond.c, rlock.c, rwlock.c, semaphore.c, latch.c, group.c, event.c), by three threads of which one
 // goes on at a time: the others are between two operations, or where they would sleep. The input says which operation is the next, and whose;
 // for a thread that sleeps it means that this looks whether it has been woken. Time passes when all sleep and have looked, or the input says so.
 //
@@ -12,8 +12,8 @@
 
 #include "fuzz.h"
 
-#include "../../Sources/CScheduler/core/lock_internal.h"
-#include "../../Sources/CScheduler/core/parking.h"
+#include "../../Sources/CScheduler/sync/lock_internal.h"
+#include "../../Sources/CScheduler/sync/parking.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Target: where timers wait (core/timer.c), two of them, against a list. Their time is the input's, and may go back.
+// Target: where timers wait (time/timer.c), two of them, against a list. Their time is the input's, and may go back.
 //
 // The model checks, after each operation:
 //   order    a pop takes the first that is due, by (deadline, order of submission), and never one that is not
@@ -8,8 +8,8 @@
 
 #include "fuzz.h"
 
-#include "../../Sources/CScheduler/core/job_internal.h"
-#include "../../Sources/CScheduler/core/timer_internal.h"
+#include "../../Sources/CScheduler/job/job_internal.h"
+#include "../../Sources/CScheduler/time/timer_internal.h"
 
 #include <string.h>
 

@@ -25,7 +25,8 @@ class Build:
     def compile(self, source):
         # The shadow goes first on the include path, so that the core's atomic operations are the model's; the core's
         # plain accesses are announced as for ThreadSanitizer, to the engine in place of the sanitizer's library.
-        is_core, is_watched = source.parent.name == "core", source.parent.name in ("core", "checks")
+        is_core = source.parent.parent.name == "CScheduler"
+        is_watched = is_core or source.parent.name == "checks"
         name = self.folder / f"{source.parent.name}-{source.stem}.o"
         subprocess.run(["gcc", *FLAGS, *(["-fsanitize=thread", "-U__SANITIZE_THREAD__"] if is_core else []), *(MEMORY if is_watched else []),
                         f"-I{self.root}/Tests/Model/shadow", f"-I{self.tree}/Sources/CScheduler/include", "-c", source, "-o", name], check=True)
@@ -34,7 +35,7 @@ class Build:
     def sources(self):
         model = self.root / "Tests/Model"
         return [*sorted((model / "engine").glob("*.c")), *sorted((self.tree / "Tests/Model/checks").glob("*.c")), model / "swift/seam.c",
-                *sorted((self.tree / "Sources/CScheduler/core").glob("*.c"))]
+                *sorted(path for path in (self.tree / "Sources/CScheduler").glob("*/*.c") if path.parent.name != "platform")]
 
     def all(self):
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

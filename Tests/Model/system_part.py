@@ -13,7 +13,6 @@ import source
 FLAGS = ["-std=c11", "-O1", "-g", "-pthread", "-w"]
 TESTS = ["Tests/CTests/*.c", "Tests/Support/CTestSupport/*.c", "Tests/Support/CTestAllocations/*.c"]
 HEADERS = ["Sources/CScheduler/include", "Tests/Support/CTestSupport/include", "Tests/Support/CTestAllocations/include"]
-CORE = ["Sources/CScheduler/core", "Sources/CScheduler/platform/linux"]  # which a mutant's own headers stand beside
 TIMEOUT = 60  # seconds, after which a test counts as failed: it waits for what never comes
 
 
@@ -40,7 +39,7 @@ class SystemPart:
     def objects(self):
         core = self.root / "Sources/CScheduler"
         paths = [path for pattern in TESTS for path in sorted(self.root.glob(pattern))]
-        paths += [*sorted(core.glob("core/*.c")), *sorted(core.glob("platform/**/*.c"))]
+        paths += sorted(core.rglob("*.c"))
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             return list(pool.map(lambda path: self._compile(path, self.folder), paths))
 
@@ -52,7 +51,7 @@ class SystemPart:
         path = folder / file
         path.parent.mkdir(parents=True)
         path.write_text(text)
-        own = self._compile(path, folder, [f"-I{self.root / each}" for each in CORE])
+        own = self._compile(path, folder, [f"-I{self.root / 'Sources/CScheduler' / pathlib.Path(file).parent}"])  # includes of its neighbours
         return self._link([own if each.name == own.name else each for each in self.objects], folder)
 
     def names_of_checks(self, program):

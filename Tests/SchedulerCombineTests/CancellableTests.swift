@@ -20,7 +20,7 @@
       }
     }
 
-    @Test("a cancellable is a disposable, which cancels once and has let go of it then") func toDisposable() {
+    @Test("a cancellable is a disposable, which cancels once and is then released") func toDisposable() {
       let cancelled = Protected(0), gone = Protected(0)
       var cancellable: AnyCancellable? = AnyCancellable { [tracked = Tracked(gone)] in
         withExtendedLifetime(tracked) { cancelled.withLock { $0 += 1 } }
@@ -40,7 +40,7 @@
       #expect(disposed.read() == 1)
     }
 
-    @Test("a set of either kind disposes what is stored in it when it lets go") func stores() {
+    @Test("a set of either kind disposes what is stored in it when it is released") func stores() {
       let clock = TestScheduler()
       do {
         var cancellables: Set<AnyCancellable> = [], list: [AnyCancellable] = [], disposables: Set<AnyDisposable> = []

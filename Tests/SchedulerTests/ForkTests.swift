@@ -152,7 +152,7 @@ private func useExecutors() async {
     }
   }
 
-  @Test("after fork what is confined to a thread of the parent is let go of quietly, and used with a message")
+  @Test("after fork a value confined to a thread of the parent is released silently, and used with a message")
   func confined() async {
     await #expect(processExitsWith: .success) {
       let thread = try! ThreadScheduler(name: "left"), ends = Counter()
@@ -206,7 +206,7 @@ private func useExecutors() async {
     }
   }
 
-  @Test("after fork what the parent had under way is disposed, and let go of, quietly") func letGo() async {
+  @Test("after fork the parent's pending actions are disposed, and released, silently") func letGo() async {
     await #expect(processExitsWith: .success) {
       let held = Protected<Holdings?>(Holdings())
       precondition(eventually { held.read()!.group.pendingCount == 1 && held.read()!.results.pendingCount == 0 })
@@ -269,7 +269,7 @@ private func useExecutors() async {
     }
   }
 
-  @Test("who did not prepare, and finds no thread for the pool, is told to") func notPrepared() async {
+  @Test("a program that did not prepare, and finds no thread for the pool, gets a message") func notPrepared() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       guard ctest_forbid_threads(true) else {
         fatalError("Scheduler: ConcurrentScheduler.init: the system has no thread … prepare()")

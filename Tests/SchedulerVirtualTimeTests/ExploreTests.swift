@@ -98,7 +98,7 @@ private actor Audit {
     }
   }
 
-  @Test("Swift's own clocks sleep as long as they are told, whatever the seed")
+  @Test("Swift's own clocks sleep for the given time, with any seed")
   func sleeps() async throws {
     for seed in 0..<20 as Range<UInt64> {
       try await withVirtualTime(seed: seed) { time in

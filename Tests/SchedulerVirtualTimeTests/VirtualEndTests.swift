@@ -79,7 +79,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     await thread.stopAndJoin()
   }
 
-  @Test("a body that waits for what nobody does is told, by an error, and cancelled")
+  @Test("a body that waits for something that never happens gets an error, and is cancelled")
   func stalled() async throws {
     let wasCancelled = Protected(false)
     await #expect(throws: VirtualTimeError.stalled(at: MonotonicTime(nanoseconds: 7_000_000_000))) {
@@ -92,7 +92,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     #expect(wasCancelled.read())
   }
 
-  @Test("a body that repeats for ever is told, by an error")
+  @Test("a body that repeats for ever gets an error")
   func endless() async throws {
     await #expect(throws: VirtualTimeError.endless(jobs: 10_000)) {
       try await withVirtualTime(limits: impatient) { time async throws in

@@ -7,7 +7,7 @@ import gdb
 from scheduler_memory import MOST, Layout, Memory, Missing, bare, seconds
 
 FOREVER = 2**64 - 1
-# What is told of forks (platform.h) is the list of all there is: its kind by the file of the function that is told.
+# The fork list (platform.h) has all objects. The fork handler's file says which kind an object is.
 KINDS = {
     "thread": ("levels.c", "thread_levels"),
     "loop": ("loop.c", "struct csched_loop"),
@@ -36,6 +36,11 @@ Timer = namedtuple("Timer", "deadline order leeway address target")
 Sleeper = namedtuple("Sleeper", "is_lock address since thread")
 
 
+def at_fork(file):
+    """The name of a file's fork handler."""
+    return file.removesuffix(".c") + "_at_fork"
+
+
 def untagged(link):
     return None if link is None else link & ~1
 
@@ -43,10 +48,10 @@ def untagged(link):
 class Core:
     def __init__(self):
         self.memory = memory = Memory()
-        self.told = {}
+        self.kinds_by_handler = {}
         for kind, (file, _) in KINDS.items():
-            if kind in ("thread", "loop") or memory.is_linked_in(file, "told_of_fork"):
-                self.told[memory.address(file, "told_of_fork")] = kind
+            if kind in ("thread", "loop") or memory.is_linked_in(file, at_fork(file)):
+                self.kinds_by_handler[memory.address(file, at_fork(file))] = kind
         self.types = {memory.address(*each): kind for kind, tables in TYPES.items() for each in tables if memory.is_linked_in(*each)}
         self.job, self.job_type = self.layout("csched_job"), self.layout("csched_job_type")
         self.now, self._newest, self._codes = memory.clock(), None, None
@@ -56,19 +61,19 @@ class Core:
         self.names = self._thread_names()
 
     def layout(self, name, file="levels.c"):
-        return self.memory.layout(name, (file, "told_of_fork"))
+        return self.memory.layout(name, (file, at_fork(file)))
 
     # MARK: all there is
 
     def _entries(self):
         """Yields the kind and the address of each, the oldest last."""
         layout, head = self.layout("struct csched_atfork"), self.memory.address("posix.c", "all")
-        following, told, place = layout.offset("next"), layout.offset("told"), {}
-        for kind in self.told.values():
+        following, handler, place = layout.offset("next"), layout.offset("handler"), {}
+        for kind in self.kinds_by_handler.values():
             place[kind] = self.layout(KINDS[kind][1], KINDS[kind][0]).offset("atfork")
         word = self.memory.word
         for each in self.memory.walk(word(head), lambda at: word(at + following)):
-            kind = self.told.get(word(each + told))
+            kind = self.kinds_by_handler.get(word(each + handler))
             if kind:
                 yield kind, each - place[kind]
 
@@ -103,7 +108,7 @@ class Core:
             frame = gdb.newest_frame()
             for _ in range(100):
                 function = frame.function()
-                if function and function.symtab.filename.endswith("core/thread.c") and function.name == "body":
+                if function and function.symtab.filename.endswith("loop/thread.c") and function.name == "body":
                     return self.memory.record(self.layout("struct csched_thread", "loop.c"), int(frame.read_var("thread"))).text("name")
                 if function or frame.name():
                     self.bodies[number] = self.bodies.get(number, "") if (frame.name() or "").startswith(BEGINNINGS) else frame.name()
@@ -156,7 +161,7 @@ class Core:
     # MARK: jobs
 
     def codes(self):
-        """The types of jobs that are told apart by a word of theirs: their address, or that of their `run`, leads to its offset (observe.c)."""
+        """The types of jobs that are distinguished by a word of theirs: their address, or that of their `run`, leads to its offset (observe.c)."""
         if self._codes is None:
             self._codes = {}
             for each in self.memory.array("observe.c", "codes") if self.memory.is_linked_in("observe.c", "codes") else ():

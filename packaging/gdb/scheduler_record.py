@@ -1,4 +1,4 @@
-"""The flight recorder: what each thread has run last (Sources/CScheduler/core/recorder.c)."""
+"""The flight recorder: what each thread has run last (Sources/CScheduler/job/recorder.c)."""
 
 from collections import namedtuple
 

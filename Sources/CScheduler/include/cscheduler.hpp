@@ -264,7 +264,7 @@ task submit(Function &&function, Drop &&drop, Schedule schedule) {
   return task(schedule(held::run, held::give_up, context));
 }
 
-inline constexpr auto nobody = [](csched_drop_reason) noexcept {};
+inline constexpr auto ignore_drop = [](csched_drop_reason) noexcept {};
 
 // A trivially copyable function of at most one word is stored in the context itself, without an allocation.
 template <typename Function>
@@ -294,7 +294,7 @@ template <typename Function> task async(csched_target *target, Function &&functi
     std::memcpy(&context, &copy, sizeof copy);
     return task(csched_target_async(target, detail::run_word<stored>, context));
   } else {
-    return async(target, std::forward<Function>(function), detail::nobody);
+    return async(target, std::forward<Function>(function), detail::ignore_drop);
   }
 }
 
@@ -309,9 +309,10 @@ template <typename Function, typename Drop> task async(csched_target *target, Fu
 
 /// Does: has `target` call `function()` at `deadline` of its clock (csched_target_now): see `after`. Captures, returns, throws: as async.
 template <typename Function> task async_at(csched_target *target, csched_time deadline, Function &&function) {
-  return detail::submit(std::forward<Function>(function), detail::nobody, [&](auto run, auto give_up, void *context) {
-    return csched_target_async_at_or_drop(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, run, give_up, context);
-  });
+  return detail::submit(
+      std::forward<Function>(function), detail::ignore_drop, [&](auto run, auto give_up, void *context) {
+        return csched_target_async_at_or_drop(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, run, give_up, context);
+      });
 }
 
 /// Does: has `target` call `function()` as `timing` says (task.h), until it is cancelled, the target takes no more, or

@@ -4,12 +4,13 @@
 
 #include <CScheduler/atomic.h>
 
-/// The observers (observe_internal.h). The word is the platform layer's, because the system counts programs that attach to probes in its low 16 bits.
-/// Unless it is 0, the platform layer reports each futex call before it makes it.
+/// The observers (observed.h). The word is the platform layer's, because the system counts programs that attach to probes in its low 16 bits.
+/// Unless it is 0, the platform layer calls csched_os_on_call_ before each futex call.
 extern CSCHED_HIDDEN uint32_t csched_observed_;
-void csched_observe_system_call_(void);
+extern CSCHED_HIDDEN void (*csched_os_on_call_)(void); ///< set when the library is loaded
 static inline void csched_os_calls_(void) {
-  if (CSCHED_UNLIKELY(csched_is_set(&csched_observed_))) csched_observe_system_call_(); // Speed only
+  if (CSCHED_UNLIKELY(csched_is_set(&csched_observed_)) && csched_os_on_call_ != NULL)
+    csched_os_on_call_(); // Speed only
 }
 
 /// Static probes for perf, bpftrace and SystemTap; empty where the system has none. `code`: the function that the job calls.
@@ -224,18 +225,18 @@ typedef enum csched_atfork_phase {
   CSCHED_ATFORK_IN_CHILD_LAST,
 } csched_atfork_phase;
 
-/// An entry in the fork list. It lies in the object that it serves; `told` is called at each fork, on the forking thread. All zero at first.
+/// An entry in the fork list. It lies in the object that it serves; `handler` is called at each fork, on the forking thread. All zero at first.
 typedef struct csched_atfork {
   struct csched_atfork *next, **back;
-  void (*told)(struct csched_atfork *atfork, csched_atfork_phase phase);
+  void (*handler)(struct csched_atfork *atfork, csched_atfork_phase phase);
 } csched_atfork;
 
-/// Does: has `told` called at each fork, until csched_os_atfork_end_. A second call does nothing. Requires: `told` removes no entry. Thread: any.
-void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *atfork, csched_atfork_phase phase));
+/// Does: has `handler` called at each fork, until csched_os_atfork_end_. A second call does nothing. Requires: `handler` removes no entry. Thread: any.
+void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *atfork, csched_atfork_phase phase));
 void csched_os_atfork_end_(csched_atfork *atfork);
 /// Does: calls `visit` for each entry, newest first, until it returns false. No entry is added, removed or notified meanwhile. `mark` then stays in
 /// the list, and the next call continues with the same entry. Returns: whether `visit` returned false. Requires: `visit` does not block; the calling
-/// thread has taken a lock before. `mark`, all zero at first, stays in place, also in a child; its `told` may be any function.
+/// thread has taken a lock before. `mark`, all zero at first, stays in place, also in a child; its `handler` may be any function.
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *atfork, void *context), void *context);
 
 /// Returns: the number of this process.
@@ -267,6 +268,10 @@ int csched_os_can_write_(int fd);
 /// Does: opens the file of a trace for writing, and empties it; readable for its owner only. Returns: 0, or an errno value: ELOOP for a link, EPERM
 /// unless it is a regular file of this user.
 int csched_os_trace_open_(const char *path, int *fd);
+
+/// Does: calls `begin` with the path that the environment variable SCHEDULER_TRACE names, if it is set and the program has no more rights than its
+/// user. If `begin` fails, says so.
+void csched_os_trace_asked_(int (*begin)(const char *path));
 
 /// Does: closes `fd`; not a cancellation point.
 void csched_os_close_(int fd);

@@ -1,10 +1,8 @@
 // The platform layer for signals, ends of children and changes of files: see platform.h. Where the system has none of a kind, open returns ENOTSUP.
-// Depends on: platform.h, source.h.
+// Depends on: platform.h.
 #pragma once
 
 #include "platform.h"
-
-#include <CScheduler/source.h>
 
 /// Does: duplicates `fd`, to a number of at least 3. Returns: 0, or an errno value, and `*copy` unchanged.
 int csched_os_descriptor_copy_(int fd, int *copy);
@@ -23,13 +21,26 @@ void csched_os_signal_give_back_(int signal, void (*handler)(int signal));
 
 /// Does: makes a descriptor that is readable once process `pid` has ended. Returns: 0 or an errno value.
 int csched_os_child_open_(int pid, int *fd);
-/// Does: reaps the child. Returns: whether it has ended.
-bool csched_os_child_reap_(int fd, csched_child_end *end, int *status);
+/// Does: reaps the child. Returns: whether it has ended; `*end` is one of these, which are those of csched_child_end.
+enum { CSCHED_OS_CHILD_EXITED, CSCHED_OS_CHILD_SIGNALED, CSCHED_OS_CHILD_REAPED_ELSEWHERE };
+bool csched_os_child_reap_(int fd, int *end, int *status);
+
+/// The changes of a file: those of csched_file_changes.
+enum {
+  CSCHED_OS_FILE_MODIFIED = 1,
+  CSCHED_OS_FILE_ATTRIBUTES = 2,
+  CSCHED_OS_FILE_CREATED = 4,
+  CSCHED_OS_FILE_DELETED = 8,
+  CSCHED_OS_FILE_MOVED = 16,
+  CSCHED_OS_FILE_WRITTEN = 32,
+  CSCHED_OS_FILE_LOST = 64,
+  CSCHED_OS_FILE_GONE = 128
+};
 
 /// Does: makes a descriptor that is readable when `path` has had one of `changes`. Returns: 0 or an errno value.
 int csched_os_file_open_(const char *path, unsigned changes, int *fd);
 /// Does: the same in a child of fork, under the same number. Returns: 0, or an errno value and `fd` unchanged.
 int csched_os_file_renew_(const char *path, unsigned changes, int fd);
-/// Does: reads one change into `room`. Returns: which of csched_file_changes it is, 0 for none; `*name` is in `room`, or NULL.
+/// Does: reads one change into `room`. Returns: which change it is, 0 for none; `*name` is in `room`, or NULL.
 enum { CSCHED_OS_FILE_ROOM = 512 };
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name);

@@ -13,6 +13,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+void (*csched_os_on_call_)(void);
+
 // MARK: threads
 
 static uint32_t live; // threads that have not ended
@@ -30,7 +32,7 @@ static void count_end(void *unused) {
   csched_os_thread_leave_count_();
 }
 
-static void *thread_main(void *argument) {
+static void *posix_thread_main(void *argument) {
   const csched_os_thread *self = argument;
   void (*body)(void *) = self->body;
   void *context = self->context;
@@ -61,7 +63,7 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   error = set_stack_size(&attributes, stack_size);
   pthread_t id;
   csched_fetch_add_relaxed(&live, 1u); // a count
-  if (error == 0) error = pthread_create(&id, &attributes, thread_main, thread);
+  if (error == 0) error = pthread_create(&id, &attributes, posix_thread_main, thread);
   if (error == EINVAL) error = ENOMEM; // a stack larger than the address space
   if (error == 0) thread->handle = (uintptr_t)id;
   else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
@@ -159,13 +161,13 @@ size_t csched_os_page_size_(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER; // guards the list; locked during all of a fork
 static csched_atfork *all;
-// This thread forks, and so holds `listing`. A `told` function may take the thread's first lock, which adds an entry.
+// This thread forks, and so holds `listing`. A `handler` may take the thread's first lock, which adds an entry.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
-void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *, csched_atfork_phase)) {
+void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, csched_atfork_phase)) {
   if (!is_forking) pthread_mutex_lock(&listing);
   if (atfork->back == NULL) {
-    atfork->told = told;
+    atfork->handler = handler;
     atfork->next = all;
     atfork->back = &all;
     if (all != NULL) all->back = &atfork->next;
@@ -207,7 +209,7 @@ bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *,
 static void tell(csched_atfork_phase phase) {
   for (csched_atfork *each = all, *next; each != NULL; each = next) {
     next = each->next;
-    each->told(each, phase);
+    each->handler(each, phase);
   }
 }
 
@@ -268,7 +270,7 @@ void csched_os_abort_(const char *text) {
   abort();
 }
 
-static const char *name_of(int error) {
+static const char *name_of_error(int error) {
   static const struct {
     int error;
     const char *name;
@@ -285,7 +287,7 @@ static const char *name_of(int error) {
 void csched_os_refused_(const char *function, const char *call, int error, const char *advice) {
   char text[512];
   snprintf(text, sizeof text, "Scheduler: %s: the system refused %s (errno %d: %s). %s\n", function, call, error,
-           name_of(error), advice);
+           name_of_error(error), advice);
   csched_os_abort_(text);
 }
 #endif

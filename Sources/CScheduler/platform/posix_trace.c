@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "platform.h"
 
-#include <CScheduler/trace.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,16 +41,14 @@ static bool compose(char *path, size_t size, const char *asked) {
 
 static bool has_more_rights(void) { return getuid() != geteuid() || getgid() != getegid(); }
 
-__attribute__((constructor)) static void begin_as_asked(void) {
+void csched_os_trace_asked_(int (*begin)(const char *path)) {
   char path[4096], line[512];
   const char *asked = getenv("SCHEDULER_TRACE");
   if (asked == NULL || *asked == 0 || has_more_rights()) return;
-  int error = compose(path, sizeof path, asked) ? csched_trace_begin(path) : ENAMETOOLONG;
+  int error = compose(path, sizeof path, asked) ? begin(path) : ENAMETOOLONG;
   if (error == 0) return;
   snprintf(line, sizeof line, "Scheduler: SCHEDULER_TRACE: no trace is written to %.300s: errno %d, %s\n", asked, error,
            strerror(error));
   csched_os_say_(line);
 }
-
-__attribute__((destructor)) static void end_at_exit(void) { csched_trace_end(); }
 #endif

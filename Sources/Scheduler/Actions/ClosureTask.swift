@@ -77,7 +77,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
   func submit(
     to target: UnsafeMutablePointer<csched_target>, at deadline: csched_time, on clock: csched_clock,
     tolerance: csched_time
-  ) -> Bool { csched_task_submit_at_(target, task, clock, deadline, tolerance) == 0 }
+  ) -> Bool { csched_task_submit_at_clock_(target, task, clock, deadline, tolerance) == 0 }
 
   /// Submits the task to the thread's trampoline.
   func submitToTrampoline() { csched_trampoline_run(task.job) }

@@ -5,7 +5,7 @@
 //   DR1  An action that is dropped after an observer was added is reported to it.
 // Orderings
 //   present: relaxed; a thread that sees the addition by other means sees the word
-// Checked by: "each drop is told once, with its scheduler and the reason", "a stop that races submissions tells of each that does not run, once".
+// Checked by: "each drop is reported once, with its scheduler and the reason", "a stop that races submissions tells of each that does not run, once".
 // Models: swift/actions/actions.swift. Not modelled: DR1.
 
 internal import CScheduler

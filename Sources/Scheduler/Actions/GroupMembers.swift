@@ -9,7 +9,7 @@
 //   GM3  A member leaves the group once, at the end of its run or at its drop, after its action and the action's captures are released.
 //   GM4  The disposable that cancels a member is released outside the lock.
 // Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
-//   empty", "what an action holds has gone before its end is told, also when it never begins",
+//   empty", "an action's captures are released before its end is reported, also when it never begins",
 //   "who cancels a group beside another caller does not come back before it is cancelled",
 //   "all that has not begun is cancelled, and leaves the group".
 // Models: swift/groups/groups.swift.

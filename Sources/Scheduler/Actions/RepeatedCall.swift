@@ -10,7 +10,7 @@
 //   RC3  A waiter returns when no other thread is inside.
 // Orderings: the lock's; for the wait that of Occurrence.swift, OC1.
 // Checked by: "ticks thread their state, and never overlap", "disposing releases the closure, and no tick begins after it",
-//   "disposeAndWait returns after the running action has ended, whoever drives virtual time",
+//   "disposeAndWait returns after the running action has ended, whichever thread drives virtual time",
 //   "a periodic action is suspended, resumed and disposed by several threads".
 // Models: swift/virtual/virtual.swift.
 

@@ -72,7 +72,7 @@ private final class PoolTaskExecutor: TaskExecutor {
     let job = UnownedJob(job)
     // A pool that is being shut down refuses. It is then no longer the shared pool, so the next attempt uses another one.
     while !PoolCore.shared(priority).submit(
-      { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, isTold: true
+      { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, isReported: true
     ).isAccepted {}
   }
 }

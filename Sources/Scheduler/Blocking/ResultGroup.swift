@@ -63,21 +63,21 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
   /// Gives `result` to the task that has waited longest. If no task waits, keeps it.
   fileprivate func end(with result: Element) {
-    let (told, others, isLast) = state.withLock { state in
+    let (next, others, isLast) = state.withLock { state in
       state.pending -= 1
-      var told: Waiter?
-      while told == nil, let first = state.waiters.popFirst() {
-        if first.claim() { told = first }  // else its task was cancelled
+      var next: Waiter?
+      while next == nil, let first = state.waiters.popFirst() {
+        if first.claim() { next = first }  // else its task was cancelled
       }
-      if told == nil { state.results.append(result) }
+      if next == nil { state.results.append(result) }
       let isLast = state.pending == 0
       var others: [Waiter] = []  // no result will come for them
       while isLast, let other = state.waiters.popFirst() { if other.claim() { others.append(other) } }
-      return (told, others, isLast)
+      return (next, others, isLast)
     }
-    told?.finish(.success(result))
+    next?.finish(.success(result))
     for other in others { other.finish(.success(nil)) }
-    if isLast { changed.broadcast() } else if told == nil { changed.signal() }
+    if isLast { changed.broadcast() } else if next == nil { changed.signal() }
   }
 
   /// A waiting task.

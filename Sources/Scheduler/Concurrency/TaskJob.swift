@@ -77,7 +77,7 @@ struct TaskJob: @unchecked Sendable {
     Self.delayed(job).initialize(to: self)
     Counted.jobs(1)
     core.beginKeeping()
-    if csched_task_submit_at_(core.target, task, clock, deadline, span) != 0 {
+    if csched_task_submit_at_clock_(core.target, task, clock, deadline, span) != 0 {
       if clock == CSCHED_CLOCK_MONOTONIC { return core.takeBack(self, wasRefused: true) }
       let now = csched_clock_now(clock), left = deadline > now ? deadline - now : 0
       return submit(

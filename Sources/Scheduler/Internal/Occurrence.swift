@@ -5,7 +5,7 @@
 //        lock then increments the count, and wakes. So the sleep finds a different count, or is woken.
 // Orderings: the lock's; the waiter checks its condition again under it.
 // Assumes: fewer than 2^32 events between the check and the sleep.
-// Checked by: "disposeAndWait returns after the running action has ended, whoever drives virtual time",
+// Checked by: "disposeAndWait returns after the running action has ended, whichever thread drives virtual time",
 //   "disposeAndWait waits for the step of a recursion".
 // Models: swift/virtual/virtual.swift.
 

@@ -66,15 +66,15 @@ private struct DescriptorReadiness: AsyncSequence, AsyncIteratorProtocol, Sendab
     do {
       try await scheduler.awaiting(isolation: isolation) { (action: AwaitedAction<Void>) in
         let token = SingleAssignmentDisposable()
-        let told: @Sendable () -> Void = {
+        let isReady: @Sendable () -> Void = {
           action.run {}
           token.dispose()
         }
         let onDrop: @Sendable (SchedulerError) -> Void = { error in action.run { throw error } }
         token.setDisposable(
           isReading
-            ? scheduler.onReadable(descriptor, told, onDrop: onDrop)
-            : scheduler.onWritable(descriptor, told, onDrop: onDrop))
+            ? scheduler.onReadable(descriptor, isReady, onDrop: onDrop)
+            : scheduler.onWritable(descriptor, isReady, onDrop: onDrop))
         return token
       }
     } catch is CancellationError {

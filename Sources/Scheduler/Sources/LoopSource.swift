@@ -59,12 +59,12 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// Adds the source to the loop: at once on the loop's thread, otherwise by an action.
   final func begin() {
     core.use()
-    let isTold = state.withLock { $0.onDrop != nil }
+    let isReported = state.withLock { $0.onDrop != nil }
     guard csched_loop_is_on_thread(loop) else {
-      _ = core.scheduler.schedule({ _ = self.addHere() }, isTold: isTold, onDrop: { _ in self.end(.stopped) })
+      _ = core.scheduler.schedule({ _ = self.addHere() }, isReported: isReported, onDrop: { _ in self.end(.stopped) })
       return
     }
-    if addHere() == .stopped, !isTold { core.noteRefusal() }
+    if addHere() == .stopped, !isReported { core.noteRefusal() }
   }
 
   /// Adds the source. Returns the error if it could not be added.
@@ -155,7 +155,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     }
     // A stop is not reported: the program stopped the scheduler itself.
     if error != .stopped {
-      reportLine("\(type(of: self))", of: core.name, "it ends: \(error). Give onDrop, which is told of it.")
+      reportLine("\(type(of: self))", of: core.name, "it ends: \(error). Give onDrop to be notified.")
     }
     return true
   }

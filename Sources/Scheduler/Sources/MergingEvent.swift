@@ -65,7 +65,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
 
   private func submit() {
     _ = scheduler.schedule(
-      { self.tell() }, isTold: false, onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
+      { self.tell() }, isReported: false, onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
   }
 
   /// If the scheduler runs this inside its own submission, the outer call continues in its place, so the stack does not grow.

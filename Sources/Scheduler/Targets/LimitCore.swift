@@ -17,7 +17,7 @@ final class LimitCore: TargetCore, @unchecked Sendable {
       misuse("ConcurrentScheduler.init", of: name, "a limit of \(most) would run nothing. Give one of 1 or more.")
     }
     guard csched_limit_create(&limit, base.target, Int32(clamping: most)) == 0, let limit else {
-      misuse("ConcurrentScheduler.init", of: name, "no memory for a limit. Make fewer, or let go of some.")
+      misuse("ConcurrentScheduler.init", of: name, "no memory for a limit. Make fewer, or release some.")
     }
     self.limit = limit
     self.base = base

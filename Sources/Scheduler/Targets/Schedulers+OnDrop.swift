@@ -43,19 +43,19 @@ extension ImmediateSchedulerType {
   public func schedule(
     _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Disposable {
-    return schedule(action, isTold: true, onDrop: onDrop)
+    return schedule(action, isReported: true, onDrop: onDrop)
   }
 
-  /// As `schedule(_:onDrop:)`. With `isTold`, `onDrop` reports a refusal to the caller, so a debug build does not print it.
+  /// As `schedule(_:onDrop:)`. With `isReported`, `onDrop` reports a refusal to the caller, so a debug build does not print it.
   func schedule(
-    _ action: @escaping @Sendable () -> Void, isTold: Bool, onDrop: @escaping @Sendable (SchedulerError) -> Void
+    _ action: @escaping @Sendable () -> Void, isReported: Bool, onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Disposable {
-    told(onDrop) { told in
-      isTold ? withoutRefusalLine { schedule { told.run(action) } } : schedule { told.run(action) }
+    reporting(onDrop) { reported in
+      isReported ? withoutRefusalLine { schedule { reported.run(action) } } : schedule { reported.run(action) }
     }
   }
 
-  fileprivate func told(
+  fileprivate func reporting(
     _ onDrop: @escaping @Sendable (SchedulerError) -> Void, _ submit: (FatedAction) -> any Disposable
   ) -> any Disposable {
     let fate = ActionFate(onDrop: onDrop)
@@ -86,6 +86,6 @@ extension SchedulerType {
     after delay: Duration, _ action: @escaping @Sendable () -> Void,
     onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Disposable {
-    return told(onDrop) { told in withoutRefusalLine { schedule(after: delay) { told.run(action) } } }
+    return reporting(onDrop) { reported in withoutRefusalLine { schedule(after: delay) { reported.run(action) } } }
   }
 }

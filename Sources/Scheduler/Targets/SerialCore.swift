@@ -12,7 +12,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {
     var serial: OpaquePointer?
     guard csched_serial_create(&serial, base.target) == 0, let serial else {
-      misuse("SerialScheduler.init", of: name, "no memory for a queue. Make fewer, or let go of some.")
+      misuse("SerialScheduler.init", of: name, "no memory for a queue. Make fewer, or release some.")
     }
     self.serial = serial
     self.base = base

@@ -108,16 +108,16 @@ class TargetCore: @unchecked Sendable {
 
   // MARK: submitting
 
-  /// Submits `work`, inside `tag` if there is one. Pass `isTold` if the caller reports a refusal itself.
+  /// Submits `work`, inside `tag` if there is one. Pass `isReported` if the caller reports a refusal itself.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil, of action: ReturningAction? = nil,
-    isTold: Bool = false
+    isReported: Bool = false
   ) -> (task: ClosureTask, isAccepted: Bool) {
-    let task = ClosureTask(work, for: self, inside: tag, of: action, tellsOfRefusal: !isTold)
+    let task = ClosureTask(work, for: self, inside: tag, of: action, tellsOfRefusal: !isReported)
     action?.task = task
     let isAccepted = task.submit(to: target)
-    if !isAccepted, !isTold { noteRefusal() }
+    if !isAccepted, !isReported { noteRefusal() }
     if isOnMain { MainCore.shared.submitted() }
     return (task, isAccepted)
   }

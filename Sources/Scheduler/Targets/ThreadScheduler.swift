@@ -54,7 +54,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
-    let (action, isAccepted) = core.submit(action, isTold: true)
+    let (action, isAccepted) = core.submit(action, isReported: true)
     guard isAccepted else { throw SchedulerError.stopped }
     return action
   }

@@ -10,7 +10,7 @@ class Timeline: @unchecked Sendable {
   init(start: csched_time, actionLimit: Int) {
     var pointer: OpaquePointer?
     guard csched_virtual_create(&pointer, start, actionLimit) == 0, let pointer else {
-      misuse("VirtualTimeScheduler.init", "no memory for its clock. Make fewer, or let go of some.")
+      misuse("VirtualTimeScheduler.init", "no memory for its clock. Make fewer, or release some.")
     }
     self.pointer = pointer
   }

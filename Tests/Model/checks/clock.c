@@ -3,10 +3,10 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/clock_internal.h"
-#include "../../../Sources/CScheduler/core/delivery_internal.h"
-#include "../../../Sources/CScheduler/core/job_internal.h"
-#include "../../../Sources/CScheduler/core/pool_internal.h"
+#include "../../../Sources/CScheduler/clock/clock_internal.h"
+#include "../../../Sources/CScheduler/loop/delivery_internal.h"
+#include "../../../Sources/CScheduler/job/job_internal.h"
+#include "../../../Sources/CScheduler/pool/pool_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
@@ -433,8 +433,8 @@ const model_check clock_checks[] = {
     {"clock: the target refuses: dropped", target_refuses, one_dropped},                               // CL5
     {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},                    // CL4
     {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran}, // CL2, CL5, DV1, DV2
-    {"clock: a target of the user's is told by a worker, in order", carried, in_order},   // DV3, DV4, CC1, K6
-    {"clock: without a thread for that it is told later", carried_later, all_ran},        // CC2
+    {"clock: a custom target is notified by a worker, in order", carried, in_order},      // DV3, DV4, CC1, K6
+    {"clock: without a thread for that it is notified later", carried_later, all_ran},    // CC2
     {"clock: what a target refuses is dropped by a worker", discarded, one_dropped},      // DV3, CC1
     {"delivery: what it touches after the push is freed after it", one_end, NULL},        // DV1, DV2
     {"delivery: two wait for its end", two_ends, NULL},                                   // DV1, DV2

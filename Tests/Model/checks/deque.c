@@ -2,7 +2,7 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/deque_internal.h"
+#include "../../../Sources/CScheduler/job/deque_internal.h"
 
 enum { ENTRIES = CSCHED_DEQUE_SLOTS + 1 };
 

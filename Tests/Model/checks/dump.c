@@ -1,10 +1,10 @@
-// dump_signal.c: DS1; serial.c: the name that a dump reads.
+// dump_slots.c: DT1; serial.c: the name that a dump reads.
 
 #include "../engine/model.h"
 
 #include <string.h>
 
-#include "../../../Sources/CScheduler/core/dump_internal.h"
+#include "../../../Sources/CScheduler/process/dump_internal.h"
 
 enum { NUMBER = 7 };
 
@@ -58,7 +58,7 @@ static void ends(void) {
 }
 
 const model_check dump_checks[] = {
-    {"dump: what a handler sees of a thread that comes", table, give}, // DS1
+    {"dump: what a handler sees of a thread that comes", table, give}, // DT1
     {"dump: a queue that is being named", named, ends},                // S1
     {NULL, NULL, NULL},
 };

@@ -2,7 +2,7 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/job_internal.h"
+#include "../../../Sources/CScheduler/job/job_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <stdlib.h>

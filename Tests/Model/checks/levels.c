@@ -300,7 +300,7 @@ const model_check levels_checks[] = {
     {"levels: a job that is left by longjmp has ended, and so has the wait for it", left, both}, // J7
     {"levels: a nested run that is left is over when the job around it returns", nested, three}, // J7, P7
     {"levels: a loop goes on after a longjmp out of a run", left_run, two},                      // P7
-    {"levels: a host is told of what comes after a run that was left", left_in_host, two},       // P7
+    {"levels: a host is notified of jobs after an unwound run", left_in_host, two},              // P7
     {"levels: a loop is closed when its thread ends after a longjmp", ended_after_run, closed},  // P7
     {"levels: a queue goes on after a longjmp out of a sync, by a submission", left_then_submitted,
      two_and_a_sync}, // S8

@@ -228,16 +228,16 @@ static void told(void) { model_assert(result == EDEADLK); }
 static void let_through(void) { model_assert(result == 0); }
 
 const model_check limit_checks[] = {
-    {"limit: two submitters, one lane: one at a time, in order", one_lane, all_in_order}, // LM1, LM2, LM3, LM5
-    {"limit: two lanes, four jobs", two_lanes, all_ran},                                  // LM1, LM2, LM5
-    {"limit: a base that refuses", refused, run_or_dropped},                              // LM4
-    {"limit: a wait inside of the only lane is told", wait_at_one, told},                 // LM7
-    {"limit: a wait inside of one of two lanes ends", wait_at_two, let_through},          // LM7
-    {"limit: a barrier behind two, and one behind it", one_barrier, barrier_between},     // LM9, LM2
-    {"limit: two behind a barrier", two_after, barrier_second},                           // LM9, LM2
-    {"limit: two submitters of barriers", two_barriers, both_alone},                      // LM9, LM3, LM5
-    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},               // LM9
-    {"limit: a wait inside of a barrier is told", wait_in_barrier, told},                 // LM7
-    {"limit: a wait for a barrier inside of a lane is told", wait_for_barrier, told},     // LM7
+    {"limit: two submitters, one lane: one at a time, in order", one_lane, all_in_order},   // LM1, LM2, LM3, LM5
+    {"limit: two lanes, four jobs", two_lanes, all_ran},                                    // LM1, LM2, LM5
+    {"limit: a base that refuses", refused, run_or_dropped},                                // LM4
+    {"limit: a wait inside of the only permit is reported", wait_at_one, told},             // LM7
+    {"limit: a wait inside of one of two lanes ends", wait_at_two, let_through},            // LM7
+    {"limit: a barrier behind two, and one behind it", one_barrier, barrier_between},       // LM9, LM2
+    {"limit: two behind a barrier", two_after, barrier_second},                             // LM9, LM2
+    {"limit: two submitters of barriers", two_barriers, both_alone},                        // LM9, LM3, LM5
+    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},                 // LM9
+    {"limit: a wait inside of a barrier is reported", wait_in_barrier, told},               // LM7
+    {"limit: a wait for a barrier inside of a permit is reported", wait_for_barrier, told}, // LM7
     {NULL, NULL, NULL},
 };

@@ -375,7 +375,7 @@ const model_check loop_fd_checks[] = {
     {"host: a submission behind another's announcement", hosted_behind_another, destroy},   // E2, P1
     {"host: a first timer from outside", hosted_timer, destroy},                            // E2, P1
     {"host: stop against submit and the park in a host", hosted_stop, destroy},             // P1, P5
-    {"host: a close is told, and nothing is lost", hosted_close, none_lost},                // P1, P6
+    {"host: a close is reported, and nothing is lost", hosted_close, none_lost},            // P1, P6
     {"host: one wake for a park", woken_once, one_wake},                                    // P2
     {"host: its thread looks whether it is free", hosted_looking, all_idle},                // P1, P2, P11
     {"host: its thread looks for timers", hosted_looking_at_timer, destroy},                // P1, P11

@@ -3,9 +3,9 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/job_internal.h"
-#include "../../../Sources/CScheduler/core/parking.h"
-#include "../../../Sources/CScheduler/core/timer_internal.h"
+#include "../../../Sources/CScheduler/job/job_internal.h"
+#include "../../../Sources/CScheduler/sync/parking.h"
+#include "../../../Sources/CScheduler/time/timer_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/trace_internal.h"
+#include "../../../Sources/CScheduler/process/trace_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 // MARK: what a thread runs

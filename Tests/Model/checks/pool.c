@@ -5,8 +5,8 @@
 
 #include <CScheduler/serial.h>
 
-#include "../../../Sources/CScheduler/core/pool_internal.h"
-#include "../../../Sources/CScheduler/core/target_internal.h"
+#include "../../../Sources/CScheduler/pool/pool_internal.h"
+#include "../../../Sources/CScheduler/target/target_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>

@@ -160,6 +160,6 @@ const model_check queue_checks[] = {
     {"queue: a notify is seen after a park", flag_set, one_wake},                              // Q5
     {"queue: a push beside close is popped or refused", closed, popped_or_refused},            // Q6
     {"queue: one push against one park", single, one_popped},                                  // Q1, Q3, Q4
-    {"queue: a frozen producer holds nobody up", frozen, in_order},                            // Q2
+    {"queue: a frozen producer delays no other thread", frozen, in_order},                     // Q2
     {NULL, NULL, NULL},
 };

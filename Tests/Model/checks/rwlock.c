@@ -2,7 +2,7 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/lock_internal.h"
+#include "../../../Sources/CScheduler/sync/lock_internal.h"
 #include "waiters.h"
 
 #include <stdlib.h>
@@ -269,7 +269,7 @@ const model_check rwlock_checks[] = {
     {"rwlock: two writers and a reader", two_writers, is_free},                      // RW1, RW2, RW4
     {"rwlock: a writer that spins for a reader", spins, is_free},                    // RW2, RW4
     {"rwlock: one that tries beside a reader and a writer", tried, is_free},         // RW1, RW4
-    {"rwlock: a writer that waits lets in nobody", lets_in_no_more, is_free},        // RW3
+    {"rwlock: a waiting writer admits no reader", lets_in_no_more, is_free},         // RW3
     {"rwlock: a writer gives up beside two readers", one_writer_gives_up, is_free},  // RW5
     {"rwlock: a writer gives up as the reader ends", meet_at_deadline, is_free},     // RW5
     {"rwlock: a writer and a reader give up beside a reader", all_give_up, is_free}, // RW5

@@ -246,7 +246,7 @@ const model_check serial_checks[] = {
     {"serial: suspend and resume against submissions", suspended, both},                       // S3
     {"serial: a suspended queue begins nothing", held_back, both},                             // S3
     {"serial: sync, inline or in line, is one of the queue's jobs", synced, three_ran},        // S1, S7
-    {"serial: queues that wait for each other are told", crossed, one_reported},               // S7
+    {"serial: queues that wait for each other get an error", crossed, one_reported},           // S7
     {"serial: a base that refuses", refused, run_or_dropped},                                  // S6
     {"serial: resume without suspend stops the process", resumed_for_nothing, stopped},        // S3
     {NULL, NULL, NULL},

@@ -2,8 +2,8 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/job_internal.h"
-#include "../../../Sources/CScheduler/core/task_internal.h"
+#include "../../../Sources/CScheduler/job/job_internal.h"
+#include "../../../Sources/CScheduler/target/task_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <CScheduler/loop.h>
@@ -417,9 +417,9 @@ const model_check task_checks[] = {
     {"task: given back and used again while its value is cancelled", given_back, second_waits},      // TM1, TM2
     {"task: cancelled in its own run", cancelled_inside, once},                                      // TK4
     {"task: cancelled in its own drop", dropped_inside, once},                                       // TK4
-    {"task: whoever sees it cancelled sees what was before", cancel_is_seen, once},                  // TK3
-    {"task: whoever finds it over sees what it did", seen_over, once},                               // TK2
-    {"task: whoever finds it finished sees what it did", found_finished, once},                      // TK2
+    {"task: a thread that sees it cancelled sees what was before", cancel_is_seen, once},            // TK3
+    {"task: a thread that finds it over sees what it did", seen_over, once},                         // TK2
+    {"task: a thread that finds it finished sees what it did", found_finished, once},                // TK2
     {"task: memory of two threads", memory_of_two, each_once},                                       // TM2, TM3
     {"task: one that repeats, against two cancels", ticks_against_cancels, no_more},                 // TK1, TK6
     {"task: one that repeats on two threads, against cancel", ticks_of_two_against_cancel, no_more}, // TK6

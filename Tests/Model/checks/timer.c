@@ -2,8 +2,8 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/job_internal.h"
-#include "../../../Sources/CScheduler/core/timer_internal.h"
+#include "../../../Sources/CScheduler/job/job_internal.h"
+#include "../../../Sources/CScheduler/time/timer_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <stdlib.h>
@@ -322,14 +322,15 @@ static void freed_after_wait(void) { begin(submit_heap, NULL); }
 static void ended_once(void) { model_assert(ran + dropped == 1 && owners[0].pending == 0); }
 
 const model_check timer_checks[] = {
-    {"timer: moved to now from never: one run", moved_near, moved_once},                                     // W4, W5
-    {"timer: moved while it comes due: one run", moved_while_due, once},                                     // W1, W5
-    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                                  // W7
-    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once},                 // W5, W6
-    {"timer: cancelled on its way in: it does not stay", cancelled_near, gone},                              // W5, W8
-    {"timer: cancelled on its way to the end of time: it does not stay", cancelled_far, gone},               // W5, W8
-    {"timer: cancelled once, submitted again: the second one stays", enter_again, second_stays},             // W5, W8
-    {"timer: beside a cancelled entry that came first: its wake is told", beside_cancelled, all_given_back}, // W4, W8
+    {"timer: moved to now from never: one run", moved_near, moved_once},                         // W4, W5
+    {"timer: moved while it comes due: one run", moved_while_due, once},                         // W1, W5
+    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                      // W7
+    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once},     // W5, W6
+    {"timer: cancelled on its way in: it does not stay", cancelled_near, gone},                  // W5, W8
+    {"timer: cancelled on its way to the end of time: it does not stay", cancelled_far, gone},   // W5, W8
+    {"timer: cancelled once, submitted again: the second one stays", enter_again, second_stays}, // W5, W8
+    {"timer: beside a cancelled entry that came first: its wake is reported", beside_cancelled,
+     all_given_back},                                                                                        // W4, W8
     {"timer: late elsewhere, its first owner gone, under its cancel", late_elsewhere, run_or_dropped},       // W6
     {"timer: late elsewhere after a run, its first owner gone", late_after_run, run_or_dropped},             // W6
     {"timer: on its way elsewhere, its first owner gone, under its cancel", to_another, run_or_dropped},     // W6, W8

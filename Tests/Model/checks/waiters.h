@@ -2,7 +2,7 @@
 #ifndef MODEL_WAITERS_H
 #define MODEL_WAITERS_H
 
-#include "../../../Sources/CScheduler/core/waiting_internal.h"
+#include "../../../Sources/CScheduler/sync/waiting_internal.h"
 
 static int waiters_of(const void *address) {
   csched_bucket *bucket = csched_waiters_lock_(address);

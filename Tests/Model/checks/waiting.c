@@ -2,7 +2,7 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/core/lock_internal.h"
+#include "../../../Sources/CScheduler/sync/lock_internal.h"
 #include "waiters.h"
 
 #include <stdlib.h>
@@ -646,7 +646,7 @@ const model_check waiting_checks[] = {
     {"cond: two broadcasts to two", told_twice, all_passed},                                  // CV3
     {"cond: a broadcast wakes one, and that one the next", no_herd, not_left},                // CV3
     {"cond: a broadcast beside one that gives up", told_beside_timeout, all_passed},          // CV4
-    {"cond: one that is told gives up before its turn", told_and_late, not_left},             // CV4
+    {"cond: a marked waiter gives up before its turn", told_and_late, not_left},              // CV4
     {"cond: a signal beside one that gives up", signal_beside_timeout, one_item_taken},       // CV2, CV4
     {"cond: freed by who was woken", freed_by_woken, NULL},                                   // CV6
     {"cond: a wait without the lock stops the process", not_owned, one_panic},                // CV7

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "internal.h"
 
-#include "../../../Sources/CScheduler/core/parking.h"
+#include "../../../Sources/CScheduler/sync/parking.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "internal.h"
 
-#include "../../../Sources/CScheduler/core/task_internal.h"
+#include "../../../Sources/CScheduler/target/task_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
@@ -317,6 +317,7 @@ void csched_os_code_name_(uintptr_t address, char *name, size_t size) { (void)ad
 void csched_os_demangle_(char *name, size_t size) { (void)name, (void)size; }
 int csched_os_can_write_(int fd) { return (void)fd, EAGAIN; }
 int csched_os_trace_open_(const char *path, int *fd) { return (void)path, (void)fd, ENOTSUP; }
+void csched_os_trace_asked_(int (*begin)(const char *path)) { (void)begin; }
 int csched_os_write_(int fd, const char *text, size_t size) { return (void)fd, (void)text, (void)size, 0; }
 uint32_t csched_os_process_id_(void) { return 1; }
 int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler *before) {
@@ -368,6 +369,7 @@ void csched_os_abort_(const char *text) {
 // MARK: probes, which nobody attaches to
 
 uint32_t csched_observed_;
+void (*csched_os_on_call_)(void);
 
 void csched_os_probe_submit_(const void *target, const void *job, uintptr_t code) {
   (void)target, (void)job, (void)code;

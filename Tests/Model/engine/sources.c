@@ -11,9 +11,7 @@ int csched_os_bell_renew_(int fd) { return (void)fd, ENOTSUP; }
 int csched_os_signal_take_(int signal, void (*handler)(int)) { return (void)signal, (void)handler, ENOTSUP; }
 void csched_os_signal_give_back_(int signal, void (*handler)(int)) { (void)signal, (void)handler; }
 int csched_os_child_open_(int pid, int *fd) { return (void)pid, (void)fd, ENOTSUP; }
-bool csched_os_child_reap_(int fd, csched_child_end *end, int *status) {
-  return (void)fd, (void)end, (void)status, false;
-}
+bool csched_os_child_reap_(int fd, int *end, int *status) { return (void)fd, (void)end, (void)status, false; }
 int csched_os_file_open_(const char *path, unsigned changes, int *fd) {
   return (void)path, (void)changes, (void)fd, ENOTSUP;
 }

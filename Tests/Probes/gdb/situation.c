@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <CScheduler/CScheduler.h>
 
+#include "../../../Sources/CScheduler/job/node.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

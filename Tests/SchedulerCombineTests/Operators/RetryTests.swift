@@ -79,7 +79,7 @@
       #expect(clock.pendingCount == 0)
     }
 
-    @Test("a tick that nobody has asked for is left out") func intervalDemand() {
+    @Test("a tick without a request is left out") func intervalDemand() {
       let clock = TestScheduler(), recorder = Recorder<Int, Never>(.max(2))
       clock.combine.interval(every: 1, tolerance: 0.1).subscribe(recorder)
       for _ in 0..<5 { clock.advance(by: .seconds(1)) }

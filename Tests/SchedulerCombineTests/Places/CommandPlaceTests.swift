@@ -39,7 +39,7 @@
       func cancel() { held = [] }
     }
 
-    @Test("one execution at a time: who comes meanwhile is refused, and told so") func oneAtATime() {
+    @Test("one execution at a time: a second one is refused, with an error") func oneAtATime() {
       let clock = TestScheduler(), subject = PassthroughSubject<Int, Failed>(), made = Protected<[Int]>([])
       let command = Plain(on: clock.combine) { input -> PassthroughSubject<Int, Failed> in
         made.append(input)

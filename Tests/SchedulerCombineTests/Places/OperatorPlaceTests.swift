@@ -123,7 +123,7 @@
 
     // MARK: where and when
 
-    @Test("deliverOnMain delivers on the main scheduler, in order, whoever sends") func deliverOnMain() {
+    @Test("deliverOnMain delivers on the main scheduler, in order, from any sender") func deliverOnMain() {
       ctest_host_main_loop()
       let queue = ConcurrentScheduler(name: "elsewhere"), elsewhere = Protected(0)
       let recorder = Recorder<Int, Never>(.max(1)) { _, _ in

@@ -75,7 +75,7 @@
       recorder.cancel()
     }
 
-    @Test("a channel that is let go of observes no more, and a cancellation from inside is the last that is heard")
+    @Test("a released channel observes no more, and a cancellation from inside is the last value observed")
     func lifetime() {
       let store = SettingsStore(), gone = Protected(0)
       let recorder = Recorder<String?, Never> { [tracked = Tracked(gone)] recorder, value in

@@ -51,7 +51,7 @@
       #expect(called.read() == 2)
     }
 
-    @Test("subscribers that come from three threads while it sends are told the same, and it begins once")
+    @Test("subscribers from three threads while it sends get the same values, and it begins once")
     func threads() {
       let queue = SerialScheduler(name: "shared"), pool = ConcurrentScheduler(name: "subscribers"), begun = Protected(0)
       let shared = Deferred { () -> OperatorPublisher<Int, Never> in
@@ -109,7 +109,7 @@
       late.cancel()
     }
 
-    @Test("values are kept for those who may come, and for nobody else") func lifetime() {
+    @Test("values are kept for later subscribers only") func lifetime() {
       let clock = TestScheduler(), gone = Protected(0), subject = PassthroughSubject<Tracked, Never>()
       var shared: SharedPublisher? = subject.startEagerly(on: clock.combine)
       let recorder = Recorder<Tracked, Never>(keeps: false), slow = Recorder<Tracked, Never>(.none, keeps: false)

@@ -204,7 +204,7 @@ import Testing
     context.exchange(nil)!.dispose()
   }
 
-  @Test("a tree as deep as 100 000 is disposed, and let go, without a stack of that depth", arguments: [false, true])
+  @Test("a tree as deep as 100 000 is disposed, and released, without a stack of that depth", arguments: [false, true])
   func deep(disposes: Bool) {
     let queue = SerialScheduler(), depth = Scale.count(100_000), reached = Gate()
     @Sendable func descend(_ context: ActionContext, _ left: Int) {

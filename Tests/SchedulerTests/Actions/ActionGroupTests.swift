@@ -58,7 +58,7 @@ import Testing
     #expect(synchronously { group.wait(for: .seconds(60)) })
   }
 
-  @Test("those to be told are told once, when all have left") func notified() {
+  @Test("observers are notified once, when all have left") func notified() {
     let group = ActionGroup(), log = Log<Int>(), queue = SerialScheduler(), told = Gate()
     group.enter()
     for n in 0..<3 { group.notify(on: queue) { log.add(n) } }
@@ -113,7 +113,9 @@ import Testing
     #expect(runs.value == 20 && group.isIdle)
   }
 
-  @Test("what an action holds has gone before its end is told, also when it never begins", arguments: Ending.allCases)
+  @Test(
+    "an action's captures are released before its end is reported, also when it never begins",
+    arguments: Ending.allCases)
   func capturesAtTheNotice(_ ending: Ending) throws {
     let group = ActionGroup(), thread = try ThreadScheduler(name: "never"), entered = Gate(), leave = Gate()
     let ends = Counter(), found = Log<Int>()
@@ -218,7 +220,7 @@ import Testing
     #expect(steps.value == 100)
   }
 
-  @Test("a leave without an enter stops the process, and so does a group that is let go in use") func misuse() async {
+  @Test("a leave without an enter stops the process, and so does a group that is released in use") func misuse() async {
     var result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       ActionGroup().leave()
     }

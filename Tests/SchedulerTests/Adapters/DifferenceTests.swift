@@ -132,7 +132,7 @@ import Testing
     #expect(log.entries == ["plain", "negative"])
   }
 
-  @Test("ReactiveSwift: letting go of a token cancels nothing, a scoped one does, as theirs") func lettingGo() {
+  @Test("ReactiveSwift: releasing a token cancels nothing, a scoped one does, as theirs") func lettingGo() {
     let clock = TestScheduler(), ran = Counter()
     clock.schedule { ran.increment() }
     do { _ = clock.schedule { ran.increment() }.scoped() }

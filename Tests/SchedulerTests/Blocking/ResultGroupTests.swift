@@ -157,7 +157,7 @@ import Testing
     #expect(found.entries.sorted() == Array(0..<5 * count))
   }
 
-  @Test("a group that is let go cancels nothing") func letGo() {
+  @Test("a released group cancels nothing") func letGo() {
     let ran = Gate()
     ResultGroup<Void>().schedule(on: ConcurrentScheduler()) { ran.open() }
     #expect(synchronously { ran.wait() })

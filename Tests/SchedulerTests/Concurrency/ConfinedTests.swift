@@ -113,7 +113,7 @@ private struct NoSuchFile: Error {}
     #expect(ends.entries == ["a"])
   }
 
-  @Test("an actor of the thread uses the value without waiting, and is told when the thread has ended")
+  @Test("an actor of the thread uses the value without waiting, and gets an error when the thread has ended")
   func pinnedActor() async throws {
     let thread = try ThreadScheduler(), pinned = Pinned(thread), ends = Log<String>()
     let handle = thread.confine { Handle("a", ends: ends) }
@@ -169,7 +169,7 @@ private struct NoSuchFile: Error {}
     expectMessage(inside, "Confined.withValue", "inside of a use of the same value")
   }
 
-  @Test("thousands of values, let go of on many threads, beside a stop")
+  @Test("thousands of values, released on many threads, beside a stop")
   func storm() async throws {
     let ends = Log<String>(), made = Counter()
     for _ in 0..<10 {

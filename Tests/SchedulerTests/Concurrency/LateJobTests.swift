@@ -164,7 +164,7 @@ import Testing
     await task.value
   }
 
-  @Test("tasks that are suspended on a scheduler keep it, and go on there when nobody else does")
+  @Test("tasks that are suspended on a scheduler retain it, and go on there without another reference")
   func suspended() async throws {
     let ended = Counter()
     func start() throws -> [Task<Bool, any Error>] {
@@ -210,7 +210,7 @@ import Testing
     await Task(executorPreference: thread) { await thread.stopAndJoin(.dropOutstanding) }.value
   }
 
-  @Test("late jobs are told, with the scheduler that has lost its thread")
+  @Test("late jobs are reported, with the scheduler that has lost its thread")
   func told() async throws {
     let thread = try ThreadScheduler(), other = try ThreadScheduler(), told = Counter(),
       queue = SerialScheduler(target: thread)
@@ -287,7 +287,7 @@ import Testing
     }
   }
 
-  @Test("a queue on a scheduler of one's own that lets go of its work: its tasks go on")
+  @Test("a queue on a custom scheduler that releases its work: its tasks go on")
   func customDrops() async throws {
     let held = Log<@Sendable () -> Void>()
     let custom = CustomScheduler { work in if held.entries.isEmpty { held.add {} } else { work() } }

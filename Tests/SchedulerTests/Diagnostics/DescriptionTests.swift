@@ -73,7 +73,7 @@ import Testing
     #expect(UnimplementedScheduler().debugDescription.hasPrefix("UnimplementedScheduler: "))
   }
 
-  @Test("a dump names a queue; a descriptor that is none is told") func dump() throws {
+  @Test("a dump names a queue; a bad descriptor is an error") func dump() throws {
     let queue = SerialScheduler(name: "dumped")
     let file = tmpfile()!
     defer { fclose(file) }

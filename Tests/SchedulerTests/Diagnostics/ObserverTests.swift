@@ -91,10 +91,10 @@ import Testing
       let hold = Gate()
       thread.schedule { hold.wait() }
       thread.schedule {}
-      let isTold = eventually {
+      let isReported = eventually {
         reports.read { all in all.contains { $0.kind == .running } && all.contains { $0.kind == .waiting } }
       }
-      #expect(isTold)
+      #expect(isReported)
       hold.open()
       Schedulers.stopWatching()
       let running = try #require(reports.read().first { $0.kind == .running })

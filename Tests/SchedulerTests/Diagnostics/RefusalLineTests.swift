@@ -193,14 +193,14 @@ import Testing
       let make = Self.kinds[kind].make
       for row in Self.heard {
         Self.begin(row.name)
-        let isTold = try await row.call(try make())
-        precondition(isTold, "\(row.name): the caller does not learn of it")
+        let isReported = try await row.call(try make())
+        precondition(isReported, "\(row.name): the caller does not learn of it")
       }
       guard Self.kinds[kind].name == "ThreadScheduler" else { return }
       for row in Self.heardOfThread {
         Self.begin(row.name)
-        let isTold = try await row.call(try Self.thread())
-        precondition(isTold, "\(row.name): the caller does not learn of it")
+        let isReported = try await row.call(try Self.thread())
+        precondition(isReported, "\(row.name): the caller does not learn of it")
       }
     }
     let rows = Self.lines(result)

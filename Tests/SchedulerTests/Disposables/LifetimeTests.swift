@@ -30,7 +30,7 @@ struct LifetimeTests {
     #expect(log.all == ["1", "2", "3"])
   }
 
-  @Test("letting go of the lifetime ends nothing, and the token still disposes")
+  @Test("releasing the lifetime ends nothing, and the token still disposes")
   func lifetimeReleased() {
     let child = DisposalCounter()
     let token: LifetimeToken

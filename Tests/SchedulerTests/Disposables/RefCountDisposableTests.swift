@@ -41,7 +41,7 @@ struct RefCountDisposableTests {
     #expect(underlying.value == 1)
   }
 
-  @Test("a primary without dependents disposes at once, and lets go")
+  @Test("a primary without dependents disposes at once, and releases")
   func alone() {
     weak var weakly: DisposalCounter?
     let shared: RefCountDisposable

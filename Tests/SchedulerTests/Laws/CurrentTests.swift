@@ -29,7 +29,7 @@ import Testing
     #expect(seen.entries == [true, true, true, true, true, true])
   }
 
-  @Test("a scheduler that was let go is still found as the current one by what it runs") func letGo() throws {
+  @Test("a released scheduler is still the current one in what it runs") func letGo() throws {
     let seen = Log<Bool>(), done = Gate()
     func start() throws {
       let scheduler = SerialScheduler(name: "gone", target: try ThreadScheduler())
@@ -120,7 +120,7 @@ import Testing
     #expect(seen.entries == [true, true, true, true])
   }
 
-  @Test("an action whose scheduler was let go finds one that stands for it, on the pool too") func letGoOnPool() {
+  @Test("an action whose scheduler was released finds a placeholder for it, on the pool too") func letGoOnPool() {
     let seen = Log<Bool>(), done = Gate()
     func start() {
       ConcurrentScheduler(name: "gone").schedule {
@@ -160,7 +160,7 @@ import Testing
     #expect(order.entries.filter { $0 == "before" }.count == order.entries.filter { $0 == "after" }.count)
   }
 
-  @Test("a custom scheduler that lets go of its work drops the action") func customDrops() {
+  @Test("a custom scheduler that releases its work drops the action") func customDrops() {
     let ends = Counter(), scheduler = CustomScheduler { _ in }
     do {
       let witness = Witness(ends)

@@ -52,7 +52,7 @@ import Testing
     return 6
   }
 
-  @Test("each drop is told once, with its scheduler and the reason", arguments: [false, true])
+  @Test("each drop is reported once, with its scheduler and the reason", arguments: [false, true])
   func each(isQueue: Bool) throws {
     let thread = try ThreadScheduler(name: "drops"), ran = Counter()
     let scheduler: any SchedulerType & AnyObject = isQueue ? SerialScheduler(target: thread) : thread
@@ -144,7 +144,8 @@ import Testing
       ),
     ]
 
-  @Test("dropped is told exactly once by the action's own handler, which finds it disposed", arguments: drops.indices)
+  @Test(
+    "a drop is reported exactly once to the action's own handler, which finds it disposed", arguments: drops.indices)
   func once(index: Int) throws {
     let told = Log<SchedulerError>(), ran = Counter(), ends = Counter(), token = Protected<(any Disposable)?>(nil)
     do {
@@ -164,7 +165,7 @@ import Testing
     #expect(told.entries == [.stopped] && ran.value == 0 && ends.value == 1)
   }
 
-  @Test("a refused action is told to its handler before schedule returns; trySchedule's to nobody else") func refused()
+  @Test("a refused action is reported to its handler before schedule returns; trySchedule's to no other") func refused()
     throws
   {
     let thread = try ThreadScheduler(), reports = Reports(of: thread), told = Log<SchedulerError>()
@@ -236,7 +237,7 @@ import Testing
     }
   }
 
-  @Test("what a drop's handler has refused is told as refused, too") func refusedInside() throws {
+  @Test("an action that a drop's handler has refused is reported as refused, too") func refusedInside() throws {
     let thread = try ThreadScheduler(), told = Log<SchedulerError>()
     thread.stop()
     thread.join()
@@ -246,7 +247,9 @@ import Testing
     #expect(reports.reasons == [.refused, .refused])
   }
 
-  @Test("a handler that schedules does not recur, and the others are told of what that drops") func recursion() throws {
+  @Test("a handler that schedules does not recur, and the others are notified of what that drops") func recursion()
+    throws
+  {
     let thread = try ThreadScheduler(), calls = Counter()
     thread.stop()
     thread.join()

@@ -111,7 +111,7 @@ import Testing
     #expect(eventually { Self.isOver(ticking) })
   }
 
-  @Test("a recursion is over when nobody can ask for another step", arguments: SchedulerUnderTest.all)
+  @Test("a recursion is over when no reference can ask for another step", arguments: SchedulerUnderTest.all)
   func recursion(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), kept = Protected<(@Sendable (Int) -> Void)?>(nil), steps = Counter()
     let token = scheduler.scheduleRecursive(0) { n, again in
@@ -160,7 +160,7 @@ import Testing
     check(all(on: scheduler, later), later)  // refused
   }
 
-  @Test("what a custom scheduler lets go of says that it is disposed") func letGo() {
+  @Test("work that a custom scheduler releases says that it is disposed") func letGo() {
     let ends = Counter(), scheduler = CustomScheduler { _ in }
     let witness = Protected<Witness?>(Witness(ends))
     let tokens = Self.schedule(on: scheduler) { [witness = witness.exchange(nil)] in witness?.touch() }

@@ -220,7 +220,7 @@ import Testing
         }
       })
     isSet.open()
-    #expect(done.wait())
+    #expect(done.wait(while: steps))
     #expect(steps.value == count)
   }
 

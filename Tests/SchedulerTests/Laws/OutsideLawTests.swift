@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test("what containers let go of ends outside of their locks") func containers() {
+  @Test("objects that containers release end outside of their locks") func containers() {
     let serial = SerialDisposable(), composite = CompositeDisposable(), looks = Counter()
     let look: @Sendable () -> Void = {
       _ = (serial.disposable == nil, serial.isDisposed, composite.count, composite.isDisposed)
@@ -79,8 +79,7 @@ import Testing
     #expect(looks.value >= 47)
   }
 
-  @Test("an action that two others returned lets go of the first of them outside of its lock") func twoHolders() throws
-  {
+  @Test("an action that two others returned releases the first of them outside of its lock") func twoHolders() throws {
     let thread = try ThreadScheduler(), ends = Counter()
     let shared = Protected<(any Disposable)?>(nil)
     final class Enqueue: Sendable {

@@ -135,7 +135,7 @@ import Testing
     #expect(log.entries == Array(0..<10))
   }
 
-  @Test("a queue that was let go runs what it has, suspended or not") func letGo() {
+  @Test("a released queue runs what it has, suspended or not") func letGo() {
     let ran = Counter()
     func start(suspended: Bool) {
       let queue = SerialScheduler()

@@ -323,7 +323,8 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     }
   }
 
-  @Test("disposeAndWait returns after the running action has ended, whoever drives virtual time", arguments: 0..<4)
+  @Test(
+    "disposeAndWait returns after the running action has ended, whichever thread drives virtual time", arguments: 0..<4)
   func virtual(kind: Int) {
     for _ in 0..<Scale.count(20) {
       let scheduler = TestScheduler(), plain = Plain(), entered = Gate(), ends = Counter()

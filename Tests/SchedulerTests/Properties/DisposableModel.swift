@@ -14,7 +14,7 @@ struct DisposableModel {
     case scoped, refCount, dependent
 
     /// Whether it tells of its disposals and its end.
-    var isTold: Bool {
+    var isReported: Bool {
       switch self {
       case .leaf, .closure: true
       default: false

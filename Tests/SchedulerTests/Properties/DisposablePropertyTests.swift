@@ -272,7 +272,7 @@ private struct Trial {
       release(name)
       if let finding = difference() { return finding + " in the end" }
     }
-    let all = model.names.filter { model.kind($0).isTold }
+    let all = model.names.filter { model.kind($0).isReported }
     return model.gone == Set(all) ? nil : "the model leaks \(Set(all).subtracting(model.gone))"
   }
 }

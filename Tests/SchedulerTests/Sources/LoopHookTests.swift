@@ -51,7 +51,7 @@ import Testing
     #expect(log.entries == [1, 2])
   }
 
-  @Test("a hook is told that its scheduler was stopped") func stopped() throws {
+  @Test("a hook is notified that its scheduler was stopped") func stopped() throws {
     let scheduler = try ThreadScheduler(), log = Log<Bool>()
     let hook = scheduler.onAfterWake({}, onDrop: { log.add($0 == .stopped) })
     scheduler.stop()

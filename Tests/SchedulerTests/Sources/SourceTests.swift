@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "what the system refuses is told: no descriptor, a regular file, no process, a signal that is taken, no such file",
+    "refusals of the system are errors: no descriptor, a regular file, no process, a signal that is taken, no such file",
     arguments: SchedulerUnderTest.loops)
   func refused(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.makeLoop(), codes = Log<Int32>()
@@ -58,7 +58,7 @@ import Testing
     #expect(codes.entries == [EBADF, EPERM, ESRCH, EBUSY, EINVAL, ENOENT])
   }
 
-  @Test("a signal, the end of a child and a change of a file are told", arguments: SchedulerUnderTest.loops)
+  @Test("a signal, the end of a child and a change of a file are reported", arguments: SchedulerUnderTest.loops)
   func kinds(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.makeLoop(), log = Log<String>(), folder = makeFolder()
     let sources = [
@@ -196,7 +196,7 @@ import Testing
     event.dispose()
   }
 
-  @Test("what was merged is gone when its scheduler drops the call, and what is merged later is told")
+  @Test("merged values are lost when their scheduler drops the call, and values merged later are reported")
   func mergedAndDropped() {
     let work = Protected<[@Sendable () -> Void]>([]), log = Log<UInt64>()
     let event = MergingEvent(on: CustomScheduler { each in work.append(each) }, .sum) { log.add($0) }
@@ -226,7 +226,7 @@ import Testing
   }
 
   @Test(
-    "how a child has ended is told: by a signal, or that somebody else has reaped it",
+    "the end of a child is reported: by a signal, or reaped elsewhere",
     arguments: SchedulerUnderTest.loops)
   func childEnds(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.makeLoop(), log = Log<ProcessEnd>()

@@ -24,8 +24,22 @@ final class Counter: Sendable {
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
   func open() { semaphore.signal() }
-  /// Waits for one `open()`, and tells whether it came within a minute.
-  @discardableResult func wait() -> Bool { semaphore.wait(timeout: .now() + 60) == .success }
+  /// Waits for one `open()`. Returns whether it came within a minute; if not, writes a dump of all schedulers.
+  @discardableResult func wait() -> Bool {
+    let isOpen = semaphore.wait(timeout: .now() + 60) == .success
+    if !isOpen { Schedulers.dump() }
+    return isOpen
+  }
+  /// Waits for one `open()` as long as `counter` counts: the work may be behind that of other tests in the shared pool.
+  func wait(while counter: Counter) -> Bool {
+    var before: Int
+    repeat {
+      before = counter.value
+      if semaphore.wait(timeout: .now() + 60) == .success { return true }
+    } while counter.value != before
+    Schedulers.dump()
+    return false
+  }
 }
 
 /// Runs `body` on `count` threads at once, and returns when all have ended.

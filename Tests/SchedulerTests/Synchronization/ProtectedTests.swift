@@ -156,7 +156,7 @@ import Testing
     expectMessage(result, "csched_lock_lock", "not recursive")
   }
 
-  @Test("a value with a reference is let go with the guard")
+  @Test("a value with a reference is released with the guard")
   func lifetime() {
     weak var seen: Token?
     do {

@@ -88,7 +88,7 @@ import Testing
 }
 
 @Suite(.nothingIsLeft) struct RecursiveLockTests {
-  @Test("its owner takes it again, and nobody else") func excludes() {
+  @Test("its owner takes it again, and no other thread") func excludes() {
     let lock = RecursiveLock()
     nonisolated(unsafe) var count = 0
     onThreads(8) { _ in
@@ -124,7 +124,7 @@ import Testing
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       RecursiveLock().unlock()
     }
-    expectMessage(result, "csched_rlock_unlock:", "nobody does")
+    expectMessage(result, "csched_rlock_unlock:", "no thread does")
   }
 }
 

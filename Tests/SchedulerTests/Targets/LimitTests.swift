@@ -32,7 +32,7 @@ import Testing
     #expect(visits.most <= limit)
   }
 
-  @Test("what a limit keeps waiting keeps nobody else waiting") func others() {
+  @Test("work that waits in a limit delays no other work") func others() {
     let limited = ConcurrentScheduler(limit: 2), open = Gate(), ran = Gate(), last = Gate()
     for _ in 0..<2 { limited.schedule { open.wait() } }
     limited.schedule { last.open() }
@@ -42,7 +42,7 @@ import Testing
     #expect(synchronously { last.wait() })
   }
 
-  @Test("tasks on a limited scheduler end, and the scheduler may be let go meanwhile") func tasks() async {
+  @Test("tasks on a limited scheduler end, and the scheduler may be released meanwhile") func tasks() async {
     for limit in [1, 2] {
       let results = await withTaskGroup(of: Int.self) { group in
         let limited = ConcurrentScheduler(limit: limit)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("a limited scheduler that was let go is current in its actions all the same") func current() {
+  @Test("a released limited scheduler is still current in its actions") func current() {
     let log = Log<Bool>(), gate = Gate()
     ConcurrentScheduler(name: "gone", limit: 2).schedule {
       log.add((Schedulers.current as? ConcurrentScheduler)?.name == "gone")
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("a barrier that was let go of runs, delayed and periodic ones, too") func barriersLetGo() {
+  @Test("a released barrier runs, delayed and periodic ones, too") func barriersLetGo() {
     let ran = ActionGroup(entered: 2), ticks = ActionGroup(entered: 3)
     ConcurrentScheduler(limit: 2).barrier.schedule { ran.leave() }
     ConcurrentScheduler(limit: 2).barrier.schedule(after: .milliseconds(2)) { ran.leave() }

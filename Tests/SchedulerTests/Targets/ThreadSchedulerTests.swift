@@ -146,7 +146,7 @@ import Testing
     #expect(eventually { released.value == 3_000 })
   }
 
-  @Test("stop runs or drops what is outstanding, as it is told", arguments: [true, false])
+  @Test("stop runs or drops what is outstanding, as requested", arguments: [true, false])
   func stopPolicies(runs: Bool) throws {
     let scheduler = try ThreadScheduler(), entered = Gate(), leave = Gate(), ran = Counter()
     scheduler.schedule {

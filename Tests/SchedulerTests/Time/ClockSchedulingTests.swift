@@ -132,7 +132,7 @@ private struct ClockInstant: Sendable {
     #expect(ran.value == 0)
   }
 
-  @Test("a scheduler that is let go runs what it has for another clock, and then ends") func letGo() throws {
+  @Test("a released scheduler runs what it has for another clock, and then ends") func letGo() throws {
     let ran = Gate(), name = "let-go-clock"
     try {
       let thread = try ThreadScheduler(name: name)

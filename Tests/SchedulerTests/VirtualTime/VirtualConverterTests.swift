@@ -264,7 +264,7 @@ private struct HookConverter: VirtualTimeConverter {
     #expect(converter.died.value > 300)
     converter.scheduler.write(nil)
   }
-  @Test("cancelled entries go while nobody drives, with their times, under no lock", arguments: [false, true])
+  @Test("cancelled entries are removed without a driver, with their times, under no lock", arguments: [false, true])
   func cancelledGo(areInTheHeap: Bool) {
     let converter = NosyConverter()
     let scheduler = VirtualTimeScheduler(initialClock: converter.instant(0), converter: converter)

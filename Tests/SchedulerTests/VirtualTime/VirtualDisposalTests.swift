@@ -171,7 +171,7 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test("a chain keeps nobody once its later action is over, however that ends", arguments: Ending.allCases)
+  @Test("a chain retains nothing once its later action is over, however that ends", arguments: Ending.allCases)
   func chainLetsGo(ending: Ending) {
     var scheduler: TestScheduler? = TestScheduler()
     weak var first: AnyObject?

@@ -108,7 +108,7 @@ import Testing
     #expect(scheduler.now.nanoseconds == 1_000_000_000)
   }
 
-  @Test("run goes on for periodic actions when it is told to, until they are disposed")
+  @Test("run goes on for periodic actions on request, until they are disposed")
   func runIncludesPeriodic() {
     let log = Log<Int>(), token = SerialDisposable()
     token.disposable = scheduler.schedule(.every(.seconds(1))) { [unowned scheduler] in

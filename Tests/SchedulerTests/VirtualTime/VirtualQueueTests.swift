@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test(
-    "dates are told apart within 292 years of the start, before it and after it, and beyond that keep the order of insertion"
+    "dates are distinguished within 292 years of the start, before it and after it, and beyond that keep the order of insertion"
   )
   func farDates() {
     let year = Duration.seconds(365 * 24 * 3_600), start = HistoricalDate(sinceEpoch: year * 1_000)

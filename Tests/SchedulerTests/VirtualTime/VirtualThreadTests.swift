@@ -36,7 +36,7 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test("one thread's actions for one instant keep their order, whoever drives meanwhile")
+  @Test("one thread's actions for one instant keep their order, whichever thread drives meanwhile")
   func orderPerThread() {
     let scheduler = TestScheduler(), log = Log<(Int, Int)>()
     onThreads(3) { index in

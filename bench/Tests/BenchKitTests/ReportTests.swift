@@ -85,7 +85,8 @@ func report(ours: [[Double]], peer: [[Double]], targets: [Target] = [], referenc
     #expect(try Report(contentsOf: path).rows[0].ours?.medians == [[5, 7]])
   }
 
-  @Test("the table has ours with its spread and the best other; the page has the 99th percentile of each") func shown() {
+  @Test("the table has ours with its spread and the best other; the page has the 99th percentile of each") func shown()
+  {
     let shown = report(ours: [[1, 2, 9]], peer: [[5, 6, 7]])
     let table = Table(shown).text, page = Page(shown).text
     #expect(table.contains("| 2 (2–2) ") && table.contains(" 6 pthread "))

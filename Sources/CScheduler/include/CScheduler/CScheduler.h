@@ -21,7 +21,6 @@
 #include <CScheduler/loop_hook.h>
 #include <CScheduler/main_loop.h>
 #include <CScheduler/mpsc.h>
-#include <CScheduler/node.h>
 #include <CScheduler/pool.h>
 #include <CScheduler/rlock.h>
 #include <CScheduler/rwlock.h>
@@ -30,10 +29,8 @@
 #include <CScheduler/shutdown.h>
 #include <CScheduler/source.h>
 #include <CScheduler/statistics.h>
-#include <CScheduler/swift.h>
 #include <CScheduler/target.h>
 #include <CScheduler/task.h>
-#include <CScheduler/task_job.h>
 #include <CScheduler/thread.h>
 #include <CScheduler/timer.h>
 #include <CScheduler/trace.h>

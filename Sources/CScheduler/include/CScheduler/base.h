@@ -215,6 +215,13 @@ typedef uint64_t csched_time;
 /// A deadline that is never reached.
 #define CSCHED_FOREVER UINT64_MAX
 
+/// The clock of a time. Times of different clocks cannot be compared.
+typedef enum csched_clock {
+  CSCHED_CLOCK_MONOTONIC, ///< csched_now's clock: from an arbitrary start, without suspension; it cannot be set
+  CSCHED_CLOCK_BOOT,      ///< as the monotonic clock, with suspension
+  CSCHED_CLOCK_WALL,      ///< since 1970 (UTC, no leap seconds); it can be set forwards and back
+} csched_clock;
+
 /// Does: reads the monotonic clock. Returns: nanoseconds since an arbitrary start. Thread: any.
 csched_time csched_now(void);
 

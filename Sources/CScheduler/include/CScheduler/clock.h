@@ -10,13 +10,6 @@
 
 CSCHED_BEGIN_DECLS
 
-/// The clock of a time. Times of different clocks cannot be compared.
-typedef enum csched_clock {
-  CSCHED_CLOCK_MONOTONIC, ///< csched_now's clock: from an arbitrary start, without suspension; it cannot be set
-  CSCHED_CLOCK_BOOT,      ///< as the monotonic clock, with suspension
-  CSCHED_CLOCK_WALL,      ///< since 1970 (UTC, no leap seconds); it can be set forwards and back
-} csched_clock;
-
 /// Does: reads `clock`. Returns: its time in nanoseconds. The wall clock returns 0 before 1970, and never CSCHED_FOREVER. Thread: any.
 csched_time csched_clock_now(csched_clock clock);
 

@@ -19,7 +19,7 @@
 #ifndef CSCHED_TASK_H
 #define CSCHED_TASK_H
 
-#include <CScheduler/clock.h>
+#include <CScheduler/target.h>
 
 CSCHED_BEGIN_DECLS
 

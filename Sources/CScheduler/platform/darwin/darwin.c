@@ -45,7 +45,7 @@ void csched_futex_wake_(uint32_t *word, int count) {
   int saved = errno;
   if (count == 1) os_sync_wake_by_address_any(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
   else os_sync_wake_by_address_all(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
-  errno = saved; // ENOENT: nobody slept
+  errno = saved; // ENOENT: no thread slept
 }
 
 // MARK: fences. There is no membarrier here: both sides are full fences.

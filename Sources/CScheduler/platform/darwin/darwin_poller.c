@@ -18,7 +18,7 @@ static int change(int queue, uintptr_t ident, int filter, int flags, unsigned no
 
 void csched_poller_refused_(const csched_poller *poller, int error) {
   csched_os_refused_(poller->function, "kevent", error,
-                     "The descriptor is the library's: nobody else may close or replace it.");
+                     "The descriptor is the library's: no other code may close or replace it.");
 }
 
 int csched_poller_open_(csched_poller *poller, const char *function) {

@@ -31,7 +31,7 @@ int csched_os_child_open_(int pid, int *fd) {
   (void)pid, (void)fd;
   return ENOTSUP;
 }
-bool csched_os_child_reap_(int fd, csched_child_end *end, int *status) {
+bool csched_os_child_reap_(int fd, int *end, int *status) {
   (void)fd, (void)end, (void)status;
   return false;
 }

@@ -42,7 +42,7 @@ void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   if (CSCHED_UNLIKELY(timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &at, NULL) != 0))
     csched_os_refused_(
         "csched_target_submit_at_clock", "timerfd_settime", errno,
-        "Nobody may close or replace the library's descriptors; and permit the call where system calls are "
+        "No other code may close or replace the library's descriptors; and permit the call where system calls are "
         "filtered (seccomp).");
 }
 #endif

@@ -14,9 +14,9 @@ typedef struct library {
   bool is_library; // false for the first object: the program, which stays anyway
 } library;
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
+static int look_at_library(struct dl_phdr_info *info, size_t size, void *context) {
   library *this = context;
-  uintptr_t here = (uintptr_t)&look_at - info->dlpi_addr;
+  uintptr_t here = (uintptr_t)&look_at_library - info->dlpi_addr;
   (void)size;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -30,7 +30,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
 
 __attribute__((constructor)) static void stay_loaded(void) {
   library this = {0};
-  if (dlopen != NULL && dl_iterate_phdr(look_at, &this) != 0 && this.name != NULL)
+  if (dlopen != NULL && dl_iterate_phdr(look_at_library, &this) != 0 && this.name != NULL)
     dlopen(this.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 #endif

@@ -21,7 +21,7 @@ static CSCHED_NOINLINE CSCHED_NORETURN void refuse(const csched_poller *poller, 
   char advice[200];
   snprintf(
       advice, sizeof advice,
-      "Descriptors %d, %d and %d are the library's: nobody else may close or replace them. And permit the call where "
+      "Descriptors %d, %d and %d are the library's: no other code may close or replace them. And permit the call where "
       "system calls are filtered (seccomp).",
       poller->fd, poller->wake, poller->alarm);
   csched_os_refused_(poller->function, call, error, advice);

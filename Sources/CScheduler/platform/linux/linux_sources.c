@@ -101,15 +101,15 @@ int csched_os_child_open_(int pid, int *fd) {
   return error;
 }
 
-bool csched_os_child_reap_(int fd, csched_child_end *end, int *status) {
+bool csched_os_child_reap_(int fd, int *end, int *status) {
   enum { PIDFD = 3 }; // P_PIDFD, which older headers lack
   int saved = errno;
   siginfo_t info = {0};
   int answer = waitid((idtype_t)PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
   bool is_known = answer == 0 && info.si_pid != 0;
-  *end = !is_known                    ? CSCHED_CHILD_REAPED_ELSEWHERE
-         : info.si_code == CLD_EXITED ? CSCHED_CHILD_EXITED
-                                      : CSCHED_CHILD_SIGNALED;
+  *end = !is_known                    ? CSCHED_OS_CHILD_REAPED_ELSEWHERE
+         : info.si_code == CLD_EXITED ? CSCHED_OS_CHILD_EXITED
+                                      : CSCHED_OS_CHILD_SIGNALED;
   *status = is_known ? info.si_status : 0;
   errno = saved;
   return is_known || answer != 0;
@@ -120,21 +120,21 @@ bool csched_os_child_reap_(int fd, csched_child_end *end, int *status) {
 static const struct {
   unsigned change;
   uint32_t bits;
-} bits_of[] = {{CSCHED_FILE_MODIFIED, IN_MODIFY},
-               {CSCHED_FILE_ATTRIBUTES, IN_ATTRIB},
-               {CSCHED_FILE_CREATED, IN_CREATE | IN_MOVED_TO},
-               {CSCHED_FILE_DELETED, IN_DELETE | IN_DELETE_SELF | IN_MOVED_FROM},
-               {CSCHED_FILE_MOVED, IN_MOVE_SELF},
-               {CSCHED_FILE_WRITTEN, IN_CLOSE_WRITE},
-               {CSCHED_FILE_LOST, IN_Q_OVERFLOW},
-               {CSCHED_FILE_GONE, IN_IGNORED | IN_UNMOUNT}};
+} bits_of[] = {{CSCHED_OS_FILE_MODIFIED, IN_MODIFY},
+               {CSCHED_OS_FILE_ATTRIBUTES, IN_ATTRIB},
+               {CSCHED_OS_FILE_CREATED, IN_CREATE | IN_MOVED_TO},
+               {CSCHED_OS_FILE_DELETED, IN_DELETE | IN_DELETE_SELF | IN_MOVED_FROM},
+               {CSCHED_OS_FILE_MOVED, IN_MOVE_SELF},
+               {CSCHED_OS_FILE_WRITTEN, IN_CLOSE_WRITE},
+               {CSCHED_OS_FILE_LOST, IN_Q_OVERFLOW},
+               {CSCHED_OS_FILE_GONE, IN_IGNORED | IN_UNMOUNT}};
 enum { KINDS = sizeof bits_of / sizeof bits_of[0] };
 
 int csched_os_file_open_(const char *path, unsigned changes, int *fd) {
   int saved = errno, error = 0;
   uint32_t bits = 0;
   for (int i = 0; i < KINDS; i++)
-    if (changes & bits_of[i].change & (CSCHED_FILE_LOST - 1)) bits |= bits_of[i].bits;
+    if (changes & bits_of[i].change & (CSCHED_OS_FILE_LOST - 1)) bits |= bits_of[i].bits;
   if (bits == 0) return EINVAL;
   *fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (*fd < 0 || inotify_add_watch(*fd, path, bits) < 0) error = errno;

@@ -31,7 +31,7 @@ static file map(const char *path) {
   return mapped;
 }
 
-static bool has(const file *file, uint64_t offset, uint64_t size) {
+static bool has_range(const file *file, uint64_t offset, uint64_t size) {
   return offset <= file->size && size <= file->size - offset;
 }
 
@@ -39,10 +39,10 @@ static bool has(const file *file, uint64_t offset, uint64_t size) {
 static const ElfW(Shdr) * section(const file *file, size_t number) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   uint64_t at = head->e_shoff + number * sizeof(ElfW(Shdr));
-  if (number >= head->e_shnum || head->e_shentsize != sizeof(ElfW(Shdr)) || !has(file, at, sizeof(ElfW(Shdr))))
+  if (number >= head->e_shnum || head->e_shentsize != sizeof(ElfW(Shdr)) || !has_range(file, at, sizeof(ElfW(Shdr))))
     return NULL;
   const ElfW(Shdr) *found = (const void *)(file->start + at);
-  return found->sh_type == SHT_NOBITS || has(file, found->sh_offset, found->sh_size) ? found : NULL;
+  return found->sh_type == SHT_NOBITS || has_range(file, found->sh_offset, found->sh_size) ? found : NULL;
 }
 
 // Returns: the name of the function at `address`, which is an address of the file; NULL: it has no symbol table, or no such function.

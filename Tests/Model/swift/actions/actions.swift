@@ -298,7 +298,7 @@ private func letGo() {
   expect(core.isGone, "and gone")
 }
 
-private func isTold() {
+private func isReported() {
   state.core.discard()
   expect(state.runs.value == 1 && state.gone.value == 1, "it is told once")
   observer?.dispose()
@@ -333,12 +333,12 @@ let actionChecks = [
   Check("action: a chain against a release", chainAgainstRelease, bothRan),  // Y2 Y3
   Check("action: a recursion keeps only its first", recursion, onlyTheFirst),  // Y2 Y3
   Check("action: a recursion against a disposal", recursionAgainstDisposal, recursionDisposed),  // Y1 Y2
-  Check("action: a disposal lets go of what was returned", disposedAfterItRan, over),  // Y1
+  Check("action: a disposal releases what was returned", disposedAfterItRan, over),  // Y1
   Check("action: who sees it disposed sees what was before", published, isSeen),  // Y4
   Check("delayed action: a run against a disposal", delayedAgainstDisposal, letGo),  // TK1
   Check("delayed action: a run against two disposals", delayedAgainstTwo, letGo),  // TK1
   Check("delayed action: who waits against a run", delayedAgainstWait, letGo),  // TK4
-  Check("plain action: its drop against its submission", plainDropAgainstSubmission, isTold),  // TK5
-  Check("action: its drop against its submission", returningDropAgainstSubmission, isTold),  // TK5
-  Check("delayed action: its drop against its submission", delayedDropAgainstSubmission, isTold),  // TK5
+  Check("plain action: its drop against its submission", plainDropAgainstSubmission, isReported),  // TK5
+  Check("action: its drop against its submission", returningDropAgainstSubmission, isReported),  // TK5
+  Check("delayed action: its drop against its submission", delayedDropAgainstSubmission, isReported),  // TK5
 ]

@@ -1,0 +1,82 @@
+// The table of threads and loops that a signal handler writes.
+// States of a thread slot
+//   0 free      TAKEN being filled      else the system's number of a live thread
+// States of a loop slot: NULL free, else the loop
+// Obligations
+//   DT1  A slot belongs to one thread, from its first context frame (`csched_level`) to its end. A handler may see a thread that has just ended. The
+//        system copies what the slot points to, and refuses memory that does not exist.
+// Orderings
+//   thread: release, pairs with the handler's acquire, carries `top`
+// Assumes: a handler shows a thread or loop that has just ended, or misses one that has just started.
+// Source: own design.
+// Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
+// Models: checks/dump.c.
+
+#include "dump_slots.h"
+
+enum { SLOTS = CSCHED_DUMP_SLOTS };
+static const uint32_t TAKEN = UINT32_MAX;
+
+struct csched_dump_slot {
+  uint32_t thread;
+  struct csched_level *const *top;
+  const void *recorder;
+};
+static csched_dump_slot slots[SLOTS];
+static uint32_t without; // threads that found no slot
+static const struct csched_target *loops[SLOTS];
+static uint32_t loops_without;
+
+csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_level *const *top,
+                                         const struct csched_recorder *recorder) {
+  for (int i = 0; i < SLOTS; i++) {
+    uint32_t free = 0;
+    if (csched_load_relaxed(&slots[i].thread) != 0 || !csched_cas_relaxed(&slots[i].thread, &free, TAKEN))
+      continue;                                         // DT1: another thread's
+    csched_store_relaxed(&slots[i].top, top);           // DT1
+    csched_store_relaxed(&slots[i].recorder, recorder); // DT1
+    csched_store_release(&slots[i].thread, thread);     // DT1: pairs with the handler's acquire; carries `top`
+    return &slots[i];
+  }
+  csched_fetch_add_relaxed(&without, 1u); // a count
+  return NULL;
+}
+
+void csched_dump_give_slot_(csched_dump_slot *slot) {
+  if (slot == NULL) csched_fetch_add_relaxed(&without, UINT32_MAX); // a count
+  else csched_store_relaxed(&slot->thread, 0u); // DT1: relaxed; the next owner reads nothing from the slot
+}
+
+struct csched_level *const *csched_dump_see_slot_(int slot, uint32_t *thread) {
+  *thread = csched_load_acquire(&slots[slot].thread); // DT1: pairs with the taker's release
+  return *thread == 0 || *thread == TAKEN ? NULL : csched_load_relaxed(&slots[slot].top); // DT1
+}
+
+const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread) {
+  return csched_dump_see_slot_(slot, thread) != NULL ? csched_load_relaxed(&slots[slot].recorder) : NULL; // DT1
+}
+
+void csched_dump_take_loop_(const struct csched_target *loop) {
+  for (int i = 0; i < SLOTS; i++) {
+    const struct csched_target *free = NULL;
+    if (csched_load_relaxed(&loops[i]) == NULL && csched_cas_relaxed(&loops[i], &free, loop))
+      return; // DT1: the handler has the system copy the loop
+  }
+  csched_fetch_add_relaxed(&loops_without, 1u); // a count
+}
+
+void csched_dump_give_loop_(const struct csched_target *loop) {
+  for (int i = 0; i < SLOTS; i++) {
+    if (csched_load_relaxed(&loops[i]) != loop) continue;                // DT1: only its own slot
+    csched_store_relaxed(&loops[i], (const struct csched_target *)NULL); // DT1: free again
+    return;
+  }
+  csched_fetch_add_relaxed(&loops_without, UINT32_MAX); // a count
+}
+
+const struct csched_target *csched_dump_see_loop_(int slot) {
+  return csched_load_relaxed(&loops[slot]); // DT1: only copied
+}
+
+uint32_t csched_dump_threads_without_(void) { return csched_load_relaxed(&without); }     // a count
+uint32_t csched_dump_loops_without_(void) { return csched_load_relaxed(&loops_without); } // a count

@@ -1,0 +1,39 @@
+#include "panic.h"
+
+#include "../platform/platform.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { SIZE = 512 };
+
+static void compose(char text[SIZE], const char *function, const char *format, va_list arguments) {
+  enum { ROOM = SIZE - 1 }; // leaves a byte for the line's end
+  int length = snprintf(text, ROOM, "Scheduler: %s: ", function);
+  int more = vsnprintf(text + length, (size_t)(ROOM - length), format, arguments);
+  length = more < 0 ? length : length + more;
+  if (length > ROOM - 1) length = ROOM - 1;
+  text[length] = '\n';
+  text[length + 1] = 0;
+}
+
+void csched_say_(const char *function, const char *format, ...) {
+  char text[SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  compose(text, function, format, arguments);
+  va_end(arguments);
+  csched_os_say_(text);
+}
+
+void (*csched_panic_say_)(const char *message) = csched_os_say_;
+
+void csched_panic_(const char *function, const char *format, ...) {
+  char text[SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  compose(text, function, format, arguments);
+  va_end(arguments);
+  csched_panic_say_(text);
+  csched_os_abort_("");
+}

@@ -1,0 +1,28 @@
+// Builds text in a buffer without the C library, so that signal handlers can use it.
+// Depends on: base.h.
+#pragma once
+
+#include <CScheduler/base.h>
+
+/// The text ends at `at`. Nothing is written from `end` on: longer text is cut.
+typedef struct csched_text {
+  char *at, *end;
+} csched_text;
+
+void csched_text_add_(csched_text *text, const char *string);
+void csched_text_number_(csched_text *text, uint64_t number);
+void csched_text_address_(csched_text *text, const void *address);
+/// Does: adds the span in seconds, with microseconds.
+void csched_text_span_(csched_text *text, csched_time span);
+/// Does: adds the name in quotes; nothing if it is empty. Quotes and control characters in the name become question marks.
+void csched_text_name_(csched_text *text, const char *name);
+
+/// Does: adds `kind`, then the address and the name of the target.
+void csched_text_target_(csched_text *text, const char *kind, const void *target, const char *name);
+/// Does: adds `before`, "thread", and the thread's number and name. Thread: any, except in a signal handler: it may open a file.
+void csched_text_thread_(csched_text *text, const char *before, uint32_t thread);
+/// Does: adds how many jobs are delayed, and until when.
+void csched_text_delayed_(csched_text *text, size_t count, csched_time first, csched_time now);
+
+/// Does: copies `name`, cut to `size` - 1 bytes, and never inside a UTF-8 character.
+void csched_name_copy_(char *copy, size_t size, const char *name);

@@ -1,0 +1,280 @@
+// Timers on the boot clock and the wall clock: one thread of the process sleeps until they are due, and delivers them.
+//
+// States
+//   shared     NULL, or the structure with two queues of timers and a thread. Each queue is in the time of its own clock, and has an alarm on that
+//              clock. The thread sleeps until an alarm fires. The memory is static, because a cancel may come late
+//   alarm      of a queue: set to the instant at which the thread checks the queue; the system keeps it to its clock, however that is set
+//   is_telling of a queue: 1 while the thread removes timers and delivers them
+//   is_ending  1: the thread must end
+//
+// Obligations
+//   CL1  Never early, by its own clock. After the alarm the thread reads the clock, which may have been set back. Only that reading counts.
+//   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards. So does the clock thread after each check. The alarm
+//        is set under a lock, to the present wake. So the last setter has seen all timers that were added before.
+//   CL3  No useless wake. An alarm is set to the wake of its queue, to none while nothing waits. Setting a clock wakes the thread only if that
+//        makes something due. (A cancelled timer may leave the alarm where it was: one wake too many.)
+//   CL4  One thread, started by the first submission that needs it. A submission that cannot start it leaves nothing behind, and drops the job.
+//   CL5  The thread delivers with no lock held, and each timer leaves its queue once (timer.c, W5). So it is run or dropped, once. That holds
+//        across a stop, which closes the queues, ends the thread, and drops the remaining timers. The next submission starts anew.
+//   CL6  In order: of the due timers, the earlier instant is delivered first, and of equal ones the first submitted. So a late timer is delivered
+//        by its submitter only while no timer before it waits or is being delivered. Both are read under the queue's lock. is_telling becomes 1
+//        before the lock under which a timer is removed, and 0 under a later lock, after its delivery.
+//   CL7  In a child of fork nothing waits. The timers are the parent's alone, and can be cancelled here. The next submission starts anew.
+//   CL8  Neither clock starves the other, or the end. After MOST deliveries of one clock, the thread sets that clock's alarm, which fires at once,
+//        and checks what else fired.
+// Orderings
+//   shared: release, pairs with submit's acquire, carries the structure · wake: relaxed, ordered by the alarm's lock · first, is_telling: relaxed,
+//     ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
+// Assumes: timer.c works with any clock, also one that goes back (W1 to W4 do not need one that only advances). The platform layer's alarm fires
+//   for an instant that is reached by passing or by setting (platform_clocks.h), and a poller reports each firing (platform.h).
+// Source: one thread for the wall clock's timers is what Dispatch's manager and Go's network poller are; that an absolute timer of the kernel
+//   follows its clock is timerfd_create(2).
+// Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another clock is
+//   cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order", "instants that have passed, and
+//   the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing", "the wheel keeps to a clock that is
+//   set back", "after a shutdown the clocks start anew", "after fork other clocks are waited for anew".
+// Models: checks/clock.c. Not modelled: CL3, CL7.
+
+#include <CScheduler/clock.h>
+
+#include "../base/panic.h"
+#include "../job/job_internal.h"
+#include "../job/observed.h"
+#include "../loop/delivery_internal.h"
+#include "../platform/platform.h"
+#include "../platform/platform_clocks.h"
+#include "../target/task_job.h"
+#include "../time/timer_internal.h"
+#include "clock_internal.h"
+
+#include <errno.h>
+
+enum { CLOCKS = 2, MOST = 64 };
+
+_Static_assert((int)CSCHED_CLOCK_BOOT == CSCHED_OS_BOOT, "the port's clocks are ours");
+_Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are ours");
+
+typedef struct clock_queue {
+  csched_timers timers;
+  csched_lock setting; // guards the alarm
+  csched_alarm alarm;
+  uint32_t is_telling;
+} clock_queue;
+
+typedef struct clocks {
+  csched_poller poller;
+  csched_os_thread thread;
+  uint32_t is_ending;
+  clock_queue queues[CLOCKS]; // CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL
+} clocks;
+
+static csched_lock starting; // guards the next two lines
+static bool is_made, is_stopping;
+static clocks memory, *shared; // `shared` is also read without it
+
+static void require_clock(csched_clock clock, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)clock > CSCHED_CLOCK_WALL))
+    csched_panic_(function, "%d is no clock. Name one of csched_clock.", (int)clock);
+}
+
+csched_time csched_clock_now(csched_clock clock) {
+  require_clock(clock, "csched_clock_now");
+  return clock == CSCHED_CLOCK_MONOTONIC ? csched_now() : csched_os_clock_now_((int)clock);
+}
+
+// MARK: the thread
+
+static void set_alarm(clock_queue *queue) {
+  csched_lock_lock(&queue->setting);
+  csched_time wake = csched_load_relaxed(&queue->timers.wake); // CL2: under the lock
+  if (queue->alarm.fd >= 0) csched_alarm_set_(&queue->alarm, wake);
+  csched_lock_unlock(&queue->setting);
+}
+
+static void check_queue(clock_queue *queue) {
+  csched_timer *timer;
+  csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
+  for (int left = MOST; left > 0; left--) {     // CL8: a share of one clock
+    timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1
+    if (timer == NULL) break;
+    csched_delivery_make_(csched_clock_courier_(), timer); // CL5: no lock held
+  }
+  csched_lock_lock(&queue->timers.lock);
+  csched_store_relaxed(&queue->is_telling, 0u); // CL6: under the lock, after the deliveries
+  csched_lock_unlock(&queue->timers.lock);
+  set_alarm(queue); // CL2: after the check
+}
+
+static void clock_main(void *context) {
+  clocks *all = context;
+  csched_os_thread_set_name_("csched-clock");
+  while (csched_load_relaxed(&all->is_ending) == 0) { // CL4: ordered by the poller's wake
+    csched_poller_event rung[CLOCKS];
+    int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
+    for (int i = 0; i < count; i++) check_queue(&all->queues[rung[i].tag]);
+    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // for deliveries that are held: see clock_carry.c
+  }
+}
+
+// MARK: start and stop
+
+static int start_thread(clocks *all) {
+  csched_os_signals before;
+  csched_os_signals_block_(&before); // no signal handler of the program runs there
+  int error = csched_os_thread_start_(&all->thread, 0, clock_main, all);
+  csched_os_signals_restore_(&before);
+  return error;
+}
+
+static void close_all(clocks *all, int alarms) {
+  for (int i = 0; i < alarms; i++) {
+    csched_lock_lock(&all->queues[i].setting);
+    csched_alarm_close_(&all->queues[i].alarm);
+    all->queues[i].alarm.fd = -1;
+    csched_lock_unlock(&all->queues[i].setting);
+  }
+  csched_poller_close_(&all->poller);
+}
+
+static void open_queue(clock_queue *queue) {
+  if (!is_made) csched_timers_init_(&queue->timers);
+  csched_lock_lock(&queue->timers.lock);
+  queue->timers.is_closed = false;
+  csched_lock_unlock(&queue->timers.lock);
+}
+
+static int make_clocks(clocks *all) {
+  int alarms = 0, error = csched_poller_open_(&all->poller, "csched_target_submit_at_clock");
+  if (error != 0) return error;
+  for (; alarms < CLOCKS && error == 0; alarms += error == 0)
+    error = csched_alarm_open_(&all->queues[alarms].alarm, CSCHED_CLOCK_BOOT + alarms);
+  for (int i = 0; i < alarms && error == 0; i++)
+    error = csched_poller_set_(&all->poller, all->queues[i].alarm.fd, 0, CSCHED_POLLER_READ | CSCHED_POLLER_EDGE,
+                               (uint64_t)i);
+  csched_store_relaxed(&all->is_ending, 0u); // CL4: before the thread starts
+  for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
+  if (error == 0) error = start_thread(all);
+  if (error == 0) is_made = true;
+  else close_all(all, alarms); // CL4: leaves nothing behind
+  return error;
+}
+
+static void clear_in_child(clock_queue *queue) {                        // CL7
+  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // a cancel still works on them
+  queue->setting = (csched_lock)CSCHED_LOCK_INIT;
+  csched_store_relaxed(&queue->is_telling, 0u); // CL7: this is the only thread
+}
+
+static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7
+  (void)atfork;
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&starting);
+  for (int i = 0; i < CLOCKS && is_made; i++) {
+    clock_queue *queue = &memory.queues[i];
+    csched_timers_atfork_(&queue->timers, phase, true);
+    if (phase == CSCHED_ATFORK_IN_CHILD) clear_in_child(queue);
+  }
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&starting);
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
+  if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: this is the only thread
+  csched_store_relaxed(&shared, NULL);                                  // CL7: this is the only thread
+  csched_clock_orphan_carriers_();
+  starting = (csched_lock)CSCHED_LOCK_INIT;
+  is_stopping = false;
+}
+
+static int start(clocks **result) {
+  static csched_atfork atfork;
+  csched_os_atfork_(&atfork, clock_at_fork);
+  csched_lock_lock(&starting);
+  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
+  int error = is_stopping ? ECANCELED : all == NULL ? make_clocks(&memory) : 0;
+  if (error == 0) csched_store_release(&shared, &memory); // CL4: pairs with submit's acquire
+  csched_lock_unlock(&starting);
+  *result = &memory;
+  return error;
+}
+
+static void drop_all(clock_queue *queue) {
+  csched_timer *timer;
+  while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job); // CL5
+}
+
+void csched_clocks_stop_(void) {
+  csched_lock_lock(&starting);
+  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
+  csched_store_relaxed(&shared, NULL);        // CL4: under the lock
+  if (all != NULL) is_stopping = true;
+  csched_lock_unlock(&starting);
+  if (all == NULL) return;
+  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5: stop
+  csched_store_relaxed(&all->is_ending, 1u);                                     // CL4: ordered by the poller's wake
+  int error = csched_poller_wake_(&all->poller);
+  if (CSCHED_UNLIKELY(error != 0)) csched_poller_refused_(&all->poller, error);
+  csched_os_thread_join_(all->thread);
+  for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
+  csched_clock_end_carriers_();
+  close_all(all, CLOCKS);
+  csched_lock_lock(&starting);
+  is_stopping = false;
+  csched_lock_unlock(&starting);
+}
+
+void csched_clocks_end_(void) {
+  csched_clocks_stop_();
+  is_made = false;
+}
+
+size_t csched_clocks_threads_(void) {
+  return csched_clock_carrier_threads_() + (csched_load_relaxed(&shared) != NULL); // a count
+}
+
+// MARK: submitting
+
+// Returns: whether a timer that is due at `deadline` comes before all that wait or are being delivered.
+static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
+  csched_lock_lock(&queue->timers.lock);
+  bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
+               csched_load_relaxed(&queue->is_telling) == 0; // CL6: under the lock, which carries the deliveries
+  csched_lock_unlock(&queue->timers.lock);
+  return is_it && !csched_delivery_must_follow_(csched_clock_courier_(), target); // CL6: a worker's delivery, too
+}
+
+// The observer gets CSCHED_FOREVER as deadline, because the monotonic instant is unknown.
+static CSCHED_NOINLINE void observe(csched_target *target, csched_timer *timer) {
+  csched_observed_submission submission;
+  csched_observe_hooks_->submit(&submission, target, &timer->job, CSCHED_FOREVER);
+  csched_observe_hooks_->submitted(&submission);
+}
+
+int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csched_timer *timer, csched_time deadline,
+                                  csched_time leeway) {
+  require_clock(clock, "csched_target_submit_at_clock");
+  if (clock == CSCHED_CLOCK_MONOTONIC) return csched_target_submit_at(target, timer, deadline, leeway);
+  csched_job_submitted_(&timer->job, "csched_target_submit_at_clock");
+  timer->target = target;
+  if (csched_is_observed_()) observe(target, timer);
+  clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
+  clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
+  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6
+    return target->type->deliver(target, &timer->job);
+  int error = all == NULL ? start(&all) : 0;
+  if (error != 0) {
+    csched_job_discard_(&timer->job); // CL4: no thread
+    return error;
+  }
+  queue = &all->queues[clock - CSCHED_CLOCK_BOOT];
+  csched_timer_added added = csched_timers_add_(&queue->timers, timer, deadline, leeway);
+  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2: it is earlier
+  if (added != CSCHED_TIMER_REFUSED) return 0;
+  csched_job_discard_(&timer->job); // CL5: stopped
+  return ECANCELED;
+}
+
+int csched_task_submit_at_clock_(csched_target *target, csched_task task, csched_clock clock, csched_time deadline,
+                                 csched_time leeway) {
+  csched_job_life outer = csched_job_may_be_refused_;
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a discard now is a refusal
+  int error = csched_target_submit_at_clock(target, clock, csched_task_timer_(task.job), deadline, leeway);
+  csched_job_may_be_refused_ = outer;
+  return error;
+}

@@ -1,0 +1,608 @@
+// A target with virtual time: its callers move the clock, and run what becomes due, one job at a time.
+//
+// States, under `lock`
+//   now          the clock, in ticks
+//   timers       the timers for later ticks; also due timers that came while the ready list was empty
+//   ready        the ready list (`first`): plain jobs, and due timers that are behind them
+//   is_driving   a thread drives: it runs due work, one job at a time, or is inside a sync on a queue on this base
+//   waiters      the syncs that sleep until their queue on this base has run them
+//   is_lending   the driver is about to run a timer of a queue on this base, and may enter once more; is_lent: it has entered
+//   goal, steps, runs, runs_all   the requests that are not complete
+//
+// Obligations
+//   VT1  One thread drives at a time, also for the requests of other callers. It finds no request left, and clears `is_driving`, under one
+//        hold of the lock.
+//   VT2  Order: due timers run before the ready list. A timer that comes late is appended to the ready list unless the list is empty. The clock
+//        passes a tick only when all work due there has been taken out. Exception: csched_virtual_skip_to appends due timers to the ready list,
+//        or leaves them in `timers` if the list is empty.
+//   VT3  The clock never moves back, and no timer is taken out before its tick.
+//   VT4  No user code runs under the lock: cancelled entries are discarded after it.
+//   VT5  After close no work is accepted. Work that was accepted is run or dropped.
+//   VT6  A run ends: it continues while the ready list has work, or a timer waits without endless leeway (`wake` in timer.c, W4, says so).
+//   VT7  Cancelled entries are removed from the ready list when they may be half of it, so memory stays in proportion.
+//   VT8  A job that is taken out to run, and found cancelled, is not counted.
+//   VT9  While a sync waits, work that is due now is run. Work that comes while no thread drives, or is left when a drive ends, wakes
+//        one waiter, which drives.
+// Orderings: the lock's; for the word of a sync see serial.c, S1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
+// Assumes: callers keep the structure valid during the call.
+// Source: a clock moved by hand is Rx's virtual time scheduler. A call that adds to another call's drive is the idea of our trampoline.
+// Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years",
+//   "who moves virtual time while it is moved widens that", "virtual time runs serial queues", "a virtual run ends",
+//   "a thread that waits in virtual time drives when no other does", "steps of virtual time count what runs", "virtual time against cancellation",
+//   "virtual time from many threads", "cancelled jobs in virtual time leave nothing behind", "the end of virtual time",
+//   "what leaves a job in virtual time ends the drive", "timers that are handed on to a suspended queue are no jobs of the drive",
+//   "after fork virtual time goes on", "a virtual run without an end stops the process".
+// Models: checks/virtual.c. Not modelled: VT7.
+
+#include <CScheduler/virtual.h>
+
+#include "../base/panic.h"
+#include "../base/text.h"
+#include "../job/job_internal.h"
+#include "../job/levels_internal.h"
+#include "../job/observed.h"
+#include "../loop/delivery_internal.h"
+#include "../platform/platform.h"
+#include "../target/target_internal.h"
+#include "../time/timer_internal.h"
+#include "clock_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FEW = 64 }; // a submission searches only a longer ready list for cancelled entries. Speed only
+static const size_t TURN_LIMIT = (size_t)1 << 21;
+
+// A sync that sleeps until its word changes to CSCHED_ENDED, or to DUE: work is due, and no thread drives.
+typedef struct waiter {
+  uint32_t *ended;
+  struct waiter *next;
+} waiter;
+enum { DUE = 2 };
+
+struct csched_virtual {
+  csched_target target;
+  csched_lock lock; // guards all fields below
+  csched_time now;
+  csched_timers timers;
+  csched_job *first, **last; // the ready list; the lowest bit of a link says that it leads to a timer
+  size_t ready, look_at;     // its length; the length at which to search it for cancelled entries
+  waiter *waiters;
+  csched_time goal, steps; // goal: 0, or the latest tick that was requested
+  bool has_goal, runs, runs_all, is_ended;
+  bool is_driving, is_closed, is_lending, is_lent;
+  size_t turns, turn_limit;
+  csched_job drive; // placeholder: its `release` is called when a drive is unwound
+  csched_atfork atfork;
+};
+_Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is a cast");
+
+// MARK: cancelled entries
+
+// The entries to discard when the lock has been released.
+typedef struct remains {
+  csched_bin bin; // deferred drops: takes the entries that `timers` finds cancelled
+  csched_job *first;
+} remains;
+
+static void keep(csched_bin *bin, csched_job *job) {
+  remains *kept = (remains *)bin;
+  job->next = kept->first;
+  kept->first = job;
+}
+
+static void discard(remains *kept) { // VT4: after the unlock
+  for (csched_job *job; (job = kept->first) != NULL;) {
+    kept->first = job->next;
+    csched_job_discard_(job);
+  }
+}
+
+// MARK: due work
+
+// The ready list holds jobs and timers. The target of such a timer may be a queue on this base.
+static csched_job *link_to_timer(csched_timer *timer) { return (csched_job *)((uintptr_t)&timer->job | 1); }
+static csched_job *job_at(csched_job *link) { return (csched_job *)((uintptr_t)link & ~(uintptr_t)1); }
+static csched_timer *timer_at(csched_job *link) {
+  return ((uintptr_t)link & 1) != 0 ? (csched_timer *)job_at(link) : NULL;
+}
+
+static void take_out_cancelled(csched_virtual *timeline, remains *kept) { // VT7
+  csched_job **link = &timeline->first;
+  while (*link != NULL) {
+    csched_job *job = job_at(*link);
+    if (!csched_job_is_cancelled_(job)) {
+      link = &job->next;
+      continue;
+    }
+    *link = job->next;
+    timeline->ready--;
+    keep(&kept->bin, job);
+  }
+  timeline->last = link;
+  timeline->look_at = timeline->ready * 2 > FEW ? timeline->ready * 2 : FEW;
+}
+
+static void append(csched_virtual *timeline, csched_job *link) {
+  csched_job *job = job_at(link);
+  job->next = NULL;
+  *timeline->last = link;
+  timeline->last = &job->next;
+  timeline->ready++;
+}
+
+// Returns: the first link of the ready list, or NULL.
+static csched_job *take_ready(csched_virtual *timeline) {
+  csched_job *link = timeline->first;
+  if (link == NULL) return NULL;
+  timeline->first = job_at(link)->next;
+  if (timeline->first == NULL) timeline->last = &timeline->first;
+  timeline->ready--;
+  return link;
+}
+
+// Returns: whether a due timer must go to the ready list. In `timers` it would run before that list.
+static bool must_be_ready(const csched_virtual *timeline) { // VT2
+  return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
+}
+
+static void append_due(csched_virtual *timeline) {
+  for (csched_timer *timer; (timer = csched_timers_pop_(&timeline->timers, timeline->now)) != NULL;)
+    append(timeline, link_to_timer(timer));
+}
+
+// Wakes one waiter to drive, if work is due and no thread drives. Called after each change that may cause this.
+static void call_waiter(csched_virtual *timeline) { // VT9
+  if (timeline->waiters == NULL || timeline->is_driving) return;
+  if (timeline->first == NULL) append_due(timeline);
+  if (timeline->first == NULL) return;
+  for (waiter *each = timeline->waiters; each != NULL; each = each->next) {
+    uint32_t word = 0;
+    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: the sync's end publishes
+    if (is_called) csched_futex_wake_(each->ended, 1);
+    if (is_called || word == DUE) return;
+  }
+}
+
+static void raise_to(csched_virtual *timeline, csched_time time) { // VT3
+  csched_job *first = timeline->first, **last = timeline->last;
+  if (time <= timeline->now) return;
+  if (first != NULL) { // timers that are due already come before it
+    timeline->first = NULL;
+    timeline->last = &timeline->first;
+    append_due(timeline);
+    *timeline->last = first;
+    timeline->last = last;
+  }
+  timeline->now = time;
+  if (must_be_ready(timeline)) append_due(timeline);
+}
+
+// MARK: submitting
+
+static int refuse(csched_job *job) { // VT5: closed
+  csched_job_discard_(job);
+  return ECANCELED;
+}
+
+static int submit_to_virtual(csched_virtual *timeline, csched_job *link) {
+  remains kept = {.bin.take = keep};
+  csched_lock_lock(&timeline->lock);
+  bool is_closed = timeline->is_closed;
+  if (!is_closed) append(timeline, link);
+  if (timeline->ready > timeline->look_at) take_out_cancelled(timeline, &kept);
+  call_waiter(timeline);
+  csched_lock_unlock(&timeline->lock);
+  discard(&kept);
+  return is_closed ? refuse(job_at(link)) : 0;
+}
+
+static int deliver_to_virtual(csched_target *target, csched_job *job) {
+  return submit_to_virtual((csched_virtual *)target, job);
+}
+
+static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_virtual *timeline = (csched_virtual *)target;
+  remains kept = {.bin.take = keep};
+  csched_lock_lock(&timeline->lock);
+  bool is_late = deadline <= timeline->now;
+  if (timeline->is_closed || (is_late && must_be_ready(timeline))) {
+    csched_lock_unlock(&timeline->lock);
+    return submit_to_virtual(timeline, link_to_timer(timer));
+  }
+  csched_bin *before = csched_job_discard_into_(&kept.bin); // VT4: collects the drops
+  csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
+                     leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0);
+  csched_job_discard_into_(before);
+  call_waiter(timeline);
+  csched_lock_unlock(&timeline->lock);
+  discard(&kept);
+  return 0;
+}
+
+// MARK: driving
+
+// Returns: whether a request needs work. `*reach`: the last tick from which a timer may be taken. `*by_run`: a run
+// continues for the work up to there.
+static bool is_wanted(csched_virtual *timeline, remains *kept, csched_time *reach, bool *by_run) {
+  csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
+  bool is_any = timeline->steps > 0 || timeline->runs_all;
+  *by_run = false;
+  if (timeline->runs) { // VT6: while there is work
+    while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
+      keep(&kept->bin, job_at(take_ready(timeline)));
+    csched_time wake = csched_timers_wake_(&timeline->timers);
+    *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
+    if (wake != CSCHED_FOREVER && wake > until) until = wake;
+  }
+  // Only if timers wait: a pop that finds none moves the wheel's base to its tick.
+  if (is_any && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
+    until = CSCHED_FOREVER - 1;
+  *reach = timeline->first != NULL ? timeline->now : until; // VT2: the ready list is due now
+  return timeline->has_goal || is_any || *by_run;
+}
+
+// Takes out the next job or timer that is requested. Returns: its link, or NULL.
+static csched_job *next_due(csched_virtual *timeline, remains *kept) {
+  csched_time reach;
+  bool by_run;
+  while (!timeline->is_closed && is_wanted(timeline, kept, &reach, &by_run)) {
+    csched_timer *timer = csched_timers_pop_(&timeline->timers, reach);
+    csched_job *link = timer != NULL ? link_to_timer(timer) : take_ready(timeline);
+    if (link == NULL && by_run) continue; // the timer was cancelled meanwhile
+    if (link == NULL) return NULL;
+    if (csched_job_is_cancelled_(job_at(link))) {
+      keep(&kept->bin, job_at(link));
+      continue;
+    }
+    if (timer != NULL) raise_to(timeline, timer->deadline);
+    return link;
+  }
+  return NULL;
+}
+
+static void forget_requests(csched_virtual *timeline) {
+  timeline->has_goal = timeline->runs = timeline->runs_all = false;
+  timeline->goal = timeline->steps = 0;
+  timeline->is_ended = true;
+}
+
+// Ends the drive: no request is left.
+static void end_drive(csched_virtual *timeline) { // VT1
+  if (timeline->has_goal) raise_to(timeline, timeline->goal);
+  forget_requests(timeline);
+  timeline->is_driving = false;
+  call_waiter(timeline);
+}
+
+// Counts a job (1), or uncounts one that did not run (-1). An ended request gets no step back.
+static bool count_turn(csched_virtual *timeline, int change) { // VT8
+  bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
+  if (change < 0) {
+    timeline->turns--;
+    if (!timeline->is_ended && timeline->steps != CSCHED_FOREVER) timeline->steps++;
+    return true;
+  }
+  if (timeline->turns >= timeline->turn_limit || (!is_any && timeline->steps == 0)) return false;
+  timeline->turns++;
+  timeline->is_ended = timeline->steps == 0; // then no step is given back
+  if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--;
+  return true;
+}
+
+static bool turn(csched_target *target, int change) {
+  csched_virtual *timeline = (csched_virtual *)target;
+  csched_lock_lock(&timeline->lock);
+  bool has_one = !timeline->is_driving || count_turn(timeline, change);
+  csched_lock_unlock(&timeline->lock);
+  return has_one;
+}
+
+static void set_lending(csched_virtual *timeline, bool is_lending) {
+  csched_lock_lock(&timeline->lock);
+  timeline->is_lending = is_lending;
+  csched_lock_unlock(&timeline->lock);
+}
+
+// Runs `timer` now, in its own position, if its queue is idle; otherwise delivers it. Returns: whether it has run.
+static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
+  set_lending(timeline, true);
+  bool has_run = csched_serial_run_timer_(timer);
+  set_lending(timeline, false);
+  return has_run;
+}
+
+// Returns: false if the turn limit was reached and work is left.
+static bool run_requests(csched_virtual *timeline) {
+  for (;;) {
+    remains kept = {.bin.take = keep};
+    csched_lock_lock(&timeline->lock);
+    csched_job *link = next_due(timeline, &kept);
+    bool is_within = link == NULL || count_turn(timeline, 1);
+    if (link == NULL) end_drive(timeline);
+    csched_lock_unlock(&timeline->lock);
+    discard(&kept);
+    if (link == NULL || !is_within) return is_within;
+    csched_timer *timer = timer_at(link);
+    bool is_of_queue = timer != NULL && timer->target != &timeline->target;
+    if (is_of_queue ? perform_for(timeline, timer) : csched_job_perform_on_(job_at(link), &timeline->target)) continue;
+    turn(&timeline->target, -1);
+  }
+}
+
+// Runs all requests inside a context frame (`csched_level`). Returns: as `run_requests`.
+static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t frame) {
+  scope->level = csched_level_begin_(&scope->spare, frame, &timeline->drive, &timeline->target);
+  bool is_within = run_requests(timeline);
+  csched_level_end_(scope->level);
+  return is_within;
+}
+
+static void ask(csched_virtual *timeline, csched_virtual_request request, csched_time amount) {
+  switch (request) {
+  case CSCHED_VIRTUAL_ADVANCE:
+    timeline->has_goal = true;
+    if (amount > timeline->goal) timeline->goal = amount;
+    break;
+  case CSCHED_VIRTUAL_RUN: timeline->runs = true; break;
+  case CSCHED_VIRTUAL_RUN_ALL: timeline->runs_all = true; break;
+  case CSCHED_VIRTUAL_STEP:
+    timeline->steps = amount > CSCHED_FOREVER - timeline->steps ? CSCHED_FOREVER : timeline->steps + amount;
+    break;
+  }
+}
+
+CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
+                                           csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME()); // ends a drive that was unwound
+  csched_lock_lock(&timeline->lock);
+  bool drives = !timeline->is_driving;
+  ask(timeline, request, amount);
+  if (drives) timeline->turns = 0;
+  timeline->is_driving = true; // VT1: this thread drives
+  csched_lock_unlock(&timeline->lock);
+  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME());
+}
+
+static void drive_unwound(csched_job *job) { // the drive was unwound
+  csched_virtual *timeline = job->context;
+  csched_lock_lock(&timeline->lock);
+  timeline->has_goal = false; // the clock does not move
+  end_drive(timeline);
+  csched_lock_unlock(&timeline->lock);
+}
+static const csched_job_type drive_type = {.release = drive_unwound};
+
+void csched_virtual_panic_(const csched_virtual *timeline, const char *function) {
+  csched_panic_(
+      function,
+      "%p has run %zu jobs, and found still more. Does one submit itself again for ever? Cancel it, advance to a time, "
+      "or create it with a higher turn_limit.",
+      (const void *)timeline, timeline->turn_limit);
+}
+
+void csched_virtual_end_run(csched_virtual *timeline) {
+  csched_lock_lock(&timeline->lock);
+  forget_requests(timeline);
+  csched_lock_unlock(&timeline->lock);
+}
+
+void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
+  csched_lock_lock(&timeline->lock);
+  raise_to(timeline, time);
+  call_waiter(timeline);
+  csched_lock_unlock(&timeline->lock);
+}
+
+// MARK: target functions
+
+// For a sync that runs inline in a queue on this base: its caller drives until `leave_virtual`.
+static bool enter_virtual(csched_target *target) {
+  csched_virtual *timeline = (csched_virtual *)target;
+  remains kept = {.bin.take = keep};
+  csched_lock_lock(&timeline->lock);
+  if (timeline->is_lending && csched_target_is_inside(target)) { // the driver enters once more
+    timeline->is_lending = false;
+    timeline->is_lent = true;
+    csched_lock_unlock(&timeline->lock);
+    return true;
+  }
+  bool is_free = !timeline->is_closed && !timeline->is_driving;
+  if (is_free && timeline->first == NULL) append_due(timeline);
+  take_out_cancelled(timeline, &kept);
+  is_free = is_free && timeline->first == NULL;
+  if (is_free) {
+    timeline->turns = 0;
+    timeline->is_driving = true; // VT1: this thread drives
+  }
+  csched_lock_unlock(&timeline->lock);
+  discard(&kept);
+  return is_free;
+}
+
+static void leave_virtual(csched_target *target) { // VT1
+  csched_virtual *timeline = (csched_virtual *)target;
+  csched_scope scope;
+  csched_lock_lock(&timeline->lock);
+  bool is_lent = timeline->is_lent; // the outer drive continues
+  timeline->is_lent = false;
+  csched_lock_unlock(&timeline->lock);
+  if (is_lent || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
+  csched_virtual_panic_(timeline, "csched_serial_sync");
+}
+
+static CSCHED_NORETURN void panic_left(csched_job *unused) {
+  (void)unused;
+  csched_panic_("csched_serial_sync",
+                "what it ran in virtual time, because it waits for that, was left by an exception, "
+                "by longjmp or by the end of the thread. Let the job return.");
+}
+
+// Drives for a waiting sync. If a job is unwound here, the process stops: the sync cannot be removed from its queue.
+static void drive_for(csched_virtual *timeline, csched_target *waited) {
+  static const csched_job_type type = {.release = panic_left};
+  static csched_job guard = {.type = &type};
+  csched_level spare;
+  csched_scope scope;
+  csched_wait_end_(); // the jobs that run here do not wait
+  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_level_here_()->target);
+  if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
+    csched_virtual_panic_(timeline, "csched_serial_sync");
+  csched_level_end_(level);
+  csched_wait_begin_(waited);
+}
+
+static void take_out(csched_virtual *timeline, const waiter *own) {
+  waiter **link = &timeline->waiters;
+  while (*link != NULL && *link != own) link = &(*link)->next;
+  if (*link != NULL) *link = own->next;
+}
+
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9
+  csched_virtual *timeline = (csched_virtual *)target;
+  waiter own = {.ended = ended};
+  do {
+    uint32_t word = DUE;
+    drive_for(timeline, waited);
+    csched_cas_relaxed(ended, &word, 0u); // VT9: unless the sync has ended
+    csched_lock_lock(&timeline->lock);
+    own.next = timeline->waiters;
+    timeline->waiters = &own;
+    call_waiter(timeline);
+    csched_lock_unlock(&timeline->lock);
+    csched_futex_wait_(ended, 0, CSCHED_FOREVER);
+    csched_lock_lock(&timeline->lock);
+    take_out(timeline, &own);
+    csched_lock_unlock(&timeline->lock);
+  } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the sync itself reads with acquire
+}
+
+static bool is_virtual_closed(const csched_target *target) { // VT5
+  csched_virtual *timeline = (csched_virtual *)target;
+  csched_lock_lock(&timeline->lock);
+  bool is_closed = timeline->is_closed;
+  csched_lock_unlock(&timeline->lock);
+  return is_closed;
+}
+
+static bool virtual_has(const csched_target *target, const csched_job *job) {
+  csched_job *each = ((const csched_virtual *)target)->first;
+  while (each != NULL && job_at(each) != job) each = job_at(each)->next;
+  return each != NULL;
+}
+
+static csched_time now(const csched_target *target) { return csched_virtual_now((csched_virtual *)target); }
+
+static void describe_virtual(const csched_target *target, csched_text *text) {
+  csched_virtual *timeline = (csched_virtual *)(uintptr_t)target;
+  csched_lock_lock(&timeline->lock);
+  size_t delayed = csched_timers_count_(&timeline->timers, true);
+  csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: a cancel may change it
+  bool is_closed = timeline->is_closed, is_driving = timeline->is_driving;
+  csched_lock_unlock(&timeline->lock);
+  csched_text_target_(text, "virtual time", target, "");
+  csched_text_add_(text, is_closed ? ": takes no more, at tick " : is_driving ? ": driven, at tick " : ": at tick ");
+  csched_text_number_(text, now);
+  csched_text_add_(text, ", ");
+  csched_text_number_(text, csched_virtual_pending(timeline));
+  csched_text_add_(text, " pending, ");
+  csched_text_number_(text, delayed);
+  csched_text_add_(text, " of them delayed");
+  if (delayed == 0 || next == CSCHED_FOREVER) return;
+  csched_text_add_(text, ", the next not before tick ");
+  csched_text_number_(text, next);
+}
+
+static const csched_target_type virtual_type = {.deliver = deliver_to_virtual,
+                                                .deliver_at = deliver_to_virtual_at,
+                                                .enter = enter_virtual,
+                                                .leave = leave_virtual,
+                                                .is_bound_here = csched_target_is_inside,
+                                                .is_closed = is_virtual_closed,
+                                                .has = virtual_has,
+                                                .now = now,
+                                                .turn_ = turn,
+                                                .await_ = await,
+                                                .describe_ = describe_virtual,
+                                                .passes_on_ = true};
+
+csched_time csched_virtual_now(csched_virtual *timeline) {
+  csched_lock_lock(&timeline->lock);
+  csched_time now = timeline->now;
+  csched_lock_unlock(&timeline->lock);
+  return now;
+}
+
+size_t csched_virtual_pending(csched_virtual *timeline) {
+  csched_lock_lock(&timeline->lock);
+  size_t count = csched_timers_count_(&timeline->timers, true);
+  for (csched_job *each = timeline->first; each != NULL; each = job_at(each)->next)
+    count += !csched_job_is_cancelled_(job_at(each));
+  csched_lock_unlock(&timeline->lock);
+  return count;
+}
+
+// MARK: forks, create and destroy
+
+static void virtual_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  csched_virtual *timeline = (csched_virtual *)((char *)atfork - offsetof(csched_virtual, atfork));
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timeline->lock);
+  csched_timers_atfork_(&timeline->timers, phase, false);
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timeline->lock);
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // its sleepers do not exist
+  timeline->target.waits_for = NULL;
+  timeline->waiters = NULL;
+  if (csched_target_is_inside(&timeline->target)) return;
+  forget_requests(timeline); // no thread of the child drives
+  timeline->is_driving = false;
+}
+
+csched_timers *csched_virtual_timers_seen_(const csched_target *target) {
+  return target->type == &virtual_type ? &((csched_virtual *)(uintptr_t)target)->timers : NULL;
+}
+
+const csched_target *csched_virtual_of_atfork_(const csched_atfork *atfork) {
+  return atfork->handler == virtual_at_fork
+             ? (const csched_target *)((const char *)atfork - offsetof(csched_virtual, atfork))
+             : NULL;
+}
+
+int csched_virtual_create(csched_virtual **result, csched_time start, size_t turn_limit) {
+  csched_virtual *timeline = calloc(1, sizeof *timeline);
+  if (timeline == NULL) return ENOMEM;
+  timeline->target.type = &virtual_type;
+  timeline->now = start;
+  csched_timers_init_(&timeline->timers);
+  timeline->last = &timeline->first;
+  timeline->look_at = FEW;
+  timeline->turn_limit = turn_limit != 0 ? turn_limit : TURN_LIMIT;
+  csched_job_init(&timeline->drive, &drive_type, timeline);
+  csched_os_atfork_(&timeline->atfork, virtual_at_fork);
+  *result = timeline;
+  return 0;
+}
+
+void csched_virtual_close(csched_virtual *timeline) { // VT5
+  for (csched_job *job;;) {
+    csched_lock_lock(&timeline->lock);
+    timeline->is_closed = true;
+    csched_timer *timer = csched_timers_pop_(&timeline->timers, CSCHED_FOREVER);
+    job = timer != NULL ? &timer->job : job_at(take_ready(timeline));
+    csched_lock_unlock(&timeline->lock);
+    if (job == NULL) return;
+    csched_job_discard_(job);
+  }
+}
+
+void csched_virtual_destroy(csched_virtual *timeline) {
+  if (csched_target_is_inside(&timeline->target))
+    csched_panic_("csched_virtual_destroy", "called inside of a job of %p. Destroy it when the drive has returned.",
+                  (void *)timeline);
+  csched_virtual_close(timeline);
+  csched_delivery_settle_(); // a delivery from another clock may still use the target
+  csched_os_atfork_end_(&timeline->atfork);
+  csched_observe_gone_(&timeline->target);
+  free(timeline);
+}

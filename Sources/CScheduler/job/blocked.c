@@ -1,0 +1,24 @@
+// What a thread waits for, noted for dumps and for the watchdog.
+// States of a thread's csched_dump_wait: `function` NULL: the thread does not wait; else it waits in `function` for `what`, from `since` on
+// Obligations
+//   BW1  Only the thread itself writes its note. A reader gets each of the three values whole; they may be of two waits.
+// Orderings: relaxed; a note publishes no other memory.
+// Assumes: the reader accepts that a line was true a moment ago.
+// Source: own design.
+// Checked by: "a dump says who waits, and for what".
+// Models: none. Not modelled: BW1.
+
+#include "levels_internal.h"
+
+void csched_wait_is_seen_(const char *function, const void *what) {
+  csched_dump_wait *wait = csched_level_wait_();
+  if (wait == NULL) return;
+  csched_store_relaxed(&wait->since, csched_now()); // BW1: dumps read these three
+  csched_store_relaxed(&wait->what, what);          // BW1
+  csched_store_relaxed(&wait->function, function);  // BW1
+}
+
+void csched_wait_is_over_(void) {
+  csched_dump_wait *wait = csched_level_wait_();
+  if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // BW1: the wait is over
+}

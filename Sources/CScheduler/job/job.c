@@ -1,0 +1,598 @@
+// The state of a job: one word decides which thread runs, cancels and releases it, and to which thread its memory belongs.
+//
+// States
+//   IDLE       not submitted, or ended
+//   QUEUED     submitted, not started
+//   RUNNING    `run` has started
+//   DROPPING   a thread is inside `drop_job`: a canceller, with the job still linked, or the thread that dequeued it to drop it
+//   CANCELLED  `drop_job` has returned; the job is still linked: a cancelled entry
+//   PASSED     dequeued while `drop_job` runs: the canceller must release
+//   ORPHANED   in a child of fork: it was RUNNING on a thread of the parent; for a task (task_memory.c) also DROPPING or PASSED
+// These are the lowest bits of the job's word. Above them are
+//   UNWANTED       the job's task was cancelled (task.c)
+//   resubmissions  how often its own run has submitted it, modulo 16. A wait for a run ends when this changes, also if the job runs again
+//   generation     (`life`) how often the job has become idle: 56 bits
+// `waiting` counts the threads that wait for the end of a job. A slot (`places`) serves all jobs whose addresses have the same hash:
+// `waiters` counts the threads that wait for them, and `ends` their ends meanwhile.
+//
+// Obligations
+//   J1  Exactly one of `run` and `drop_job` is called: one compare-and-exchange changes QUEUED to RUNNING or DROPPING.
+//   J2  What the job holds is gone before cancel returns: the canceller that wins calls `drop_job` itself.
+//   J3  `release` comes last, after the end of `drop_job`, and once for a submission. Canceller and queue decide by compare-and-exchange on
+//       DROPPING which of them calls it. A canceller that has unlinked the job itself calls it.
+//   J4  A `run` that submits its own job again gives the memory to that submission: the runner does not touch the job afterwards.
+//   J5  Cancel-and-wait returns after the end of `run`, and sees what it did. Inside the job it does not wait. For a waiter, a `run`
+//       also ends when it submits its own job again.
+//   J6  Skip the wake: a thread that has run or dropped a job wakes only if a thread waits. It publishes IDLE (QUEUED, by J4;
+//       CANCELLED), executes a light fence, and reads both counts. A waiter raises both, executes a heavy fence, and reads `ends`, then the
+//       word. The job may already run again by then.
+//   J7  A job whose run is unwound has ended: by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Its release
+//       follows, the innermost job's first. (The stack is gone by then, so a list elsewhere records which jobs run: levels.c.)
+//   J8  In a child of fork, a wait for a job that runs in the parent stops the process.
+//   J9  No part of a job is read or written once it is IDLE. So a thread that has seen that (csched_job_is_idle, the end of a wait) owns the
+//       memory, unless there is a `release`, which is read before. Later steps use the address only as a name.
+//   J10  A node has no state. It is neither read nor written once its `run` or `drop_job` has started.
+//   J11  Discards are flat. Jobs that a drop, or the release after it, discards on the same thread wait until both have returned. They
+//        are dropped in order, and can be cancelled until then. Their number is not limited by the stack.
+// Orderings
+//   →QUEUED: release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING: relaxed, because the dequeue has acquired the job ·
+//   DROPPING→CANCELLED and →PASSED: release, each pairs with the acquire of the other side, carries the last access to the job · →IDLE:
+//   release, pairs with the acquire of waiters, late cancels and csched_job_is_idle; carries what `run` did and the last access to the job ·
+//   RUNNING→QUEUED: the same, carries what that run did · ends: release, pairs with the waiter's acquire, carries the change of the word
+// Assumes: a canceller keeps the memory valid meanwhile (job.h).
+// Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free; memory for waiters
+//   that is never freed is the lock's (lock.c, L8).
+// Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again",
+//   "cancel and wait returns after the run", "submitting a queued job stops the process", "release waits for the end of drop",
+//   "cancel and wait returns when the job submits itself again", "a job that ends its thread has ended",
+//   "a job that ends its thread on a loop has ended", "a job that is left by longjmp has ended",
+//   "after fork a wait for a job of the parent stops the process",
+//   "a job is freed after cancel and wait", "a job is freed when it is idle", "a waiter is not kept by a job that runs again and again",
+//   "a job that is initialised while it is in use stops the process", "a node runs or is dropped, once",
+//   "drops that cause drops have a constant stack".
+// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8, J10, J11, which is one thread's.
+
+#include "job_internal.h"
+
+#include "../base/panic.h"
+#include "../platform/platform.h"
+#include "levels_internal.h"
+#include "node.h"
+#include "observed.h"
+#include "recorder_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  IDLE = CSCHED_JOB_IDLE,
+  QUEUED = CSCHED_JOB_QUEUED,
+  RUNNING = CSCHED_JOB_RUNNING,
+  CANCELLED = CSCHED_JOB_CANCELLED,
+  DROPPING = CSCHED_JOB_DROPPING,
+  PASSED = CSCHED_JOB_PASSED,
+  ORPHANED = CSCHED_JOB_ORPHANED
+};
+enum { WAITERS = 256 };
+
+const csched_observe_hooks *csched_observe_hooks_;
+
+// Returns: the context frame (`csched_level`) in which `job` runs on this thread; NULL when it does not run here.
+static CSCHED_NOINLINE csched_level *level_of(const csched_job *job) {
+  csched_level *each = csched_level_here_();
+  while (each != NULL && each->job != job) each = each->outer;
+  return each;
+}
+
+bool csched_job_is_running_here_(const csched_job *job) { return level_of(job) != NULL; }
+
+// Removes `job`, which is submitted again, from its context frame. Returns: whether it was running on this thread.
+static inline bool forget(const csched_job *job) {
+  csched_level *level = csched_level_here_();
+  if (CSCHED_UNLIKELY(level->job != job) && (level = level_of(job)) == NULL) return false;
+  level->job = NULL;
+  return true;
+}
+
+// MARK: waiters
+
+static CSCHED_CACHE_ALIGNED uint32_t waiting;
+static struct place { // a wake for another job of the slot costs one system call
+  uint32_t waiters, ends;
+} places[WAITERS];
+
+static struct place *place_of(const csched_job *job) {
+  uintptr_t address = (uintptr_t)job;
+  return &places[(address >> 4 ^ address >> 12) % WAITERS];
+}
+
+// Returns: whether to call `wake_waiters`. Requires: a light fence before. The job may be freed: its address is a name.
+static inline bool does_anybody_wait(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6
+
+static CSCHED_NOINLINE void wake_waiters(const csched_job *job) {
+  struct place *place = place_of(job);
+  if (csched_load_relaxed(&place->waiters) == 0) return; // J6: skipped
+  csched_fetch_add_release(&place->ends, 1u);            // J5, J6: release; pairs with the waiter's acquire
+  csched_futex_wake_(&place->ends, INT32_MAX);
+}
+
+static void job_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8: atfork handler
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  memset(places, 0, sizeof places); // the waiters are threads of the parent
+  waiting = 0;
+}
+
+static bool is_busy(unsigned state) { return state == RUNNING || state == DROPPING || state == PASSED; }
+
+void csched_job_wait_in_(const csched_job *job, uint64_t word) {
+  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // may change within one submission
+  static csched_atfork atfork;
+  struct place *place = place_of(job);
+  csched_os_atfork_(&atfork, job_at_fork);
+  csched_wait_is_seen_("csched_job_cancel_and_wait", job);
+  csched_fetch_add_relaxed(&place->waiters, 1u); // J6: before the fence
+  csched_fetch_add_relaxed(&waiting, 1u);        // J6: the same
+  csched_fence_heavy_();                         // J6: heavy side; pairs with the runner's light fence
+  for (;;) {
+    uint32_t ends = csched_load_acquire(&place->ends); // J6: acquire; pairs with the wake
+    uint64_t found = csched_load_acquire(&job->word);  // J5: acquire; pairs with the runner's release
+    if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break;
+    csched_futex_wait_(&place->ends, ends, CSCHED_FOREVER);
+  }
+  csched_fetch_add_relaxed(&waiting, UINT32_MAX);        // J6: only the value matters
+  csched_fetch_add_relaxed(&place->waiters, UINT32_MAX); // J6: the same
+  csched_wait_is_over_();
+}
+
+// MARK: submitting and running
+
+static const char *name_of_state(unsigned state) {
+  if (state == ORPHANED) return "running in the parent of this fork";
+  if (state == RUNNING) return "running on another thread";
+  return state >= CANCELLED ? "cancelled, but not yet released" : "pending already";
+}
+
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) {
+  csched_panic_(
+      "csched_job_init",
+      "job %p was initialised while it was in use. What its run posts comes before the end of its use: wait for "
+      "csched_job_is_idle, or by csched_job_cancel_and_wait, or for its release.",
+      (const void *)job);
+}
+
+// Resubmits a job from inside its run. The count of resubmissions lets a waiter distinguish this run from the next.
+static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
+  uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
+  do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
+  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with the acquire of cancel and waiter; TK6
+  csched_fence_light_();                                  // J6: light side
+  if (does_anybody_wait()) wake_waiters(job);             // J5: before the push, which gives up the job
+}
+
+static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
+  uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
+  unsigned state = csched_job_state_(word);
+  if (state != RUNNING || !forget(job)) // J4
+    csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
+                  name_of_state(state));
+  submit_again(job, word);
+}
+
+void csched_job_submitted_(csched_job *job, const char *function) {
+  if (!csched_job_mark_(job)) submitted_slow(job, function);
+}
+
+// Ends a job whose word is `word`. After the store its memory belongs to `release`, or without one to the job's owner.
+static CSCHED_ALWAYS_INLINE void end_job(csched_job *job, uint64_t word) {
+  void (*release)(csched_job *) = job->type->release; // J9: read before the store
+  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) +
+                                       1);    // J5, J9: release; pairs with all acquires; carries the work
+  csched_fence_light_();                      // J6: light side
+  if (does_anybody_wait()) wake_waiters(job); // J6
+  if (release != NULL) release(job);          // J3: last
+}
+
+static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
+  uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
+  if (CSCHED_UNLIKELY(csched_job_state_(word) != RUNNING)) panic_in_use(job);
+  end_job(job, word);
+}
+
+// Handles a cancelled entry that was dequeued; `found` is its word.
+static void pass_cancelled(csched_job *job, uint64_t found) {
+  if (csched_job_state_(found) == DROPPING &&
+      csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
+    return; // J3: pairs with cancel's acquire; the canceller calls `release`
+  if (CSCHED_UNLIKELY(csched_job_state_(found) != CANCELLED)) panic_in_use(job);
+  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the canceller's release; carries what `drop_job` did
+}
+
+static CSCHED_NOINLINE void end_at(csched_level *level, csched_job *job) {
+  csched_level_leave_inner_(level); // J7: these were unwound
+  if (level->job == job) {          // J4: else resubmitted
+    level->job = NULL;
+    end_run(job);
+  }
+  csched_level_end_(level);
+}
+
+// Allocates a context frame. Without memory it lies in this function's stack frame.
+static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
+  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
+  csched_recorder_turn_();
+  if (level != &spare) csched_record_(job->type->run, target, job->context);
+  job->type->run(job);
+  end_at(level, job);
+}
+
+static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type->release == CSCHED_NODE; }
+
+static CSCHED_NOINLINE void perform_node(csched_node *node, struct csched_target *target) {
+  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
+  if (CSCHED_LIKELY(level != &spare && csched_recorder_has_room_())) // no room in the thread's first job
+    csched_record_((void (*)(csched_job *))node->type->run, target, NULL);
+  node->type->run(node); // J10: not touched after this
+  csched_level_end_(level);
+}
+
+static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_target *target, uint64_t found) {
+  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
+  pass_cancelled(job, found);
+  csched_level_end_(level);
+}
+
+// Changes `job` from QUEUED to `state`. Returns: whether it did; if not, `*found` is the word that it found.
+static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found) {
+  *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: the dequeue has acquired it
+  return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: the same
+}
+
+static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_target *target) {
+  csched_level *outer = csched_level_top_, *level = outer->next;
+  uint64_t found;
+  if (is_node(job)) {
+    perform_node((csched_node *)job, target);
+    return true;
+  }
+  if (!leave_queue(job, RUNNING, &found)) {
+    pass_cancelled_on(job, target, found);
+    return false;
+  }
+  if (CSCHED_UNLIKELY(level == NULL)) {
+    perform_slow(job, target);
+    return true;
+  }
+  csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, target);
+  csched_record_(job->type->run, target, job->context);
+  job->type->run(job);
+  if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
+    end_at(level, job);
+    return true;
+  }
+  if (CSCHED_LIKELY(level->job == job)) { // J4: else resubmitted
+    level->job = NULL;
+    end_run(job);
+  }
+  csched_level_top_ = level->outer;
+  return true;
+}
+
+static CSCHED_NOINLINE bool perform_on_slow(csched_job *job, struct csched_target *target) {
+  csched_observed_run run;
+  bool is_observed = csched_is_observed_();
+  csched_recorder_turn_();
+  if (is_observed) csched_observe_hooks_->run(&run, job);
+  bool has_run = perform_on(job, target);
+  if (is_observed) csched_observe_hooks_->ran(&run, has_run);
+  return has_run;
+}
+
+CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_target *target) {
+  if (!csched_recorder_has_room_() || csched_is_observed_()) return perform_on_slow(job, target);
+  return perform_on(job, target);
+}
+
+// As perform_on, with the current target unchanged. So the context frame can end before `release` runs.
+static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
+  csched_level *outer = csched_level_top_, *level = outer->next;
+  uint64_t found;
+  if (is_node(job)) {
+    perform_node((csched_node *)job, csched_level_here_()->target);
+    return true;
+  }
+  if (!leave_queue(job, RUNNING, &found)) {
+    pass_cancelled(job, found);
+    return false;
+  }
+  if (CSCHED_UNLIKELY(level == NULL)) {
+    perform_slow(job, csched_level_here_()->target);
+    return true;
+  }
+  csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, outer->target);
+  csched_record_(job->type->run, outer->target, job->context);
+  job->type->run(job);
+  if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
+    end_at(level, job);
+    return true;
+  }
+  csched_level_top_ = level->outer;
+  if (CSCHED_LIKELY(level->job == job)) end_run(job); // J4: else resubmitted
+  return true;
+}
+
+static CSCHED_NOINLINE void perform_here_slow(csched_job *job) {
+  csched_observed_run run;
+  bool is_observed = csched_is_observed_();
+  csched_recorder_turn_();
+  if (is_observed) csched_observe_hooks_->run(&run, job);
+  bool has_run = perform(job);
+  if (is_observed) csched_observe_hooks_->ran(&run, has_run);
+}
+
+CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
+  if (!csched_recorder_has_room_() || csched_is_observed_()) perform_here_slow(job);
+  else perform(job);
+}
+
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_bin *bin_here;
+
+csched_bin *csched_job_discard_into_(csched_bin *bin) {
+  csched_bin *before = bin_here;
+  bin_here = bin;
+  return before;
+}
+
+// A `drop_job` that runs on this thread.
+typedef struct dropping {
+  const csched_job *job;
+  csched_drop_reason reason;
+  struct dropping *outer;
+} dropping;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *drop_here;
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
+
+bool csched_job_is_dropped_here_(const csched_job *job) {
+  const dropping *each = drop_here;
+  while (each != NULL && each->job != job) each = each->outer;
+  return each != NULL;
+}
+
+csched_drop_reason csched_job_drop_reason_(void) { return drop_here->reason; }
+
+static void drop_job(csched_job *job, csched_drop_reason reason) {
+  if (csched_is_observed_()) csched_observe_hooks_->drop(job, reason);
+  dropping here = {job, reason, drop_here};
+  drop_here = &here;
+  if (job->type->drop != NULL) job->type->drop(job);
+  drop_here = here.outer;
+}
+
+static void discard_now(csched_job *job, csched_drop_reason reason) {
+  uint64_t found;
+  if (is_node(job)) {
+    csched_node *node = (csched_node *)job;
+    if (csched_is_observed_()) csched_observe_hooks_->drop(job, reason);
+    node->type->drop(node, reason); // J10: not touched after this
+  } else if (!leave_queue(job, DROPPING, &found)) {
+    pass_cancelled(job, found);
+  } else {
+    drop_job(job, reason);
+    end_job(job, csched_load_relaxed(&job->word)); // J3: no other thread changes it
+  }
+}
+
+// MARK: nested discards
+
+// The lowest bit of the link to a postponed job: the job was refused.
+static const uintptr_t REFUSED = 1;
+
+csched_discards_owners csched_discards_owners_;
+
+typedef struct kept_owner {
+  const void *owner;
+  struct kept_owner *next;
+} kept_owner;
+
+static CSCHED_NOINLINE void keep_owner(csched_discards_here *here, const csched_job *job) {
+  const void *owner = csched_discards_owners_.of(job);
+  if (owner == NULL || (here->owners != NULL && here->owners->owner == owner)) return;
+  kept_owner *kept = malloc(sizeof *kept);
+  csched_discards_owners_.retain(owner);
+  if (kept == NULL) return; // without memory it stays retained
+  *kept = (kept_owner){owner, here->owners};
+  here->owners = kept;
+}
+
+static CSCHED_NOINLINE void release_owners(csched_discards_here *here) {
+  for (kept_owner *kept; (kept = here->owners) != NULL;) {
+    here->owners = kept->next;
+    csched_discards_owners_.release(kept->owner);
+    free(kept);
+  }
+}
+
+static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job, csched_drop_reason reason);
+
+static void put_off(csched_discards_here *here, csched_job *job, csched_drop_reason reason) { // J11: appends
+  csched_job **end = here->first != NULL ? &here->last->next : &here->first;
+  job->next = NULL;
+  *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
+  here->last = job;
+  if (csched_discards_owners_.of != NULL && !is_node(job)) keep_owner(here, job);
+}
+
+static csched_job *take_first(csched_discards_here *here, csched_drop_reason *reason) { // J11: oldest first
+  uintptr_t first = (uintptr_t)here->first;
+  csched_job *job = (csched_job *)(first & ~REFUSED);
+  if (job == NULL) return NULL;
+  *reason = (first & REFUSED) != 0 ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
+  here->first = job->next;
+  return job;
+}
+
+csched_discards csched_discards_begin_(void) {
+  csched_discards_here *here = csched_levels_discards_();
+  if (here == NULL) return (csched_discards){0};
+  csched_discards outer = {here->first, here->last, here->is_inside};
+  here->first = NULL;
+  here->is_inside = true;
+  return outer;
+}
+
+bool csched_discards_are_here_(void) {
+  const csched_discards_here *here = csched_levels_discards_();
+  return here != NULL && here->is_inside;
+}
+
+void csched_discards_end_(csched_discards outer) {
+  csched_discards_here *here = csched_levels_discards_();
+  csched_drop_reason reason;
+  if (here == NULL) return;
+  for (csched_job *job; (job = take_first(here, &reason)) != NULL;) discard_now(job, reason);
+  here->first = outer.first;
+  here->last = outer.last;
+  here->is_inside = outer.is_inside;
+  if (!outer.is_inside && here->owners != NULL) release_owners(here);
+}
+
+bool csched_discards_enter_(void) {
+  csched_discards_here *here = csched_levels_discards_();
+  if (here == NULL || here->is_inside) return false;
+  return here->is_inside = true;
+}
+
+bool csched_discards_reason_(csched_drop_reason *reason) {
+  if (drop_here != NULL) *reason = drop_here->reason;
+  return drop_here != NULL;
+}
+
+static void discards_left(csched_job *level) { // J7, J11: postponed jobs are still discarded
+  csched_discards_here *here = level->context;
+  csched_drop_reason reason;
+  here->is_inside = false;
+  drop_here = here->outer;
+  csched_job *job = take_first(here, &reason);
+  if (job != NULL) discard_flat(here, job, reason);
+}
+
+static const csched_job_type discards_type = {.release = discards_left};
+
+static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job,
+                                         csched_drop_reason reason) { // J11: a loop, no recursion
+  csched_level spare;
+  csched_job_init(&here->level, &discards_type, here);
+  here->outer = drop_here;
+  here->is_inside = true;
+  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &here->level, csched_level_here_()->target);
+  do discard_now(job, reason);
+  while ((job = take_first(here, &reason)) != NULL);
+  csched_level_end_(level);
+  here->is_inside = false;
+  if (CSCHED_UNLIKELY(here->owners != NULL)) release_owners(here);
+}
+
+void csched_job_drop_own_(csched_job *job) { ((const csched_own_job_type *)(const void *)job->type)->drop(job); }
+
+static bool is_own(const csched_job *job) { return job->type->drop == csched_job_drop_own_; }
+
+static csched_drop_reason reason_of(const csched_job *job) {
+  bool is_refused = job == csched_job_may_be_refused_.job;
+  if (is_refused && !is_node(job))
+    is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE ==
+                 csched_job_may_be_refused_.life; // J1: the generation ends only with the discard
+  return is_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
+}
+
+void csched_job_discard_(csched_job *job) {
+  csched_discards_here *here;
+  if (CSCHED_UNLIKELY(bin_here != NULL)) bin_here->take(bin_here, job);
+  else if ((!is_node(job) && is_own(job)) || (here = csched_levels_discards_()) == NULL)
+    discard_now(job, reason_of(job));
+  else if (!here->is_inside) discard_flat(here, job, reason_of(job));
+  else put_off(here, job, reason_of(job));
+}
+
+// MARK: unwinding
+
+void csched_job_left_(csched_job *job) { // J7: unwound
+  if (job->type->run == NULL) job->type->release(job);
+  else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING)
+    end_run(job); // J7: else it was initialised again
+}
+
+void csched_job_orphan_(csched_job *job) {         // J8: in a child of fork
+  uint64_t word = csched_load_relaxed(&job->word); // J8: there is no other thread
+  if (csched_job_state_(word) == RUNNING)
+    csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: the same
+}
+
+// MARK: cancelling
+
+csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
+  uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
+  while (csched_job_state_(word) == QUEUED)
+    if (csched_cas_acquire(&job->word, &word, csched_job_in_state_(word, DROPPING)))
+      return CSCHED_CANCEL_DROPPED;      // J1: pairs with the submission
+  (void)csched_load_acquire(&job->word); // J5, J9: pairs with the end's release: the caller may free the job
+  return csched_job_state_(word) == RUNNING || csched_job_state_(word) == ORPHANED ? CSCHED_CANCEL_RUNNING
+                                                                                   : CSCHED_CANCEL_FINISHED;
+}
+
+void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
+  drop_job(job, CSCHED_DROP_CANCELLED);            // J2: inside cancel
+  uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
+  if (!is_unlinked && csched_job_state_(word) == DROPPING &&
+      csched_cas_release(&job->word, &word, csched_job_in_state_(word, CANCELLED))) { // J3: the queue calls `release`
+    csched_fence_light_();                                                            // J6: light side
+    if (does_anybody_wait()) wake_waiters(job);                                       // J6: for the end of the drop
+    return;
+  }
+  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with →PASSED: the queue has finished with the job
+}
+
+csched_cancel_result csched_job_cancel(csched_job *job) {
+  csched_cancel_result result = csched_job_begin_cancel_(job);
+  if (result == CSCHED_CANCEL_DROPPED) csched_job_end_cancel_(job, false);
+  return result;
+}
+
+bool csched_job_is_cancelled_(const csched_job *job) {
+  return !is_node(job) &&
+         csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: final until the job is discarded
+}
+
+bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except) {
+  struct {
+    const csched_job *next;
+    const csched_job_type *type;
+  } head; // all that a node has
+  uintptr_t kind;
+  uint64_t word;
+  if (!csched_os_peek_(&head, job, sizeof head) || head.type == except) return false;
+  if (!csched_os_peek_(&kind, &head.type->release, sizeof kind)) return false;
+  if (kind == CSCHED_NODE) return true;
+  return csched_os_peek_(&word, &job->word, sizeof word) && csched_job_state_(word) < CANCELLED;
+}
+
+void csched_job_wait_(csched_job *job, const char *function) {
+  if (csched_job_is_running_here_(job)) return;    // J5: inside the job
+  uint64_t word = csched_load_acquire(&job->word); // J5: acquire; pairs with the runner's release
+  if (csched_job_state_(word) == ORPHANED)         // J8: final
+    csched_panic_(function,
+                  "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
+                  (void *)job);
+  if (csched_job_state_(word) == RUNNING) csched_job_wait_in_(job, word); // J5: this run, or a later one
+}
+
+CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // J7: unwound jobs
+  csched_cancel_result result = csched_job_cancel(job);
+  if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(job, "csched_job_cancel_and_wait");
+  return result;
+}
+
+CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME());                         // J7: unwound jobs
+  return csched_job_state_(csched_load_acquire(&job->word)) == IDLE; // J5, J9: pairs with the end's release
+}

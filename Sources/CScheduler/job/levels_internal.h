@@ -1,0 +1,137 @@
+// Context frames (`csched_level`): for each thread a list of the jobs, runs, syncs and trampolines that it is inside, innermost first.
+// Depends on: job.h, recorder_internal.h.
+//
+// A context frame begins and ends with a stack frame. It is stored elsewhere, because the stack frame may also be unwound:
+//  - By a C++ exception. It passes a csched_scope in the caller's stack frame, whose clean-up ends the call's context frames (csched_scope_end_).
+//  - By longjmp, or by an exception that passes C functions only. The context frames stay until a later call finds that the stack frame is
+//    gone (csched_level_look_). Only levels.c decides that.
+//  - By the end of the thread inside a job (pthread_exit, cancellation): csched_levels_end_thread_.
+// The job of an unwound context frame ends with it. A job whose type has no `run` is a placeholder: only its `release` is called then.
+#pragma once
+
+#include <CScheduler/job.h>
+
+#include "../platform/platform.h"
+#include "recorder_internal.h"
+
+// The stack address of the current function's caller. The stack grows downwards. Requires: the current function is never inlined.
+#define CSCHED_CALLER_FRAME() ((uintptr_t)__builtin_dwarf_cfa())
+// The lowest address of the current stack frame.
+#define CSCHED_OWN_FRAME()                                                                                             \
+  __extension__({                                                                                                      \
+    uintptr_t frame_;                                                                                                  \
+    CSCHED_READ_STACK_POINTER(frame_);                                                                                 \
+    frame_;                                                                                                            \
+  })
+// Enlarges the current stack frame: small functions that the caller calls once it is gone are then above its lowest address.
+#define CSCHED_ROOM_IN_FRAME()                                                                                         \
+  char room_[512];                                                                                                     \
+  __asm__ __volatile__("" : : "r"(room_))
+
+/// The innermost context frame of this thread; one without `outer` is a sentinel. Read it with csched_level_here_.
+extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *csched_level_top_;
+/// Sentinel: csched_level_top_ points here when the innermost context frame lies on the stack, for want of memory. Take the slow path.
+extern CSCHED_HIDDEN csched_level csched_level_lost_;
+
+csched_level *csched_level_here_slow_(void);
+csched_level *csched_level_recover_(uintptr_t caller);
+csched_level *csched_level_begin_slow_(csched_level *spare, uintptr_t frame, csched_job *job,
+                                       struct csched_target *target);
+void csched_level_end_slow_(csched_level *level);
+
+/// Does: ends the context frames that were unwound, as seen from `caller`: CSCHED_CALLER_FRAME() of a function that is never inlined.
+/// Returns: the innermost one.
+static inline csched_level *csched_level_look_(uintptr_t caller) {
+  csched_level *top = csched_level_top_;
+  return CSCHED_LIKELY(top->frame >= caller) ? top : csched_level_recover_(caller);
+}
+
+/// Returns: the innermost context frame.
+static inline csched_level *csched_level_here_(void) {
+  csched_level *top = csched_level_top_;
+  return CSCHED_LIKELY(top != &csched_level_lost_) ? top : csched_level_here_slow_();
+}
+
+/// Returns: the entry for the next context frame; NULL without memory.
+csched_level *csched_level_make_next_(void);
+
+/// Does: begins a context frame in the entry `next`.
+static inline void csched_level_begin_at_(csched_level *next, uintptr_t frame, csched_job *job,
+                                          struct csched_target *target) {
+  next->frame = frame;
+  next->job = job;
+  next->target = target;
+  csched_level_top_ = next;
+}
+
+/// Does: begins a context frame at the stack address `frame`: CSCHED_OWN_FRAME() of the function that ends it, or the caller's own stack
+/// memory that stays valid until then. Returns: the context frame; without memory `spare`, which may be NULL.
+static inline csched_level *csched_level_begin_(csched_level *spare, uintptr_t frame, csched_job *job,
+                                                struct csched_target *target) {
+  csched_level *level = csched_level_top_->next;
+  if (CSCHED_UNLIKELY(level == NULL)) return csched_level_begin_slow_(spare, frame, job, target);
+  csched_level_begin_at_(level, frame, job, target);
+  return level;
+}
+
+/// Does: ends `level`, and the context frames inside it, which were unwound. The caller ends the job of `level`.
+static inline void csched_level_end_(csched_level *level) {
+  if (CSCHED_LIKELY(csched_level_top_ == level)) csched_level_top_ = level->outer;
+  else csched_level_end_slow_(level);
+}
+
+/// Does: ends the context frames inside `level`, which were unwound.
+void csched_level_leave_inner_(csched_level *level);
+
+/// Does: ends each context frame of this thread that has `job`, and those inside it, as unwound. Requires: `job` is a placeholder.
+void csched_level_leave_(const csched_job *job);
+
+/// Does: ends all context frames of this thread, the innermost first: the thread ends, and its stack frames are gone.
+void csched_levels_end_thread_(void);
+
+/// What a thread waits for. Only that thread writes it; dumps read it. All zero: the thread does not wait.
+typedef struct csched_dump_wait {
+  const char *function; ///< NULL: the thread does not wait
+  const void *what;
+  csched_time since;
+} csched_dump_wait;
+/// Does: notes that the calling thread waits for `what` in `function`, a constant string, until csched_wait_is_over_.
+void csched_wait_is_seen_(const char *function, const void *what);
+void csched_wait_is_over_(void);
+
+/// Returns: where this thread stores, for dumps, what it waits for; NULL without memory.
+csched_dump_wait *csched_level_wait_(void);
+
+/// A copy of a thread's context frames, the innermost first. Pointers may be stale.
+enum { CSCHED_LEVELS_SEEN = 16 };
+typedef struct csched_levels_seen {
+  uint32_t thread;
+  int count;
+  csched_level levels[CSCHED_LEVELS_SEEN];
+  const csched_dump_wait *wait; ///< valid as long as the thread's list
+  const csched_recorder *recorder;
+} csched_levels_seen;
+
+/// Does: copies another thread's context frames, if `atfork` belongs to such a list. Returns: whether it does. Thread: inside
+/// csched_os_atfork_visit_.
+bool csched_levels_look_(const csched_atfork *atfork, csched_levels_seen *seen);
+
+/// Returns: where this thread stores its observer; NULL: it has no list of its own yet.
+struct csched_observer **csched_levels_observer_(void);
+
+/// The discards that a thread has postponed: see job.c, J11.
+typedef struct csched_discards_here {
+  csched_job *first, *last;
+  csched_job level;          ///< placeholder for the discards
+  struct dropping *outer;    ///< the drop around them
+  struct kept_owner *owners; ///< of postponed jobs, retained until all of these are dropped
+  bool is_inside;
+  bool is_refusal_told; ///< see csched_swift_tell_refusals_
+  void *sleeper;        ///< see csched_swift_note_sleeper_
+} csched_discards_here;
+
+/// Returns: this thread's, all zero at first; NULL without memory. Valid until the thread's end.
+csched_discards_here *csched_levels_discards_(void);
+
+/// Does: frees this thread's list, unless the thread is inside a context frame.
+void csched_levels_free_(void);

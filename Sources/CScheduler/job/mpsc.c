@@ -1,0 +1,178 @@
+// A run queue: many threads push jobs; one consumer pops them in order, and knows when it may sleep.
+//
+// States of head
+//   NULL       nothing pushed since the consumer last took; the consumer is awake
+//   PARKED     as NULL, but the consumer sleeps or is about to
+//   CLOSED     nothing pushed, and further pushes are refused
+//   job        the newest, linked to the older ones, the oldest linked to NULL; awake and open
+//   job|1      the same, but closed
+// `first` is the consumer's own list, oldest first.
+//
+// Obligations
+//   Q1  Every job pushed is popped exactly once, and one producer's jobs in the order of their pushes.
+//   Q2  A producer that is stopped anywhere in a push hides no job. The push is one compare-and-exchange: nothing is visible before it, and
+//       nothing is missing after it. (A producer that is stopped before the wake that it owes leaves the consumer asleep, by Q3.)
+//   Q3  Each park causes exactly one wake, unless it is undone. One compare-and-exchange replaces PARKED: its winner owes the wake
+//       (push, notify, close) or needs none (unpark).
+//   Q4  Skip the wake: a push that does not find PARKED owes none. The consumer sees its job before it sleeps: park succeeds only on NULL.
+//   Q5  Writes before csched_mpsc_notify are seen after a park that it did not end: both are read-modify-writes of head.
+//   Q6  A closed queue stays closed. Closing is atomic with the push: a job is refused, or will be popped.
+// Orderings
+//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake comes after · notify
+//   and park: acquire and release, carry what the caller wrote before (Q5) · pop of `first`: plain, the consumer's own
+// Assumes: one consumer at a time; jobs are aligned to 2 at least.
+// Source: Treiber's stack, taken whole and reversed, as in many mailboxes; the mark of a parked consumer is in the word that a push must
+//   read anyway. The exchange-linked queue (Vyukov) was measured and rejected: see Documentation/Internals/Jobs.md, "Run queue".
+// Checked by: "every job once, each producer in order", "exactly one wake for a park", "a notify is seen after a park",
+//   "a push after close is refused", "each state answers as it should, and parked is empty".
+// Models: checks/queue.c.
+
+#include <CScheduler/atomic.h>
+#include <CScheduler/mpsc.h>
+
+#include "../platform/platform.h"
+#include "mpsc_internal.h"
+
+static const uintptr_t CLOSED_BIT = 1;
+
+static char parked_mark[2] __attribute__((aligned(2)));
+#define PARKED ((csched_job *)(void *)parked_mark)
+#define CLOSED ((csched_job *)CLOSED_BIT)
+
+static bool has_closed_bit(const csched_job *head) { return ((uintptr_t)head & CLOSED_BIT) != 0; }
+
+static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)((uintptr_t)head & ~CLOSED_BIT); }
+
+csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest) {
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
+  do {
+    if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6: refused
+    oldest->next = head == PARKED ? NULL : head;
+  } while (CSCHED_UNLIKELY(
+      !csched_cas_acq_rel(&queue->head, &head, newest)));     // Q1, Q2: release; pairs with take; carries the job
+  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED; // Q3, Q4: the wake is owed
+}
+
+csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
+  return csched_mpsc_push_list(queue, job, job);
+}
+
+// Takes all jobs that were pushed, and reverses their list.
+static CSCHED_NOINLINE csched_job *take_job(csched_mpsc *queue) {
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
+  do {
+    if (without_closed_bit(head) == NULL) return NULL;
+  } while (!csched_cas_acquire(&queue->head, &head,
+                               has_closed_bit(head) ? CLOSED : NULL)); // Q1, Q6: acquire; pairs with push
+  csched_job *first = NULL;
+  for (csched_job *job = without_closed_bit(head); job != NULL;) {
+    csched_job *older = job->next;
+    job->next = first;
+    first = job;
+    job = older;
+  }
+  return first;
+}
+
+csched_job *csched_mpsc_pop(csched_mpsc *queue) {
+  csched_job *job = queue->first;
+  if (job == NULL && (job = take_job(queue)) == NULL) return NULL;
+  queue->first = job->next;
+  return job;
+}
+
+csched_job *csched_mpsc_peek(csched_mpsc *queue) {
+  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take_job(queue); // take must not find PARKED
+  return queue->first;
+}
+
+bool csched_mpsc_has_news(const csched_mpsc *queue) {
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by take
+  return head != PARKED && without_closed_bit(head) != NULL;
+}
+
+bool csched_mpsc_is_empty(const csched_mpsc *queue) { return queue->first == NULL && !csched_mpsc_has_news(queue); }
+
+static bool is_in(const csched_job *list, const csched_job *job) {
+  while (list != NULL && list != job) list = list->next;
+  return list == job;
+}
+
+bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job) {
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read: no thread pushes
+  return is_in(queue->first, job) || (head != PARKED && is_in(without_closed_bit(head), job));
+}
+
+bool csched_mpsc_park(csched_mpsc *queue) {
+  csched_job *head = NULL;
+  return queue->first == NULL && csched_cas_acq_rel(&queue->head, &head, PARKED); // Q3, Q4, Q5: pairs with notify
+}
+
+bool csched_mpsc_unpark(csched_mpsc *queue) {
+  csched_job *head = PARKED;
+  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: the consumer's own mark carries nothing
+}
+
+bool csched_mpsc_notify(csched_mpsc *queue) {
+  csched_job *head = csched_load_relaxed(&queue->head);                             // racy read, rechecked by the cas
+  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {} // Q3, Q5: pairs with park
+  return head == PARKED;
+}
+
+bool csched_mpsc_close(csched_mpsc *queue) {
+  csched_job *head = csched_load_relaxed(&queue->head), *closed; // racy read, rechecked by the cas
+  do {
+    closed = (csched_job *)((uintptr_t)(head == PARKED ? NULL : head) | CLOSED_BIT);
+  } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: pairs with take; carries what the closer wrote
+  return head == PARKED;
+}
+
+bool csched_mpsc_is_closed(const csched_mpsc *queue) { return has_closed_bit(csched_load_acquire(&queue->head)); } // Q6
+
+// MARK: inspection by other threads
+
+// The memory of the jobs may be freed, so the system copies each link, and `most` limits a walk through other data.
+typedef struct filter {
+  bool (*counts)(const csched_job *job, const void *context); // NULL: all count
+  const void *context;
+} filter;
+
+static size_t count_copied(const csched_job *job, size_t most, filter filter) {
+  size_t count = 0;
+  for (csched_job *next; job != NULL && job != PARKED && count < most; job = next) {
+    if (!csched_os_peek_(&next, &job->next, sizeof next)) break;
+    if (filter.counts == NULL || filter.counts(job, filter.context)) count++;
+  }
+  return count;
+}
+
+size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most, bool (*counts)(const csched_job *, const void *),
+                          const void *context) {
+  csched_job *head = csched_load_relaxed(&queue->head), *first = NULL; // racy read: the count may be stale
+  if (head == PARKED || !csched_os_peek_(&first, &queue->first, sizeof first)) return 0;
+  size_t count = count_copied(first, most, (filter){counts, context});
+  return count + count_copied(without_closed_bit(head), most - count, (filter){counts, context});
+}
+
+csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
+  csched_mpsc_seen seen = {0};
+  csched_job *head = csched_load_relaxed(&queue->head), *first = NULL, *later = NULL; // racy read, rechecked below
+  seen.is_parked = head == PARKED;
+  seen.is_closed = !seen.is_parked && has_closed_bit(head);
+  if (seen.is_parked || !csched_os_peek_(&first, &queue->first, sizeof first)) {
+    seen.is_exact = seen.is_parked;
+    return seen;
+  }
+  seen.pending = count_copied(first, most, (filter){0});
+  if (seen.pending < most) seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0});
+  seen.is_exact = seen.pending < most && csched_os_peek_(&later, &queue->first, sizeof later) && later == first &&
+                  csched_load_relaxed(&queue->head) == head; // racy read, not rechecked: it may be stale
+  return seen;
+}
+
+void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_seen seen) {
+  csched_text_add_(text, before);
+  if (!seen.is_exact) csched_text_add_(text, seen.pending < CSCHED_DUMP_PENDING ? "about " : "at least ");
+  csched_text_number_(text, seen.pending);
+  csched_text_add_(text, " pending");
+}

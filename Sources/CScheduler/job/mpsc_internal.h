@@ -1,0 +1,27 @@
+// Inspection of a run queue from any thread.
+// Depends on: mpsc.h.
+#pragma once
+
+#include <CScheduler/mpsc.h>
+
+#include "../base/text.h"
+
+/// At most this many pending jobs of one queue are counted.
+enum { CSCHED_DUMP_PENDING = 1000 };
+
+typedef struct csched_mpsc_seen {
+  bool is_parked, is_closed;
+  bool is_exact;  ///< no job was pushed or popped meanwhile, and all were counted
+  size_t pending; ///< with cancelled entries that are still linked
+} csched_mpsc_seen;
+
+/// Returns: the state of `queue`, with up to `most` jobs counted, while other threads push and pop. Thread: any, also a signal handler.
+csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most);
+
+/// Does: adds `before`, and how many jobs are pending.
+void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_seen seen);
+
+/// Returns: how many jobs `counts` returns true for, up to `most`. Their memory may be freed: `counts` reads it with csched_os_peek_.
+/// Thread: as csched_mpsc_look_.
+size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most,
+                          bool (*counts)(const csched_job *job, const void *context), const void *context);

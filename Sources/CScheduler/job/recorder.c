@@ -1,0 +1,203 @@
+// The flight recorder: see recorder_internal.h. No atomics: a thread writes its own recorder, and other threads have the system copy it.
+// Source: the flight recorders of aircraft, and of the Java Virtual Machine.
+
+#include "recorder_internal.h"
+
+#include "../base/dump_slots.h"
+#include "../base/panic.h"
+#include "../base/text.h"
+#include "../platform/platform.h"
+#include "observed.h"
+
+#include <errno.h>
+
+enum { MOST = 10000, LEAST = 64, CHUNK = 64, BUFFER = 4096, LINE = 512, SLOTS = CSCHED_DUMP_SLOTS };
+
+// MARK: on the recorder's thread
+
+csched_recorder csched_recorder_none_; // never written
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_recorder *csched_recorder_here_ = &csched_recorder_none_;
+
+void csched_recorder_begin_(csched_recorder *recorder) {
+  recorder->recording = csched_os_memory_take_(sizeof *recorder->recording);
+  recorder->next = recorder->limit = recorder->recording != NULL ? recorder->recording->entries : recorder->few;
+}
+
+void csched_recorder_free_(csched_recorder *recorder) {
+  if (recorder->recording != NULL) csched_os_memory_give_(recorder->recording, sizeof *recorder->recording);
+}
+
+void csched_recorder_turn_(void) {
+  csched_recorder *recorder = csched_recorder_here_;
+  csched_recording *recording = recorder->recording;
+  csched_recorded *first = recording != NULL ? recording->entries : recorder->few;
+  if (recorder == &csched_recorder_none_) return;
+  long size = recording != NULL ? CSCHED_RECORDED : CSCHED_RECORDED_FEW, at = recorder->next - first;
+  if (at == size) at = 0;
+  recorder->begun = csched_now();
+  if (recording != NULL) recording->times[at / CSCHED_RECORDED_STRETCH] = recorder->begun;
+  long end = (at / CSCHED_RECORDED_STRETCH + 1) * CSCHED_RECORDED_STRETCH;
+  recorder->next = first + at;
+  recorder->limit = first + (end < size ? end : size);
+}
+
+// MARK: on any thread
+
+csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(csched_job *job)) {
+  csched_recorder copy;
+  csched_recorded last;
+  if (recorder == NULL || !csched_os_peek_(&copy, recorder, sizeof copy) || copy.begun == 0) return 0;
+  return csched_os_peek_(&last, copy.next - 1, sizeof last) && last.run == run ? copy.begun : 0;
+}
+
+enum { NAMES = 16, NAME = 160 };
+
+// The output. Equal runs in a row become one line (`last`, `times`). A lookup of a name may read a whole file, so the last names are kept.
+typedef struct writing {
+  int fd, error;
+  bool may_wait; // for the reader of `fd`
+  csched_text text;
+  csched_recorded last;
+  uint64_t times;
+  uintptr_t codes[NAMES];
+  char names[NAMES][NAME];
+  char buffer[BUFFER];
+} writing;
+
+static const char *name_of_code(writing *to, uintptr_t code) {
+  size_t at = (size_t)((code >> 2) * 0x9e3779b97f4a7c15u >> 60);
+  if (to->codes[at] != code) csched_os_code_name_(code, to->names[at], NAME);
+  to->codes[at] = code;
+  return to->names[at];
+}
+
+static void flush(writing *to) {
+  size_t size = (size_t)(to->text.at - to->buffer);
+  if (to->error == 0 && !to->may_wait) to->error = csched_os_can_write_(to->fd);
+  if (to->error == 0) to->error = csched_os_write_(to->fd, to->buffer, size);
+  to->text = (csched_text){to->buffer, to->buffer + BUFFER};
+}
+
+static void end_line(writing *to) {
+  csched_text_add_(&to->text, "\n");
+  if (to->text.end - to->text.at < LINE) flush(to);
+}
+
+// The context of a Swift task is the address of the closure's code plus 1.
+static void add_context(writing *to, const csched_recorded *entry) {
+  uintptr_t context = (uintptr_t)entry->context;
+  if ((context & 1) == 0 || csched_observe_hooks_ == NULL || !csched_observe_hooks_->has_code(entry->run)) {
+    csched_text_target_(&to->text, ", context", (const void *)context, "");
+    return;
+  }
+  csched_text_add_(&to->text, ", closure ");
+  csched_text_add_(&to->text, name_of_code(to, context - 1));
+}
+
+static void write_last(writing *to) {
+  if (to->times == 0) return;
+  csched_text_add_(&to->text, "  ");
+  csched_text_add_(&to->text, name_of_code(to, (uintptr_t)to->last.run));
+  csched_text_target_(&to->text, " of", to->last.target, "");
+  add_context(to, &to->last);
+  if (to->times > 1) csched_text_add_(&to->text, ", times ");
+  if (to->times > 1) csched_text_number_(&to->text, to->times);
+  end_line(to);
+  to->times = 0;
+}
+
+static void write_entry(writing *to, const csched_recorded *entry) {
+  if (entry->run == NULL) return;
+  bool is_same = entry->run == to->last.run && entry->target == to->last.target && entry->context == to->last.context;
+  if (!is_same) write_last(to);
+  to->last = *entry;
+  to->times++;
+}
+
+static void write_time(writing *to, csched_time time, csched_time now) {
+  if (time == 0 || time > now) return;
+  write_last(to);
+  csched_text_add_(&to->text, "  about ");
+  csched_text_span_(&to->text, now - time);
+  csched_text_add_(&to->text, " ago");
+  end_line(to);
+}
+
+static void write_ring(writing *to, const csched_recorder *recorder, long most, csched_time now) {
+  const csched_recording *recording = recorder->recording;
+  csched_recorded entries[CHUNK];
+  long last = recorder->next - 1 - recording->entries, from = CSCHED_RECORDED - most;
+  for (long i = from - from % CHUNK; i < CSCHED_RECORDED; i += CHUNK) { // oldest first
+    long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run's stretch is the last
+    csched_time time = 0;
+    if (!csched_os_peek_(entries, recording->entries + at, sizeof entries)) return;
+    csched_os_peek_(&time, &recording->times[at / CSCHED_RECORDED_STRETCH], sizeof time);
+    bool is_last = i == CSCHED_RECORDED - CHUNK;
+    if (entries[0].run != NULL) write_time(to, time, now);
+    for (long j = 0; j < (is_last ? last + 1 - at : CHUNK); j++) write_entry(to, &entries[j]);
+  }
+  write_last(to);
+}
+
+// Returns: whether the thread has run anything.
+static bool write_thread(writing *to, const csched_recorder *from, uint32_t thread, long most) {
+  csched_recorder recorder;
+  if (!csched_os_peek_(&recorder, from, sizeof recorder) || recorder.begun == 0) return false;
+  csched_text_thread_(&to->text, "Scheduler: what ", thread);
+  csched_text_add_(&to->text, " has run last, the newest at the end");
+  end_line(to);
+  if (recorder.recording != NULL) {
+    write_ring(to, &recorder, most, csched_now());
+    return true;
+  }
+  for (long i = 0, next = recorder.next - from->few; i < CSCHED_RECORDED_FEW; i++)
+    write_entry(to, &recorder.few[(next + i) % CSCHED_RECORDED_FEW]);
+  write_last(to);
+  return true;
+}
+
+// Returns: whether any thread has run anything.
+static bool write_all(writing *writing) {
+  long threads = 0;
+  bool has_run = false;
+  uint32_t thread;
+  for (int i = 0; i < SLOTS; i++) threads += csched_dump_see_recorder_(i, &thread) != NULL;
+  long most = threads > 0 ? MOST / threads : MOST;
+  writing->text = (csched_text){writing->buffer, writing->buffer + BUFFER};
+  for (int i = 0; i < SLOTS && writing->error == 0; i++) {
+    const csched_recorder *recorder = csched_dump_see_recorder_(i, &thread);
+    if (recorder != NULL && write_thread(writing, recorder, thread, most > LEAST ? most : LEAST)) has_run = true;
+  }
+  return has_run;
+}
+
+// Not on the stack: the thread may have the smallest stack that there is.
+static writing *begin_writing(int fd, bool may_wait) {
+  writing *to = csched_os_memory_take_(sizeof *to);
+  if (to != NULL) to->fd = fd, to->may_wait = may_wait;
+  return to;
+}
+
+static int end_writing(writing *to) {
+  flush(to);
+  int error = to->error;
+  csched_os_memory_give_(to, sizeof *to);
+  return error;
+}
+
+int csched_recorder_write_(int fd) {
+  writing *to = begin_writing(fd, true);
+  if (to == NULL) return ENOMEM;
+  write_all(to);
+  return end_writing(to);
+}
+
+void csched_recorder_say_(const char *message) {
+  csched_os_say_(message);
+  writing *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL;
+  if (to == NULL) return;
+  if (write_all(to)) csched_text_add_(&to->text, message); // the first one is far above
+  end_writing(to);
+}
+
+__attribute__((constructor)) static void install(void) { csched_panic_say_ = csched_recorder_say_; }

@@ -1,0 +1,87 @@
+// Delivers due timers to their targets for threads that keep time, and makes a thread that frees a target wait for a delivery.
+//
+// States
+//   on_its_way of a delivery worker (`csched_courier`): how many timers it was given that are not delivered
+//   word       how many deliveries have started, times 4; plus MAKING during a delivery; plus WAITED if a thread waits for its end
+//
+// Obligations
+//   DV1  A loop or a pool is not freed during a delivery. A delivery ends with a wake or a look at the target. By then the job may have run, and
+//       its `release` may have released the target. So a thread that frees a target waits until the delivery has returned. MAKING is
+//       written before the job is pushed, and the target is freed after the job's run, so the freeing thread sees it.
+//   DV2  The wait ends with that delivery, or at a later look at the word. Skipped wake: no thread has written WAITED.
+//   DV3  A thread that keeps time never runs user code, which could delay all timers. It delivers to the library's targets only. The delivery
+//       worker delivers to a user's target, or a queue on one. It also discards jobs that would be dropped or released on the way.
+//   DV4  Order: a thread that delivers a late timer has seen the end of all deliveries that the timer must follow, or gives the timer to the
+//       delivery worker, behind them. Each delivery is counted before the unlock after which its timer is no longer found waiting (W9, CL6).
+// Orderings
+//   on_its_way: relaxed when it rises, ordered by that lock; release when it falls, pairs with must_follow's acquire, carries the delivery
+//   word: relaxed at the start, ordered by the job's push and run; release at the end, pairs with settle's acquire
+// Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
+// Source: a grace period of one reader, as in epoch-based reclamation.
+// Checked by: "a thread that ends with its last timer is freed after the delivery", "no code of the user's runs on a thread that keeps the
+//   time", "a target that blocks holds up no other's timers".
+// Models: checks/clock.c, checks/pool.c.
+
+#include "delivery_internal.h"
+
+#include "../platform/platform.h"
+
+#include "../target/target_internal.h"
+
+enum { MAKING = 1, WAITED = 2, COUNT = 4 };
+
+static uint32_t word; // futex
+
+static CSCHED_THREAD_LOCAL bool is_making_here;
+
+static bool is_foreign(csched_target *target) { return csched_target_foreign_(target) != NULL; }
+
+static void carry(csched_courier *courier, csched_timer *timer) {
+  csched_fetch_add_relaxed(courier->on_its_way, 1u); // DV4: ordered by the timers' lock
+  courier->carry(courier, timer);
+}
+
+void csched_delivery_carried_(const csched_courier *courier) {
+  csched_fetch_add_release(courier->on_its_way,
+                           UINT32_MAX); // DV4: pairs with must_follow's acquire; carries the delivery
+}
+
+bool csched_delivery_must_follow_(const csched_courier *courier, csched_target *target) {
+  return is_foreign(target) && csched_load_acquire(courier->on_its_way) != 0; // DV4: pairs with carried's release
+}
+
+bool csched_delivery_follows_(csched_courier *courier, csched_timer *timer) {
+  bool follows = csched_delivery_must_follow_(courier, timer->target);
+  if (follows) carry(courier, timer);
+  return follows;
+}
+
+void csched_delivery_pass_on_(csched_courier *courier, csched_timer *timer) {
+  if (is_foreign(timer->target)) { // DV3: may run user code
+    carry(courier, timer);
+    return;
+  }
+  csched_bin *before = csched_job_discard_into_(&courier->bin); // DV3: defers drops
+  timer->target->type->deliver(timer->target, &timer->job);
+  csched_job_discard_into_(before);
+}
+
+void csched_delivery_make_(csched_courier *courier, csched_timer *timer) {
+  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: without MAKING only this thread changes it
+  csched_store_relaxed(&word, begun + MAKING);         // DV1: before the push
+  is_making_here = true;
+  csched_delivery_pass_on_(courier, timer);
+  is_making_here = false;
+  if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: pairs with settle's acquire
+    csched_futex_wake_(&word, INT32_MAX);
+}
+
+void csched_delivery_settle_(void) {
+  uint32_t first = csched_load_acquire(&word), seen = first; // DV1: pairs with make's release
+  if (is_making_here) return;
+  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) {                // DV2: this delivery
+    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2: asks for a wake
+      csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);
+    seen = csched_load_acquire(&word); // DV1: pairs with make's release
+  }
+}

@@ -1,0 +1,400 @@
+// The descriptors of a loop: calls the handlers of ready sources, and lets the loop sleep on a poller or in a host.
+//
+// States
+//   is_open    0 the loop sleeps on its futex; 1 on the poller, from its next park on. It stays 1 until csched_fds_destroy_. In a child of
+//              fork without free descriptors it is LOST: the poller is the parent's until the loop's thread has opened it again
+//   by_fd      the source of each descriptor number. The system reports that number, and a serial number
+//   is_silent  of a source: 1 once csched_loop_silence_fd_ has taken it out of the poller. The loop's thread removes it from the table later
+//   ready      the sources whose handlers are to be called; `ready` of such a source is not 0
+//
+// Obligations
+//   E1  A thread that owes a wake gives it to what the loop sleeps on: is_open is written before the park that this thread has found.
+//       (A late waker may meet a later park: one wake too many.) A thread that reads 1 may use the poller.
+//   E2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A wake or an alarm
+//       stays until the loop polls. So none is lost between the park and the sleep.
+//   E3  A handler is called only for a source that is added, and only for events that it still waits for. A removal takes the source out of
+//       the poller, the table and the queue. A reported event is looked up by number and serial number, never by an address.
+//   E4  Each collected event is reported once, however the runs nest. It waits in `ready`, which belongs to no run.
+//   E5  No starvation: a batch begins with a poll if eight batches have begun since the last poll, or the first of them half a millisecond
+//       ago. One poll brings a bounded number of events. Ready sources wait for their turn (loop.c, P3).
+//   E6  Once a source is silent or removed, the poller does not have its descriptor. The poller's descriptors and is_silent change under `lock`.
+//   E7  Events of descriptors that are not in the table end. They repeat endlessly if a descriptor was closed before its source was removed,
+//       while a copy of it is open. The second poll in a row that finds such an event replaces the poller by a new one, under its number.
+//       A loop with a host prints one message instead, because the host knows the old poller; so does a loop without free descriptors.
+// Orderings
+//   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the caller that silences a source must itself keep the
+//   handler from starting (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
+// Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (Otherwise it leaves the
+//   poller with its descriptor, and the table when the number is added again. A copy of the descriptor keeps it in the poller: E7.)
+// Source: one descriptor for a whole loop is libuv's backend_fd. An eventfd that wakes and is never read is mio's (edge-triggered there, one-shot
+//   here). Stale events, and the table against them, are epoll(7)'s advice.
+// Checked by: "a source reports that it can be read, and written", "a level is reported again, an edge once", "a source removed in a
+//   handler is not called again", "a descriptor's number used again brings no stale event", "a thousand sources",
+//   "a source that another thread silences leaves the poller at once",
+//   "a descriptor closed before its source, with a copy, does not keep the loop busy",
+//   "jobs, timers and sources do not starve each other", "a loop with sources does not wake up while idle",
+//   "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources are never early".
+// Models: checks/loop_fd.c. Not modelled: E3, E4, E5, E6, E7, which concern one thread and the system's descriptors.
+
+#include "loop_fd_internal.h"
+
+#include "../base/panic.h"
+#include "../job/job_internal.h"
+#include "loop_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 };
+static const csched_time MOST_TIME = 500000; // ns
+enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE };
+
+_Static_assert((int)CSCHED_FD_READ == CSCHED_POLLER_READ, "the port's events are ours");
+_Static_assert((int)CSCHED_FD_WRITE == CSCHED_POLLER_WRITE, "the port's events are ours");
+_Static_assert((int)CSCHED_FD_EDGE == CSCHED_POLLER_EDGE, "the port's events are ours");
+
+// MARK: the poller
+
+static bool is_silent(const csched_fd_source *source) {
+  return csched_load_relaxed(&source->is_silent) != 0; // E6: under the lock, or a racy read before a handler
+}
+
+static void call_next(csched_job *job) {
+  csched_fds *fds = job->context;
+  csched_fd_source *source = TAILQ_FIRST(&fds->ready);
+  unsigned ready = source->ready;
+  TAILQ_REMOVE(&fds->ready, source, node); // E4: reported once
+  source->ready = 0;
+  if (!is_silent(source)) source->handler(source, ready); // it may free the source
+}
+
+static void drop_nothing(csched_job *job) { (void)job; }
+
+static const csched_job_type calling = {call_next, drop_nothing, NULL};
+
+void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
+  fds->loop = loop;
+  TAILQ_INIT(&fds->ready);
+}
+
+static uint64_t tag_of(const csched_fd_source *source) { // E3: serial number and descriptor
+  return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
+}
+
+static bool is_open(const csched_fds *fds) {      // on the loop's thread
+  return csched_load_relaxed(&fds->is_open) != 0; // E1: no other thread changes it
+}
+
+static void be_open(csched_fds *fds) {
+  csched_store_release(&fds->is_open, 1u); // E1: release; pairs with a waker's acquire; carries the poller
+}
+
+static bool is_lost(const csched_fds *fds) {         // on the loop's thread
+  return csched_load_relaxed(&fds->is_open) == LOST; // E1: no other thread changes it
+}
+
+// In a child of fork: opens the poller again, with its sources. Returns: 0 or an errno value. Thread: the loop's.
+static int open_anew_locked(csched_fds *fds) {
+  int error = csched_poller_renew_(&fds->poller);
+  for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
+    csched_fd_source *source = fds->by_fd[fd];
+    if (source == NULL || is_silent(source)) continue;
+    if (source->renew != NULL && source->renew(source) != 0) { // the handler will report it
+      if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
+      source->ready |= CSCHED_FD_READ;
+      continue;
+    }
+    // An error is ignored: a source whose descriptor is closed gets no event.
+    csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
+  }
+  if (error == 0) be_open(fds);
+  return error;
+}
+
+static int open_anew(csched_fds *fds) {
+  csched_lock_lock(&fds->lock); // E6
+  int error = open_anew_locked(fds);
+  csched_lock_unlock(&fds->lock);
+  return error;
+}
+
+int csched_fds_open_(csched_fds *fds) {
+  if (CSCHED_UNLIKELY(is_lost(fds))) return open_anew(fds);
+  if (is_open(fds)) return 0;
+  int error = csched_poller_open_(&fds->poller, "csched_loop_run");
+  if (error == 0) be_open(fds);
+  return error;
+}
+
+static CSCHED_NOINLINE void find_again(csched_fds *fds) {
+  if (!csched_loop_is_on_thread(fds->loop) || open_anew(fds) != 0)
+    csched_panic_("csched_loop_run",
+                  "this child of fork had no descriptors to open its loop's poller anew, and has none now. "
+                  "Close some before the loop is used, or exec.");
+}
+
+// Requires: the poller is open, or LOST.
+static csched_poller *poller_of(csched_fds *fds) {
+  if (CSCHED_UNLIKELY(is_lost(fds))) find_again(fds);
+  return &fds->poller;
+}
+
+// A late wake may find the main loop emptied by a shutdown. No thread sleeps there then, so the error is ignored.
+static void wake_poller(csched_fds *fds) {
+  int error = csched_poller_wake_(&fds->poller);
+  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // E1: only the value matters
+    csched_poller_refused_(&fds->poller, error);
+}
+
+bool csched_fds_wake_(csched_fds *fds) {
+  uint32_t open = csched_load_acquire(&fds->is_open); // E1: pairs with be_open; carries the poller
+  if (open == 0) return false;
+  if (CSCHED_UNLIKELY(open == LOST)) find_again(fds);
+  wake_poller(fds);
+  return true;
+}
+
+// Replaces a poller that reports a descriptor without a source.
+static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7: ends its events
+  csched_poller next;
+  static const char *const advice =
+      "a descriptor was closed while a source waited for it, and a copy of it is open: the system goes on to "
+      "tell of it. Remove a source before its descriptor is closed.";
+  if (fds->has_host || csched_poller_open_again_(&fds->poller, &next) != 0) {
+    if (!fds->is_told) csched_say_("csched_loop_add_fd", "%s", advice);
+    fds->is_told = true;
+    return;
+  }
+  csched_lock_lock(&fds->lock); // E6
+  for (size_t fd = 0; fd < fds->size; fd++) {
+    csched_fd_source *source = fds->by_fd[fd];
+    if (source != NULL && !is_silent(source)) csched_poller_set_(&next, source->fd, 0, source->events, tag_of(source));
+  }
+  csched_poller_replace_(&fds->poller, &next);
+  csched_lock_unlock(&fds->lock);
+}
+
+// Polls, and queues the sources that are ready.
+static void collect(csched_fds *fds, bool blocks) {
+  csched_poller_event events[EVENTS]; // E5: bounded
+  int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), strange = 0;
+  fds->batches = 0;
+  fds->since = 0;
+  fds->is_stale = false;
+  for (int i = 0; i < count; i++) {
+    size_t fd = (uint32_t)events[i].tag;
+    csched_fd_source *source = fd < fds->size ? fds->by_fd[fd] : NULL;
+    if (source == NULL || source->serial != events[i].tag >> 32) { // E3: stale
+      strange++;
+      continue;
+    }
+    if (is_silent(source)) continue;                           // E6: silenced since
+    unsigned ready = events[i].events & source->events & BOTH; // E3: still waited for
+    if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
+    source->ready |= ready;
+  }
+  if (CSCHED_UNLIKELY(strange > 0)) {
+    csched_poller_check_(&fds->poller); // stops the process if the descriptor was replaced
+    if (fds->is_strange) rebuild(fds);
+  }
+  fds->is_strange = strange > 0;
+}
+
+void csched_fds_batch_(csched_fds *fds, csched_time now) { // E5
+  if (fds->since == 0) fds->since = now;
+  if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) collect(fds, false);
+}
+
+static CSCHED_NOINLINE csched_job *call_ready(csched_fds *fds) {
+  if (!csched_job_is_running_here_(&fds->job)) // else this run is nested in it, and it submits itself
+    csched_job_init(&fds->job, &calling, fds); // again: its last run may have been unwound
+  csched_job_submitted_(&fds->job, "csched_loop_add_fd");
+  return &fds->job;
+}
+
+csched_job *csched_fds_next_(csched_fds *fds) {
+  return CSCHED_LIKELY(TAILQ_EMPTY(&fds->ready)) ? NULL : call_ready(fds);
+}
+
+csched_job *csched_fds_look_(csched_fds *fds) {
+  if (is_open(fds)) collect(fds, false);
+  return csched_fds_next_(fds);
+}
+
+bool csched_fds_wait_(csched_fds *fds, csched_time until) {
+  if (!is_open(fds)) return false;
+  csched_poller_arm_(poller_of(fds), until); // E2: the alarm ends the sleep
+  collect(fds, true);
+  return true;
+}
+
+void csched_fds_settle_(csched_fds *fds) {
+  if (fds->is_stale) collect(fds, false); // E2: the work behind those wakes is there already
+}
+
+void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
+  csched_poller *poller = poller_of(fds);
+  fds->is_stale = !is_idle;
+  if (is_idle) csched_poller_arm_(poller, until); // E2: sleep until then
+  else wake_poller(fds);                          // E2: readable at once
+}
+
+int csched_loop_fd(csched_loop *loop, int *fd) {
+  csched_fds *fds = csched_loop_fds_(loop, "csched_loop_fd");
+  int error = csched_fds_open_(fds);
+  if (error != 0) return error;
+  if (!fds->has_host) {
+    fds->has_host = true;
+    csched_loop_run_ready(loop, 0); // parks at its end, unless inside of another run
+  }
+  *fd = fds->poller.fd;
+  return 0;
+}
+
+void csched_loop_detach(csched_loop *loop) {
+  csched_loop_fds_(loop, "csched_loop_detach");
+  csched_loop_unbind_(loop);
+}
+
+void csched_loop_attach(csched_loop *loop) { csched_loop_bind_(loop); }
+
+// MARK: sources
+
+// Makes room in the table for `fd`. Returns: false without memory.
+static bool reserve(csched_fds *fds, size_t fd) {
+  if (fd < fds->size) return true;
+  size_t size = fds->size > 0 ? fds->size : 64;
+  while (size <= fd) size *= 2;
+  csched_fd_source **by_fd = calloc(size, sizeof *by_fd);
+  if (by_fd == NULL) return false;
+  if (fds->size > 0) memcpy(by_fd, fds->by_fd, fds->size * sizeof *by_fd);
+  free(fds->by_fd);
+  fds->by_fd = by_fd;
+  fds->size = size;
+  return true;
+}
+
+static void forget(csched_fds *fds, csched_fd_source *source) { // E3
+  if (source->ready != 0) TAILQ_REMOVE(&fds->ready, source, node);
+  source->ready = 0;
+  source->owner = NULL;
+  fds->by_fd[source->fd] = NULL;
+  fds->count--;
+}
+
+// Returns: 0, or EBADF or ENOENT if the system has removed the descriptor already.
+static int take_out(csched_fds *fds, csched_fd_source *source) { // E3
+  csched_lock_lock(&fds->lock);
+  // A LOST poller is the parent's.
+  bool is_in = !is_lost(fds) && !is_silent(source);
+  int error = is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // E6
+  forget(fds, source);
+  csched_lock_unlock(&fds->lock);
+  return error;
+}
+
+static void tell_of_drop(csched_fd_source *source, int error) { // may free the source
+  if (source->dropped != NULL) source->dropped(source, error);
+  else if (error == EBADF && !is_silent(source))
+    csched_say_(
+        "csched_loop_add_fd",
+        "descriptor %d was closed while source %p waited for it. The source gets no further events. Remove a source "
+        "before its descriptor is closed.",
+        source->fd, (void *)source);
+}
+
+int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
+  csched_fds *fds = csched_loop_fds_(loop, "csched_loop_add_fd");
+  if (source->owner != NULL) return EEXIST;
+  if (source->fd < 0) return EBADF;
+  if ((source->events & BOTH) == 0) return EINVAL;
+  if (fds->is_closed) return ECANCELED;
+  int error = csched_fds_open_(fds);
+  if (error != 0) return error;
+  if (!reserve(fds, (size_t)source->fd)) return ENOMEM;
+  csched_fd_source *before = NULL;
+  csched_lock_lock(&fds->lock); // E6
+  source->serial = ++fds->last_serial;
+  error =
+      is_silent(source) ? ECANCELED : csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
+  if (error == 0) {
+    before = fds->by_fd[source->fd];
+    if (before != NULL) forget(fds, before); // E3: closed or silenced, and its number is used again
+    fds->by_fd[source->fd] = source;
+    source->owner = fds;
+    source->ready = 0;
+    fds->count++;
+  }
+  csched_lock_unlock(&fds->lock);
+  if (error != 0) return error;
+  if (before != NULL) tell_of_drop(before, EBADF);
+  return 0;
+}
+
+int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned events) {
+  csched_fds *fds = csched_loop_fds_(loop, "csched_loop_modify_fd");
+  if (source->owner != fds) return ENOENT;
+  if ((events & BOTH) == 0) return EINVAL;
+  csched_poller *poller = poller_of(fds);
+  csched_lock_lock(&fds->lock); // E6
+  int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, tag_of(source));
+  if (error == 0) source->events = events;
+  csched_lock_unlock(&fds->lock);
+  if (error != 0) return error;
+  unsigned ready = source->ready & events; // E3: still waited for
+  if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
+  source->ready = ready;
+  return 0;
+}
+
+void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // E6
+  csched_fds *fds = csched_loop_fds_of_(loop);
+  csched_lock_lock(&fds->lock);
+  bool is_in = source->owner == fds && !is_silent(source) && !is_lost(fds);
+  csched_store_relaxed(&source->is_silent, 1u); // E6: under the lock
+  if (is_in) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
+  csched_lock_unlock(&fds->lock);
+}
+
+int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
+  csched_fds *fds = csched_loop_fds_(loop, "csched_loop_remove_fd");
+  if (source->owner != fds) return ENOENT;
+  return take_out(fds, source) == 0 ? 0 : EBADF;
+}
+
+void csched_fds_close_(csched_fds *fds) {
+  fds->is_closed = true;
+  for (size_t fd = 0; fds->count > 0; fd++) {
+    csched_fd_source *source = fds->by_fd[fd];
+    if (source == NULL) continue;
+    take_out(fds, source);
+    tell_of_drop(source, ECANCELED);
+  }
+}
+
+void csched_fds_destroy_(csched_fds *fds) {
+  csched_fds_close_(fds);
+  free(fds->by_fd);
+  fds->by_fd = NULL;
+  fds->size = 0;
+  if (!is_open(fds)) return;
+  csched_store_relaxed(&fds->is_open,
+                       0u); // E1: before the close, for a late waker; no source is left that could be silenced
+  csched_poller_close_(&fds->poller);
+}
+
+// MARK: forks
+
+void csched_fds_renew_(csched_fds *fds) {
+  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // E6: a thread of the parent may have held it
+  // The wake is for a host, because a wake in the parent's poller is lost. Without free descriptors the first use tries
+  // again: a child that only execs needs no poller.
+  if (!is_open(fds)) return;
+  if (open_anew_locked(fds) == 0) wake_poller(fds);         // E6: the child has one thread
+  else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // E1: the child has one thread
+}
+
+void csched_fds_abandon_(csched_fds *fds) {
+  if (is_open(fds)) csched_poller_close_(&fds->poller);
+}

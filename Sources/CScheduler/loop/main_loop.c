@@ -1,0 +1,87 @@
+// The main loop: the one loop of the main thread, in static memory.
+#include <CScheduler/main_loop.h>
+
+#include <CScheduler/lock.h>
+
+#include "../platform/platform.h"
+#include "loop_internal.h"
+
+static CSCHED_THREAD_LOCAL uint8_t known; // 0 unknown, 1 not the main thread, 2 the main thread
+static csched_lock lock;                  // guards the rest
+static csched_loop *loop;
+static bool is_bound, is_over, is_hosted, is_kept;
+
+// In a child of fork, the thread that forked is the main thread. The loop keeps its address, because other code stores it.
+// It loses its contents if it belonged to another thread.
+static void main_loop_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
+  known = 0;
+  lock = (csched_lock)CSCHED_LOCK_INIT;
+  is_hosted = false;
+  if (loop == NULL || !csched_loop_is_orphaned_(loop)) return;
+  csched_loop_renew_(loop);
+  is_bound = false;
+}
+
+static csched_atfork atfork;
+
+bool csched_is_main_thread(void) {
+  if (known == 0) {
+    csched_os_atfork_(&atfork, main_loop_at_fork);
+    known = csched_os_is_main_thread_() ? 2 : 1;
+  }
+  return known == 2;
+}
+
+csched_loop *csched_main_loop(void) {
+  csched_lock_lock(&lock);
+  if (loop == NULL) loop = csched_loop_make_static_();
+  if (!is_bound && csched_is_main_thread()) {
+    csched_loop_bind_(loop);
+    is_bound = true;
+  }
+  csched_loop *found = loop;
+  csched_lock_unlock(&lock);
+  return found;
+}
+
+void csched_main_loop_set_hosted_(void) {
+  csched_is_main_thread(); // registers main_loop_at_fork
+  csched_lock_lock(&lock);
+  is_hosted = true;
+  csched_lock_unlock(&lock);
+}
+
+bool csched_main_loop_is_hosted_(void) {
+  csched_lock_lock(&lock);
+  bool found = is_hosted;
+  csched_lock_unlock(&lock);
+  return found;
+}
+
+void csched_main_loop_keep_(void) {
+  csched_lock_lock(&lock);
+  is_kept = true;
+  csched_lock_unlock(&lock);
+}
+
+bool csched_main_loop_is_kept_(void) {
+  csched_lock_lock(&lock);
+  bool found = is_kept;
+  csched_lock_unlock(&lock);
+  return found;
+}
+
+void csched_main_loop_end_(csched_stop_policy policy) {
+  csched_loop *ending = csched_main_loop(); // made if necessary, so that later callers find it closed
+  csched_loop_close(ending, policy);
+  if (!csched_loop_is_on_thread(ending)) return;
+  csched_lock_lock(&lock);
+  bool was_over = is_over;
+  is_over = true;
+  csched_lock_unlock(&lock);
+  if (was_over) return;
+  csched_loop_run(ending); // runs or drops by the policy, and returns
+  csched_loop_empty_(ending);
+}

@@ -1,0 +1,128 @@
+// Child processes and files as sources of a loop (source.h). All functions run on the loop's thread. Signals: see signal_source.c.
+#include <CScheduler/source.h>
+
+#include "../platform/platform_sources.h"
+
+#include <errno.h>
+
+_Static_assert((int)CSCHED_CHILD_EXITED == CSCHED_OS_CHILD_EXITED &&
+                   (int)CSCHED_CHILD_SIGNALED == CSCHED_OS_CHILD_SIGNALED &&
+                   (int)CSCHED_CHILD_REAPED_ELSEWHERE == CSCHED_OS_CHILD_REAPED_ELSEWHERE,
+               "the platform layer has the same ends of a child");
+_Static_assert((int)CSCHED_FILE_MODIFIED == CSCHED_OS_FILE_MODIFIED &&
+                   (int)CSCHED_FILE_ATTRIBUTES == CSCHED_OS_FILE_ATTRIBUTES &&
+                   (int)CSCHED_FILE_CREATED == CSCHED_OS_FILE_CREATED &&
+                   (int)CSCHED_FILE_DELETED == CSCHED_OS_FILE_DELETED &&
+                   (int)CSCHED_FILE_MOVED == CSCHED_OS_FILE_MOVED &&
+                   (int)CSCHED_FILE_WRITTEN == CSCHED_OS_FILE_WRITTEN && (int)CSCHED_FILE_LOST == CSCHED_OS_FILE_LOST &&
+                   (int)CSCHED_FILE_GONE == CSCHED_OS_FILE_GONE,
+               "the platform layer has the same changes of a file");
+
+// MARK: children
+
+static void release_child(csched_child_source *source) {
+  csched_os_close_(source->fd.fd);
+  source->fd.fd = -1;
+}
+
+static void child_dropped(csched_fd_source *fd, int error) {
+  csched_child_source *source = (csched_child_source *)fd;
+  release_child(source);
+  if (source->dropped != NULL) source->dropped(source, error);
+}
+
+static void child_ended(csched_fd_source *fd, unsigned events) {
+  (void)events;
+  csched_child_source *source = (csched_child_source *)fd;
+  int end, status;
+  if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // spurious: it has not ended
+  csched_loop_remove_fd(fd->context, fd);
+  release_child(source);
+  source->handler(source, (csched_child_end)end, status); // it may free the source
+}
+
+void csched_child_source_init(csched_child_source *source, int pid,
+                              void (*handler)(csched_child_source *source, csched_child_end end, int status),
+                              void *context) {
+  *source = (csched_child_source){.handler = handler, .context = context, .pid = pid};
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, child_ended, NULL);
+  source->fd.dropped = child_dropped;
+}
+
+int csched_loop_add_child(csched_loop *loop, csched_child_source *source) {
+  if (source->fd.owner != NULL) return EEXIST;
+  int fd, error = csched_os_child_open_(source->pid, &fd);
+  if (error != 0) return error;
+  source->fd.fd = fd;
+  source->fd.context = loop;
+  error = csched_loop_add_fd(loop, &source->fd);
+  if (error != 0) release_child(source);
+  return error;
+}
+
+int csched_loop_remove_child(csched_loop *loop, csched_child_source *source) {
+  int error = csched_loop_remove_fd(loop, &source->fd);
+  if (error != ENOENT) release_child(source);
+  return error;
+}
+
+// MARK: files
+
+static void release_file(csched_file_source *source) {
+  csched_os_close_(source->fd.fd);
+  source->fd.fd = -1;
+}
+
+static void file_dropped(csched_fd_source *fd, int error) {
+  csched_file_source *source = (csched_file_source *)fd;
+  release_file(source);
+  if (source->dropped != NULL) source->dropped(source, error);
+}
+
+static void file_changed(csched_fd_source *fd, unsigned events) {
+  (void)events;
+  csched_file_source *source = (csched_file_source *)fd;
+  if (source->lost != 0) { // in a child of fork: could not be opened again
+    csched_loop_remove_fd(fd->context, fd);
+    file_dropped(fd, source->lost);
+    return;
+  }
+  _Alignas(uint64_t) char room[CSCHED_OS_FILE_ROOM] = ""; // MemorySanitizer does not see that the system writes it
+  const char *name = NULL;
+  unsigned changes = csched_os_file_read_(fd->fd, room, &name);
+  if (changes != 0) source->handler(source, changes, name); // it may free the source
+}
+
+// In a child of fork: opens a new descriptor, because the changes that wait in the old one are the parent's.
+static int renew_file(csched_fd_source *fd) {
+  csched_file_source *source = (csched_file_source *)fd;
+  source->lost = csched_os_file_renew_(source->path, source->changes, fd->fd);
+  return source->lost;
+}
+
+void csched_file_source_init(csched_file_source *source, const char *path, unsigned changes,
+                             void (*handler)(csched_file_source *source, unsigned changes, const char *name),
+                             void *context) {
+  *source = (csched_file_source){.handler = handler, .context = context, .path = path, .changes = changes};
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, file_changed, NULL);
+  source->fd.dropped = file_dropped;
+  source->fd.renew = renew_file;
+}
+
+int csched_loop_add_file(csched_loop *loop, csched_file_source *source) {
+  if (source->fd.owner != NULL) return EEXIST;
+  int fd, error = csched_os_file_open_(source->path, source->changes, &fd);
+  if (error != 0) return error;
+  source->fd.fd = fd;
+  source->fd.context = loop;
+  source->lost = 0;
+  error = csched_loop_add_fd(loop, &source->fd);
+  if (error != 0) release_file(source);
+  return error;
+}
+
+int csched_loop_remove_file(csched_loop *loop, csched_file_source *source) {
+  int error = csched_loop_remove_fd(loop, &source->fd);
+  if (error != ENOENT) release_file(source);
+  return error;
+}

@@ -1,0 +1,159 @@
+// A thread with a run loop: starts, stops, joins and frees it.
+//
+// States
+//   phase      0 starting; then 1 ready, or 1 + the error of an option that was refused
+//   owners     2 handle and thread, 1 one of them has released it, 0 freed
+//
+// Obligations
+//   H1  csched_thread_start returns a thread that is ready: it has its name, its processors and its policy, and runs its loop. After a failure
+//       nothing is left: a thread whose options are refused ends first, and its starter joins it.
+//   H2  The last of the two owners, the handle and the thread, frees the structure.
+//   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), the outstanding work is run or dropped, and a
+//       join returns.
+//   H4  A thread is joined or detached exactly once, however many threads wait for it.
+//   H5  In a child of fork no thread waits for a thread of the parent: csched_thread_join stops the process. csched_thread_destroy does nothing.
+// Orderings: phase: release and acquire; this returns the options to the starter · owners: acquire and release; the last owner sees all.
+// Assumes: the loop (loop.c) for everything else.
+// Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
+// Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be
+//   called by several threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly",
+//   "after fork a thread of the parent stops the process", "a job that ends its thread has ended",
+//   "a thread keeps to its processors and its priority, or is refused".
+// Models: checks/thread.c. Not modelled: H5.
+
+#include <CScheduler/thread.h>
+
+#include <CScheduler/lock.h>
+
+#include "../base/text.h"
+#include "../job/levels_internal.h"
+#include "../platform/platform.h"
+#include "loop_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { NAME_SIZE = 16 }; // what Linux keeps, with the final zero
+enum { STARTING = 0, READY = 1 };
+
+_Static_assert((int)CSCHED_POLICY_NICE == CSCHED_OS_POLICY_NICE, "the port's policies are ours");
+_Static_assert((int)CSCHED_POLICY_ROUND_ROBIN == CSCHED_OS_POLICY_ROUND_ROBIN, "the port's policies are ours");
+
+struct csched_thread {
+  csched_loop *loop;
+  csched_os_thread os;
+  uint32_t phase; // futex
+  uint32_t owners;
+  const csched_thread_options *options; // valid until the thread is ready
+  csched_lock join_lock;
+  bool is_joined;
+  char name[NAME_SIZE];
+  void (*at_end)(void *);
+  void *context;
+};
+
+static void give_up_thread(csched_thread *thread) {                       // H2
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // H2: pairs with the other owner's
+  csched_loop_free_(thread->loop);
+  free(thread);
+}
+
+// Sets the calling thread's processors and policy. Returns: 0, or the error of what the system refuses.
+static int be_as(const csched_thread_options *options) {
+  int error =
+      options->processor_count > 0 ? csched_os_thread_keep_to_(options->processors, options->processor_count) : 0;
+  if (error != 0 || options->policy == CSCHED_POLICY_DEFAULT) return error;
+  return csched_os_thread_set_policy_(options->policy, options->priority);
+}
+
+static void answer(csched_thread *thread, uint32_t phase) {
+  csched_store_release(&thread->phase, phase); // H1: pairs with start's acquire; the options are the starter's again
+  csched_futex_wake_(&thread->phase, 1);
+}
+
+static void body(void *context) {
+  csched_thread *thread = context;
+  int error = thread->options != NULL ? be_as(thread->options) : 0;
+  if (error != 0) {
+    answer(thread, READY + (uint32_t)error);
+    return;
+  }
+  if (thread->options != NULL) thread->at_end = thread->options->at_end;
+  csched_loop_bind_(thread->loop);
+  if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
+  answer(thread, READY);
+  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // a job's csched_loop_end_run does not end it
+}
+
+static void at_end(void *context) { // H3
+  csched_thread *thread = context;
+  csched_levels_end_thread_();
+  csched_loop_close(thread->loop, CSCHED_STOP_DROP);
+  csched_loop_finish_(thread->loop);
+  csched_loop_unbind_(thread->loop);
+  if (thread->at_end != NULL) thread->at_end(thread->context);
+  give_up_thread(thread);
+}
+
+static void loop_thread_main(void *context) { csched_os_finally_(body, at_end, context); }
+
+int csched_thread_start(csched_thread **result, const csched_thread_options *options) {
+  csched_thread *thread = calloc(1, sizeof *thread);
+  if (thread == NULL) return ENOMEM;
+  thread->owners = 2;
+  thread->loop = csched_loop_create_unbound_();
+  if (options != NULL) {
+    if (options->name != NULL) csched_name_copy_(thread->name, sizeof thread->name, options->name);
+    thread->options = options;
+    thread->context = options->context;
+  }
+  int error = thread->loop == NULL ? ENOMEM
+                                   : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
+                                                             loop_thread_main, thread);
+  if (error != 0) { // H1: nothing is left
+    if (thread->loop != NULL) csched_loop_free_(thread->loop);
+    free(thread);
+    return error;
+  }
+  uint32_t phase;
+  while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // H1: pairs with answer's release
+    csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
+  error = (int)(phase - READY);
+  if (error != 0) {
+    csched_os_thread_join_(thread->os); // H1, H4: ended, joined once
+    give_up_thread(thread);
+    return error;
+  }
+  *result = thread;
+  return 0;
+}
+
+csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->loop; }
+
+bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_is_on_thread(thread->loop); }
+
+bool csched_thread_is_orphaned(const csched_thread *thread) { return csched_loop_is_orphaned_(thread->loop); }
+
+void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_thread_stop");
+  csched_loop_close(thread->loop, policy);
+}
+
+int csched_thread_join(csched_thread *thread) {
+  if (csched_thread_is_current(thread)) return EDEADLK;
+  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // H5: of the parent
+  csched_wait_is_seen_("csched_thread_join", csched_loop_target(thread->loop));
+  csched_lock_lock(&thread->join_lock); // H4: one joins
+  if (!thread->is_joined) csched_os_thread_join_(thread->os);
+  thread->is_joined = true;
+  csched_lock_unlock(&thread->join_lock);
+  csched_wait_is_over_();
+  return 0;
+}
+
+void csched_thread_destroy(csched_thread *thread) {
+  if (csched_loop_is_orphaned_(thread->loop)) return; // H5: its thread may have been changing it
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // H4: no other thread uses the handle
+  give_up_thread(thread);
+}

@@ -1,0 +1,128 @@
+// A parallel loop: the caller and helper jobs take parts of the numbers from 0 to `count` until none is left.
+//
+// States
+//   next        the first number that no thread has taken
+//   references  of the helpers' memory: one of the caller, and one of each helper that has not been released
+//
+// Obligations
+//   AP1  Each number is in one part: `next` changes by compare-and-exchange only, and a part is the range that one exchange passes over.
+//   AP2  The call returns after all parts: the caller has found none left, and each helper was cancelled before its start, or has ended.
+//   AP3  Each part sees what was before the call, and the caller sees what the parts did.
+//   AP4  The call does not wait for a helper that has not started. So it needs no thread but the caller's, whatever the caller is inside of.
+//   AP5  The helpers' memory is freed once, by the last reference: a cancelled helper may be linked long after the call.
+//   AP6  On a pool worker that runs a job of the target, the helpers are forks in the caller's frame. So nothing of a call stays in the target,
+//        however many calls are nested, or follow each other while it is busy.
+// Orderings
+//   next: relaxed, it gives a number to a thread and carries nothing · AP3: the submission's release, and the acquire of a cancel that finds the
+//   helper ended, or of the wait for it (job.c, J5); for forks D3 of fork_join.c · references: acquire and release, carries the end of all use
+// Assumes: J2, J3 and J5 of job.c; D3 and D4 of fork_join.c.
+// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. The caller that takes part, and late helpers that find nothing,
+//   are those of Dispatch's dispatch_apply.
+// Checked by: "each number of a loop is in one part, on whichever thread", "the iterations of a loop run side by side",
+//   "a loop without helpers is run by its caller", "a loop inside of a loop, and inside of a queue, ends",
+//   "helpers that come late find nothing", "without memory a loop is run by its caller", "after fork a loop of the parent stops the process".
+// Models: checks/apply.c. Not modelled: AP6.
+
+#include <CScheduler/apply.h>
+
+#include "../job/job_internal.h"
+#include "pool_internal.h"
+
+#include <stdlib.h>
+
+enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 };
+
+_Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's forks fit into a deque");
+
+typedef struct numbers {
+  void (*body)(void *context, size_t from, size_t to);
+  void *context;
+  size_t next, count, grain, shares;
+} numbers;
+
+static bool take_part(numbers *all, size_t *from, size_t *to) {
+  *from = csched_load_relaxed(&all->next); // racy read, rechecked by the cas
+  do {
+    size_t left = all->count - *from, span = left / all->shares;
+    if (left == 0) return false;
+    if (span < all->grain) span = all->grain;
+    *to = *from + (span < left ? span : left);
+  } while (!csched_cas_relaxed(&all->next, from, *to)); // AP1: takes the part
+  return true;
+}
+
+static void run_parts(numbers *all) {
+  for (size_t from, to; take_part(all, &from, &to);) all->body(all->context, from, to);
+}
+
+static void drop_nothing(csched_job *job) { (void)job; }
+
+// MARK: forks
+
+static void help_in_fork(csched_job *job) { run_parts(job->context); }
+static const csched_job_type forked_type = {help_in_fork, drop_nothing, NULL};
+
+static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this frame
+  csched_fork forks[HELPERS_MOST];
+  csched_job jobs[HELPERS_MOST];
+  for (size_t i = 0; i < helpers; i++) {
+    csched_job_init(&jobs[i], &forked_type, all);
+    csched_pool_fork(&forks[i], &jobs[i]);
+  }
+  run_parts(all);
+  while (helpers-- > 0) csched_pool_wait(&forks[helpers]); // AP2: all have ended
+}
+
+// MARK: jobs
+
+typedef struct shared {
+  numbers all;
+  uint32_t references;
+  csched_job helpers[];
+} shared;
+
+static void release_apply(shared *shared) {
+  if (csched_fetch_add_acq_rel(&shared->references, UINT32_MAX) == 1) free(shared); // AP5: the last reference
+}
+
+static void help(csched_job *job) { run_parts(&((shared *)job->context)->all); }
+static void release(csched_job *job) { release_apply(job->context); }
+static const csched_job_type helper_type = {help, drop_nothing, release};
+
+static void end_helper(csched_job *helper) { // AP2, AP4: waits only if it has started
+  if (csched_job_cancel(helper) != CSCHED_CANCEL_RUNNING) return;
+  csched_pool_blocking_begin();
+  csched_job_cancel_and_wait(helper);
+  csched_pool_blocking_end();
+}
+
+static void run_with_jobs(shared *shared, csched_target *target, size_t helpers) {
+  shared->references = (uint32_t)helpers + 1; // AP5: not shared yet
+  for (size_t i = 0; i < helpers; i++) csched_job_init(&shared->helpers[i], &helper_type, shared);
+  for (size_t i = 0; i < helpers; i++) csched_target_submit(target, &shared->helpers[i]);
+  run_parts(&shared->all);
+  for (size_t i = 0; i < helpers; i++) end_helper(&shared->helpers[i]);
+  release_apply(shared);
+}
+
+void csched_apply(csched_target *target, size_t threads, size_t count, size_t grain,
+                  void (*body)(void *context, size_t from, size_t to), void *context) {
+  if (threads == 0) threads = 1;
+  if (threads > CSCHED_APPLY_THREADS_MOST) threads = CSCHED_APPLY_THREADS_MOST;
+  if (grain == 0) grain = 1;
+  size_t helpers = threads - 1, parts = count / grain + (count % grain != 0);
+  if (helpers >= parts) helpers = parts > 0 ? parts - 1 : 0;
+  numbers all = {.body = body, .context = context, .count = count, .grain = grain, .shares = 4 * (helpers + 1)};
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  shared *shared;
+  if (helpers == 0) {
+    if (count != 0) body(context, 0, count);
+  } else if (worker != NULL && worker->class != NULL && &worker->class->target == target) {
+    run_with_forks(&all, helpers);
+  } else if ((shared = malloc(sizeof *shared + helpers * sizeof(csched_job))) != NULL) {
+    shared->all = all;
+    run_with_jobs(shared, target, helpers);
+  } else {
+    body(context, 0, count);
+  }
+}

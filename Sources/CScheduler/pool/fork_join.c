@@ -1,0 +1,148 @@
+// Fork and join on a pool's workers: a forked job waits in its worker's deque, where other workers steal it, and a join runs forked jobs or sleeps.
+//
+// States
+//   forks      of a worker: forked jobs that have not started (deque.c); its thread is the owner
+//   phase      of a fork. PENDING. WAITED: a thread sleeps on it. DONE
+//
+// Obligations
+//   D1  Each forked job starts once. It is in one deque, and the thread that takes it out, owner or thief (DQ1), starts it. Or it never was in a
+//       deque, and ran at once.
+//   D2  A check of the deques after a fence misses none. A job is in a deque before the forker's fence (DQ4; pool_idle.c, F1), in the slot of a
+//       worker that is checked (pool_worker.c, C2).
+//   D3  A wait returns after the job, its release and the last access to the fork, and sees what the job did. A sleeping waiter is woken: it leaves
+//       PENDING by a compare-and-exchange. Either that finds DONE, or DONE's exchange finds WAITED.
+//   D4  No deadlock. A waiting thread runs forked jobs only, and each was forked after the job that it waits for had begun. So waits follow the
+//       order in which jobs began. A worker that sleeps here counts as blocked.
+//   D5  If a forked job ends a thread other than its forker's, the job has ended, and so has the wait for it.
+// Orderings
+//   slots_used: relaxed, ordered by the thread's start and by F1's fences
+//   phase: →DONE release, pairs with the waiter's acquire, carries what the job did; a job that its own forker runs needs none
+// Assumes: the forker waits for its forks before its frame ends (pool.h).
+// Source: work stealing is Cilk's; the owner's end is last in, first out, the thieves' end first in, first out.
+// Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock", "a wait sleeps until the thief has done", "one
+//   processor runs everything", "a forked job that ends its thread is waited for no longer".
+// Models: checks/pool.c. Not modelled: D4, D5.
+
+#include "pool_internal.h"
+
+#include "../job/job_internal.h"
+#include "../job/levels_internal.h"
+#include "../job/observed.h"
+
+enum { PENDING = 0, WAITED = 1, DONE = 2 };
+
+// MARK: the deques
+
+bool csched_pool_is_forked_(csched_pool *pool) {
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // D2: raised before the worker's thread began
+  for (uint32_t i = 0; i < used; i++)
+    if (!csched_deque_is_empty_(&pool->slots[i].forks)) return true;
+  return false;
+}
+
+void csched_pool_forget_forks_(csched_pool_worker *worker) {
+  while (csched_deque_pop_(&worker->forks) != NULL) {}
+}
+
+// MARK: running
+
+static void be_done(csched_fork *fork) {
+  uint32_t *phase = &fork->phase;
+  if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // D3: pairs with wait's acquire; carries the work
+    csched_futex_wake_(phase, 1);                               // the fork may be gone: its address is a key only
+}
+
+// Most forks have the present priority of their worker: there is nothing to set.
+static void perform(csched_pool_worker *worker, const csched_fork *fork) {
+  csched_pool_class *class = (csched_pool_class *)fork->target;
+  if (CSCHED_LIKELY(worker->class == class && worker->nice == class->nice))
+    csched_job_perform_on_(fork->job, fork->target);
+  else csched_pool_perform_(worker, class, fork->job);
+}
+
+void csched_pool_end_help_(csched_pool_worker *worker) {
+  for (unsigned depth = CSCHED_HELPING_MOST + 1; depth-- > 0;) {
+    csched_fork *fork = worker->helps_with[depth];
+    worker->helps_with[depth] = NULL;
+    if (fork != NULL) be_done(fork); // D5: its job has ended
+  }
+  worker->helping_depth = 0;
+}
+
+bool csched_pool_help_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the check before a sleep
+  csched_fork *fork = NULL;
+  csched_pool_worker *from = worker;
+  for (uint32_t i = 0; i < used && fork == NULL; i++) {
+    from = &pool->slots[(worker->number + i) % used]; // its own deque last
+    if (!csched_deque_is_empty_(&from->forks))
+      fork = csched_deque_steal_(&from->forks); // checked again before each sleep
+  }
+  if (fork == NULL) return false;
+  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
+  csched_fork **slot = &worker->helps_with[worker->helping_depth];
+  if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, from, 0);
+  if (from != worker) *slot = fork; // D5: its own fork would be gone with its thread's frames
+  perform(worker, fork);
+  be_done(fork);
+  *slot = NULL;
+  return true;
+}
+
+CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  *fork = (csched_fork){.job = job, .phase = PENDING};
+  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork");
+  bool is_in_a_job = worker != NULL && worker->class != NULL; // not in a drop
+  if (is_in_a_job) {
+    fork->target = &worker->class->target;
+    if (csched_deque_push_(&worker->forks, fork)) {
+      csched_pool_announce_(worker->pool, 1); // F1: it was queued
+      return;
+    }
+  }
+  if (is_in_a_job) {
+    csched_pool_perform_(worker, worker->class, job);
+  } else {
+    csched_level_look_(CSCHED_CALLER_FRAME());
+    csched_job_perform_(job);
+  }
+  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread
+}
+
+static bool is_done(const csched_fork *fork) {
+  return csched_load_acquire(&fork->phase) == DONE; // D3: pairs with be_done's release
+}
+
+// Stops the process in a child of fork: the pool has no threads there, and this thread is not a worker.
+static void require_worker(const csched_fork *fork) {
+  if (CSCHED_UNLIKELY(csched_pool_worker_here_ == NULL))
+    csched_pool_panic_worker_(((const csched_pool_class *)fork->target)->pool);
+}
+
+void csched_pool_wait(csched_fork *fork) {
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  csched_fork *own;
+  if (is_done(fork)) return;
+  require_worker(fork);
+  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // D4: its own forks first
+    perform(worker, own);
+    csched_store_relaxed(&own->phase, (uint32_t)DONE); // D3: only this thread waits for it
+  }
+  for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
+    require_worker(fork);
+    worker->helping_depth++;
+    helped = csched_pool_help_(worker); // D4: forked jobs only
+    worker->helping_depth--;
+  }
+  if (is_done(fork)) return;
+  require_worker(fork);
+  csched_wait_is_seen_("csched_pool_wait", fork);
+  csched_pool_blocking_begin(); // D4: it counts as blocked
+  uint32_t phase = PENDING;
+  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // D3: unless it is DONE
+  while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);
+  csched_pool_blocking_end();
+  csched_wait_is_over_();
+}

@@ -1,0 +1,355 @@
+// A pool of worker threads: accepts jobs at four priorities, and ends in two phases after a stop.
+//
+// States
+//   closing    0: open; then 1 + the strictest policy of all stops. It only grows. ORPHANED: in a child of fork
+//   ending     0; 1: one worker waits for the monitor's end; 2: the inboxes are closed
+//   over       futex: 0; 1 when the last worker has left
+//
+// Obligations
+//   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until it has ended; the
+//       inboxes are closed after that. Each push is then refused, or popped by a worker before the last worker leaves.
+//   X2  A stopped pool ends. The stopper wakes all sleeping workers. One worker without work closes the inboxes, and wakes all workers again. A
+//       worker leaves when the inboxes are closed and empty.
+//   X3  join returns when no thread of the pool is left. It sees what the stopper wrote, also when it began to wait before the stop. Each thread is
+//       joined once, however many callers wait.
+//   X4  A create that fails leaves no thread and no memory behind.
+//   X5  In a child of fork, the pool accepts no job and no wait: either stops the process. A stop or a destroy does nothing.
+// Orderings
+//   closing: release, pairs with the acquire of workers and submitters, carries what the stopper wrote
+//   ending: relaxed; →2 is stored under `pick`, which carries the pushes to workers that then check for work
+//   over: release, pairs with join's acquire, carries what the last worker has seen, and so what the stopper wrote
+// Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
+// Source: two phases, as in any drain of a thread pool: first the producers inside the pool, then the queues.
+// Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a pool that is stopped by
+//   both policies drops what it has", "a pool that cannot have a thread is an error", "join on a pool's own thread is refused", "after fork a pool
+//   of the parent stops the process".
+// Models: checks/pool.c. Not modelled: X5.
+
+#include "pool_internal.h"
+
+#include "../base/dump_slots.h"
+#include "../base/panic.h"
+#include "../job/job_internal.h"
+#include "../job/levels_internal.h"
+#include "../job/mpsc_internal.h"
+#include "../job/observed.h"
+#include "../loop/loop_internal.h"
+#include "../target/target_internal.h"
+#include "../time/timer_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t ORPHANED = UINT32_MAX;
+enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
+
+// MARK: submitting
+
+static int refuse(csched_mpsc *inbox, csched_job *job) {
+  (void)csched_mpsc_is_closed(inbox); // X1: acquires what the stopper wrote, if the inbox is closed
+  csched_target_discard(job);
+  return ECANCELED;
+}
+
+bool csched_pool_is_closing_(const csched_pool *pool) {
+  return csched_load_acquire(&pool->closing) != 0; // X1: pairs with stop's release; carries what the stopper wrote
+}
+
+bool csched_pool_is_dropping_(const csched_pool *pool) {
+  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: pairs with stop's release
+}
+
+bool csched_pool_is_orphaned(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: stored before fork returns in the child
+}
+
+static void require_not_orphaned(const csched_pool *pool, const char *function) {
+  if (CSCHED_UNLIKELY(csched_pool_is_orphaned(pool))) csched_target_panic_orphaned_(&pool->classes[0].target, function);
+}
+
+// Returns: whether a submission is refused now. The monitor may deliver until it has ended.
+static bool is_refusing(csched_pool *pool) {
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
+}
+
+static int deliver_to_pool(csched_target *target, csched_job *job) {
+  csched_pool_class *class = (csched_pool_class *)target;
+  csched_pool *pool = class->pool;
+  if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
+  if (csched_pool_keep_(class, job)) {
+    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // C10: a follow-up needs no wake
+  } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
+    return refuse(&class->inbox, job); // X1: the inbox is closed
+  }
+  csched_pool_announce_(pool, 1);
+  return 0;
+}
+
+static int deliver_to_pool_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_pool_class *class = (csched_pool_class *)target;
+  if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
+  return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
+}
+
+static bool is_pool_closed(const csched_target *target) { // X1
+  return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
+}
+static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(target); }
+// Priority donation: a thread that waits for a queue on this priority donates its own, if that is higher. The
+// queue and the pool must stay valid until the wait has returned.
+static bool lend(csched_target *target, int priority, int change) { // C7
+  csched_pool_class *class = (csched_pool_class *)target;
+  if (priority >= class - class->pool->classes) return false;
+  csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only
+  return true;
+}
+
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // C7
+  int priority = (int)csched_pool_priority_here_();
+  bool lends = lend(target, priority, 1);
+  (void)waited;
+  while (csched_load_relaxed(ended) != CSCHED_ENDED) // S1 of serial.c: its caller acquires the result
+    csched_futex_wait_(ended, 0, CSCHED_FOREVER);
+  if (lends) lend(target, priority, -1);
+}
+
+static void describe_pool(const csched_target *target, csched_text *text) {
+  static const char *const names[CSCHED_PRIORITIES] = {"high", "default", "low", "background"};
+  const csched_pool *pool = ((const csched_pool_class *)target)->pool;
+  csched_text_target_(text, "pool", pool, pool->name);
+  csched_text_add_(text, csched_pool_is_closing_(pool) ? ": stopped, " : ": ");
+  csched_text_number_(text, csched_pool_thread_count(pool));
+  csched_text_add_(text, " threads, ");
+  csched_text_number_(text, pool->workers);
+  csched_text_add_(text, " run at a time");
+  for (int i = 0; i < CSCHED_PRIORITIES; i++) {
+    const csched_pool_class *class = &pool->classes[i];
+    csched_text_add_(text, "; ");
+    csched_text_target_(text, names[i], class, "");
+    csched_mpsc_seen seen = csched_mpsc_look_(&class->inbox, CSCHED_DUMP_PENDING);
+    seen.pending += csched_pool_kept_of_(class);
+    csched_text_pending_(text, ": ", seen);
+  }
+  csched_timers *timers = csched_pool_timers_(pool); // of all priorities
+  if (timers == NULL) return;
+  csched_time first = csched_load_relaxed(&timers->first); // racy read, for dumps
+  csched_text_delayed_(text, csched_timers_count_(timers, true), first, csched_now());
+}
+
+static const csched_target_type pool_type = {.deliver = deliver_to_pool,
+                                             .deliver_at = deliver_to_pool_at,
+                                             .enter = may_run_anywhere,
+                                             .await_ = await,
+                                             .lend_ = lend,
+                                             .follow_up_ = csched_pool_follow_up_,
+                                             .is_closed = is_pool_closed,
+                                             .describe_ = describe_pool,
+                                             .passes_on_ = true};
+
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority priority, const char *function) {
+  csched_panic_(function, "%d is no priority. Name one of csched_priority.", (int)priority);
+}
+
+static csched_pool_class *class_of(csched_pool *pool, csched_priority priority, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, function);
+  return &pool->classes[priority];
+}
+
+csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
+  return &class_of(pool, priority, "csched_pool_target")->target;
+}
+
+static bool lend_at_root(csched_target *target, csched_priority priority, int change) {
+  csched_target *root = csched_target_root_(target);
+  return root->type->lend_ != NULL && root->type->lend_(root, (int)priority, change);
+}
+
+bool csched_target_lend(csched_target *target, csched_priority priority) {
+  if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, "csched_target_lend");
+  return lend_at_root(target, priority, 1);
+}
+
+void csched_target_take_back(csched_target *target, csched_priority priority) { lend_at_root(target, priority, -1); }
+
+int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
+  csched_mpsc *inbox = &class_of(pool, priority, "csched_pool_submit_batch")->inbox;
+  require_not_orphaned(pool, "csched_pool_submit_batch");
+  if (count == 0) return 0;
+  for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
+  for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
+  if (is_refusing(pool) || csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1
+    for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
+    return ECANCELED;
+  }
+  csched_pool_announce_(pool, count);
+  return 0;
+}
+
+// MARK: stop, join, destroy
+
+void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_pool_stop");
+  if (csched_pool_is_orphaned(pool)) return;                                         // its threads are in the parent
+  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
+  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with every acquire load
+  csched_pool_close_monitor_(pool, policy);
+  csched_pool_wake_all_(pool); // X2: the sleeping workers end the pool
+}
+
+static uint32_t ending_of(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->ending); // X2: the check for work follows, under `pick`
+}
+
+bool csched_pool_must_end_(csched_pool *pool) {
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2: if 1, another worker does it
+}
+
+bool csched_pool_end_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  uint32_t ending = 0;
+  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: only the value matters
+    csched_pool_join_monitor_(pool);                    // X1: stop has closed the monitor
+    csched_lock_lock(&pool->pick);
+    for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: no pushes from here on
+    csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: a reader takes it next, and sees all pushes
+    csched_lock_unlock(&pool->pick);
+    csched_pool_wake_all_(pool); // X2: to leave
+    return false;
+  }
+  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2: closed and empty
+}
+
+void csched_pool_over_(csched_pool *pool) {
+  csched_store_release(&pool->over,
+                       1u); // X3: pairs with join's acquire; carries what the last worker has seen, with stop's writes
+  csched_futex_wake_(&pool->over, INT32_MAX);
+}
+
+static bool is_own_thread(csched_pool *pool) {
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  return (worker != NULL && worker->pool == pool) || csched_pool_is_monitor_(pool);
+}
+
+int csched_pool_join(csched_pool *pool) {
+  require_not_orphaned(pool, "csched_pool_join");
+  if (is_own_thread(pool)) return EDEADLK;
+  csched_wait_is_seen_("csched_pool_join", &pool->classes[0].target);
+  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last worker's release
+    csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
+  csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads
+  if (!pool->is_joined) csched_pool_join_workers_(pool);
+  pool->is_joined = true;
+  csched_lock_unlock(&pool->join_lock);
+  csched_wait_is_over_();
+  return 0;
+}
+
+void csched_pool_destroy(csched_pool *pool) {
+  if (csched_pool_is_orphaned(pool)) return; // fork may have copied it in the middle of a change
+  if (is_own_thread(pool))
+    csched_panic_("csched_pool_destroy",
+                  "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
+                  (void *)pool);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  csched_pool_join(pool);
+  csched_os_atfork_end_(&pool->atfork); // before the monitor is freed: dumps read its timers
+  csched_pool_free_monitor_(pool);      // waits for a delivery in progress, which may be to this pool
+  for (int i = 0; i < CSCHED_CLASSES; i++) csched_observe_gone_(&pool->classes[i].target);
+  free(pool);
+}
+
+// MARK: atfork
+
+void csched_pool_panic_worker_(const csched_pool *pool) {
+  csched_panic_("fork",
+                "a job of pool %p forked, and returns in the child, which has no workers. End the child inside of the "
+                "job: by _exit, or by exec.",
+                (const void *)pool);
+}
+
+// The atfork handler. The child has none of the pool's threads. A worker that forked stops being a worker, but can
+// run its job to the end. No lock is taken: a thread of the parent may have held it.
+static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5
+  csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
+  csched_pool_leave_in_child_(pool);
+  csched_store_relaxed(&pool->closing, ORPHANED); // X5: this is the only thread
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
+    csched_mpsc_close(&pool->classes[i].inbox);
+    pool->classes[i].target.type = &csched_target_orphaned_;
+  }
+}
+
+csched_timers *csched_pool_timers_seen_(const csched_target *target) {
+  return target->type == &pool_type ? csched_pool_timers_(((const csched_pool_class *)target)->pool) : NULL;
+}
+
+const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) {
+  return atfork->handler == pool_at_fork
+             ? &((const csched_pool *)((const char *)atfork - offsetof(csched_pool, atfork)))->classes[0].target
+             : NULL;
+}
+
+// MARK: create
+
+static void init(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
+  static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0};
+  memset(pool, 0, sizeof *pool + most * sizeof(csched_pool_worker));
+  pool->workers = workers;
+  pool->most_threads = most;
+  pool->stack_size = options->stack_size;
+  pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000;
+  if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;
+  pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0;
+  pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
+  pool->has_nice = pool->had_nice;
+  pool->tells_of_cap = most > workers;
+  if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // cut at a character when shown
+  TAILQ_INIT(&pool->idle);
+  csched_pool_init_courier_(pool);
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
+    csched_pool_class *class = &pool->classes[i];
+    class->target.type = &pool_type;
+    class->pool = pool;
+    class->nice = nice_of[i];
+    csched_mpsc_init(&class->inbox);
+  }
+  for (size_t i = 0; i < most; i++) {
+    pool->slots[i].pool = pool;
+    pool->slots[i].number = (uint32_t)(i + 1);
+  }
+}
+
+int csched_pool_create(csched_pool **result, const csched_pool_options *options) {
+  static const csched_pool_options none;
+  if (options == NULL) options = &none;
+  size_t workers = options->workers != 0 ? options->workers : csched_cpu_count_();
+  if (workers > MOST_THREADS) workers = MOST_THREADS;
+  size_t most = options->most_threads != 0 ? options->most_threads : workers + SPARE_THREADS;
+  if (most > MOST_THREADS) most = MOST_THREADS;
+  if (workers > most) workers = most;
+  csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + most * sizeof(csched_pool_worker));
+  if (pool == NULL) return ENOMEM;
+  init(pool, options, workers, most);
+  int error = csched_pool_start_monitor_(pool);
+  if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
+    csched_os_atfork_(&pool->atfork,
+                      pool_at_fork); // from here on dumps list the pool; a child forked before has no use for it
+    *result = pool;
+    return 0;
+  }
+  if (pool->monitor != NULL) { // X4: undo its start
+    csched_pool_close_monitor_(pool, CSCHED_STOP_DROP);
+    csched_pool_join_monitor_(pool);
+    csched_pool_free_monitor_(pool);
+  }
+  free(pool); // X4
+  return error;
+}
+
+size_t csched_pool_worker_count(const csched_pool *pool) { return pool->workers; }
+
+bool csched_pool_has_nice(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->has_nice) != 0; // racy read: only the value matters
+}

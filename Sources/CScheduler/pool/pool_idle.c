@@ -1,0 +1,301 @@
+// The pool's idle protocol: submitters wake workers, and workers search, sleep and leave, without a lost wake.
+//
+// States
+//   counts     four counts of workers. SEARCHING: they look for work, or are about to. IDLE: they sleep, or are about to, in `idle`. THREADS: all
+//              workers, also those about to start. BLOCKED: see pool_monitor.c. THREADS - IDLE - BLOCKED are running; `workers` of them are enough
+//   idle       the idle workers, the latest first; changed together with IDLE, under `idle_lock`
+//   signal     futex of a worker. 0. WOKEN: a waker has removed the worker from `idle`, and counted it as searching. REPLACED: the waker has also
+//              started another thread in its slot; the count is then that thread's
+//
+// Obligations
+//   F1  No lost wake. A thread that adds work publishes it, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds. A
+//       worker that leaves SEARCHING or stops running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is
+//       work, it continues or wakes a worker. So one of the two sees the other.
+//   F2  Skip the wake: a worker is searching. It finds the work, or it is the last to leave SEARCHING. The last one then checks for queued, forked
+//       and kept jobs, whatever it has found. So at most one wake is in flight, and each worker that finds work passes the search on if there is
+//       more.
+//   F3  Skip the wake: enough workers are running, or no worker is idle and no thread may be started. Each running worker checks when it stops
+//       running. Workers that block without a report are found by the monitor (pool_monitor.c).
+//   F4  A worker leaves `idle` once for each sleep. A waker removes it, counts it as searching, and signals it once; or it removes itself.
+//   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the pool stores that first, and
+//       then wakes all workers in `idle`. `idle_lock` orders the two.
+//   F6  One worker stays, asleep without a deadline. The others leave after `idle_exit` without work.
+//   F7  The last worker that leaves reports it. After that, no thread is started.
+// Orderings
+//   counts: relaxed, ordered by the fences or by `idle_lock` · signal: relaxed, it carries nothing; the inbox and the deque carry the work
+// Assumes: the check for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends (fork_join.c).
+// Source: the spinning and the passing on of Go's scheduler (proc.go, "Worker thread parking/unparking"). Light and heavy fences instead were
+//   rejected: a worker that leaves SEARCHING would need the heavy one for each job that it finds by spinning.
+// Checked by: "every job runs once, from any submitter", "an idle pool does not wake up", "idle workers leave, all but one", "a pool ends by stop from
+//   outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a forked job finds a worker though another takes a queued
+//   one".
+// Models: checks/pool.c.
+
+#include "pool_internal.h"
+
+#include "../job/observed.h"
+#include "../job/recorder_internal.h"
+
+// A search checks for kept jobs in each APART-th round only, because the check takes the cache line from the keeper.
+// While jobs are kept, the search lasts up to SPINS times as long: a sleeping worker would be woken again for each.
+enum { APART = 8, SPINS = 8 };
+static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
+
+static unsigned count_of(uint64_t counts, uint64_t unit) { return (unsigned)(counts / unit & 0xFFFF); }
+
+static size_t running(uint64_t counts) {
+  return count_of(counts, THREADS) - count_of(counts, IDLE) - count_of(counts, BLOCKED);
+}
+
+static uint64_t counts_of(const csched_pool *pool) {
+  return csched_load_relaxed(&pool->counts); // F1: ordered by the fence before it; elsewhere a racy read
+}
+
+static uint64_t change(csched_pool *pool, uint64_t by) {
+  return csched_fetch_add_relaxed(&pool->counts, by); // F1: ordered by the fence after it, or by `idle_lock`
+}
+
+size_t csched_pool_thread_count(const csched_pool *pool) { return count_of(counts_of(pool), THREADS); }
+
+bool csched_pool_is_surplus_(const csched_pool *pool) { return running(counts_of(pool)) > pool->workers; }
+
+int csched_pool_start_first_(csched_pool *pool) {
+  pool->counts = THREADS + SEARCHING;
+  return csched_pool_start_worker_(pool, NULL);
+}
+
+// MARK: checking for work
+
+bool csched_pool_may_have_work_(csched_pool *pool) {
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
+    csched_pool_class *class = &pool->classes[i];
+    if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_news(&class->inbox))
+      return true; // racy read, rechecked under `pick`
+  }
+  return csched_pool_is_forked_(pool);
+}
+
+bool csched_pool_has_work_(csched_pool *pool) {
+  csched_lock_lock(&pool->pick); // F1: else jobs that a consumer is moving to `first` could be missed
+  bool queued = csched_pool_is_queued_locked_(pool);
+  csched_lock_unlock(&pool->pick);
+  return queued || csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool);
+}
+
+// MARK: waking
+
+void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what) {
+  if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_WAKE, worker->pool, 0);
+  csched_store_relaxed(&worker->signal, (uint32_t)what); // F4: it carries nothing
+  csched_futex_wake_(&worker->signal, 1);
+}
+
+static void signal(csched_pool_worker *worker) { csched_pool_signal_(worker, CSCHED_SLEPT_WOKEN); }
+
+static csched_pool_worker *take_idle_locked(csched_pool *pool) {
+  csched_pool_worker *worker = TAILQ_FIRST(&pool->idle);
+  if (worker == NULL) return NULL;
+  TAILQ_REMOVE(&pool->idle, worker, link);
+  worker->is_idle = false;
+  return worker;
+}
+
+static inline bool is_at_cap(const csched_pool *pool, uint64_t counts) {
+  return count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads;
+}
+
+static inline bool is_saturated(const csched_pool *pool, uint64_t counts) {
+  return running(counts) >= pool->workers || is_at_cap(pool, counts);
+}
+
+static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
+  return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2: one is searching
+         is_saturated(pool, counts) ||                          // F3: enough run
+         count_of(counts, THREADS) == 0;                        // F7: the pool has ended
+}
+
+static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
+  return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
+         (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->tells_of_cap) != 0); // racy read: it changes once
+}
+
+bool csched_pool_is_stuck_at_cap_(csched_pool *pool) {
+  uint64_t counts = counts_of(pool);
+  return running(counts) < pool->workers && count_of(counts, SEARCHING) == 0 && is_at_cap(pool, counts);
+}
+
+bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(pool)); }
+
+// Returns: whether to skip the wake. If the work then depends on workers that may be blocked, the monitor watches them.
+static inline bool skip_wake(csched_pool *pool, uint64_t counts, bool beside_others) {
+  if (!needs_no_wake(pool, counts, beside_others)) return false;
+  if (CSCHED_UNLIKELY(may_grow(pool, counts))) csched_pool_watch_(pool); // F3: starts the monitor's watch
+  return true;
+}
+
+static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool beside_others) {
+  csched_pool_worker *idle = NULL;
+  uint64_t claim;
+  csched_lock_lock(&pool->idle_lock);
+  do {
+    if (needs_no_wake(pool, counts, beside_others)) {
+      csched_lock_unlock(&pool->idle_lock);
+      return false;
+    }
+    claim = count_of(counts, IDLE) > 0 ? SEARCHING - IDLE : SEARCHING + THREADS;
+  } while (!csched_cas_relaxed(&pool->counts, &counts, counts + claim)); // F2, F4: IDLE changes under the lock only
+  if (claim == SEARCHING - IDLE) idle = take_idle_locked(pool);
+  csched_lock_unlock(&pool->idle_lock);
+  if (idle != NULL) {
+    if (!csched_pool_replace_(idle)) signal(idle);
+  } else if (csched_pool_start_worker_(pool, NULL) != 0) {
+    csched_pool_start_failed_(pool);
+  }
+  return true;
+}
+
+bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
+  uint64_t counts = counts_of(pool);
+  return !skip_wake(pool, counts, beside_others) && wake_one(pool, counts, beside_others);
+}
+
+void csched_pool_announce_(csched_pool *pool, size_t count) {
+  csched_fence_full(); // F1: between publishing the work and reading `counts`
+  uint64_t counts = counts_of(pool);
+  if (CSCHED_LIKELY(skip_wake(pool, counts, false)) || !wake_one(pool, counts, false) || count == 1) return;
+  for (size_t left = (count < pool->workers ? count : pool->workers) - 1; left > 0 && csched_pool_wake_(pool, true);)
+    left--;
+}
+
+void csched_pool_wake_all_(csched_pool *pool) {
+  for (csched_pool_worker *worker;;) {
+    csched_lock_lock(&pool->idle_lock);
+    worker = take_idle_locked(pool);
+    if (worker != NULL) change(pool, SEARCHING - IDLE);
+    csched_lock_unlock(&pool->idle_lock);
+    if (worker == NULL) return;
+    signal(worker); // F4: one signal each
+  }
+}
+
+// MARK: searching
+
+bool csched_pool_stop_search_(csched_pool_worker *worker) {
+  if (!worker->is_searching) return false;
+  worker->is_searching = false;
+  if (count_of(change(worker->pool, -SEARCHING), SEARCHING) > 1) return false; // F2: another worker is searching
+  csched_fence_full();                                                         // F1: before the check for more work
+  return true;
+}
+
+bool csched_pool_search_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  if (!worker->is_searching) change(pool, SEARCHING);
+  worker->is_searching = true;
+  worker->victim = NULL;
+  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool) || csched_pool_find_victim_(worker, 0);
+  csched_time begun = csched_now(), now = begun, seen = begun; // `seen`: when a kept job was last seen
+  for (unsigned round = 0; now < seen + pool->spin_for && now < begun + SPINS * pool->spin_for; round++) {
+    if (csched_pool_may_have_work_(pool)) return true;
+    if (round % APART == 0 && csched_pool_find_victim_(worker, now)) return true;
+    if (csched_pool_must_end_(pool)) return false;
+    if (worker->victim != NULL) seen = now;
+    for (int i = 0; i < 16; i++) CSCHED_CPU_RELAX();
+    now = csched_now();
+  }
+  return false;
+}
+
+// MARK: sleeping and leaving
+
+// Removes the worker from `idle`, unless a waker has done so or the worker must stay (F6). Returns: whether it did.
+static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
+  csched_pool *pool = worker->pool;
+  csched_lock_lock(&pool->idle_lock);
+  uint64_t counts = counts_of(pool); // F6: a searching one may be a thread that fails to start
+  bool by_me = worker->is_idle &&
+               (claim != -IDLE - THREADS || count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6
+  if (by_me) {
+    TAILQ_REMOVE(&pool->idle, worker, link);
+    worker->is_idle = false;
+    change(pool, claim);
+  }
+  csched_lock_unlock(&pool->idle_lock);
+  return by_me;
+}
+
+static bool must_go_on(csched_pool *pool) { // F5
+  return csched_pool_must_end_(pool) || (running(counts_of(pool)) < pool->workers && csched_pool_has_work_(pool));
+}
+
+static csched_pool_slept be_idle(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  csched_pool_stand_(worker, true);
+  csched_lock_lock(&pool->idle_lock);
+  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find it
+  TAILQ_INSERT_HEAD(&pool->idle, worker, link);
+  worker->is_idle = true;
+  change(pool, worker->is_searching ? IDLE - SEARCHING : IDLE);
+  csched_lock_unlock(&pool->idle_lock);
+  worker->is_searching = worker->is_surplus = false;
+  csched_fence_full(); // F1: between entering `idle` and the check
+  if (must_go_on(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return CSCHED_SLEPT_WOKEN;
+  csched_time deadline = csched_time_after(csched_now(), (int64_t)pool->idle_exit);
+  uint32_t signalled;
+  while ((signalled = csched_load_relaxed(&worker->signal)) == 0) { // F4: a waker stores it
+    if (csched_futex_wait_(&worker->signal, 0, deadline) != CSCHED_FUTEX_TIMED_OUT) continue;
+    if (stop_being_idle(worker, -IDLE - THREADS)) return CSCHED_SLEPT_LEFT; // F6: others stay
+    bool is_last = count_of(counts_of(pool), THREADS) <= 1;
+    deadline = is_last ? CSCHED_FOREVER : csched_time_after(csched_now(), (int64_t)pool->idle_exit);
+  }
+  return (csched_pool_slept)signalled; // a waker has removed it from `idle`
+}
+
+csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
+  csched_pool_slept slept = be_idle(worker);
+  csched_recorder_slept_();
+  if (slept != CSCHED_SLEPT_WOKEN) return slept;
+  csched_pool_stand_(worker, false);
+  worker->is_searching = true; // it is counted as searching
+  return slept;
+}
+
+static void leave_locked(csched_pool *pool, uint64_t units) {
+  if (count_of(change(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool)) csched_pool_over_(pool); // F7
+}
+
+static void leave_pool(csched_pool *pool, uint64_t units) {
+  csched_lock_lock(&pool->idle_lock); // F6: else two could leave, each taking the other for the one that stays
+  leave_locked(pool, units);
+  csched_lock_unlock(&pool->idle_lock);
+}
+
+void csched_pool_leave_(csched_pool_worker *worker) {
+  leave_pool(worker->pool, worker->is_searching ? THREADS + SEARCHING : THREADS);
+  worker->is_searching = false;
+}
+
+// The thread that failed to start was counted as searching, so submitters may have skipped their wakes. An idle worker
+// takes over, and checks for work. If no worker is idle, each running one checks before it sleeps.
+void csched_pool_start_failed_(csched_pool *pool) {
+  csched_lock_lock(&pool->idle_lock);
+  csched_pool_worker *worker = take_idle_locked(pool);
+  leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the removal
+  csched_lock_unlock(&pool->idle_lock);
+  if (worker != NULL) {
+    signal(worker); // F4: one signal
+    return;
+  }
+  csched_fence_full();      // K1: between `counts` and reading `watching`; against the monitor's last check
+  csched_pool_watch_(pool); // F3: the monitor tries again
+}
+
+// MARK: blocking
+
+void csched_pool_blocked_(csched_pool *pool) {
+  change(pool, BLOCKED);
+  csched_fence_full(); // F1: before the check for work that it leaves
+  if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
+}
+
+bool csched_pool_unblocked_(csched_pool *pool) { return running(change(pool, -BLOCKED)) >= pool->workers; }

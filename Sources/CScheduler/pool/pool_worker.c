@@ -1,0 +1,454 @@
+// The pool's workers: choose the next job, run it at its nice value, and start, replace and end the threads.
+//
+// States
+//   life       the state of a slot. VACANT. LIVE: its thread runs. ENDED: its thread must still be joined. Under `slots_lock`
+//   passed     of a priority: how often another one was picked while it had work; under `pick`
+//   kept       of a worker: 0, or a job that the worker's own job has submitted, with the number of its class in the lowest bits
+//   more, id   read racily: whether the consumer's half of an inbox has jobs; the thread id of a slot, 0 while the thread starts
+//
+// Obligations
+//   C1  Each job is picked once, the oldest of its priority. The thread that holds `pick` is the consumer of the inboxes. The highest priority
+//       comes first, but one that is n steps lower is passed over at most 8 << n times. The deliveries and discards for the monitor come before all
+//       priorities (pool_monitor.c).
+//   C2  A thief that checks all slots up to `slots_used` misses none whose worker can have forked. `slots_used` is raised before the thread starts.
+//   C3  Each thread is joined or detached once. It detaches itself when it leaves an open pool. If the pool is closing, it is joined by the next
+//       start in its slot, or by the pool's join. A replaced thread (C6) is joined by its replacement. A slot has one thread at a time.
+//   C4  A worker whose job ends the thread (pthread_exit) is replaced by a new thread. If the system has no thread to give, the ending thread
+//       itself continues. In both cases it first stops counting as blocked, and its delivery ends. The job has ended (job.c, J7). Forked jobs that
+//       it ran for others count as done.
+//   C5  A pool that was orphaned by fork stops the process when it is used. A worker that forked can run its job to the end, but not return from
+//       it.
+//   C6  A nice value is raised only where the thread can lower it again at that moment, and by no worker once a change has failed. A worker may
+//       find that it cannot lower its value, because the process has given up the right meanwhile. It then continues while there is work. The
+//       thread that wakes it next starts a thread that takes its slot.
+//   C7  Priority donation. A thread that waits for a queue on a lower priority donates its own meanwhile. Priorities that are not above the donated
+//       one then pass the lower one over at most once in a row. Its jobs begin at the nice value of the highest priority. A thread that sleeps for
+//       a lock has the lock's owner lifted to that value, until the owner comes to its next job (lock.c).
+//   C8  A job that a worker's job submits to its own priority is kept as the worker's next job, while nothing else waits. So a chain of jobs, each
+//       of which submits the next, stays on one thread. The worker, or another one, takes it by one exchange, and has it alone. A check after a
+//       fence misses none (pool_idle.c, F1): the job is kept before its submitter's fence. If anything else waits, the kept job is queued behind
+//       that.
+//   C9  A kept job does not wait for a worker whose job continues while another worker is free. A searching worker takes it when the same job has
+//       been kept for AGE, or at once if workers do not spin. Each worker checks the other workers' kept jobs once in LOOK jobs.
+//   C10  A follow-up is kept without a wake. Its worker runs it behind the job that has submitted it, before any other: a queue ends its batch for
+//        that (serial.c, S4). If the worker blocks meanwhile, or its job ends the thread, another worker takes it, as any kept job.
+// Orderings
+//   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with take's acquire, carries the job
+// Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
+// Source: aging by counting is that of many schedulers of disks and processes.
+// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "who
+//   waits in another way lends by request", "every job runs once, from any submitter", "what a worker keeps for its next job runs though the one that
+//   it has goes on", "a follow-up runs on its worker behind its job, outside of its queue", "a follow-up runs though its job does not return", "a
+//   follow-up is dropped by a stop that drops", "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker", "a
+//   job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent stops the
+//   process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
+// Models: checks/pool.c. Not modelled: C5, C6.
+
+#include "pool_internal.h"
+
+#include "../job/levels_internal.h"
+#include "../target/target_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VACANT = 0, LIVE = 1, ENDED = 2 };
+enum { LOOK = 64 };                  // jobs
+static const csched_time AGE = 3000; // ns: longer than a job takes that only submits the next one
+enum { PATIENCE = 16 };              // how often the next lower priority is passed over at most
+
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
+
+bool csched_pool_leave_in_child_(csched_pool *pool) {
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  if (worker == NULL || worker->pool != pool) return false;
+  csched_pool_orphan_worker_(worker); // csched_pool_settle_ sees that when its job returns
+  csched_pool_worker_here_ = NULL;
+  return true;
+}
+
+// MARK: picking
+
+bool csched_pool_is_queued_locked_(csched_pool *pool) {
+  for (int i = 0; i < CSCHED_CLASSES; i++)
+    if (!csched_mpsc_is_empty(&pool->classes[i].inbox)) return true;
+  return false;
+}
+
+static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *class) {
+  bool is_carried = class == &worker->pool->classes[CSCHED_CARRIED];
+  csched_job *job;
+  do job = csched_mpsc_pop(&class->inbox);
+  while (is_carried && job != NULL && !csched_pool_begin_carrying_locked_(worker, job));
+  csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // racy write, rechecked under `pick`
+  return job;
+}
+
+csched_priority csched_pool_priority_here_(void) {
+  const csched_pool_worker *worker = csched_pool_worker_here_;
+  if (worker == NULL || worker->class == NULL) return CSCHED_PRIORITY_HIGH;
+  return (csched_priority)(worker->class - worker->pool->classes);
+}
+
+// Returns: whether a thread donates its priority to `class`, and `best` is not above that priority.
+static bool is_waited_for(const csched_pool_class *class, const csched_pool_class *best) { // C7
+  for (long i = 0; i < CSCHED_PRIORITIES && i <= best - class->pool->classes; i++)
+    if (csched_load_relaxed(&class->lent[i]) != 0) return true; // Speed only
+  return false;
+}
+
+// Returns: the highest priority that has work, the monitor's inboxes first; or one that was passed over too often.
+static csched_pool_class *choose_locked(csched_pool *pool) { // C1
+  csched_pool_class *best = NULL;
+  unsigned patience = PATIENCE;
+  for (int i = 0; i < CSCHED_CLASSES; i++) {
+    csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES];
+    if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0;
+    else if (best == NULL) best = class;
+    else if (++class->passed > (CSCHED_UNLIKELY(is_waited_for(class, best)) ? 1 : patience)) return class;
+    if (best != NULL && best != class) patience *= 2;
+  }
+  return best;
+}
+
+static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) {
+  csched_pool *pool = worker->pool;
+  if (!csched_pool_may_have_work_(pool)) return NULL; // rechecked before a sleep
+  csched_lock_lock(&pool->pick);                      // C1: the consumer's lock
+  csched_pool_class *class;
+  csched_job *job = NULL;
+  while (job == NULL && (class = choose_locked(pool)) != NULL) job = pop_locked(worker, class);
+  bool is_last = false, more = false;
+  if (job != NULL) {
+    class->passed = 0;
+    is_last = csched_pool_stop_search_(worker);
+    more = is_last && csched_pool_is_queued_locked_(pool);
+  }
+  csched_lock_unlock(&pool->pick);
+  if (more || (is_last && (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool))))
+    csched_pool_wake_(pool, false); // F2: passes the search on
+  *chosen = class;
+  return job;
+}
+
+// MARK: kept jobs
+
+static csched_job *job_of(uintptr_t kept) { return (csched_job *)(kept & ~(uintptr_t)CSCHED_CLASS_BITS); }
+static csched_pool_class *class_of(csched_pool *pool, uintptr_t kept) {
+  return &pool->classes[kept & CSCHED_CLASS_BITS];
+}
+
+bool csched_pool_keep_(csched_pool_class *class, csched_job *job) {
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  if (worker == NULL || worker->class != class) return false; // another thread, or not in a job of this class
+  if (csched_load_relaxed(&worker->kept) != 0 || csched_pool_may_have_work_(class->pool))
+    return false;                                          // racy read: other threads store 0 only
+  csched_store_relaxed(&worker->keeps, worker->keeps + 1); // Speed only
+  csched_store_release(&worker->kept,
+                       (uintptr_t)job | (uintptr_t)(class - class->pool->classes)); // C8: pairs with take
+  return true;
+}
+
+uint32_t *csched_pool_follow_up_(const csched_target *target) { // C10
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  bool is_in_job = worker != NULL && worker->class != NULL && &worker->class->target == target;
+  return is_in_job ? &worker->follow_up : NULL;
+}
+
+bool csched_pool_is_kept_(csched_pool *pool) {
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // C2
+  for (uint32_t i = 0; i < used; i++)
+    if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // C8: after the fence of an exact check
+  return false;
+}
+
+size_t csched_pool_kept_of_(const csched_pool_class *class) {
+  csched_pool *pool = class->pool;
+  size_t found = 0;
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, for dumps
+  for (uint32_t i = 0; i < used; i++) {
+    uintptr_t kept = csched_load_relaxed(&pool->slots[i].kept); // racy read, for dumps
+    found += kept != 0 && class_of(pool, kept) == class;
+  }
+  return found;
+}
+
+// Takes the kept job of `from`: the caller alone has it then. Returns: 0 when there is none.
+static uintptr_t take_kept(csched_pool_worker *from) {
+  if (csched_load_relaxed(&from->kept) == 0) return 0;       // racy read, rechecked by the exchange
+  return csched_exchange_acquire(&from->kept, (uintptr_t)0); // C8: pairs with keep
+}
+
+// Takes this worker's kept job. If other work waits, the kept job goes to the inbox instead.
+static csched_job *take_own(csched_pool_worker *worker, csched_pool_class **chosen) {
+  csched_pool *pool = worker->pool;
+  uintptr_t kept = take_kept(worker);
+  if (CSCHED_LIKELY(kept == 0)) return NULL;
+  *chosen = class_of(pool, kept);
+  bool goes_on = !worker->is_surplus && !csched_pool_may_have_work_(pool); // Speed only
+  if (goes_on || csched_mpsc_push(&(*chosen)->inbox, job_of(kept)) == CSCHED_PUSH_CLOSED) return job_of(kept);
+  csched_pool_announce_(pool, 1); // F1: it was queued
+  return NULL;
+}
+
+bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // C9
+  csched_pool *pool = worker->pool;
+  csched_pool_worker *each = worker->victim;
+  if (now != 0 && each != NULL && csched_load_relaxed(&each->kept) != 0 &&
+      csched_load_relaxed(&each->keeps) == worker->keeps_seen)
+    return now >= worker->kept_since + AGE;                                                 // Speed only
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                                   // C2
+  uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // each in turn
+  worker->victim = NULL;
+  for (uint32_t i = 0; i < used && worker->victim == NULL; i++) {
+    each = &pool->slots[(from + i) % used];
+    if (csched_load_relaxed(&each->kept) != 0) worker->victim = each; // racy read, rechecked by the exchange
+  }
+  if (worker->victim != NULL) worker->keeps_seen = csched_load_relaxed(&worker->victim->keeps); // Speed only
+  worker->kept_since = now;
+  return now == 0 && worker->victim != NULL;
+}
+
+// Takes the job of the worker that csched_pool_find_victim_ has found.
+static csched_job *take_over_kept(csched_pool_worker *worker, csched_pool_class **chosen) { // C9
+  csched_pool *pool = worker->pool;
+  uintptr_t kept = worker->victim != NULL ? take_kept(worker->victim) : 0;
+  worker->victim = NULL;
+  if (kept == 0) return NULL;
+  *chosen = class_of(pool, kept);
+  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false); // F2
+  return job_of(kept);
+}
+
+// A busy worker also checks the other workers' kept jobs, once in LOOK jobs. Otherwise a job that is kept behind
+// an endless one would wait while there is other work. A surplus worker only gives its own kept job to the inbox.
+static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chosen) {
+  csched_job *job = NULL;
+  if (CSCHED_UNLIKELY(++worker->since_look % LOOK == 0) && !worker->is_surplus && csched_pool_find_victim_(worker, 0))
+    job = take_over_kept(worker, chosen); // C9
+  if (job == NULL) job = take_own(worker, chosen);
+  if (job == NULL && !worker->is_surplus) job = pick(worker, chosen);
+  if (job == NULL && !worker->is_surplus) job = take_over_kept(worker, chosen);
+  return job;
+}
+
+// MARK: running
+
+static bool is_at(const csched_pool_worker *worker, int nice) {
+  return worker->nice == nice &&
+         (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // C7; racy read: its own
+}
+
+static void set_nice(csched_pool_worker *worker, int nice) { // C6
+  csched_pool *pool = worker->pool;
+  if (CSCHED_LIKELY(is_at(worker, nice))) return;
+  if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
+  bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
+  csched_store_relaxed(&worker->is_stuck,
+                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: before it enters `idle`
+  if (is_set) worker->nice = nice;
+  else csched_store_relaxed(&pool->has_nice, 0u); // racy write: all store the same value
+}
+
+bool csched_pool_keeps_follow_up_(void) { // C10
+  csched_pool_worker *worker = csched_pool_worker_here_;
+  if (CSCHED_LIKELY(worker->follow_up != CSCHED_FOLLOW_UP_COMES)) return false;
+  worker->follow_up = CSCHED_FOLLOW_UP_KEPT;
+  return true;
+}
+
+// Runs the follow-up before any other job, because it is a part of the job that submitted it.
+static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // C10
+  worker->follow_up = CSCHED_FOLLOW_UP_NONE;
+  uintptr_t kept = take_kept(worker);
+  if (kept == 0) return; // C9: another worker has taken it
+  if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job_of(kept));
+  else csched_job_perform_on_(job_of(kept), &class_of(worker->pool, kept)->target);
+}
+
+void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
+  csched_pool_class *outer = worker->class;
+  worker->class = class;
+  set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // C7
+  csched_job_perform_on_(job, &class->target);
+  if (CSCHED_UNLIKELY(worker->follow_up != CSCHED_FOLLOW_UP_NONE)) perform_follow_up(worker);
+  worker->class = outer;
+  if (outer != NULL) set_nice(worker, outer->nice); // it was helping in a wait
+}
+
+// The worker has a class meanwhile: a target may run the job at once, and that job may fork.
+static void carry(csched_pool_worker *worker, csched_job *job) {
+  worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
+  set_nice(worker, worker->class->nice);
+  csched_pool_carry_(worker, job);
+  worker->class = NULL;
+}
+
+static bool run_one(csched_pool_worker *worker) {
+  csched_pool_class *class;
+  csched_job *job = next_job(worker, &class);
+  if (job == NULL) return !worker->is_surplus && csched_pool_help_(worker);
+  long number = class - worker->pool->classes;
+  if (CSCHED_UNLIKELY(number == CSCHED_CARRIED)) carry(worker, job);
+  else if (CSCHED_UNLIKELY(number == CSCHED_BINNED || csched_pool_is_dropping_(worker->pool)))
+    csched_target_discard(job);
+  else csched_pool_perform_(worker, class, job);
+  return true;
+}
+
+static void work(void *context) {
+  csched_pool_worker *worker = context;
+  csched_pool *pool = worker->pool;
+  while (!worker->has_left) {
+    if (csched_pool_must_end_(pool)) worker->is_surplus = false;
+    if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) && run_one(worker)) { // racy read: its own
+      csched_pool_settle_(worker);
+    } else if (csched_pool_must_end_(pool)) {
+      if (!csched_pool_end_(worker)) continue;
+      csched_pool_leave_(worker);
+      worker->has_left = true;
+    } else if (worker->is_surplus || !csched_pool_search_(worker)) {
+      set_nice(worker, 0);
+      csched_pool_slept slept = csched_pool_sleep_(worker);
+      if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // C6: another thread is the worker now
+        csched_pool_worker_here_ = NULL;
+        return;
+      }
+      worker->has_left = slept == CSCHED_SLEPT_LEFT;
+    }
+  }
+}
+
+// MARK: threads
+
+void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]) {
+  char suffix[12] = "";
+  if (pool->name[0] != 0) snprintf(suffix, sizeof suffix, "-%u", number);
+  size_t most = CSCHED_POOL_NAME - 1 - strlen(suffix), end = strlen(pool->name);
+  if (end > most)
+    for (end = most; end > 0 && ((unsigned char)pool->name[end] & 0xC0) == 0x80;) end--; // not inside a UTF-8 character
+  memcpy(name, pool->name, end);
+  memcpy(name + end, suffix, strlen(suffix) + 1);
+}
+
+static void body(void *context) {
+  csched_pool_worker *worker = context;
+  csched_pool_worker_here_ = worker;
+  csched_store_relaxed(&worker->id, csched_os_thread_id_()); // racy write: the monitor skips workers without one
+  char name[CSCHED_POOL_NAME] = "";
+  csched_pool_name_(worker->pool, worker->number, name);
+  if (name[0] != 0) csched_os_thread_set_name_(name);
+  if (worker->pool->had_nice) worker->nice = csched_os_thread_nice_() - worker->pool->base_nice; // its starter's
+  work(worker);
+}
+
+static void at_end(void *context);
+
+// A job has ended this thread (pthread_exit). Another thread takes over; if the system has none, this one continues.
+static void replace(csched_pool_worker *worker) { // C4
+  csched_levels_end_thread_();
+  if (worker->blocking_depth > 0) {
+    worker->blocking_depth = 1;
+    csched_pool_blocking_end();
+  }
+  csched_pool_settle_(worker);
+  worker->class = NULL;
+  worker->follow_up = CSCHED_FOLLOW_UP_NONE; // C10: it is a kept job from here on
+  if (worker->carries_for != NULL) csched_pool_end_carrying_(worker);
+  csched_pool_end_help_(worker);
+  csched_pool_forget_forks_(worker);
+  if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);
+}
+
+static void at_end(void *context) {
+  csched_pool_worker *worker = context;
+  if (csched_pool_worker_here_ == NULL) return; // an inner one has run, the worker was replaced, or after fork
+  if (!worker->has_left) replace(worker);
+  if (csched_pool_worker_here_ == NULL) return;
+  csched_pool_worker_here_ = NULL;
+  csched_pool_stand_(worker, true); // the monitor skips it from here on
+  csched_pool *pool = worker->pool;
+  csched_lock_lock(&pool->slots_lock);
+  if (csched_pool_is_closing_(pool)) {
+    worker->life = ENDED; // to be joined
+  } else {
+    worker->life = VACANT;
+    csched_os_thread_detach_(worker->os); // C3: a join could come much later
+  }
+  csched_lock_unlock(&pool->slots_lock); // the last access to the pool
+}
+
+static void worker_main(void *context) { csched_os_finally_(body, at_end, context); }
+
+static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool_worker *leaving) {
+  for (size_t i = 0; i < pool->most_threads; i++)
+    if (pool->slots[i].life != LIVE && &pool->slots[i] != leaving) return &pool->slots[i];
+  return NULL;
+}
+
+static int start_locked(csched_pool_worker *worker, const csched_pool_worker *leaving) {
+  csched_pool *pool = worker->pool;
+  if (worker->life == ENDED) csched_os_thread_join_(worker->os); // C3: the slot's last thread
+  worker->life = VACANT;
+  worker->is_searching = leaving == NULL || leaving->is_searching; // C4: as it is counted already
+  worker->is_surplus = worker->has_left = false;
+  worker->blocking_depth = worker->helping_depth = 0;
+  worker->nice = 0;
+  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: it is not in `idle`
+  csched_pool_stand_(worker, false);
+  csched_store_relaxed(&worker->id, 0u);                                              // racy write: no thread yet
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // C2: under the lock
+  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // C2: before it can fork
+  int error = csched_os_thread_start_(&worker->os, pool->stack_size, worker_main, worker);
+  if (error == 0) worker->life = LIVE;
+  return error;
+}
+
+// Runs on the thread that takes the slot of a sleeping one.
+static void take_over(void *context) { // C6
+  csched_pool_worker *worker = context;
+  csched_lock_lock(&worker->pool->slots_lock); // held by its starter until `os` and `replaced` are written
+  csched_os_thread replaced = worker->replaced;
+  csched_lock_unlock(&worker->pool->slots_lock);
+  csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
+  csched_os_thread_join_(replaced);
+  csched_pool_stand_(worker, false);
+  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: it is not in `idle`
+  worker->is_searching = true;                 // as its waker has counted it
+  body(worker);
+}
+
+static void take_over_main(void *context) { csched_os_finally_(take_over, at_end, context); }
+
+bool csched_pool_replace_(csched_pool_worker *worker) { // C6
+  csched_pool *pool = worker->pool;
+  if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
+    return false; // ordered by the lock of `idle`, under which it was removed
+  if (csched_os_thread_nice_() > pool->base_nice) return false;
+  csched_lock_lock(&pool->slots_lock);
+  worker->replaced = worker->os;
+  int error = csched_os_thread_start_(&worker->os, pool->stack_size, take_over_main, worker);
+  csched_lock_unlock(&pool->slots_lock);
+  return error == 0;
+}
+
+void csched_pool_join_workers_(csched_pool *pool) {
+  for (size_t i = 0; i < pool->most_threads; i++) {
+    csched_lock_lock(&pool->slots_lock);
+    bool is_used = pool->slots[i].life != VACANT; // LIVE: it is about to end
+    csched_lock_unlock(&pool->slots_lock);
+    if (is_used) csched_os_thread_join_(pool->slots[i].os); // C3: at the pool's end
+  }
+}
+
+int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving) {
+  for (;;) {
+    csched_lock_lock(&pool->slots_lock);
+    csched_pool_worker *worker = find_slot_locked(pool, leaving);
+    int error = worker != NULL ? start_locked(worker, leaving) : EAGAIN;
+    csched_lock_unlock(&pool->slots_lock);
+    if (worker != NULL || leaving != NULL) return error;
+    csched_nap_(20000); // a worker has left the count, and will give up its slot soon
+  }
+}

@@ -1,0 +1,368 @@
+// Writes a dump: text with a line for each thread, scheduler and sleeping thread, which says what it runs or waits for.
+//
+// Threads and schedulers have no list for dumps. Each is in the fork list (csched_os_atfork_, platform.h) while it exists. A dump walks this list in
+// pieces: it locks the list, fills a buffer, leaves a marker (`place`), unlocks the list, and writes the buffer.
+//
+// States: none of its own
+// Obligations
+//   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers with their locks while the bucket is locked. The
+//        system copies all memory that may be freed meanwhile (csched_os_peek_).
+//   DP2  While the list is locked, a dump does not wait for user code, the loader, or a slow descriptor.
+//   DP3  A dump needs one buffer, whatever the number of objects. It ends: objects made meanwhile are inserted in front of the marker.
+// Orderings: relaxed; see blocked.c, BW1.
+// Assumes: the reader accepts that a line was true a moment ago.
+// Source: the thread dumps of the Java and Go runtimes.
+// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump says who waits, and for what", "a dump says who owns a lock,
+//   and who sleeps for it", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
+// Models: none. Not modelled: DP1, DP2, DP3.
+
+#include <CScheduler/dump.h>
+
+#include <CScheduler/lock.h>
+
+#include "dump_internal.h"
+
+#include "../base/text.h"
+#include "../clock/clock_internal.h"
+#include "../job/levels_internal.h"
+#include "../loop/loop_internal.h"
+#include "../pool/pool_internal.h"
+#include "../queue/queue_internal.h"
+#include "../sync/lock_internal.h"
+#include "../sync/parking.h"
+#include "../target/target_internal.h"
+#include "../time/timer_internal.h"
+
+enum { BUFFER = 16384, LINE = 1536 };
+
+typedef struct dump {
+  int fd, error;
+  bool (*describe)(const csched_atfork *atfork, csched_text *text);
+  csched_text text;
+  char buffer[BUFFER];
+} dump;
+
+static csched_lock one_at_a_time; // guards `place`: one dump at a time
+static csched_atfork place;
+
+static void dump_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  (void)atfork;
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) one_at_a_time = (csched_lock)CSCHED_LOCK_INIT;
+}
+static csched_atfork atfork;
+
+static void begin(void) {
+  csched_os_atfork_(&atfork, dump_at_fork);
+  csched_lock_lock(&one_at_a_time);
+  place.handler = dump_at_fork;
+  csched_os_atfork_end_(&place); // removes the marker that a fork inside a dump left in the child
+}
+
+// MARK: waits
+
+static csched_dump_wait look_at_wait(const csched_dump_wait *wait) {
+  return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1
+                            csched_load_relaxed(&wait->what),     // DP1
+                            csched_load_relaxed(&wait->since)};   // DP1
+}
+
+// MARK: text
+
+// The recorder reads the clock for one run in 64, and for the first run after a sleep. So the text gives an upper bound, exact after a sleep.
+static void add_begun(csched_text *text, const csched_recorder *recorder, void (*run)(csched_job *)) {
+  csched_time begun = csched_recorder_since_(recorder, run), now = csched_now();
+  if (begun == 0 || begun > now) return;
+  csched_text_add_(text, "; begun at most ");
+  csched_text_span_(text, now - begun);
+  csched_text_add_(text, " ago");
+}
+
+static void add_job(csched_text *text, const csched_level *level, const csched_recorder *recorder) {
+  csched_job job;
+  csched_job_type type;
+  char name[128];
+  const csched_job *running = level->job;
+  if (running == NULL) {
+    csched_text_add_(text, "inside of ");
+    return;
+  }
+  if (!csched_os_peek_(&job, running, sizeof job) || !csched_os_peek_(&type, job.type, sizeof type)) type.run = NULL;
+  if (type.run == NULL) { // a placeholder, or no longer there
+    csched_text_add_(text, "in a run or a sync of ");
+    return;
+  }
+  csched_os_code_name_((uintptr_t)type.run, name, sizeof name);
+  csched_text_target_(text, "runs job", running, "");
+  csched_text_add_(text, " (");
+  csched_text_add_(text, name);
+  add_begun(text, recorder, type.run);
+  csched_text_add_(text, ") of ");
+}
+
+// MARK: kinds of lines
+
+static void describe_thread(const csched_levels_seen *seen, const csched_dump_wait *wait, csched_text *text) {
+  csched_text_thread_(text, "", seen->thread);
+  csched_text_add_(text, seen->count == 0 ? ": runs nothing" : ": ");
+  for (int i = 0; i < seen->count; i++) {
+    if (i > 0) csched_text_add_(text, ", ");
+    add_job(text, &seen->levels[i], i == 0 ? seen->recorder : NULL);
+    csched_text_address_(text, seen->levels[i].target);
+  }
+  if (wait->function == NULL) return;
+  csched_text_add_(text, "; waits in ");
+  csched_text_add_(text, wait->function);
+  csched_text_target_(text, " for", wait->what, "");
+  csched_text_add_(text, " since ");
+  csched_text_span_(text, csched_now() - wait->since);
+}
+
+static bool describe_target(const csched_target *target, csched_text *text) {
+  if (target == NULL) return false;
+  if (target->type->describe_ != NULL) {
+    target->type->describe_(target, text);
+  } else {
+    csched_text_target_(text, "target", target, "");
+    if (csched_target_is_orphaned_(target)) csched_text_add_(text, ": orphaned by fork");
+    else if (csched_target_is_closed_(target)) csched_text_add_(text, ": takes no more");
+  }
+  return true;
+}
+
+static bool describe_loop(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_loop_of_atfork_(each), text);
+}
+static bool describe_pool(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_pool_of_atfork_(each), text);
+}
+static bool describe_virtual(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_virtual_of_atfork_(each), text);
+}
+static bool describe_queue(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_serial_of_atfork_(each), text);
+}
+
+static bool describe_limit(const csched_atfork *each, csched_text *text) {
+  return describe_target(csched_limit_of_atfork_(each), text);
+}
+
+// MARK: writing
+
+static void flush(dump *dump) {
+  if (dump->error == 0) dump->error = csched_os_write_(dump->fd, dump->buffer, (size_t)(dump->text.at - dump->buffer));
+  dump->text = (csched_text){dump->buffer, dump->buffer + BUFFER};
+}
+
+static bool has_room(const dump *dump) { return dump->text.end - dump->text.at >= LINE; }
+
+static void end_line(dump *dump) {
+  csched_text_add_(&dump->text, "\n");
+  if (!has_room(dump)) flush(dump);
+}
+
+static bool add_one(csched_atfork *each, void *context) {
+  dump *dump = context;
+  if (!has_room(dump)) return false;
+  csched_text whole = dump->text;
+  dump->text.end = dump->text.at + LINE - 1;
+  bool is_one = dump->describe(each, &dump->text);
+  dump->text.end = whole.end;
+  if (is_one) csched_text_add_(&dump->text, "\n");
+  return true;
+}
+
+static void add_all(dump *dump, bool (*describe)(const csched_atfork *, csched_text *)) {
+  dump->describe = describe;
+  while (csched_os_atfork_visit_(&place, add_one, dump) && dump->error == 0) flush(dump);
+  csched_os_atfork_end_(&place);
+}
+
+// DP2: looking up a function's name takes the loader's lock. A library may be making schedulers under that lock, so names are looked up with the list
+// unlocked.
+typedef struct threads {
+  int count;
+  csched_levels_seen seen[8];
+  csched_dump_wait waits[8];
+} threads;
+
+static bool note_thread(csched_atfork *each, void *context) {
+  threads *noted = context;
+  if (noted->count == sizeof noted->seen / sizeof noted->seen[0]) return false;
+  csched_levels_seen *seen = &noted->seen[noted->count];
+  if (csched_levels_look_(each, seen)) noted->waits[noted->count++] = look_at_wait(seen->wait);
+  return true;
+}
+
+static void add_threads(dump *dump) {
+  threads noted;
+  bool has_more;
+  do {
+    noted.count = 0;
+    has_more = csched_os_atfork_visit_(&place, note_thread, &noted);
+    for (int i = 0; i < noted.count; i++) {
+      describe_thread(&noted.seen[i], &noted.waits[i], &dump->text);
+      end_line(dump);
+    }
+  } while (has_more && dump->error == 0);
+  csched_os_atfork_end_(&place);
+}
+
+// MARK: sleepers
+
+static const char OTHERS[] = "condition, semaphore, latch, group or rwlock";
+
+// The system copies each sleeper. ThreadSanitizer does not see how a lock's sleeper was written, and would report a plain read as a race.
+int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
+  csched_bucket *bucket = csched_bucket_lock_((size_t)index);
+  csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
+  int count = 0;
+  for (; each != NULL && count < most && csched_os_peek_(&copy, each, sizeof copy); each = TAILQ_NEXT(&copy, link)) {
+    bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
+    uint32_t owner = is_lock ? csched_lock_owner_seen_(copy.address) : 0;
+    uint32_t thread = csched_lock_thread_of_(copy.thread);
+    found[count++] = (csched_sleeping){is_lock ? "lock" : OTHERS, copy.address, copy.since, thread, owner};
+  }
+  csched_bucket_unlock_(bucket);
+  return count;
+}
+
+static void add_sleeping(dump *dump, int index) {
+  enum { MOST = 64 };
+  csched_sleeping found[MOST];
+  int count = csched_sleepers_look_(index, found, MOST);
+  for (int i = 0; i < count; i++) {
+    csched_text_target_(&dump->text, found[i].kind, found[i].address, "");
+    if (found[i].owner != 0)
+      csched_text_thread_(&dump->text, ", which belongs to ", csched_lock_thread_of_(found[i].owner));
+    csched_text_thread_(&dump->text, ": waited for by ", found[i].thread);
+    csched_text_add_(&dump->text, " since ");
+    csched_text_span_(&dump->text, csched_now() - found[i].since);
+    end_line(dump);
+  }
+  if (count < MOST) return;
+  csched_text_add_(&dump->text, "and perhaps more that sleep there");
+  end_line(dump);
+}
+
+static void add_head(dump *dump) {
+  csched_text_add_(&dump->text, "Scheduler: dump of process ");
+  csched_text_number_(&dump->text, csched_os_process_id_());
+  csched_text_thread_(&dump->text, ", asked for by ", csched_os_thread_id_());
+  end_line(dump);
+}
+
+int csched_dump(int fd) {
+  dump dump = {.fd = fd};
+  dump.text = (csched_text){dump.buffer, dump.buffer + BUFFER};
+  begin();
+  add_head(&dump);
+  add_threads(&dump);
+  add_all(&dump, describe_loop);
+  add_all(&dump, describe_pool);
+  add_all(&dump, describe_virtual);
+  add_all(&dump, describe_queue);
+  add_all(&dump, describe_limit);
+  for (int i = 0; i < CSCHED_BUCKETS_; i++) add_sleeping(&dump, i);
+  csched_text_add_(&dump.text, "Scheduler: end of dump\n");
+  flush(&dump);
+  csched_lock_unlock(&one_at_a_time);
+  return dump.error;
+}
+
+// MARK: one target
+
+// The threads inside one target. A pool can have several.
+enum { INSIDE = 8 };
+typedef struct inside {
+  const csched_target *target;
+  int count;
+  uint32_t threads[INSIDE];
+  csched_level levels[INSIDE];
+  const csched_recorder *recorders[INSIDE];
+} inside;
+
+static bool note_if_inside(csched_atfork *each, void *context) {
+  inside *noted = context;
+  csched_levels_seen seen;
+  if (!csched_levels_look_(each, &seen)) return true;
+  for (int i = 0; i < seen.count; i++) {
+    if (seen.levels[i].target != noted->target) continue;
+    noted->threads[noted->count] = seen.thread;
+    noted->levels[noted->count] = seen.levels[i];
+    noted->recorders[noted->count++] = i == 0 ? seen.recorder : NULL;
+    break;
+  }
+  return noted->count < INSIDE;
+}
+
+static void add_inside(csched_text *text, const inside *noted) {
+  for (int i = 0; i < noted->count; i++) {
+    csched_text_thread_(text, "; ", noted->threads[i]);
+    csched_text_add_(text, " ");
+    add_job(text, &noted->levels[i], noted->recorders[i]);
+    csched_text_add_(text, "it");
+  }
+  if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");
+}
+
+// Delayed jobs of one target. They are in the timers of its root, among those of other targets, and the search looks at all of them. So
+// csched_target_describe does it, and a dump does not.
+typedef struct delayed {
+  const csched_target *target;
+  size_t count;
+  csched_time first;
+  bool is_whole;
+} delayed;
+
+static void look_for_delayed(csched_timers *timers, delayed *delayed) {
+  static const size_t MOST = 100000;
+  size_t count;
+  csched_time first;
+  if (timers == NULL) return;
+  delayed->is_whole = csched_timers_look_for_(timers, delayed->target, MOST, &count, &first) && delayed->is_whole;
+  delayed->count += count;
+  if (first < delayed->first) delayed->first = first;
+}
+
+// Pools keep the timers for targets that users implement.
+static bool look_in_pool(csched_atfork *each, void *context) {
+  const csched_target *pool = csched_pool_of_atfork_(each);
+  if (pool != NULL) look_for_delayed(csched_pool_timers_seen_(pool), context);
+  return true;
+}
+
+static void add_delayed(csched_text *text, const csched_target *target) {
+  csched_target *root = csched_target_root_((csched_target *)(uintptr_t)target);
+  delayed found = {.target = target, .first = CSCHED_FOREVER, .is_whole = true};
+  csched_timers *timers = csched_loop_timers_seen_(root), *ticks = csched_virtual_timers_seen_(root);
+  if (timers == NULL) timers = csched_pool_timers_seen_(root);
+  if (root == target && (timers != NULL || ticks != NULL)) return; // its own description has these figures
+  look_for_delayed(timers != NULL ? timers : ticks, &found);
+  if (timers == NULL && ticks == NULL) csched_os_atfork_visit_(&place, look_in_pool, &found);
+  csched_os_atfork_end_(&place);
+  if (!found.is_whole) csched_text_add_(text, ", at least");
+  if (ticks == NULL) {
+    csched_text_delayed_(text, found.count, found.first, csched_now());
+    return;
+  }
+  csched_text_delayed_(text, found.count, CSCHED_FOREVER, 0);
+  if (found.first == CSCHED_FOREVER) return;
+  csched_text_add_(text, ", the next not before tick ");
+  csched_text_number_(text, found.first);
+}
+
+size_t csched_target_describe(const csched_target *target, char *text, size_t size) {
+  csched_text line = {text, text + size - 1};
+  inside noted = {.target = target};
+  begin();
+  csched_os_atfork_visit_(&place, note_if_inside, &noted);
+  csched_os_atfork_end_(&place);
+  describe_target(target, &line);
+  if (!csched_target_is_orphaned_(target)) add_delayed(&line, target);
+  csched_lock_unlock(&one_at_a_time);
+  add_inside(&line, &noted);
+  *line.at = 0;
+  return (size_t)(line.at - text);
+}
+
+int csched_recorder_write(int fd) { return csched_recorder_write_(fd); }

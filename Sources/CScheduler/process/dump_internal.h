@@ -1,0 +1,15 @@
+// Shared by the files of a dump: threads that sleep.
+// Depends on: platform.h.
+#pragma once
+
+#include "../platform/platform.h"
+
+/// A thread that sleeps for a lock or another blocking object.
+typedef struct csched_sleeping {
+  const char *kind;
+  const void *address;
+  csched_time since;
+  uint32_t thread, owner; ///< `owner`: for csched_lock_thread_of_; 0 unless `address` is an owned lock
+} csched_sleeping;
+/// Does: copies at most `most` sleepers of bucket number `bucket` (parking.h). Returns: how many.
+int csched_sleepers_look_(int bucket, csched_sleeping *found, int most);

@@ -1,0 +1,167 @@
+// Writes a dump at a signal: a table from the signal handler, then a whole dump from the thread "csched-dump".
+// States of asked, a futex: the sum of ASKED for each signal, and ENDING at the end · served: the value that the writer has handled
+//
+// Obligations
+//   DS1  After a signal the writer starts and finishes a whole dump, unless the writer is ended first. The handler adds to `asked`, then wakes the
+//        writer. The writer checks `asked` before it sleeps, so it misses no signal. Signals during a dump share the next dump.
+//   DS2  The handler takes no lock, allocates nothing, and preserves errno.
+//   DS3  A child of fork has no writer. Its handler still writes the table.
+// Orderings
+//   asked: relaxed; only its value matters
+// Assumes: write, a futex wake and csched_os_peek_ are safe in a signal handler.
+// Source: the Java and Go runtimes at SIGQUIT: the handler wakes a thread, which may do what a handler may not.
+// Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
+// Models: none. Not modelled: DS1, DS2, DS3.
+
+#include <CScheduler/dump.h>
+
+#include <CScheduler/lock.h>
+
+#include "../base/dump_slots.h"
+#include "../base/text.h"
+#include "../loop/loop_internal.h"
+
+#include <errno.h>
+
+enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_LEVELS = 8 };
+enum { ENDING = 1, ASKED = 2 };
+static struct {
+  csched_lock lock; // guards the following fields, except `fd` and `asked`
+  csched_atfork atfork;
+  csched_os_handler before;
+  csched_os_thread thread;
+  int signal; // 0: none
+  bool has_thread;
+  int32_t fd;
+  uint32_t asked;
+} watch;
+
+// MARK: the handler
+
+static void add_level(csched_text *text, const csched_level *level) {
+  csched_job job;
+  csched_job_type type = {NULL, NULL, NULL};
+  if (level->job != NULL && csched_os_peek_(&job, level->job, sizeof job))
+    csched_os_peek_(&type, job.type, sizeof type);
+  csched_text_add_(text, type.run != NULL ? ", runs job code " : ", inside");
+  if (type.run != NULL) csched_text_address_(text, (void *)(uintptr_t)type.run);
+  csched_text_target_(text, " of", level->target, "");
+}
+
+static void write_thread(int fd, uint32_t thread, csched_level *const *top) {
+  char line[512];
+  csched_text text = {line, line + sizeof line - 1};
+  csched_level *each, copy;
+  csched_text_add_(&text, "thread ");
+  csched_text_number_(&text, thread);
+  bool is_there = csched_os_peek_(&each, top, sizeof each);
+  for (int i = 0; is_there && i < MOST_LEVELS; i++, each = copy.outer) {
+    if (!csched_os_peek_(&copy, each, sizeof copy) || copy.outer == NULL) break;
+    add_level(&text, &copy);
+  }
+  text.end++;
+  csched_text_add_(&text, "\n");
+  csched_os_write_(fd, line, (size_t)(text.at - line));
+}
+
+static void write_loop(int fd, const csched_target *loop) {
+  char line[128];
+  csched_text text = {line, line + sizeof line};
+  uint32_t thread, closing;
+  size_t timers;
+  if (!csched_loop_see_(loop, &thread, &closing, &timers)) return; // the loop is gone, or the system refuses the copy
+  csched_text_target_(&text, "loop", loop, "");
+  csched_text_add_(&text, thread != 0 ? " of thread " : " of no thread");
+  if (thread != 0) csched_text_number_(&text, thread);
+  csched_text_add_(&text, closing != 0 ? ": takes no more, " : ": ");
+  csched_text_number_(&text, timers);
+  csched_text_add_(&text, " delayed\n");
+  csched_os_write_(fd, line, (size_t)(text.at - line));
+}
+
+static void write_head(int fd, const char *what, uint32_t missing) {
+  char line[128];
+  csched_text text = {line, line + sizeof line};
+  csched_text_add_(&text, what);
+  csched_text_number_(&text, csched_os_process_id_());
+  if (missing > 0) {
+    csched_text_add_(&text, ", without ");
+    csched_text_number_(&text, missing);
+  }
+  csched_text_add_(&text, "\n");
+  csched_os_write_(fd, line, (size_t)(text.at - line));
+}
+
+static void handle(int signal) { // DS2
+  (void)signal;
+  int saved = errno, fd = csched_load_relaxed(&watch.fd); // DS2: only its value matters
+  write_head(fd, "Scheduler: threads of process ", csched_dump_threads_without_());
+  for (int i = 0; i < SLOTS; i++) {
+    uint32_t thread;
+    csched_level *const *top = csched_dump_see_slot_(i, &thread);
+    if (top != NULL) write_thread(fd, thread, top);
+  }
+  write_head(fd, "Scheduler: loops of process ", csched_dump_loops_without_());
+  for (int i = 0; i < SLOTS; i++) {
+    const csched_target *loop = csched_dump_see_loop_(i);
+    if (loop != NULL) write_loop(fd, loop);
+  }
+  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ASKED); // DS1: before the wake
+  csched_futex_wake_(&watch.asked, 1);
+  errno = saved;
+}
+
+// MARK: the writer
+
+static void write_dumps(void *unused) {
+  (void)unused;
+  csched_os_thread_set_name_("csched-dump");
+  csched_os_thread_leave_count_();
+  uint32_t asked, served = 0;
+  while (((asked = csched_load_relaxed(&watch.asked)) & ENDING) == 0) { // DS1: checked before each sleep
+    if (asked != served) csched_dump(csched_load_relaxed(&watch.fd));   // DS1: only its value matters
+    else csched_futex_wait_(&watch.asked, asked, CSCHED_FOREVER);
+    served = asked;
+  }
+}
+
+static void dump_signal_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS3: no writer in a child
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  watch.lock = (csched_lock)CSCHED_LOCK_INIT;
+  watch.has_thread = false;
+}
+
+static int start_locked(void) {
+  csched_os_signals before;
+  if (watch.has_thread) return 0;
+  watch.asked = 0;
+  csched_os_signals_block_(&before); // the writer runs no signal handler
+  int error = csched_os_thread_start_(&watch.thread, 0, write_dumps, NULL);
+  csched_os_signals_restore_(&before);
+  watch.has_thread = error == 0;
+  return error;
+}
+
+static void end_locked(void) {
+  if (watch.signal != 0) csched_os_handle_signal_as_before_(watch.signal, &watch.before);
+  watch.signal = 0;
+  if (!watch.has_thread) return;
+  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ENDING); // DS1: ends the writer
+  csched_futex_wake_(&watch.asked, 1);
+  csched_os_thread_join_(watch.thread);
+  watch.has_thread = false;
+}
+
+int csched_dump_on_signal(int signal, int fd) {
+  csched_os_atfork_(&watch.atfork, dump_signal_at_fork);
+  csched_lock_lock(&watch.lock);
+  end_locked();
+  csched_store_relaxed(&watch.fd, (int32_t)fd); // DS2: before the handler is installed
+  int error = signal != 0 ? start_locked() : 0;
+  if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &watch.before);
+  if (signal != 0 && error == 0) watch.signal = signal;
+  else end_locked();
+  csched_lock_unlock(&watch.lock);
+  return error;
+}

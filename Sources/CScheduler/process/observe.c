@@ -1,0 +1,582 @@
+// Records submissions, runs and drops while there is an observer: the waiting jobs, the figures of each target, and the runs of each thread.
+// States
+//   csched_observed_  0: no observer; else the bits of the observers (observe_internal.h)
+//   a part of the table of waiting jobs: a hash table with a lock of its own; `job` NULL is a free slot
+//   a csched_observed_level: one run of a thread; `id` 0 while it is free or changes, else the number of the submission
+//   a slot of the target table: NULL free, GONE released, or the target
+// Obligations
+//   OB1  Each submission that is entered is taken out exactly once: by its run, its drop or its cancel, whichever is first. So it has one end.
+//   OB2  A submission or a refusal does not wait long for a lock here. After LOOKS attempts the job stays unobserved, and is counted. So a signal
+//        handler that has interrupted the lock's owner continues.
+//   OB3  A look at a run of another thread returns the values of one run.
+//   OB4  Figures count for one target. When they are given to another target, their `number` changes.
+// Orderings
+//   csched_observed_: relaxed; a thread that sees it late misses the first events · tables: release, pairs with acquire, carries their first
+//   contents · the id of a run: release, pairs with the look's acquire · figures: relaxed counts
+// Assumes: a job's memory is not reused before the job's end has been recorded here.
+// Source: own design. The steps of the histogram are those of HdrHistogram, coarser.
+// Checked by: "statistics count what was submitted, ran, was cancelled and dropped", "statistics beside changes",
+//   "a trace goes on in the parent of a fork alone".
+// Models: checks/observe.c. Not modelled: OB1, OB2, OB4.
+
+#include "observe_internal.h"
+
+#include <CScheduler/lock.h>
+
+#include "../clock/clock_internal.h"
+#include "../job/job_internal.h"
+#include "../job/levels_internal.h"
+#include "../job/node.h"
+#include "../platform/platform.h"
+#include "../target/target_internal.h"
+#include "trace_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { PARTS = 64, PLACES = 1024, MOST = PLACES / 8 * 7 };
+enum { TARGETS = 8192, FIGURES = TARGETS / 2 };
+enum { CODES = 16 };
+enum { LOOKS = 200 };
+
+typedef struct part {
+  CSCHED_CACHE_ALIGNED csched_lock lock;
+  uint32_t count;
+  csched_seen places[PLACES];
+} part;
+
+typedef struct tables {
+  part parts[PARTS];
+  const csched_target *targets[TARGETS];
+  uint32_t figures_of[TARGETS];
+  csched_figures figures[FIGURES];
+} tables;
+
+static tables *all; // made once, never freed
+static csched_lock changing;
+static csched_lock naming; // guards the target table against other writers
+static uint64_t ids, numbers, missed;
+static csched_observer *observers;
+static csched_observed_code codes[CODES];
+static uint32_t code_count;
+static csched_atfork atfork;
+static const csched_target *const GONE = (const csched_target *)1;
+
+// Whether one of the library's own observers is on. Programs that attach to probes do not count.
+static bool is_observed_here(void) {
+  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be late
+}
+
+static tables *tables_here(void) {
+  return csched_load_acquire(&all); // OB1: pairs with csched_observe_begin_
+}
+
+// MARK: bounded locking
+
+static bool lock_bounded(csched_lock *lock) { // OB2: gives up
+  for (int i = 0; i < LOOKS; i++) {
+    if (csched_lock_trylock(lock)) return true;
+    if (i < LOOKS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
+    else csched_nap_(1000);
+  }
+  csched_fetch_add_relaxed(&missed, 1u); // a count
+  return false;
+}
+
+uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } // a count
+
+// MARK: waiting jobs
+
+static size_t hash_of(const void *address) { return (size_t)((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u; }
+static part *part_of(tables *tables, const csched_job *job) { return &tables->parts[hash_of(job) >> 58]; }
+static size_t place_of(const csched_job *job) { return hash_of(job) >> 40 & (PLACES - 1); }
+
+// Returns: the slot of `job`, or the free slot where it belongs.
+static size_t find_locked(const part *part, const csched_job *job) {
+  size_t at = place_of(job);
+  while (part->places[at].job != NULL && part->places[at].job != job) at = (at + 1) % PLACES;
+  return at;
+}
+
+// Traces `event` under the lock: only if the submission is entered, and before another thread can take it out.
+static bool put(tables *tables, csched_seen *seen, csched_observer *observer, csched_trace_event *event) {
+  part *part = part_of(tables, seen->job);
+  if (!lock_bounded(&part->lock)) return false;
+  size_t at = find_locked(part, seen->job);
+  bool is_new = part->places[at].job == NULL, fits = !is_new || part->count < MOST;
+  if (fits) seen->trace = csched_trace_add_(observer, event);
+  if (fits) part->places[at] = *seen;
+  if (fits && is_new) part->count++;
+  csched_lock_unlock(&part->lock);
+  if (!fits) csched_fetch_add_relaxed(&missed, 1u); // a count
+  return fits;
+}
+
+// Deletion with linear probing (Knuth's Algorithm R): later entries move into the free slot, unless that is before their hash slot.
+static void remove_locked(part *part, size_t at) {
+  part->count--;
+  for (size_t next = at;;) {
+    next = (next + 1) % PLACES;
+    const csched_job *job = part->places[next].job;
+    if (job == NULL) break;
+    if ((next - place_of(job)) % PLACES < (next - at) % PLACES) continue;
+    part->places[at] = part->places[next];
+    at = next;
+  }
+  part->places[at].job = NULL;
+}
+
+// A refusal may happen in a signal handler, so it must not wait. No other end happens there.
+static bool take_out(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: out once
+  tables *tables = tables_here();
+  part *part = tables != NULL ? part_of(tables, job) : NULL;
+  if (part == NULL || (!may_wait && !lock_bounded(&part->lock))) return false;
+  if (may_wait) csched_lock_lock(&part->lock);
+  size_t at = find_locked(part, job);
+  bool is_there = part->places[at].job != NULL;
+  if (is_there) *seen = part->places[at];
+  if (is_there) remove_locked(part, at);
+  csched_lock_unlock(&part->lock);
+  return is_there;
+}
+
+static void moved(const csched_job *job, csched_time due) {
+  tables *tables = tables_here();
+  if (tables == NULL) return;
+  part *part = part_of(tables, job);
+  csched_lock_lock(&part->lock);
+  csched_seen *place = &part->places[find_locked(part, job)];
+  if (place->job != NULL) place->due = due;
+  csched_lock_unlock(&part->lock);
+}
+
+bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context), void *context) {
+  tables *tables = tables_here();
+  bool is_whole = true;
+  for (int i = 0; i < PARTS && tables != NULL; i++) {
+    part *part = &tables->parts[i];
+    bool is_seen = lock_bounded(&part->lock);
+    for (int j = 0; is_seen && j < PLACES; j++)
+      if (part->places[j].job != NULL) visit(&part->places[j], context);
+    if (is_seen) csched_lock_unlock(&part->lock);
+    is_whole = is_whole && is_seen;
+  }
+  return is_whole;
+}
+
+// MARK: targets
+
+csched_figures *csched_figures_at_(size_t at) {
+  tables *tables = tables_here();
+  return tables != NULL && at < FIGURES ? &tables->figures[at] : NULL;
+}
+
+// Returns: the slot of `target`; TARGETS if it has none, and then in `*free`, unless NULL, a slot where it can be entered.
+static size_t find_target(const tables *tables, const csched_target *target, size_t *free) {
+  size_t at = hash_of(target) >> 51, empty = TARGETS;
+  for (size_t i = 0; i < TARGETS; i++, at = (at + 1) % TARGETS) {
+    const csched_target *found = csched_load_acquire(&tables->targets[at]); // OB4: pairs with begin_figures
+    if (found == target) return at;
+    if ((found == NULL || found == GONE) && empty == TARGETS) empty = at;
+    if (found == NULL) break;
+  }
+  if (free != NULL) *free = empty;
+  return TARGETS;
+}
+
+csched_figures *csched_figures_find_(const csched_target *target) {
+  tables *tables = tables_here();
+  size_t at = tables != NULL ? find_target(tables, target, NULL) : TARGETS;
+  return at < TARGETS ? &tables->figures[tables->figures_of[at]] : NULL;
+}
+
+// Keeps the part of the description before the colon, such as: queue 0x… "name" on 0x…. The state follows the colon.
+static void name_target(csched_figures *figures, const csched_target *target) {
+  char line[512];
+  csched_text text = {line, line + sizeof line - 1};
+  if (target->type->describe_ != NULL) target->type->describe_(target, &text);
+  else csched_text_target_(&text, "target", target, "");
+  *text.at = 0;
+  bool is_quoted = false;
+  char *end = line;
+  for (; *end != 0 && (is_quoted || *end != ':'); end++) is_quoted ^= *end == '"';
+  *end = 0;
+  csched_name_copy_(figures->name, sizeof figures->name, line);
+}
+
+static csched_figures *begin_figures(tables *tables, const csched_target *target) {
+  csched_figures *figures = NULL;
+  size_t free, at;
+  if (!lock_bounded(&naming)) return NULL;
+  at = find_target(tables, target, &free);
+  if (at < TARGETS) figures = &tables->figures[tables->figures_of[at]];
+  for (size_t i = 0; figures == NULL && free < TARGETS && i < FIGURES; i++) {
+    csched_figures *each = &tables->figures[(numbers + i) % FIGURES];
+    if (each->target != NULL) continue;
+    numbers += i;
+    memset(each, 0, sizeof *each);
+    each->target = target;
+    name_target(each, target);
+    each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_time_(target);
+    csched_store_release(&each->number, ++numbers); // OB4: no longer the previous target's
+    tables->figures_of[free] = (uint32_t)(each - tables->figures);
+    csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target; carries the figures
+    figures = each;
+  }
+  csched_lock_unlock(&naming);
+  return figures;
+}
+
+static csched_figures *figures_of(tables *tables, const csched_target *target) {
+  csched_figures *figures = csched_figures_find_(target);
+  return figures != NULL ? figures : begin_figures(tables, target);
+}
+
+static void gone(const csched_target *target) {
+  if (CSCHED_LIKELY(csched_load_flag(&all) == NULL)) return; // racy read: there was never an observer
+  tables *tables = tables_here();
+  if (!lock_bounded(&naming)) return;
+  size_t at = find_target(tables, target, NULL);
+  if (at < TARGETS) {
+    tables->figures[tables->figures_of[at]].target = NULL;
+    csched_store_relaxed(&tables->targets[at], GONE); // OB4: the figures keep their number
+  }
+  csched_lock_unlock(&naming);
+}
+
+// MARK: figures
+
+static void count_one(uint64_t *count) { csched_fetch_add_relaxed(count, 1u); } // a count
+
+static size_t step_of(csched_time span) {
+  if (span < 8) return (size_t)span;
+  size_t doublings = 63 - (size_t)__builtin_clzll(span), step = (doublings - 2) * 8 + (span >> (doublings - 3) & 7);
+  return step < CSCHED_SPANS ? step : CSCHED_SPANS - 1;
+}
+
+static void add_span(csched_spans *spans, csched_time span) {
+  csched_fetch_add_relaxed(&spans->counts[step_of(span)], 1u);             // a count
+  csched_time most = csched_load_relaxed(&spans->most);                    // racy read, rechecked by the cas
+  while (most < span && !csched_cas_relaxed(&spans->most, &most, span)) {} // a count
+}
+
+bool csched_figures_are_(const csched_figures *figures, uint64_t number) {
+  return figures != NULL && csched_load_acquire(&figures->number) == number; // OB4: pairs with begin_figures
+}
+
+uint64_t csched_figures_number_(const csched_figures *figures) {
+  return csched_load_relaxed(&figures->number); // OB4: compared again by csched_figures_are_
+}
+
+// Returns: how many jobs wait on the target after the change.
+static uint32_t change_waiting(const csched_seen *seen, int32_t change) {
+  if (!csched_figures_are_(seen->figures, seen->number)) return 0;
+  return csched_fetch_add_relaxed(&seen->figures->waiting, (uint32_t)change) + (uint32_t)change; // a count
+}
+
+// MARK: threads
+
+csched_observer *csched_observers_(void) { return csched_load_acquire(&observers); } // OB3: pairs with make_observer
+
+static csched_observer *find_observer(uint32_t thread) {
+  csched_observer *each = csched_observers_();
+  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: finds its own number
+  return each;
+}
+
+// Only the owner of `observer` calls these two. The previous owner may have ended without releasing it. Then only the system's answer that this
+// thread has ended orders the two owners.
+static csched_figures *working_for(const csched_observer *observer) {
+  return csched_load_relaxed(&observer->figures); // OB3
+}
+static void work_for(csched_observer *observer, csched_figures *figures) {
+  csched_store_relaxed(&observer->figures, figures); // OB3
+}
+
+// Takes a record that is free, or whose thread has ended without releasing it. Threads that only submit end so.
+static csched_observer *take_observer(uint32_t thread) {
+  for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
+    uint32_t owner = csched_load_relaxed(&each->thread); // racy read, rechecked by the cas
+    if ((owner == 0 || !csched_os_thread_exists_(owner)) && csched_cas_acquire(&each->thread, &owner, thread)) // OB3
+      return each;
+  }
+  return NULL;
+}
+
+static csched_observer *make_observer(uint32_t thread) {
+  csched_observer *made = take_observer(thread);
+  if (made != NULL || (made = csched_os_memory_take_(sizeof *made)) == NULL) return made;
+  made->thread = thread;
+  made->next = csched_observers_();
+  while (!csched_cas_release(&observers, &made->next, made)) {} // OB3: release; pairs with csched_observers_
+  return made;
+}
+
+// Returns: this thread's record; NULL if there is no memory. For a thread without context frames (`csched_level`) it is found by the thread's number.
+static csched_observer *observer_here(void) {
+  csched_observer **mine = csched_levels_observer_();
+  if (mine != NULL && *mine != NULL) return *mine;
+  uint32_t thread = csched_os_thread_id_();
+  csched_observer *found = find_observer(thread);
+  if (found == NULL) found = make_observer(thread);
+  if (mine != NULL) *mine = found;
+  return found;
+}
+
+static void leave_observer(csched_observer *observer) {
+  observer->depth = 0;
+  work_for(observer, NULL);
+  for (int i = 0; i < CSCHED_OBSERVED_DEPTH; i++) csched_store_relaxed(&observer->levels[i].id, (uint64_t)0); // OB3
+  csched_store_release(&observer->thread, 0u); // OB3: pairs with take_observer
+}
+
+uint32_t csched_observer_thread_(const csched_observer *observer) {
+  return csched_load_relaxed(&observer->thread); // racy read: the thread may have ended
+}
+
+bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level) { // OB3
+  const csched_observed_level *from = &observer->levels[depth];
+  level->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_
+  level->since = csched_load_relaxed(&from->since);     // OB3
+  level->code = csched_load_relaxed(&from->code);       // OB3
+  level->figures = csched_load_relaxed(&from->figures); // OB3
+  level->number = csched_load_relaxed(&from->number);   // OB3
+  level->trace = csched_load_relaxed(&from->trace);     // OB3
+  csched_fence_full();                                  // OB3: the second load of `id` follows these loads
+  return level->id != 0 && csched_load_relaxed(&from->id) == level->id; // OB3
+}
+
+// First releases the runs whose stack frames are gone: an exception or a longjmp has unwound them.
+void csched_observer_begin_(csched_observer *observer, csched_observed_run *run) {
+  uintptr_t frame = (uintptr_t)run;
+  while (observer->depth > 0 && observer->depth <= CSCHED_OBSERVED_DEPTH &&
+         observer->levels[observer->depth - 1].frame <= frame)
+    csched_store_relaxed(&observer->levels[--observer->depth].id, (uint64_t)0); // OB3
+  run->depth = observer->depth++;
+  if (run->depth >= CSCHED_OBSERVED_DEPTH) return;
+  csched_observed_level *level = &observer->levels[run->depth];
+  csched_fence_full(); // OB3: `id` is 0 before the fields change; pairs with the look's fence
+  csched_store_relaxed(&level->since, run->since);          // OB3
+  csched_store_relaxed(&level->code, run->seen.code);       // OB3
+  csched_store_relaxed(&level->figures, run->seen.figures); // OB3
+  csched_store_relaxed(&level->number, run->seen.number);   // OB3
+  csched_store_relaxed(&level->trace, run->seen.trace);     // OB3
+  level->frame = frame;
+  csched_store_release(&level->id, run->seen.id); // OB3: pairs with the look's acquire
+}
+
+void csched_observer_end_(csched_observer *observer, const csched_observed_run *run) {
+  for (uint32_t depth = observer->depth; depth-- > run->depth;)
+    if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->levels[depth].id, (uint64_t)0); // OB3: ended
+  observer->depth = run->depth;
+}
+
+// MARK: the function that a job calls
+
+void csched_observe_code_at_(const csched_observed_code *code) {
+  csched_lock_lock(&changing);
+  uint32_t count = csched_load_relaxed(&code_count); // ordered by the lock
+  if (count < CODES) {
+    codes[count] = *code;
+    csched_store_release(&code_count, count + 1); // OB1: pairs with code_of
+  }
+  csched_lock_unlock(&changing);
+}
+
+static bool has_code(void (*run)(csched_job *job)) {
+  uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
+  for (uint32_t i = 0; i < count; i++)
+    if (codes[i].is_in_context && codes[i].type->run == run) return true;
+  return false;
+}
+
+static uintptr_t code_of(const csched_job *job) {
+  uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
+  uintptr_t code = (uintptr_t)job->type->run;
+  if ((uintptr_t)job->type->release == CSCHED_NODE) return code;
+  for (uint32_t i = 0; i < count; i++)
+    if (codes[i].type == job->type) memcpy(&code, (const char *)job + codes[i].offset, sizeof code);
+  return code;
+}
+
+// MARK: hooks
+
+static csched_trace_event event_of(csched_occurrence what, const csched_seen *seen, csched_time time) {
+  return (csched_trace_event){.what = (uint32_t)what,
+                              .time = time,
+                              .id = seen->id,
+                              .code = seen->code,
+                              .figures = seen->figures,
+                              .number = seen->number,
+                              .trace = seen->trace};
+}
+
+static void observe_submit(csched_observed_submission *submission, csched_target *target, csched_job *job,
+                           csched_time due) {
+  tables *tables = tables_here();
+  uintptr_t code = code_of(job);
+  csched_os_probe_submit_(target, job, code);
+  submission->is_known = tables != NULL && is_observed_here();
+  if (!submission->is_known) return;
+  csched_observer *observer = observer_here();
+  submission->outer = observer != NULL ? working_for(observer) : NULL;
+  csched_seen seen = {.job = job, .submitted = csched_now(), .code = code};
+  seen.id = csched_fetch_add_relaxed(&ids, 1u) + 1; // OB1: only its value matters
+  seen.due = due == CSCHED_FOREVER || csched_target_has_time_(target) ? CSCHED_FOREVER
+             : due > seen.submitted                                   ? due
+                                                                      : seen.submitted;
+  seen.figures = figures_of(tables, target);
+  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: the target uses them
+  uint32_t waiting = change_waiting(&seen, 1); // before another thread can take it out
+  csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
+  event.waiting = waiting;
+  if (!put(tables, &seen, observer, &event)) {
+    csched_fetch_add_relaxed(&missed, 1u); // a count: the end will not be traced either
+    change_waiting(&seen, -1);
+    return;
+  }
+  if (observer != NULL) work_for(observer, seen.figures);
+  if (seen.figures != NULL) count_one(&seen.figures->submitted);
+}
+
+static void submitted(const csched_observed_submission *submission) {
+  if (!submission->is_known) return;
+  csched_observer *observer = observer_here();
+  if (observer != NULL) work_for(observer, submission->outer);
+}
+
+static void run_starts(csched_observed_run *run, const csched_job *job) {
+  csched_os_probe_run_(job, code_of(job));
+  run->job = job;
+  run->is_known = take_out(job, &run->seen, true);
+  if (!run->is_known) return;
+  run->since = csched_now();
+  run->waiting = change_waiting(&run->seen, -1);
+  csched_level_make_next_(); // makes the thread's context frames, which note its observer
+  csched_observer *observer = observer_here();
+  if (observer == NULL) return;
+  run->outer = working_for(observer);
+  work_for(observer, run->seen.figures);
+  csched_observer_begin_(observer, run);
+}
+
+static void note_end(csched_occurrence what, const csched_seen *seen, csched_drop_reason reason, uint32_t waiting) {
+  if (csched_figures_are_(seen->figures, seen->number))
+    count_one(what == CSCHED_OCCURRED_CANCEL ? &seen->figures->cancelled : &seen->figures->dropped);
+  csched_trace_event event = event_of(what, seen, csched_now());
+  event.waiting = waiting;
+  event.span = (csched_time)reason;
+  csched_trace_add_(observer_here(), &event);
+}
+
+static void run_ended(csched_observed_run *run, bool has_run) {
+  csched_os_probe_ran_(run->job, has_run);
+  if (!run->is_known) return;
+  csched_observer *observer = observer_here();
+  if (observer != NULL) {
+    work_for(observer, run->outer);
+    csched_observer_end_(observer, run);
+  }
+  if (!has_run) {
+    note_end(CSCHED_OCCURRED_CANCEL, &run->seen, CSCHED_DROP_CANCELLED, run->waiting);
+    return;
+  }
+  csched_time span = csched_now() - run->since;
+  csched_figures *figures = run->seen.figures;
+  if (csched_figures_are_(figures, run->seen.number)) {
+    count_one(&figures->run);
+    add_span(&figures->ran, span);
+    if (run->seen.due != CSCHED_FOREVER)
+      add_span(&figures->waited, run->since > run->seen.due ? run->since - run->seen.due : 0);
+  }
+  csched_trace_event event = event_of(CSCHED_OCCURRED_RUN, &run->seen, run->since);
+  event.waiting = run->waiting;
+  event.span = span;
+  csched_trace_add_(observer, &event);
+}
+
+static void dropped(const csched_job *job, csched_drop_reason reason) {
+  csched_seen seen;
+  csched_os_probe_drop_(job, (int)reason);
+  if (!take_out(job, &seen, reason != CSCHED_DROP_REFUSED)) return;
+  note_end(reason == CSCHED_DROP_CANCELLED ? CSCHED_OCCURRED_CANCEL : CSCHED_OCCURRED_DROP, &seen, reason,
+           change_waiting(&seen, -1));
+}
+
+static void note(csched_occurrence what, const void *address, csched_time span) {
+  csched_observer *observer = observer_here();
+  csched_figures *figures = observer != NULL ? working_for(observer) : NULL;
+  if (what == CSCHED_OCCURRED_WAKE && figures != NULL) count_one(&figures->wakes);
+  csched_trace_event event = {
+      .what = (uint32_t)what, .time = csched_now(), .span = span, .id = (uintptr_t)address, .figures = figures};
+  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the thread works for that target
+  csched_trace_add_(observer, &event);
+}
+
+static void count_system_call(void) {
+  csched_observer *observer = observer_here();
+  csched_figures *figures = observer != NULL ? working_for(observer) : NULL;
+  if (figures != NULL) count_one(&figures->system_calls);
+}
+
+// MARK: start and end
+
+static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
+  (void)unused;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  changing = naming = (csched_lock)CSCHED_LOCK_INIT;
+  csched_observer **mine = csched_levels_observer_();
+  for (csched_observer *each = observers; each != NULL; each = each->next)
+    if (mine == NULL || each != *mine) leave_observer(each);
+  if (mine != NULL && *mine != NULL) (*mine)->thread = csched_os_thread_id_();
+  for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = (csched_lock)CSCHED_LOCK_INIT;
+  csched_fetch_and_relaxed(
+      &csched_observed_,
+      ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: a child has no thread of these two
+}
+
+static void forget_waiting(tables *tables) {
+  for (int i = 0; i < PARTS; i++) {
+    csched_lock_lock(&tables->parts[i].lock);
+    memset(tables->parts[i].places, 0, sizeof tables->parts[i].places);
+    tables->parts[i].count = 0;
+    csched_lock_unlock(&tables->parts[i].lock);
+  }
+  for (int i = 0; i < FIGURES; i++) csched_store_relaxed(&tables->figures[i].waiting, 0u); // a count
+}
+
+void csched_observe_prepare_(void) { csched_os_atfork_(&atfork, observe_at_fork); }
+
+int csched_observe_begin_(uint32_t observer) {
+  csched_lock_lock(&changing);
+  tables *tables = tables_here();
+  if (tables == NULL) tables = csched_os_memory_take_(sizeof *tables);
+  else if (!is_observed_here()) forget_waiting(tables);
+  if (tables != NULL) {
+    csched_store_release(&all, tables);                   // OB1: pairs with tables_here
+    csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a thread that sees it late misses the first events
+  }
+  csched_lock_unlock(&changing);
+  return tables != NULL ? 0 : ENOMEM;
+}
+
+void csched_observe_end_(uint32_t observer) {
+  csched_fetch_and_relaxed(&csched_observed_, ~observer); // OB1: a thread that sees it late records a few more
+}
+
+static const csched_observe_hooks hooks = {.submit = observe_submit,
+                                           .submitted = submitted,
+                                           .run = run_starts,
+                                           .ran = run_ended,
+                                           .drop = dropped,
+                                           .moved = moved,
+                                           .note = note,
+                                           .gone = gone,
+                                           .leave = leave_observer,
+                                           .has_code = has_code};
+
+__attribute__((constructor)) static void install(void) {
+  csched_observe_hooks_ = &hooks;
+  csched_os_on_call_ = count_system_call;
+  for (int i = 0; i < CSCHED_ASYNC_CODES; i++) csched_observe_code_at_(&csched_async_codes_[i]);
+}

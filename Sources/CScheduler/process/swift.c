@@ -1,0 +1,144 @@
+#include "swift.h"
+
+#include "../job/job_internal.h"
+#include "../job/levels_internal.h"
+#include "../platform/platform.h"
+#include "../platform/platform_sources.h"
+#include "../target/target_internal.h"
+#include "observe_internal.h"
+
+#include <errno.h>
+
+static CSCHED_THREAD_LOCAL void *slot;
+
+void **csched_swift_drain_slot_(void) { return &slot; }
+
+uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
+
+CSCHED_NOINLINE csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
+
+// Whether the context frame (`csched_level`) is of a job, and not of a sync, whose job is a placeholder without `run`.
+static bool is_of_job(const csched_level *level) { return level->job == NULL || level->job->type->run != NULL; }
+
+// Whether the frame is of a job of a queue or a limit. Such a target ends its batch when the thread has a follow-up.
+static bool is_drained(const csched_level *level) {
+  return level->target->type->base != NULL && level->target->type->follow_up_ != NULL && is_of_job(level);
+}
+
+CSCHED_NOINLINE csched_swift_holding csched_swift_holds_(const csched_target *last_of, csched_target **target) {
+  csched_level *level = csched_level_look_(CSCHED_CALLER_FRAME());
+  bool is_last = last_of != NULL && level->target == last_of, holds = false;
+  *target = NULL;
+  for (; level->outer != NULL; level = level->outer) {
+    csched_target *root = level->target != NULL ? csched_target_root_(level->target) : NULL;
+    if (root == NULL || root->type->deliver == NULL) continue; // a scheduler marker, which accepts no jobs
+    if (csched_target_has_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING;
+    bool is_pool = root->type->lend_ != NULL; // only a pool has it
+    if (level->target != root || !is_pool) {
+      holds = true;
+      is_last &= *target == NULL && is_drained(level);
+    } else if (*target == NULL) {
+      *target = root;
+    }
+  }
+  if (!holds) return CSCHED_SWIFT_HOLDS_NOTHING;
+  return is_last && *target != NULL ? CSCHED_SWIFT_LEAVES_QUEUE : CSCHED_SWIFT_HOLDS;
+}
+
+int csched_swift_submit_follow_up_(csched_target *target, csched_job *job) {
+  return csched_target_submit_follow_up_(target, job);
+}
+
+csched_swift_discards csched_swift_discards_begin_(void) {
+  csched_discards outer = csched_discards_begin_();
+  return (csched_swift_discards){outer.first, outer.last, outer.is_inside};
+}
+
+void csched_swift_discards_end_(csched_swift_discards outer) {
+  csched_discards_end_((csched_discards){outer.first, outer.last, outer.is_inside});
+}
+
+bool csched_swift_discards_enter_(void) { return csched_discards_enter_(); }
+
+void csched_swift_discards_leave_(void) { csched_discards_end_((csched_discards){0}); }
+
+bool csched_swift_discards_are_here_(void) { return csched_discards_are_here_(); }
+
+void csched_swift_on_put_off_(const void *(*of)(const csched_job *), void (*retain)(const void *),
+                              void (*release)(const void *)) {
+  csched_discards_owners_ = (csched_discards_owners){of, retain, release};
+}
+
+bool csched_swift_discards_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
+
+bool csched_swift_tell_refusals_(bool are_told) {
+  csched_discards_here *here = csched_levels_discards_();
+  bool before = here != NULL && here->is_refusal_told;
+  if (here != NULL) here->is_refusal_told = are_told;
+  return before;
+}
+
+bool csched_swift_are_refusals_told_(void) {
+  const csched_discards_here *here = csched_levels_discards_();
+  return here != NULL && here->is_refusal_told;
+}
+
+void *csched_swift_note_sleeper_(void *sleeper) {
+  csched_discards_here *here = csched_levels_discards_();
+  void *before = here != NULL ? here->sleeper : NULL;
+  if (here != NULL) here->sleeper = sleeper;
+  return before;
+}
+
+void *csched_swift_sleeper_(void) {
+  const csched_discards_here *here = csched_levels_discards_();
+  return here != NULL ? here->sleeper : NULL;
+}
+
+void csched_swift_sleep_until_(csched_time deadline) {
+  static const csched_time LONGEST = UINT64_C(1) << 62; // ns, no overflow when a clock's time is added
+  for (csched_time now; (now = csched_now()) < deadline;)
+    csched_nap_(deadline - now < LONGEST ? deadline - now : LONGEST);
+}
+
+void csched_swift_observe_(const csched_job_type *type, size_t offset) {
+  csched_observe_code_at_(&(csched_observed_code){type, offset, true});
+}
+
+void csched_swift_stop_(const char *text) {
+  csched_recorder_say_(text);
+  csched_os_abort_("");
+}
+
+void csched_swift_wait_(uint32_t *word, uint32_t value) {
+  csched_wait_is_seen_("a wait for a lock, a run or an end in Swift", word);
+  csched_futex_wait_(word, value, CSCHED_FOREVER);
+  csched_wait_is_over_();
+}
+
+void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); }
+
+bool csched_swift_is_deadlock_(int error) { return error == EDEADLK; }
+
+bool csched_swift_is_stopped_(int error) { return error == ECANCELED; }
+
+void csched_swift_end_fd_(csched_fd_source *source, int fd) {
+  if (source->fd != fd) csched_os_close_(source->fd);
+  source->fd = fd;
+}
+
+int csched_swift_add_fd_(csched_loop *loop, csched_fd_source *source) {
+  int fd = source->fd, error = csched_loop_add_fd(loop, source);
+  if (error != EEXIST || source->owner != NULL) return error;
+  error = csched_os_descriptor_copy_(fd, &source->fd);
+  if (error != 0) return error;
+  error = csched_loop_add_fd(loop, source);
+  if (error != 0) csched_swift_end_fd_(source, fd);
+  return error;
+}
+
+int csched_swift_remove_fd_(csched_loop *loop, csched_fd_source *source, int fd) {
+  int error = csched_loop_remove_fd(loop, source);
+  if (error != ENOENT) csched_swift_end_fd_(source, fd);
+  return error;
+}

@@ -1,0 +1,217 @@
+// Traces to a file: each thread adds events to a ring of its own, and the thread "csched-trace" writes them.
+// States
+//   trace.is_on   guarded by trace.lock · ending   the writer's futex: 0, or 1 when it is to end
+//   number        of the trace: a late event of an earlier trace has that trace's number
+//   a ring        `next`: the owner's next event number; `taken`: events that the writer has read; full when they differ by EVENTS
+// Obligations
+//   TR1  The writer reads an event only when it is complete: its stamp, which contains its number, is written last.
+//   TR2  No thread waits for the writer. An event for a full ring is left out, and counted. An event that the writer has not read is not overwritten.
+//   TR3  When csched_trace_end has returned, the file is complete, and no thread writes to it.
+//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. The buffered text is the parent's to write.
+// Orderings
+//   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the slot was read
+// Assumes: a signal handler that interrupts `add_event` may cost one event.
+// Source: a ring for each thread, and one reader, as in the tracers of kernels; the file format is Chrome's trace events.
+// Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count",
+//   "a trace refuses links and others' files", "a trace goes on in the parent of a fork alone".
+// Models: checks/observe.c. Not modelled: TR3, TR4.
+
+#include <CScheduler/trace.h>
+
+#include <CScheduler/lock.h>
+
+#include "../platform/platform.h"
+#include "trace_internal.h"
+
+#include <errno.h>
+
+enum { EVENTS = CSCHED_TRACE_EVENTS };
+enum { EVERY = 2000000 }; // ns between two reads of the rings
+
+// `stamp`: 1 + the event's number in the ring, once the event is complete.
+typedef struct place {
+  uint64_t stamp;
+  csched_trace_event event;
+} place;
+
+typedef struct csched_trace_ring {
+  CSCHED_CACHE_ALIGNED uint64_t next;
+  CSCHED_CACHE_ALIGNED uint64_t taken;
+  uint64_t lost;
+  place places[EVENTS];
+} csched_trace_ring;
+
+static struct {
+  csched_lock lock; // guards the following fields, except `ending`, `number` and the counts
+  csched_atfork atfork;
+  csched_os_thread thread;
+  csched_trace_file *file;
+  int fd;
+  bool is_on;
+  uint32_t ending;
+  uint64_t without_ring, without_submission; // lost events
+  uint32_t number;                           // even; number + 1 stands for a lost submission
+} trace;
+
+// MARK: adding
+
+static csched_trace_ring *ring_of(csched_observer *observer) {
+  if (observer->ring == NULL)
+    csched_store_release(&observer->ring, // TR1: pairs with seen_ring
+                         (csched_trace_ring *)csched_os_memory_take_(sizeof(csched_trace_ring)));
+  return observer->ring;
+}
+
+// Returns: the ring, if it has room for one more event; else NULL, and the loss is counted.
+static csched_trace_ring *with_room(csched_observer *observer) {
+  csched_trace_ring *ring = observer != NULL ? ring_of(observer) : NULL;
+  if (ring == NULL) {
+    csched_fetch_add_relaxed(&trace.without_ring, 1u); // a count
+    return NULL;
+  }
+  uint64_t next = csched_load_relaxed(&ring->next);                   // TR1: only the owner writes it
+  if (next - csched_load_acquire(&ring->taken) < EVENTS) return ring; // TR2: pairs with the writer's release
+  csched_fetch_add_relaxed(&ring->lost, 1u);                          // a count
+  return NULL;
+}
+
+static bool add_event(csched_observer *observer, csched_trace_event *event) {
+  csched_trace_ring *ring = with_room(observer);
+  if (ring == NULL) return false;
+  uint64_t next = csched_load_relaxed(&ring->next); // TR1: only the owner writes it
+  csched_store_relaxed(&ring->next, next + 1);      // TR1: before the event: a handler may add one now
+  place *place = &ring->places[next % EVENTS];
+  place->event = *event;
+  place->event.thread = csched_os_thread_id_();
+  csched_store_release(&place->stamp, next + 1); // TR1: pairs with the writer's acquire
+  return true;
+}
+
+static bool is_end(uint32_t what) {
+  return what == CSCHED_OCCURRED_RUN || what == CSCHED_OCCURRED_CANCEL || what == CSCHED_OCCURRED_DROP;
+}
+
+uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event) {
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0)
+    return 0;                                           // TR3: the writer reads once more after the end
+  uint32_t number = csched_load_relaxed(&trace.number); // TR3: the file leaves out events of other traces
+  if (is_end(event->what) && event->trace != number) {
+    if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count
+    return 0;
+  }
+  event->trace = number;
+  return add_event(observer, event) ? number : number + 1;
+}
+
+// MARK: writing
+
+static csched_trace_ring *seen_ring(csched_observer *observer) {
+  return csched_load_acquire(&observer->ring); // TR1: pairs with ring_of
+}
+
+void csched_trace_drain_(csched_observer *observer, void (*take)(void *context, const csched_trace_event *event),
+                         void *context) {
+  csched_trace_ring *ring = seen_ring(observer);
+  uint64_t taken = ring != NULL ? csched_load_relaxed(&ring->taken) : 0; // TR1: only the writer writes it
+  for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {
+    place *place = &ring->places[taken % EVENTS];
+    if (csched_load_acquire(&place->stamp) != taken + 1) break; // TR1: pairs with add's release
+    if (take != NULL) take(context, &place->event);
+    csched_store_release(&ring->taken, taken + 1); // TR2: pairs with add's acquire
+  }
+}
+
+uint64_t csched_trace_lost_(csched_observer *observer) {
+  csched_trace_ring *ring = seen_ring(observer);
+  return ring != NULL ? csched_load_relaxed(&ring->lost) : 0; // a count
+}
+
+static void write_event(void *file, const csched_trace_event *event) { csched_trace_file_add_(file, event); }
+
+// Returns: how many events were lost so far. Without a `file`, discards what is in the rings.
+static uint64_t drain_all(csched_trace_file *file) {
+  uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.without_ring) + // a count
+                  csched_load_relaxed(&trace.without_submission);                       // a count
+  for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
+    csched_trace_drain_(each, file != NULL ? write_event : NULL, file);
+    lost += csched_trace_lost_(each);
+  }
+  return lost;
+}
+
+static void write_trace(void *context) {
+  csched_trace_file *file = context;
+  csched_os_thread_set_name_("csched-trace");
+  csched_os_thread_leave_count_();
+  while (csched_load_relaxed(&trace.ending) == 0) { // TR3: ends when asked
+    csched_futex_wait_(&trace.ending, 0, csched_now() + EVERY);
+    drain_all(file);
+    csched_trace_file_flush_(file);
+  }
+}
+
+// MARK: start and end
+
+static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4
+  (void)atfork;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  trace.lock = (csched_lock)CSCHED_LOCK_INIT;
+  if (trace.is_on) csched_os_close_(trace.fd);
+  trace.is_on = false;
+}
+
+static uint64_t lost_before;
+
+static int begin_locked(const char *path) {
+  if (trace.is_on) return EBUSY;
+  int error = csched_os_trace_open_(path, &trace.fd);
+  if (error != 0) return error;
+  csched_store_relaxed(&trace.number, trace.number + 2); // TR3: before a thread sees that the trace is on
+  trace.file = csched_trace_file_make_(trace.fd, csched_now(), trace.number);
+  trace.ending = 0;
+  lost_before = drain_all(NULL); // discards events of an earlier trace
+  error = trace.file == NULL ? ENOMEM : csched_observe_begin_(CSCHED_OBSERVED_BY_TRACE);
+  csched_os_signals before;
+  csched_os_signals_block_(&before); // the writer runs no signal handler
+  if (error == 0) error = csched_os_thread_start_(&trace.thread, 0, write_trace, trace.file);
+  csched_os_signals_restore_(&before);
+  trace.is_on = error == 0;
+  if (trace.is_on) return 0;
+  csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
+  if (trace.file != NULL) csched_trace_file_end_(trace.file, 0, 0);
+  csched_os_close_(trace.fd);
+  return error;
+}
+
+int csched_trace_begin(const char *path) {
+  csched_os_atfork_(&trace.atfork, trace_at_fork);
+  csched_observe_prepare_();
+  csched_lock_lock(&trace.lock);
+  int error = begin_locked(path);
+  csched_lock_unlock(&trace.lock);
+  return error;
+}
+
+static int end_locked(void) {
+  if (!trace.is_on) return 0;
+  csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
+  csched_store_relaxed(&trace.ending, 1u); // TR3: asks the writer to end
+  csched_futex_wake_(&trace.ending, 1);
+  csched_os_thread_join_(trace.thread);
+  uint64_t lost = drain_all(trace.file); // TR3: events since the writer's last read
+  int error = csched_trace_file_end_(trace.file, csched_now(), lost - lost_before);
+  csched_os_close_(trace.fd);
+  trace.is_on = false;
+  return error;
+}
+
+int csched_trace_end(void) {
+  csched_os_atfork_(&trace.atfork, trace_at_fork);
+  csched_lock_lock(&trace.lock);
+  int error = end_locked();
+  csched_lock_unlock(&trace.lock);
+  return error;
+}
+
+__attribute__((constructor)) static void begin_as_asked(void) { csched_os_trace_asked_(csched_trace_begin); }
+__attribute__((destructor)) static void end_at_exit(void) { csched_trace_end(); }

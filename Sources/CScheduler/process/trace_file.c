@@ -1,0 +1,285 @@
+// Writes a trace as a file of Chrome's trace events: JSON, one line for each event. No atomics: one thread at a time uses it.
+//
+// Threads are tracks of this process. Targets are tracks of a second process, whose number is this process's plus ten million. A concurrent target
+// has a track for each of its threads, because slices of one track must not overlap. A submission is a slice of 1 ns on its thread. An arrow with the
+// submission's number leads from it to the slice of the run.
+
+#include "../platform/platform.h"
+#include "trace_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER = 1 << 18, LINES = 8192 }; // LINES: the most that one event may add
+enum { CODES = 1 << 11, TRACKS = 1 << 13, CODE_NAME = 240 };
+
+typedef struct code {
+  uintptr_t address;
+  char name[CODE_NAME];
+} code;
+
+typedef struct track {
+  uint64_t number; // of the target; 0: a thread of the process
+  uint32_t thread; // 0: a target's only track
+} track;
+
+struct csched_trace_file {
+  int fd, error;
+  uint32_t process, trace;
+  csched_time start;
+  csched_text text;
+  code codes[CODES];
+  track tracks[TRACKS];
+  char buffer[BUFFER];
+};
+
+// MARK: text
+
+static void add_text(csched_trace_file *file, const char *text) { csched_text_add_(&file->text, text); }
+static void add_number(csched_trace_file *file, const char *before, uint64_t number) {
+  add_text(file, before);
+  csched_text_number_(&file->text, number);
+}
+
+// Microseconds, with three decimals.
+static void add_span(csched_trace_file *file, const char *before, csched_time span) {
+  char digits[4] = {(char)('0' + span / 100 % 10), (char)('0' + span / 10 % 10), (char)('0' + span % 10), 0};
+  add_number(file, before, span / 1000);
+  add_text(file, ".");
+  add_text(file, digits);
+}
+
+// Returns: the length of the UTF-8 character at `at`; 0: it is not valid.
+static int length_of_character(const unsigned char *at) {
+  int length = *at < 0x80                  ? 1
+               : *at >= 0xc2 && *at < 0xe0 ? 2
+               : *at >= 0xe0 && *at < 0xf0 ? 3
+               : *at >= 0xf0 && *at < 0xf5 ? 4
+                                           : 0;
+  for (int i = 1; i < length; i++)
+    if ((at[i] & 0xc0) != 0x80) return 0;
+  bool is_too_long = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+  bool is_none = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
+  return is_too_long || is_none ? 0 : length;
+}
+
+// Adds `text` as the content of a JSON string. Invalid bytes become "?".
+static void add_escaped(csched_trace_file *file, const char *text) {
+  static const char HEX[] = "0123456789abcdef";
+  const unsigned char *at = (const unsigned char *)text;
+  while (*at != 0) {
+    char one[8] = "?";
+    int length = length_of_character(at);
+    if (*at == '"' || *at == '\\') one[0] = '\\', one[1] = (char)*at;
+    else if (*at < ' ' || *at == 127) memcpy(one, (char[]){'\\', 'u', '0', '0', HEX[*at >> 4], HEX[*at & 15], 0}, 7);
+    else if (length > 0) memcpy(one, at, (size_t)length);
+    add_text(file, one);
+    at += length > 0 ? length : 1;
+  }
+}
+
+// MARK: names
+
+static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
+  code *place = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
+  if (place->address != address) { // the slot has another address
+    place->address = address;
+    csched_os_code_name_(address, place->name, sizeof place->name);
+    csched_os_demangle_(place->name, sizeof place->name);
+  }
+  return place->name;
+}
+
+static void add_target_name(csched_trace_file *file, const csched_figures *figures, uint64_t number) {
+  if (csched_figures_are_(figures, number)) add_escaped(file, figures->name);
+  else add_number(file, "target ", number);
+}
+
+static uint64_t second_process(const csched_trace_file *file) { return (uint64_t)file->process + 10000000; }
+
+static void begin_line(csched_trace_file *file, const char *phase, uint64_t process, uint64_t thread) {
+  add_text(file, ",\n{\"ph\":\"");
+  add_text(file, phase);
+  add_number(file, "\",\"pid\":", process);
+  add_number(file, ",\"tid\":", thread);
+}
+
+// Returns: the track's number. `*is_new`: first use, the caller announces the track. When the table is full, further tracks share one number.
+static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thread, bool *is_new) {
+  size_t at = (size_t)((number * 0x9e3779b97f4a7c15u ^ thread * 0xc2b2ae3d27d4eb4fu) >> 51);
+  for (int i = 0; i < TRACKS; i++, at = (at + 1) % TRACKS) {
+    track *track = &file->tracks[at];
+    *is_new = track->number == 0 && track->thread == 0;
+    if (*is_new) *track = (struct track){number, thread};
+    if (track->number == number && track->thread == thread) return at + 1;
+  }
+  return TRACKS + 1;
+}
+
+static void announce_thread(csched_trace_file *file, uint32_t thread) {
+  char name[16];
+  bool is_new;
+  track_of(file, 0, thread, &is_new);
+  if (!is_new) return;
+  csched_os_thread_get_name_(thread, name, sizeof name);
+  begin_line(file, "M", file->process, thread);
+  add_text(file, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
+  add_escaped(file, name);
+  if (name[0] == 0) add_number(file, "thread ", thread); // it has no name, or has ended
+  add_text(file, "\"}}");
+}
+
+static uint64_t announce_target(csched_trace_file *file, const csched_trace_event *event) {
+  bool is_new, is_concurrent = event->figures != NULL && event->figures->is_concurrent;
+  uint64_t track = track_of(file, event->number, is_concurrent ? event->thread : 0, &is_new);
+  if (!is_new) return track;
+  begin_line(file, "M", second_process(file), track);
+  add_text(file, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
+  add_target_name(file, event->figures, event->number);
+  if (is_concurrent) add_number(file, " on thread ", event->thread);
+  add_text(file, "\"}}");
+  return track;
+}
+
+// MARK: events
+
+static void add_time(csched_trace_file *file, csched_time time) {
+  add_span(file, ",\"ts\":", time > file->start ? time - file->start : 0);
+}
+
+static void add_slice(csched_trace_file *file, const csched_trace_event *event, uint64_t process, uint64_t thread,
+                      const char *kind, const char *before) {
+  begin_line(file, "X", process, thread);
+  add_time(file, event->time);
+  csched_time span = event->what == CSCHED_OCCURRED_RUN ? event->span : 0;
+  add_span(file, ",\"dur\":", span > 0 ? span : 1); // an arrow needs a slice with a length
+  add_text(file, ",\"cat\":\"");
+  add_text(file, kind);
+  add_text(file, "\",\"name\":\"");
+  add_text(file, before);
+  add_escaped(file, name_of_code(file, event->code));
+  add_number(file, "\",\"args\":{\"submission\":", event->id);
+  add_text(file, ",\"target\":\"");
+  add_target_name(file, event->figures, event->number);
+  add_text(file, "\"}}");
+}
+
+static void add_arrow(csched_trace_file *file, const csched_trace_event *event, const char *phase) {
+  begin_line(file, phase, file->process, event->thread);
+  add_time(file, event->time);
+  add_number(file, ",\"cat\":\"submission\",\"name\":\"submission\",\"id\":", event->id);
+  add_text(file, "}");
+}
+
+static void add_waiting(csched_trace_file *file, const csched_trace_event *event) {
+  if (event->number == 0) return;
+  begin_line(file, "C", second_process(file), 0);
+  add_time(file, event->time);
+  add_text(file, ",\"name\":\"waiting on ");
+  add_target_name(file, event->figures, event->number);
+  add_number(file, "\",\"args\":{\"jobs\":", event->waiting);
+  add_text(file, "}}");
+}
+
+static void add_instant(csched_trace_file *file, const csched_trace_event *event) {
+  static const char *const NAMES[] = {[CSCHED_OCCURRED_CANCEL] = "cancel",
+                                      [CSCHED_OCCURRED_DROP] = "drop",
+                                      [CSCHED_OCCURRED_WAKE] = "wake",
+                                      [CSCHED_OCCURRED_STEAL] = "steal",
+                                      [CSCHED_OCCURRED_LOCK_WAIT] = "lock wait"};
+  static const char *const REASONS[] = {"cancelled", "stopped", "refused", "no memory"};
+  bool is_job = event->what == CSCHED_OCCURRED_CANCEL || event->what == CSCHED_OCCURRED_DROP;
+  begin_line(file, "i", file->process, event->thread);
+  add_time(file, event->time);
+  add_text(file, ",\"s\":\"t\",\"name\":\"");
+  add_text(file, NAMES[event->what]);
+  add_number(file, is_job ? "\",\"args\":{\"submission\":" : "\",\"args\":{\"address\":", event->id);
+  if (is_job) add_text(file, ",\"reason\":\""), add_text(file, REASONS[event->span & 3]), add_text(file, "\"");
+  if (event->what == CSCHED_OCCURRED_LOCK_WAIT) add_number(file, ",\"nanoseconds\":", event->span);
+  if (event->number != 0) {
+    add_text(file, ",\"target\":\"");
+    add_target_name(file, event->figures, event->number);
+    add_text(file, "\"");
+  }
+  add_text(file, "}}");
+  if (is_job) add_waiting(file, event);
+}
+
+void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *event) {
+  if (event->trace != file->trace) return;
+  if (file->text.end - file->text.at < LINES) csched_trace_file_flush_(file);
+  announce_thread(file, event->thread);
+  if (event->what == CSCHED_OCCURRED_SUBMIT) {
+    add_slice(file, event, file->process, event->thread, "submit", "submit ");
+    add_arrow(file, event, "s");
+    add_waiting(file, event);
+  } else if (event->what == CSCHED_OCCURRED_RUN) {
+    uint64_t track = announce_target(file, event);
+    add_slice(file, event, file->process, event->thread, "run", "");
+    add_arrow(file, event, "f\",\"bp\":\"e");
+    add_slice(file, event, second_process(file), track, "on target", "");
+    add_waiting(file, event);
+  } else {
+    add_instant(file, event);
+  }
+}
+
+void csched_trace_file_flush_(csched_trace_file *file) {
+  size_t size = (size_t)(file->text.at - file->buffer);
+  if (file->error == 0 && size > 0) file->error = csched_os_write_(file->fd, file->buffer, size);
+  file->text = (csched_text){file->buffer, file->buffer + BUFFER};
+}
+
+// MARK: start and end
+
+static void name_process(csched_trace_file *file, uint64_t process, const char *name) {
+  begin_line(file, "M", process, 0);
+  add_text(file, ",\"name\":\"process_name\",\"args\":{\"name\":\"");
+  add_escaped(file, name);
+  add_text(file, "\"}}");
+}
+
+csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t trace) {
+  char name[16];
+  csched_trace_file *file = csched_os_memory_take_(sizeof *file);
+  if (file == NULL) return NULL;
+  file->fd = fd;
+  file->start = start;
+  file->trace = trace;
+  file->process = csched_os_process_id_();
+  file->text = (csched_text){file->buffer, file->buffer + BUFFER};
+  csched_os_thread_get_name_(file->process, name, sizeof name);
+  add_text(file, "[{\"ph\":\"M\",\"name\":\"trace\",\"args\":{\"of\":\"Scheduler\"}}");
+  name_process(file, file->process, name);
+  name_process(file, second_process(file), "targets");
+  return file;
+}
+
+static void add_running(csched_trace_file *file, csched_time now) {
+  for (const csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
+    csched_observed_level level;
+    for (uint32_t depth = 0; depth < CSCHED_OBSERVED_DEPTH; depth++) {
+      if (!csched_observer_look_(each, depth, &level)) continue;
+      csched_trace_event event = {
+          .what = CSCHED_OCCURRED_RUN, .time = level.since, .span = now - level.since, .id = level.id};
+      event.code = level.code;
+      event.figures = level.figures;
+      event.number = level.number;
+      event.trace = level.trace;
+      event.thread = csched_observer_thread_(each);
+      csched_trace_file_add_(file, &event);
+    }
+  }
+}
+
+int csched_trace_file_end_(csched_trace_file *file, csched_time now, uint64_t lost) {
+  if (now != 0) add_running(file, now);
+  if (file->text.end - file->text.at < LINES) csched_trace_file_flush_(file);
+  begin_line(file, "M", file->process, 0);
+  add_number(file, ",\"name\":\"lost events\",\"args\":{\"count\":", lost);
+  add_text(file, "}}\n]\n");
+  csched_trace_file_flush_(file);
+  int error = file->error;
+  csched_os_memory_give_(file, sizeof *file);
+  return error;
+}

@@ -1,0 +1,178 @@
+// A group: counts what is in progress. Threads wait, and notices are called, when the count is 0.
+//
+// States
+//   word      2n              n entries have not left; no thread waits, and no notice
+//             2n | AWAITED    the same, n > 0; a thread may sleep in the bucket (waiting_internal.h), or a notice may be listed
+//   notices   the notices to call, newest first; they and AWAITED are set under the bucket's lock
+//
+// Obligations
+//   GR1  A thread that sleeps, or lists a notice, has set AWAITED while the group was not empty. Then the last leave empties the group under the
+//        bucket's lock, and takes out all sleepers and notices. So no thread sleeps on; each notice is called once, or taken back.
+//   GR2  A wait succeeds only if its thread has seen the group empty since its start, or was signalled by the last leave.
+//   GR3  A thread whose wait succeeds, and a notice that is called, see what was done before each of the leaves.
+//   GR4  A waiter that gives up at its deadline leaves no entry in the bucket. A waiter that is signalled at that instant succeeds.
+//   GR5  The last leave does not touch the group after emptying it, because a waiter may free it. Notices are called outside the lock, and each
+//        is read before its call.
+//   GR6  Misuse stops the process: a leave without an enter, too many entries, and a destroy while a thread waits or an entry has not left.
+//   GR7  In a child of fork no thread sleeps, whatever the word says. The notices remain.
+//
+// Orderings
+//   word: acquire, pairs with each leave's release, carries what was done before; all changes are one release sequence · to a sleeper: what the
+//   last leave has acquired, by the signal's release
+// Assumes: B1, B3 of parking.c.
+// Source: a countdown latch (latch.c) that can be raised again. Dispatch's groups use a generation; here the last leave takes the sleepers out.
+// Checked by: "a group is waited for until all have left", "a timed wait for a group gives up",
+//   "a group tells all once, in order, when it is empty", "a notice that is taken back is not called",
+//   "a group may be freed by who has waited for it", "a group that is left too often stops the process",
+//   "a group that is destroyed in use stops the process", "after fork a group has its count and its notices".
+// Models: checks/group.c. Not modelled: GR7.
+
+#include <CScheduler/group.h>
+
+#include "../base/panic.h"
+#include "../sync/waiting_internal.h"
+
+enum { AWAITED = 1, ONE = 2 };
+enum { EMPTY = 1 }; // the signal to a sleeper
+
+static bool is_empty(const csched_group *group) {
+  return csched_load_acquire(&group->word) < ONE; // GR2, GR3: acquire; pairs with each leave's release
+}
+
+// Sets AWAITED unless the group is empty. Returns: whether it is set.
+static bool announce_locked(csched_group *group) {
+  uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
+  while (seen >= ONE)
+    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: while it is not empty
+  (void)csched_load_acquire(&group->word); // GR2, GR3: as is_empty; others may have entered since
+  return false;
+}
+
+static bool wait_to_be_told(csched_group *group, csched_time deadline) {
+  csched_sleeper waiter = csched_waiter_(group);
+  csched_bucket *bucket = csched_waiters_lock_(group);
+  bool sleeps = announce_locked(group);
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: under the lock
+  csched_bucket_unlock_(bucket);
+  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2, GR4
+}
+
+static void call_all(csched_group_notice *newest) {
+  csched_group_notice *first = NULL;
+  for (csched_group_notice *each = newest, *older; each != NULL; each = older) {
+    older = each->next;
+    each->next = first;
+    first = each;
+  }
+  for (csched_group_notice *each = first, *next; each != NULL; each = next) {
+    next = each->next; // GR5: before the call
+    each->call(each);
+  }
+}
+
+// If the word still is `last`, empties the group, wakes the sleepers and calls the notices. Returns: whether it was.
+static bool leave_last(csched_group *group, uint32_t last) {
+  csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
+  csched_sleeper *waiter;
+  csched_group_notice *notices = NULL;
+  csched_bucket *bucket = csched_waiters_lock_(group);
+  bool empties = csched_load_relaxed(&group->word) == last; // racy read, rechecked by the cas
+  if (empties) {
+    notices = group->notices; // GR5: before a thread can see the group empty
+    group->notices = NULL;
+    empties = csched_cas_acq_rel(&group->word, &last, 0u); // GR2, GR3: acquires the other leaves for the waiters
+    if (!empties) group->notices = notices;
+  }
+  for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next) each->back = NULL; // GR1
+  while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
+    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1, GR5: all of them
+  csched_bucket_unlock_(bucket);
+  csched_waiters_signal_(&taken, EMPTY);
+  if (empties) call_all(notices); // GR1: each once
+  return empties;
+}
+
+void csched_group_init(csched_group *group) { *group = (csched_group)CSCHED_GROUP_INIT; }
+
+void csched_group_enter(csched_group *group, uint32_t count) {
+  uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
+  do {
+    if (count > CSCHED_GROUP_MOST - seen / ONE)
+      csched_panic_("csched_group_enter",
+                    "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6
+                    (void *)group, seen / ONE, count);
+  } while (
+      !csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: relaxed, because an enter publishes nothing
+}
+
+void csched_group_leave(csched_group *group) {
+  uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
+  for (;;) {
+    if (seen < ONE)
+      csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.", (void *)group); // GR6
+    if (seen == (ONE | AWAITED)) {
+      if (leave_last(group, seen)) return;
+      seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
+    } else if (csched_cas_release(&group->word, &seen,
+                                  seen - ONE)) { // GR2, GR3: release; pairs with is_empty's acquire
+      return;
+    }
+  }
+}
+
+void csched_group_wait(csched_group *group) {
+  if (!is_empty(group)) wait_to_be_told(group, CSCHED_FOREVER);
+}
+
+bool csched_group_wait_until(csched_group *group, csched_time deadline) {
+  if (is_empty(group)) return true;
+  return (deadline == CSCHED_FOREVER || csched_now() < deadline) && wait_to_be_told(group, deadline);
+}
+
+void csched_group_call_(csched_group *group, csched_group_notice *notice, void (*call)(csched_group_notice *)) {
+  csched_waiter_(group); // registers the buckets' fork handler
+  csched_bucket *bucket = csched_waiters_lock_(group);
+  bool waits = announce_locked(group);
+  notice->call = call;
+  notice->back = NULL;
+  if (waits) {
+    notice->next = group->notices; // GR1: listed
+    notice->back = &group->notices;
+    if (notice->next != NULL) notice->next->back = &notice->next;
+    group->notices = notice;
+  }
+  csched_bucket_unlock_(bucket);
+  if (!waits) call(notice); // GR2: seen empty
+}
+
+bool csched_group_take_back(csched_group *group, csched_group_notice *notice) {
+  csched_bucket *bucket = csched_waiters_lock_(group);
+  bool waits = notice->back != NULL;
+  if (waits) { // GR1: not called
+    *notice->back = notice->next;
+    if (notice->next != NULL) notice->next->back = notice->back;
+    notice->back = NULL;
+  }
+  csched_bucket_unlock_(bucket);
+  return waits;
+}
+
+static void submit_notice(csched_group_notice *notice) { csched_target_submit(notice->target, notice->job); }
+
+void csched_group_notify(csched_group *group, csched_group_notice *notice, csched_target *target, csched_job *job) {
+  notice->target = target;
+  notice->job = job;
+  csched_group_call_(group, notice, submit_notice);
+}
+
+uint32_t csched_group_count(const csched_group *group) {
+  return csched_load_acquire(&group->word) / ONE; // GR3: as is_empty
+}
+
+void csched_group_destroy(csched_group *group) {
+  csched_waiters_require_none_(group, "csched_group_destroy", "group"); // GR6: no thread may wait
+  uint32_t left = csched_group_count(group);
+  if (left != 0)
+    csched_panic_("csched_group_destroy", "group %p has %u inside. Destroy it when all have left.", (void *)group,
+                  left);
+}

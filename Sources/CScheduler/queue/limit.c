@@ -1,0 +1,389 @@
+// A limited target: runs at most a given number of jobs at a time on its base. A barrier runs alone.
+//
+// States
+//   lane       a permit: one of the `most` jobs of the target's own that may be on the base at a time. Each carries one user job. FREE: in `free`,
+//              or never used; OUT: from take_lane_locked to come_back
+//   first      the jobs that wait for a permit, oldest first; the lowest bit of a job's `next` says that the job is a barrier
+//   out        the number of permits that are OUT. The structure is freed when this is 0 and the handle has been released
+//   is_alone   the one permit that is OUT carries a barrier; a permit has this flag, too
+//
+// Obligations
+//   LM1  At most `most` jobs run at a time: a job runs only in its permit, and a permit carries one job.
+//   LM2  No job waits for ever: a job waits in `first` only while no permit is free, or because of LM9. Each submission, and each permit that
+//        comes back, gives permits to the oldest jobs, under the lock, while there are permits.
+//   LM3  The jobs of one thread start in the order of their submission, if the base keeps the order of the permits.
+//   LM4  If the base refuses a permit, the job that it carries and all waiting jobs are dropped. A later submission asks the base again. A
+//        submission returns the error of its own job only.
+//   LM5  The structure is freed once: by the last permit, or by csched_limit_destroy. After the unlock, only a thread that has a permit
+//        touches it.
+//   LM6  A job that is unwound gives its permit back.
+//   LM7  A wait is refused where it could never end: at a limit of 1 as in a serial queue; from inside a barrier for any job, and from inside
+//        any job for a barrier. Otherwise other permits may continue.
+//   LM8  In a child of fork no permit is lost: permits that threads of the parent were about to submit, or ran, come back. A target with an
+//        orphaned base stops the process when work is submitted.
+//   LM9  A barrier starts when no permit is OUT. Until it has ended no other job starts, and no later job starts before it. A cancelled barrier
+//        counts as a plain job: it delays no job after the next submission, or the next permit that comes back.
+// Orderings: the lock's; no atomics of its own.
+// Assumes: a permit comes back in its `release`, because only then may it be submitted again (job.h). No user code is called under the lock.
+// Source: a pool of tokens. A permit is serial.c's drain job, `most` times, with a batch of one job. So the base is not asked how many jobs it
+//   can run.
+// Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base",
+//   "a limited target whose base is gone drops everything", "a released limited target runs what it has",
+//   "a limit below one is an error", "a limited target goes on when a job ends its thread",
+//   "a wait inside of a limited target is refused at a limit of one only", "after fork a limited target goes on, or stops the process",
+//   "a barrier runs alone, after what was before it", "a barrier that was cancelled holds nothing up",
+//   "barriers of many threads are each alone", "a barrier is dropped with its target", "a wait that a barrier keeps from its end is refused".
+// Models: checks/limit.c. Not modelled: LM6, LM8.
+
+#include <CScheduler/limit.h>
+
+#include <CScheduler/lock.h>
+
+#include "../job/job_internal.h"
+#include "../job/mpsc_internal.h"
+#include "../job/observed.h"
+#include "../platform/platform.h"
+#include "../target/target_internal.h"
+#include "queue_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+typedef struct lane {
+  csched_job job;
+  csched_job *carries; // NULL: the job has started
+  bool is_out, is_alone;
+} lane;
+
+struct csched_limit {
+  csched_target target, barriers;
+  csched_target *base;
+  csched_lock lock; // guards `first` to `is_let_go`, and `lanes`
+  csched_job *first, *last;
+  csched_job *free; // permits
+  int most, used, out;
+  bool is_alone, is_let_go;
+  void (*retain)(void *), (*release)(void *); // of `owner`, for each permit that is OUT; may be NULL
+  void *owner;
+  csched_atfork atfork;
+  lane lanes[];
+};
+
+_Static_assert(offsetof(csched_limit, target) == 0, "csched_limit_target is a cast");
+_Static_assert(offsetof(lane, job) == 0, "a lane is its job");
+
+static void free_limit(csched_limit *limit) {
+  csched_os_atfork_end_(&limit->atfork);
+  csched_observe_gone_(&limit->target);
+  csched_observe_gone_(&limit->barriers);
+  free(limit);
+}
+
+// MARK: waiting jobs
+
+enum { BARRIER = 1 };
+
+static bool is_barrier(const csched_job *waiting) { return ((uintptr_t)waiting->next & BARRIER) != 0; }
+
+static csched_job *behind(const csched_job *waiting) {
+  return (csched_job *)((uintptr_t)waiting->next & ~(uintptr_t)BARRIER);
+}
+
+static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
+  job->next = (csched_job *)(uintptr_t)mark;
+  if (limit->first == NULL) limit->first = job;
+  else limit->last->next = (csched_job *)((uintptr_t)job | (uintptr_t)limit->last->next);
+  limit->last = job;
+}
+
+// MARK: permits
+
+static const csched_own_job_type lane_type;
+
+// Returns: a permit; NULL if all are OUT, or a barrier is; with `alone` (for a barrier), if any is OUT.
+static csched_job *take_lane_locked(csched_limit *limit, bool alone) {
+  csched_job *job = limit->free;
+  if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
+  if (job != NULL) {
+    limit->free = job->next;
+  } else {
+    if (limit->used == limit->most) return NULL; // LM1: all are OUT
+    job = &limit->lanes[limit->used++].job;
+    csched_job_init(job, &lane_type.type, limit);
+  }
+  ((lane *)job)->is_out = true;
+  ((lane *)job)->is_alone = limit->is_alone = alone;
+  limit->out++;
+  return job;
+}
+
+// Gives a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
+static csched_job *load_locked(csched_limit *limit) {
+  csched_job *lanes = NULL, **end = &lanes, *first, *taken;
+  while ((first = limit->first) != NULL &&                                                                   // LM2, LM3
+         (taken = take_lane_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first))) != NULL) { // LM9
+    limit->first = behind(first);
+    ((lane *)taken)->carries = first;
+    *end = taken;
+    end = &taken->next;
+  }
+  *end = NULL;
+  return lanes;
+}
+
+static int submit_to_base(csched_limit *limit, csched_job *job) {
+  csched_job_submitted_(job, "csched_target_submit");
+  return limit->base->type->deliver(limit->base, job);
+}
+
+// Submits `lanes`. `is_kept`: `owner` is retained for one of them already. Returns: the result of the last submission.
+static int send(csched_limit *limit, csched_job *lanes, bool is_kept) {
+  int error = 0;
+  for (csched_job *each = lanes; each != NULL && limit->retain != NULL; each = each->next) {
+    if (!is_kept) limit->retain(limit->owner);
+    is_kept = false;
+  }
+  for (csched_job *next; lanes != NULL; lanes = next) { // LM5: the last permit keeps the structure until its submission
+    next = lanes->next;
+    error = submit_to_base(limit, lanes);
+  }
+  return error;
+}
+
+static void run(csched_job *job) {
+  csched_limit *limit = job->context;
+  csched_job *carried = ((lane *)job)->carries;
+  ((lane *)job)->carries = NULL;
+  csched_job_perform_on_(carried, ((lane *)job)->is_alone ? &limit->barriers : &limit->target); // LM1: in its permit
+}
+
+static void drop_permit(csched_job *job) { // LM4: the base took no more
+  csched_limit *limit = job->context;
+  csched_lock_lock(&limit->lock);
+  csched_job *next, *each = ((lane *)job)->carries;
+  ((lane *)job)->carries = NULL;
+  each->next = limit->first;
+  limit->first = NULL;
+  csched_lock_unlock(&limit->lock);
+  for (; each != NULL; each = next) {
+    next = behind(each);
+    csched_job_discard_(each);
+  }
+}
+
+static void come_back(csched_job *job) { // LM6: also after unwinding
+  csched_limit *limit = job->context;
+  void (*release)(void *) = limit->release;
+  void *owner = limit->owner;
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: no job starts here
+  csched_lock_lock(&limit->lock);
+  ((lane *)job)->is_out = limit->is_alone = false; // LM9: ends a barrier
+  job->next = limit->free;
+  limit->free = job;
+  limit->out--;
+  csched_job *lanes = load_locked(limit);             // LM2: for the next jobs
+  bool is_last = limit->out == 0 && limit->is_let_go; // LM5: frees the structure
+  csched_lock_unlock(&limit->lock);
+  if (lanes != NULL) {
+    send(limit, lanes, true); // LM2: the next jobs
+    return;
+  }
+  if (is_last) free_limit(limit);
+  if (release != NULL) release(owner);
+}
+
+static const csched_own_job_type lane_type = CSCHED_OWN_JOB_TYPE(run, drop_permit, come_back);
+
+// MARK: submitting
+
+static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
+  csched_lock_lock(&limit->lock);
+  append_locked(limit, job, mark);
+  csched_job *lanes = load_locked(limit); // LM2: for the oldest jobs
+  bool has_gone = limit->first == NULL;   // `job` has the last permit of `lanes`
+  csched_lock_unlock(&limit->lock);
+  int error = send(limit, lanes, false);
+  return has_gone ? error : 0; // LM4: of `job` only
+}
+
+static int deliver_to_limit(csched_target *target, csched_job *job) {
+  return deliver_as((csched_limit *)target, job, 0);
+}
+
+static int deliver_to_limit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  csched_target *base = ((csched_limit *)target)->base;
+  return base->type->deliver_at(base, timer, deadline, leeway);
+}
+
+static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
+
+// The functions of the barrier target, whose base is the limited target.
+
+static csched_target *limited(const csched_target *barriers) {
+  return (csched_target *)((char *)(uintptr_t)barriers - offsetof(csched_limit, barriers));
+}
+
+static int deliver_barrier(csched_target *barriers, csched_job *job) {
+  return deliver_as((csched_limit *)limited(barriers), job, BARRIER);
+}
+
+static int deliver_barrier_at(csched_target *barriers, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  return deliver_to_limit_at(limited(barriers), timer, deadline, leeway);
+}
+
+static bool is_in_barrier(const csched_target *target) { // LM7: refuses a wait for any job
+  return csched_target_is_inside(&((const csched_limit *)target)->barriers);
+}
+
+static bool is_in_any(const csched_target *barriers) { return csched_target_is_inside(limited(barriers)); } // LM7
+
+// MARK: dumps
+
+static size_t count_waiting_locked(const csched_limit *limit) {
+  size_t count = 0;
+  for (const csched_job *each = limit->first; each != NULL && count < CSCHED_DUMP_PENDING; each = behind(each)) count++;
+  return count;
+}
+
+static void describe_limit(const csched_target *target, csched_text *text) {
+  csched_limit *limit = (csched_limit *)(uintptr_t)target;
+  csched_text_target_(text, "limit", target, "");
+  csched_text_add_(text, " on ");
+  csched_text_address_(text, limit->base);
+  csched_text_add_(text, ": at most ");
+  csched_text_number_(text, (uint64_t)limit->most);
+  if (csched_target_is_orphaned_(target)) {
+    csched_text_add_(text, ", orphaned by fork");
+  } else if (!csched_lock_trylock(&limit->lock)) { // a dump does not wait for locks
+    csched_text_add_(text, ", just being used");
+  } else {
+    size_t waiting = count_waiting_locked(limit);
+    csched_text_add_(text, ", ");
+    csched_text_number_(text, (uint64_t)limit->out);
+    csched_text_add_(text, limit->is_alone ? " on their way or running, a barrier" : " on their way or running");
+    csched_lock_unlock(&limit->lock);
+    csched_text_pending_(text, ", ", (csched_mpsc_seen){.pending = waiting, .is_exact = waiting < CSCHED_DUMP_PENDING});
+  }
+}
+
+static void describe_barriers(const csched_target *barriers, csched_text *text) {
+  csched_text_target_(text, "barriers", barriers, "");
+  csched_text_add_(text, " of ");
+  describe_limit(limited(barriers), text);
+}
+
+// MARK: forks
+
+// Returns: whether `lane` was submitted, and waits on the base.
+static bool is_waiting(const csched_limit *limit, const lane *lane) {
+  const csched_target *base = limit->base;
+  return csched_job_state_(csched_load_relaxed(&lane->job.word)) == CSCHED_JOB_QUEUED && // LM8: no other thread exists
+         (base->type->has == NULL || base->type->has(base, &lane->job));
+}
+
+static bool limit_has(const csched_target *target, const csched_job *job) { // LM8: asked in a child of fork
+  const csched_limit *limit = (const csched_limit *)target;
+  const csched_job *each = limit->first;
+  while (each != NULL && each != job) each = behind(each);
+  for (int i = 0; i < limit->used && each == NULL; i++)
+    if (limit->lanes[i].is_out && limit->lanes[i].carries == job) each = job; // limit_at_fork submits its permit
+  return each != NULL;
+}
+
+static bool has_barrier(const csched_target *barriers, const csched_job *job) {
+  return limit_has(limited(barriers), job);
+}
+
+// Perhaps `owner` is retained once too often. A target whose handle was released before the fork is never freed.
+static void bring_back(csched_limit *limit, lane *lane) { // LM8
+  limit->is_let_go = false;
+  if (limit->retain != NULL) limit->retain(limit->owner);
+  csched_job_init(&lane->job, &lane_type.type, limit);
+  if (lane->carries != NULL) submit_to_base(limit, &lane->job);
+  else come_back(&lane->job);
+}
+
+static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8
+  csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // its sleepers do not exist
+  if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
+  limit->target.waits_for = limit->barriers.waits_for = NULL;
+  if (csched_target_is_orphaned_(limit->base)) {
+    limit->target.type = limit->barriers.type = &csched_target_orphaned_;
+    return;
+  }
+  for (int i = 0; i < limit->used; i++) {
+    lane *each = &limit->lanes[i];
+    if (each->is_out && !is_waiting(limit, each) && !csched_job_is_running_here_(&each->job)) bring_back(limit, each);
+  }
+}
+
+const csched_target *csched_limit_of_atfork_(const csched_atfork *atfork) {
+  return atfork->handler == limit_at_fork
+             ? (const csched_target *)((const char *)atfork - offsetof(csched_limit, atfork))
+             : NULL;
+}
+
+// MARK: create and destroy
+
+static uint32_t *follow_up(const csched_target *target) {
+  const csched_target *below = target->type->base(target);
+  return below->type->follow_up_ != NULL ? below->type->follow_up_(below) : NULL;
+}
+
+static const csched_target_type exclusive_type = {.deliver = deliver_to_limit,
+                                                  .deliver_at = deliver_to_limit_at,
+                                                  .base = base,
+                                                  .has = limit_has,
+                                                  .follow_up_ = follow_up,
+                                                  .describe_ = describe_limit,
+                                                  .passes_on_ = true};
+static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
+                                                   .deliver_at = deliver_to_limit_at,
+                                                   .base = base,
+                                                   .has = limit_has,
+                                                   .follow_up_ = follow_up,
+                                                   .describe_ = describe_limit,
+                                                   .passes_on_ = true,
+                                                   .is_bound_here = is_in_barrier, // LM7
+                                                   .is_concurrent_ = true};        // LM7
+static const csched_target_type barrier_type = {.deliver = deliver_barrier,
+                                                .deliver_at = deliver_barrier_at,
+                                                .base = limited,
+                                                .has = has_barrier,
+                                                .follow_up_ = follow_up,
+                                                .describe_ = describe_barriers,
+                                                .is_bound_here = is_in_any, // LM7
+                                                .passes_on_ = true};
+
+int csched_limit_create(csched_limit **result, csched_target *base, int most) {
+  if (most < 1) return EINVAL;
+  if (most > CSCHED_LIMIT_MOST) most = CSCHED_LIMIT_MOST;
+  csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(lane)); // untouched pages cost no memory
+  if (limit == NULL) return ENOMEM;
+  *limit = (csched_limit){.base = base, .most = most};
+  limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
+  limit->barriers.type = &barrier_type;
+  csched_os_atfork_(&limit->atfork, limit_at_fork);
+  *result = limit;
+  return 0;
+}
+
+void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*release)(void *), void *owner) {
+  limit->retain = retain;
+  limit->release = release;
+  limit->owner = limit->target.owner = owner;
+}
+
+csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit->barriers; }
+
+void csched_limit_destroy(csched_limit *limit) {
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: permits do not come back
+  csched_lock_lock(&limit->lock);
+  limit->is_let_go = true;
+  bool is_last = limit->out == 0; // LM5: no permit is OUT
+  csched_lock_unlock(&limit->lock);
+  if (is_last) free_limit(limit);
+}

@@ -1,0 +1,124 @@
+// A condition variable: its waiters release a lock, sleep until a signal, a broadcast or a deadline, and take the lock again.
+//
+// States
+//   lock      0               no thread waits
+//             address         threads may sleep in the bucket (waiting_internal.h) that have released the lock at this address; set and
+//                             cleared under the bucket's lock
+//   a sleeper: in the bucket, not marked      in the bucket, marked (`is_marked`): a broadcast includes it, it will be woken in its turn      taken out
+//
+// Obligations
+//   CV1  No lost wake: a waiter is in the bucket before it releases the lock. So a signal by a thread that has taken the lock since finds it.
+//   CV2  A signal wakes the first waiter in the bucket that no broadcast has marked. A wait ends by a signal, a broadcast or its deadline.
+//   CV3  No thundering herd: a broadcast wakes one waiter. Each waiter that it has woken takes the lock and then wakes the next marked one.
+//        While a marked waiter sleeps, another thread is on its way to wake it.
+//   CV4  A waiter that gives up at its deadline leaves nothing in the bucket, and takes no other waiter's wake. A marked waiter counts as woken.
+//   CV5  The caller owns the lock again when a wait returns.
+//   CV6  A signal does not touch the condition after the wake: the woken thread may free it.
+//   CV7  Misuse is detected and stops the process: a wait without the lock, a wait with a lock other than that of the present waiters, and
+//        destroying the condition while a thread waits.
+//   CV8  In a child of fork no thread sleeps, whatever the word says. Operations trust the bucket.
+//
+// Orderings
+//   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries what it guards
+// Assumes: B1, B3 of parking.c; L1, L2 of lock.c.
+// Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue; here one waiter wakes the next. The reason: sleepers of a lock
+//   check that its owner lives (L10), and a moved waiter would not.
+// Checked by: "a condition loses no wake", "a signal wakes one, in the order of arrival", "a broadcast wakes all that wait, one by one",
+//   "a timed wait for a condition gives up and leaves nothing behind", "a condition may be freed by who was woken",
+//   "a wait without the lock stops the process", "a wait with another lock stops the process",
+//   "a condition that is destroyed with waiters stops the process", "after fork no thread waits, and units and counts are there".
+// Models: checks/waiting.c. Not modelled: CV8.
+
+#include <CScheduler/cond.h>
+
+#include "../base/panic.h"
+#include "lock_internal.h"
+#include "waiting_internal.h"
+
+enum { GO_ON = 1, WAKE_NEXT = 2 }; // signals to a sleeper
+
+static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *cond, const csched_lock *lock,
+                                                             uintptr_t other) {
+  csched_panic_("csched_cond_wait", // CV7
+                "condition %p is waited for with lock %p, and with lock %p by another thread. Use one lock with it.",
+                (const void *)cond, (const void *)lock, (void *)other);
+}
+
+static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
+  csched_sleeper *each;
+  TAILQ_FOREACH(each, &bucket->sleepers, link) {
+    if (each->address == cond && each->is_marked == is_marked) return each;
+  }
+  return NULL;
+}
+
+// Takes `waiter` out, unless it is NULL. The condition stays valid until `waiter` is signalled, or until the caller returns.
+static void take_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
+  if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
+  if (csched_bucket_first_locked_(bucket, cond) == NULL) csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6
+}
+
+static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) {
+  csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
+  csched_bucket *bucket = csched_waiters_lock_(cond);
+  take_locked(bucket, cond, first_locked(bucket, cond, is_marked), &taken);
+  csched_bucket_unlock_(bucket);
+  csched_waiters_signal_(&taken, signal);
+}
+
+static bool somebody_may_wait(const csched_cond *cond) {
+  return csched_load_relaxed(&cond->lock) != 0; // CV1: set before the lock was released
+}
+
+// Returns: 0, or the address of another lock with which threads wait already.
+static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
+  csched_bucket *bucket = csched_waiters_lock_(cond);
+  uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
+  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7, CV8
+  if (other == 0) {
+    csched_store_relaxed(&cond->lock, (uintptr_t)lock); // CV1: before the lock is released
+    csched_bucket_insert_locked_(bucket, waiter, false);
+  }
+  csched_bucket_unlock_(bucket);
+  return other;
+}
+
+bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time deadline) {
+  if (!csched_lock_is_owner_(lock))
+    csched_panic_(
+        "csched_cond_wait", // CV7
+        "the caller does not own lock %p. Lock it, look whether there is anything to wait for, and then wait with it.",
+        (void *)lock);
+  csched_sleeper waiter = csched_waiter_(cond);
+  uintptr_t other = insert(cond, lock, &waiter);
+  if (other != 0) panic_other_lock(cond, lock, other);
+  csched_lock_unlock(lock); // CV1: after the insertion
+  uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
+  csched_lock_lock(lock);                                     // CV5: owned again
+  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: wakes the next marked waiter
+  return signal != 0 || waiter.is_marked;                     // CV4: a marked waiter counts as woken
+}
+
+void csched_cond_wait(csched_cond *cond, csched_lock *lock) { csched_cond_wait_until(cond, lock, CSCHED_FOREVER); }
+
+void csched_cond_signal(csched_cond *cond) {
+  if (somebody_may_wait(cond)) wake_first(cond, false, GO_ON); // CV2: the first unmarked waiter
+}
+
+void csched_cond_broadcast(csched_cond *cond) {
+  if (!somebody_may_wait(cond)) return;
+  csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
+  csched_sleeper *each;
+  csched_bucket *bucket = csched_waiters_lock_(cond);
+  bool goes_on = first_locked(bucket, cond, true) != NULL; // CV3: a thread is on its way to wake it
+  TAILQ_FOREACH(each, &bucket->sleepers, link) {
+    if (each->address == cond) each->is_marked = true; // CV2: marks it
+  }
+  take_locked(bucket, cond, goes_on ? NULL : csched_bucket_first_locked_(bucket, cond), &taken);
+  csched_bucket_unlock_(bucket);
+  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3: one at the most
+}
+
+void csched_cond_destroy(csched_cond *cond) {
+  csched_waiters_require_none_(cond, "csched_cond_destroy", "condition"); // CV7
+}

@@ -1,0 +1,114 @@
+// A countdown latch in 4 bytes: it opens once and for good, and all waiters pass.
+//
+// States
+//   word      2n              n counts remain, and no thread sleeps
+//             2n | SLEEPERS   n counts remain, and a thread may sleep in the bucket (waiting_internal.h); set under its lock
+//             0               open for good
+//
+// Obligations
+//   LT1  The latch opens once, by the thread with the last count. A waiter passes only if it has seen the latch open, or that thread signalled it.
+//   LT2  No lost wake: a sleeper has set SLEEPERS while counts remained. The thread with the last count then takes all sleepers out.
+//   LT3  All that precedes any count is visible to each waiter that passes.
+//   LT4  A waiter that gives up at its deadline leaves nothing in the bucket. If it is signalled at that moment, it passes.
+//   LT5  After the opening, neither the last count nor the sleepers touch the latch: the first waiter to pass may free it. The latch opens and
+//        the sleepers are taken out under one hold of the bucket's lock, so none of them waits for a new latch in this memory.
+//   LT6  Misuse is detected: a count below zero, and destroying it while a thread waits, stop the process.
+//   LT7  In a child of fork no thread sleeps, whatever the word says. The thread with the last count finds the bucket empty.
+//
+// Orderings
+//   word: acquire, pairs with each count's release, carries what preceded it; all counts are one release sequence · to a sleeper: what
+//   the last count has acquired, by the release of the sleeper's signal
+// Assumes: B1, B3 of parking.c.
+// Source: a countdown latch as in java.util.concurrent; sleepers by address as in WebKit's ParkingLot.
+// Checked by: "a latch opens once, and all pass", "a timed wait for a latch gives up", "a latch may be freed by the first to pass",
+//   "a latch that is counted below zero stops the process", "a latch that is destroyed with waiters stops the process",
+//   "after fork no thread waits, and units and counts are there".
+// Models: checks/waiting.c. Not modelled: LT7.
+
+#include <CScheduler/latch.h>
+
+#include "../base/panic.h"
+#include "waiting_internal.h"
+
+enum { SLEEPERS = 1, ONE = 2 };
+enum { OPEN = 1 }; // signal to a sleeper
+
+static CSCHED_NORETURN CSCHED_NOINLINE void panic_below_zero(const csched_latch *latch, uint32_t left, uint32_t count) {
+  csched_panic_(
+      "csched_latch_count_down", // LT6
+      "latch %p has %u left, and cannot be counted down by %u. Make it with the number of all that count it down.",
+      (const void *)latch, left, count);
+}
+
+static bool is_open(const csched_latch *latch) {
+  return csched_load_acquire(&latch->word) < ONE; // LT1, LT3: acquire; pairs with each count's release
+}
+
+// Sets SLEEPERS, unless the latch is open. Returns: whether it is closed.
+static bool announce_locked(csched_latch *latch) {
+  uint32_t seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
+  while (seen >= ONE)
+    if (csched_cas_relaxed(&latch->word, &seen, seen | SLEEPERS)) return true; // LT2: before the sleep
+  return false;
+}
+
+static bool wait_for_opening(csched_latch *latch, csched_time deadline) {
+  csched_sleeper waiter = csched_waiter_(latch);
+  csched_bucket *bucket = csched_waiters_lock_(latch);
+  bool sleeps = announce_locked(latch);
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2
+  csched_bucket_unlock_(bucket);
+  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT4, LT5
+}
+
+// Opens the latch and wakes its sleepers, if the word is still `last`. Returns: whether it was.
+static bool open(csched_latch *latch, uint32_t last) {
+  csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
+  csched_sleeper *waiter;
+  csched_bucket *bucket = csched_waiters_lock_(latch);
+  bool opens = csched_cas_acq_rel(&latch->word, &last, 0u); // LT1, LT3: acquires the other counts for the sleepers
+  while (opens && (waiter = csched_bucket_first_locked_(bucket, latch)) != NULL)
+    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5: takes all out
+  csched_bucket_unlock_(bucket);
+  csched_waiters_signal_(&taken, OPEN);
+  return opens;
+}
+
+void csched_latch_init(csched_latch *latch, uint32_t count) {
+  if (count > CSCHED_LATCH_MOST)
+    csched_panic_("csched_latch_init", "a latch cannot count %u. Give CSCHED_LATCH_MOST at the most.", count);
+  latch->word = count * ONE;
+}
+
+void csched_latch_count_down(csched_latch *latch, uint32_t count) {
+  if (count == 0) return;
+  uint32_t seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
+  for (;;) {
+    uint32_t left = seen / ONE;
+    if (count > left) panic_below_zero(latch, left, count); // LT6
+    if (count == left && (seen & SLEEPERS) != 0) {
+      if (open(latch, seen)) return;
+      seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
+    } else if (csched_cas_release(&latch->word, &seen,
+                                  seen - count * ONE)) { // LT1, LT3: release; pairs with is_open's acquire
+      return;
+    }
+  }
+}
+
+void csched_latch_wait(csched_latch *latch) {
+  if (!is_open(latch)) wait_for_opening(latch, CSCHED_FOREVER);
+}
+
+bool csched_latch_wait_until(csched_latch *latch, csched_time deadline) {
+  if (is_open(latch)) return true;
+  return (deadline == CSCHED_FOREVER || csched_now() < deadline) && wait_for_opening(latch, deadline);
+}
+
+uint32_t csched_latch_count(const csched_latch *latch) {
+  return csched_load_acquire(&latch->word) / ONE; // LT3: as is_open
+}
+
+void csched_latch_destroy(csched_latch *latch) {
+  csched_waiters_require_none_(latch, "csched_latch_destroy", "latch"); // LT6
+}

@@ -1,0 +1,117 @@
+// A counting semaphore in 4 bytes: a signal hands units to the sleepers in order of arrival, and frees the rest.
+//
+// States
+//   word      2n              n units are free, and no thread sleeps
+//             SLEEPERS        no unit is free, and a thread may sleep in the bucket (waiting_internal.h); set and cleared under its lock
+//
+// Obligations
+//   SM1  Each unit that was given is taken once, or is still free. No thread takes a unit that was not given.
+//   SM2  No lost wake: while a thread sleeps, no unit is free, and no signal frees one.
+//   SM3  Order of arrival: a unit goes to the sleeper that has waited longest.
+//   SM4  A waiter that gives up at its deadline leaves nothing in the bucket. If a unit is handed to it at that moment, it takes the unit.
+//   SM5  All that precedes a signal is visible to the threads that get its units.
+//   SM6  A signal does not touch the semaphore after giving its units: the thread that gets the last one may free it.
+//   SM7  Misuse is detected: more units than CSCHED_SEMAPHORE_MOST, and destroying it while a thread waits, stop the process.
+//   SM8  In a child of fork no thread sleeps, whatever the word says. The first signal there finds the bucket empty, and frees its units.
+//
+// Orderings
+//   word: acquire, pairs with signal's release, carries what preceded it · a unit that is handed over: the release of the sleeper's signal
+// Assumes: B1, B3 of parking.c.
+// Source: a benaphore that hands over contended units, like tickets; sleepers by address as in WebKit's ParkingLot.
+// Checked by: "a semaphore's units are taken once each", "a semaphore serves in the order of arrival",
+//   "a timed wait for a semaphore gives up and loses no unit", "a semaphore may be freed by who gets the last unit",
+//   "too many units stop the process", "a semaphore that is destroyed with waiters stops the process",
+//   "after fork no thread waits, and units and counts are there".
+// Models: checks/waiting.c. Not modelled: SM8.
+
+#include <CScheduler/semaphore.h>
+
+#include "../base/panic.h"
+#include "waiting_internal.h"
+
+enum { SLEEPERS = 1, UNIT = 2 };
+enum { YOURS = 1 }; // signal to a sleeper: it has a unit
+
+static void require_room(const csched_semaphore *semaphore, uint32_t free, uint32_t units, const char *function) {
+  if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return;
+  csched_panic_(function, "semaphore %p has %u free units, and cannot have %u more. Signal once for each wait.", // SM7
+                (const void *)semaphore, free, units);
+}
+
+static bool take_unit(csched_semaphore *semaphore) {
+  uint32_t seen = csched_load_relaxed(&semaphore->word); // racy read, rechecked by the cas
+  while (seen >= UNIT)
+    if (csched_cas_acquire(&semaphore->word, &seen, seen - UNIT))
+      return true; // SM1, SM5: acquire; pairs with signal's release
+  return false;
+}
+
+// Sets SLEEPERS, unless a unit is free. Returns: whether no unit is free.
+static bool announce_locked(csched_semaphore *semaphore) {
+  uint32_t none = 0;
+  return csched_cas_relaxed(&semaphore->word, &none, (uint32_t)SLEEPERS) || none == SLEEPERS; // SM2: before the sleep
+}
+
+static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) {
+  csched_sleeper waiter = csched_waiter_(semaphore);
+  csched_bucket *bucket = csched_waiters_lock_(semaphore);
+  bool taken = false;
+  while (!taken && !announce_locked(semaphore)) taken = take_unit(semaphore);
+  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false); // SM3: behind all others
+  csched_bucket_unlock_(bucket);
+  return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4
+}
+
+// Gives the units to the sleepers, and frees the rest. Returns: false: the word is no longer SLEEPERS; nothing was given.
+static bool hand_over(csched_semaphore *semaphore, uint32_t units) {
+  csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
+  csched_sleeper *waiter;
+  csched_bucket *bucket = csched_waiters_lock_(semaphore);
+  bool sleeps = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: stays so while the bucket is locked
+  if (sleeps) {
+    for (; units > 0 && (waiter = csched_bucket_first_locked_(bucket, semaphore)) != NULL; units--)
+      csched_waiter_take_locked_(bucket, waiter, &taken); // SM3: the oldest first
+    if (csched_bucket_first_locked_(bucket, semaphore) == NULL)
+      csched_store_release(&semaphore->word, units * UNIT); // SM2, SM5, SM8: release; pairs with take's acquire
+  }
+  csched_bucket_unlock_(bucket);
+  csched_waiters_signal_(&taken, YOURS); // SM6: the semaphore may be freed from here on
+  return sleeps;
+}
+
+void csched_semaphore_init(csched_semaphore *semaphore, uint32_t units) {
+  require_room(semaphore, 0, units, "csched_semaphore_init");
+  semaphore->word = units * UNIT;
+}
+
+bool csched_semaphore_trywait(csched_semaphore *semaphore) { return take_unit(semaphore); }
+
+void csched_semaphore_wait(csched_semaphore *semaphore) {
+  if (!take_unit(semaphore)) wait_for_unit(semaphore, CSCHED_FOREVER);
+}
+
+bool csched_semaphore_wait_until(csched_semaphore *semaphore, csched_time deadline) {
+  if (take_unit(semaphore)) return true;
+  return (deadline == CSCHED_FOREVER || csched_now() < deadline) && wait_for_unit(semaphore, deadline);
+}
+
+void csched_semaphore_signal(csched_semaphore *semaphore, uint32_t units) {
+  require_room(semaphore, 0, units, "csched_semaphore_signal");
+  if (units == 0) return;
+  do {
+    uint32_t seen = csched_load_relaxed(&semaphore->word); // racy read, rechecked by the cas
+    while (seen != SLEEPERS) {
+      require_room(semaphore, seen / UNIT, units, "csched_semaphore_signal");
+      if (csched_cas_release(&semaphore->word, &seen, seen + units * UNIT))
+        return; // SM1, SM5: release; pairs with take's acquire
+    }
+  } while (!hand_over(semaphore, units));
+}
+
+uint32_t csched_semaphore_units(const csched_semaphore *semaphore) {
+  return csched_load_relaxed(&semaphore->word) / UNIT; // racy read: for diagnostics
+}
+
+void csched_semaphore_destroy(csched_semaphore *semaphore) {
+  csched_waiters_require_none_(semaphore, "csched_semaphore_destroy", "semaphore"); // SM7
+}

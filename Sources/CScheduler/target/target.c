@@ -1,0 +1,211 @@
+// Functions that all targets share: submission, and the current target. No atomics: a thread's context frames are its own.
+
+#include "../base/panic.h"
+#include "../job/job_internal.h"
+#include "../job/levels_internal.h"
+#include "../job/node.h"
+#include "../job/observed.h"
+#include "target_internal.h"
+
+// MARK: the current target
+
+static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) { return csched_level_recover_(caller)->target; }
+
+CSCHED_NOINLINE csched_target *csched_target_current(void) {
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  const csched_level *top = csched_level_top_;
+  return CSCHED_LIKELY(top->frame >= caller) ? top->target : current_slow(caller);
+}
+
+CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  inside->level = csched_level_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
+}
+
+CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_level_end_(inside->level);
+}
+
+CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
+  const csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME());
+  for (; each != NULL; each = each->outer)
+    for (const csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
+      if (under == target) return true;
+  return false;
+}
+
+// A pool (a root without `is_bound_here`) may continue on other threads. A concurrent target is exclusive in a barrier.
+bool csched_target_is_exclusive_(const csched_target *target) {
+  if (target->type->is_concurrent_) return target->type->is_bound_here != NULL && target->type->is_bound_here(target);
+  return target->type->base != NULL || target->type->is_bound_here != NULL;
+}
+
+bool csched_target_is_held_here_(const csched_target *target) {
+  for (; target != NULL; target = csched_target_base_(target)) {
+    if (csched_target_is_exclusive_(target) && csched_target_is_inside(target)) return true;
+    if (target->type->is_bound_here != NULL && target->type->is_bound_here(target)) return true;
+  }
+  return false;
+}
+
+bool csched_target_is_closed_(const csched_target *target) {
+  for (; target != NULL; target = csched_target_base_(target))
+    if (target->type->is_closed != NULL && target->type->is_closed(target)) return true;
+  return false;
+}
+
+csched_target *csched_target_base_(const csched_target *target) {
+  return target->type->base == NULL ? NULL : target->type->base(target);
+}
+
+csched_target *csched_target_root_(csched_target *target) {
+  for (csched_target *base; (base = csched_target_base_(target)) != NULL;) target = base;
+  return target;
+}
+
+static const csched_target *timekeeper_of(const csched_target *target) {
+  while (target != NULL && target->type->now == NULL) target = csched_target_base_(target);
+  return target;
+}
+
+bool csched_target_has_time_(const csched_target *target) { return timekeeper_of(target) != NULL; }
+
+csched_time csched_target_now(const csched_target *target) {
+  target = timekeeper_of(target);
+  return target != NULL ? target->type->now(target) : csched_now();
+}
+
+csched_target *csched_target_foreign_(csched_target *target) {
+  while (target != NULL && target->type->passes_on_) target = csched_target_base_(target);
+  return target;
+}
+
+bool csched_target_enter_inline_(csched_target *target) {
+  return target->type->enter != NULL && target->type->enter(target);
+}
+
+void csched_target_leave_inline_(csched_target *target) {
+  if (target->type->leave != NULL) target->type->leave(target);
+}
+
+// MARK: orphaned by fork
+
+void csched_target_panic_orphaned_(const csched_target *target, const char *function) {
+  csched_panic_(function,
+                "%p was orphaned by fork: its threads live in the parent. Create it anew after fork, or exec there.",
+                (const void *)target);
+}
+
+static int deliver_orphaned(csched_target *target, csched_job *job) {
+  (void)job;
+  csched_target_panic_orphaned_(target, "csched_target_submit");
+}
+
+static int deliver_at_orphaned(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
+  (void)timer, (void)deadline, (void)leeway;
+  csched_target_panic_orphaned_(target, "csched_target_submit_at");
+}
+
+const csched_target_type csched_target_orphaned_ = {
+    .deliver = deliver_orphaned, .deliver_at = deliver_at_orphaned, .passes_on_ = true};
+
+bool csched_target_is_orphaned_(const csched_target *target) {
+  for (; target != NULL; target = csched_target_base_(target))
+    if (target->type == &csched_target_orphaned_) return true;
+  return false;
+}
+
+// MARK: submitting
+
+// Without a base, no unwound context frames are looked for: a signal handler, on its own stack, may submit to a loop.
+static void look_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
+  if (target->type->base != NULL) csched_level_look_(caller); // an unwound sync may hold the queue
+  csched_job_submitted_(job, function);
+}
+
+static CSCHED_NOINLINE int submit_slow(csched_target *target, csched_job *job, uintptr_t caller) {
+  look_and_mark(target, job, caller, "csched_target_submit");
+  return target->type->deliver(target, job);
+}
+
+static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *timer, csched_time deadline,
+                                          csched_time leeway, uintptr_t caller) {
+  look_and_mark(target, &timer->job, caller, "csched_target_submit_at");
+  return target->type->deliver_at(target, timer, deadline, leeway);
+}
+
+static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *job, uintptr_t caller) {
+  csched_observed_submission submission;
+  look_and_mark(target, job, caller, "csched_target_submit");
+  csched_observe_hooks_->submit(&submission, target, job, 0);
+  int error = target->type->deliver(target, job);
+  csched_observe_hooks_->submitted(&submission);
+  return error;
+}
+
+static CSCHED_NOINLINE int submit_at_observed(csched_target *target, csched_timer *timer, csched_time deadline,
+                                              csched_time leeway, uintptr_t caller) {
+  csched_observed_submission submission;
+  look_and_mark(target, &timer->job, caller, "csched_target_submit_at");
+  csched_observe_hooks_->submit(&submission, target, &timer->job, deadline);
+  int error = target->type->deliver_at(target, timer, deadline, leeway);
+  csched_observe_hooks_->submitted(&submission);
+  return error;
+}
+
+static CSCHED_NOINLINE int deliver_node_observed(csched_target *target, csched_job *job) {
+  csched_observed_submission submission;
+  csched_observe_hooks_->submit(&submission, target, job, 0);
+  int error = target->type->deliver(target, job);
+  csched_observe_hooks_->submitted(&submission);
+  return error;
+}
+
+static inline bool mark(const csched_target *target, csched_job *job) {
+  return CSCHED_LIKELY(target->type->base == NULL) && csched_job_mark_(job);
+}
+
+CSCHED_NOINLINE int csched_target_submit(csched_target *target, csched_job *job) {
+  if (csched_is_observed_()) return submit_observed(target, job, CSCHED_CALLER_FRAME());
+  if (!mark(target, job)) return submit_slow(target, job, CSCHED_CALLER_FRAME());
+  return target->type->deliver(target, job);
+}
+
+CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node *node) {
+  if (CSCHED_UNLIKELY(node->type->kind != CSCHED_NODE))
+    csched_panic_("csched_target_submit_node", "the type of node %p is no node's: its `kind` must be CSCHED_NODE.",
+                  (void *)node);
+  if (target->type->base != NULL) csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_job_life outer = csched_job_may_be_refused_;
+  csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0};
+  int error = csched_is_observed_() ? deliver_node_observed(target, (csched_job *)node)
+                                    : target->type->deliver(target, (csched_job *)node);
+  csched_job_may_be_refused_ = outer;
+  return error;
+}
+
+CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline,
+                                            csched_time leeway) {
+  timer->target = target;
+  if (csched_is_observed_()) return submit_at_observed(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
+  if (!mark(target, &timer->job)) return submit_at_slow(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
+  return target->type->deliver_at(target, timer, deadline, leeway);
+}
+
+CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope) {
+  csched_level *next = csched_level_look_(CSCHED_CALLER_FRAME())->next;
+  scope->level = CSCHED_LIKELY(next != NULL) ? next : csched_level_make_next_();
+  csched_job_perform_on_(job, target);
+}
+
+int csched_target_submit_follow_up_(csched_target *target, csched_job *job) {
+  uint32_t *follow_up = target->type->follow_up_ != NULL ? target->type->follow_up_(target) : NULL;
+  if (follow_up == NULL || *follow_up != CSCHED_FOLLOW_UP_NONE) return csched_target_submit(target, job);
+  *follow_up = CSCHED_FOLLOW_UP_COMES;
+  int error = csched_target_submit(target, job);
+  if (*follow_up == CSCHED_FOLLOW_UP_COMES) *follow_up = CSCHED_FOLLOW_UP_NONE;
+  return error;
+}
+
+void csched_target_discard(csched_job *job) { csched_job_discard_(job); }

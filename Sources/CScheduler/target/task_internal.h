@@ -1,0 +1,32 @@
+// Internal types of the memory of tasks: see task_memory.c.
+// Depends on: task_job.h.
+#pragma once
+
+#include <CScheduler/lock.h>
+#include "task_job.h"
+
+enum { CSCHED_TASK_UNITS = 64 };
+
+/// An allocation from the system is CSCHED_TASK_UNITS units. This header is the first unit.
+typedef struct csched_task_pages {
+  struct csched_task_pages *next;
+  uint64_t bare; ///< bits of the decommitted units
+  uint64_t life;
+  csched_task_size size;           ///< of all jobs in it
+  uint8_t free[CSCHED_TASK_UNITS]; ///< for csched_trim: how many jobs of each unit are free
+} csched_task_pages;
+
+/// The depot: free memory that all threads share.
+typedef struct csched_task_depot {
+  csched_lock lock;
+  csched_job *batches[CSCHED_TASK_SIZES]; ///< of free jobs, by size
+  csched_task_pages *all;                 ///< newest first
+} csched_task_depot;
+
+extern CSCHED_HIDDEN csched_task_depot csched_task_depot_;
+
+/// Returns: the size with which `job` was made. Requires: it is a task's.
+csched_task_size csched_task_size_(const csched_job *job);
+
+/// Does: gives this thread's cache to the depot.
+void csched_tasks_flush_(void);

@@ -1,0 +1,299 @@
+// Memory of tasks: each thread has a cache, and all share a depot. A job's word stays readable after its task.
+//
+// States of the memory for a job: in use · free, in its thread's cache, or in a batch in the depot · decommitted (`bare`): given back to the
+// system, or never used
+// `pages->life`  at least the generation of each job that there has been in decommitted units
+//
+// Obligations
+//   TM1  The word of a job stays mapped, and its generation only rises. A job in memory that was decommitted begins with `pages->life`, which
+//        no task at that address has had. Until then the word reads as 0, which is no task's generation.
+//   TM2  Each job's memory is in one place: in use, in one thread's cache, in the depot, or decommitted.
+//   TM3  A thread that ends gives its cache to the depot.
+//   TM4  The depot is usable in a child of fork: each change of its lists is one store. The caches of other threads are lost there, and the
+//        jobs that those threads were dropping are ORPHANED.
+// Orderings
+//   word: release, pairs with the acquire of a late look, which sees that its task is over, and what that did; the system orders the
+//   emptying of a page likewise · lists: release, pairs with the fork; the lock orders the rest
+// Assumes: a thread whose exit handler cannot be registered (no memory for that) keeps no cache.
+// Source: nodes with a generation, whose memory keeps its type, as for lock-free stacks; caches with a depot of full batches are Bonwick and
+//   Adams's magazines (2001).
+// Checked by: "a burst of tasks is given back, and late cancels touch nothing", "what a thread leaves at its end is used by others",
+//   "after fork tasks can be made", "after fork a wait for a drop of the parent stops the process",
+//   "a drop that forks ends in the child, too".
+// Models: checks/task.c. Not modelled: TM4.
+
+#include "task_internal.h"
+
+#include "../job/job_internal.h"
+#include "../platform/platform.h"
+
+#include <string.h>
+
+enum { UNIT = CSCHED_TASK_UNIT, UNITS = CSCHED_TASK_UNITS, PAGES = UNITS * UNIT };
+
+typedef csched_task_pages pages;
+
+CSCHED_STATIC_ASSERT(sizeof(pages) <= UNIT, "what describes the units is one of them");
+CSCHED_STATIC_ASSERT(UNIT >= 64 << (CSCHED_TASK_SIZES - 1), "a unit has room for one of each size");
+
+CSCHED_CACHE_ALIGNED csched_task_depot csched_task_depot_;
+#define depot csched_task_depot_
+// This thread's cache: for each size the batch that it takes from and adds to, and a full batch. Libraries that are loaded late
+// get few thread-local bytes from the system. A struct of arrays takes 64, an array of structs 72.
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
+  csched_job *first[CSCHED_TASK_SIZES], *full[CSCHED_TASK_SIZES];
+  uint16_t count[CSCHED_TASK_SIZES];
+  uint16_t most[CSCHED_TASK_SIZES]; // 0 until the thread's exit handler is registered
+  bool is_ending;
+} mine;
+
+static size_t bytes_of(csched_task_size size) { return (size_t)64 << size; }
+static size_t batch_of(csched_task_size size) { return UNIT / bytes_of(size); }
+
+// MARK: the depot
+
+// The first job of a batch links to the next batch. The jobs of a batch are linked by `next`.
+static csched_job **next_batch_of(const csched_job *batch) { return csched_task_room_((csched_job *)batch); }
+
+static pages *pages_of(const csched_job *job) { return (pages *)((uintptr_t)job & ~(uintptr_t)(PAGES - 1)); }
+static unsigned unit_of(const csched_job *job) { return (unsigned)((uintptr_t)job % PAGES / UNIT); }
+
+static void add_batch(csched_job *batch, csched_task_size size) { // TM2: into the depot
+  *next_batch_of(batch) = depot.batches[size];
+  csched_store_release(&depot.batches[size], batch); // TM4: release; pairs with the fork
+}
+
+static pages *add_pages(csched_task_size size) {
+  pages *added = csched_os_pages_take_(PAGES);
+  if (added == NULL) return NULL;
+  added->size = size;
+  added->life = 1;
+  added->bare = ~UINT64_C(1);
+  added->next = depot.all;
+  csched_store_release(&depot.all, added); // TM4: release; pairs with the fork
+  return added;
+}
+
+static csched_job *job_at(const pages *around, unsigned unit, size_t index) {
+  return (csched_job *)((char *)around + (size_t)unit * UNIT + index * bytes_of(around->size));
+}
+
+// Returns: a batch from a decommitted unit; NULL without memory.
+static csched_job *make_batch(csched_task_size size) {
+  pages *from = depot.all;
+  while (from != NULL && (from->bare == 0 || from->size != size)) from = from->next;
+  if (from == NULL && (from = add_pages(size)) == NULL) return NULL;
+  unsigned unit = (unsigned)__builtin_ctzll(from->bare);
+  csched_job *next = NULL;
+  for (size_t i = batch_of(size); i-- > 0;) {
+    csched_job *job = job_at(from, unit, i);
+    job->next = next;
+    csched_store_release(&job->word, from->life * CSCHED_JOB_LIFE); // TM1: release; pairs with a late look
+    next = job;
+  }
+  from->bare &= from->bare - 1; // TM2: clears the unit's bit
+  return next;
+}
+
+static csched_job *take_batch(csched_task_size size) {
+  csched_lock_lock(&depot.lock);
+  csched_job *batch = depot.batches[size];
+  if (batch != NULL) csched_store_release(&depot.batches[size], *next_batch_of(batch)); // TM2; TM4: pairs with the fork
+  else batch = make_batch(size);
+  csched_lock_unlock(&depot.lock);
+  return batch;
+}
+
+static void give_batch(csched_job *batch, csched_task_size size) {
+  csched_lock_lock(&depot.lock);
+  add_batch(batch, size);
+  csched_lock_unlock(&depot.lock);
+}
+
+// Marks the jobs that other threads were dropping: those threads do not exist in the child.
+static void orphan_drops(const pages *each) {
+  for (unsigned unit = 1; unit < UNITS; unit++)
+    for (size_t i = 0; i < batch_of(each->size) && !(each->bare >> unit & 1); i++) {
+      csched_job *job = job_at(each, unit, i);
+      uint64_t word = csched_load_relaxed(&job->word); // TM4: there is no other thread
+      unsigned state = csched_job_state_(word);
+      if ((state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED) && !csched_job_is_dropped_here_(job))
+        csched_store_relaxed(&job->word, csched_job_in_state_(word, CSCHED_JOB_ORPHANED)); // TM4: the same
+    }
+}
+
+static void task_memory_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TM4: atfork handler
+  (void)atfork;
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) depot.lock = (csched_lock)CSCHED_LOCK_INIT;
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
+  for (const pages *each = depot.all; each != NULL; each = each->next) orphan_drops(each);
+}
+
+// Registers the atfork handler, once. Comes before the first use of the depot's lock.
+static void be_told_of_forks(void) {
+  static csched_atfork atfork;
+  csched_os_atfork_(&atfork, task_memory_at_fork);
+}
+
+// MARK: a thread's cache
+
+void csched_tasks_flush_(void) {
+  for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
+    if (mine.first[size] != NULL) give_batch(mine.first[size], (csched_task_size)size);
+    if (mine.full[size] != NULL) give_batch(mine.full[size], (csched_task_size)size);
+    mine.first[size] = mine.full[size] = NULL;
+    mine.count[size] = mine.most[size] = 0;
+  }
+}
+
+static void cache_thread_ends(void *unused) { // TM3: exit handler
+  (void)unused;
+  mine.is_ending = true;
+  csched_tasks_flush_(); // it keeps none from now on: this may be the last round of destructors
+}
+
+// Returns: whether this thread may have a cache.
+static bool may_keep(csched_task_size size) {
+  static csched_tsd key;
+  if (mine.most[size] > 0) return true;
+  be_told_of_forks();
+  if (!mine.is_ending && csched_tsd_set_(&key, &mine, cache_thread_ends) == 0)
+    mine.most[size] = (uint16_t)batch_of(size);
+  return mine.most[size] > 0;
+}
+
+static csched_job *take_from_batch(csched_task_size size) {
+  bool keeps = may_keep(size);
+  csched_job *batch = mine.full[size] != NULL ? mine.full[size] : take_batch(size);
+  mine.full[size] = NULL;
+  if (batch == NULL) return NULL;
+  csched_job *rest = batch->next;
+  if (keeps) mine.first[size] = rest;
+  else if (rest != NULL) give_batch(rest, size);
+  for (mine.count[size] = 0; keeps && rest != NULL; rest = rest->next) mine.count[size]++;
+  return batch;
+}
+
+// Makes room for one more job when the batch is full. Returns: whether there is room.
+static bool make_room(csched_task_size size) {
+  if (!may_keep(size)) return false;
+  if (mine.count[size] < mine.most[size]) return true; // only the exit handler was missing
+  if (mine.full[size] != NULL) give_batch(mine.full[size], size);
+  mine.full[size] = mine.first[size];
+  mine.first[size] = NULL;
+  mine.count[size] = 0;
+  return true;
+}
+
+static inline csched_task make_task(csched_job *job, const csched_job_type *type, csched_task_size size) {
+  CSCHED_UNPOISON(job, bytes_of(size));
+  job->type = type;
+  if (size != CSCHED_TASK_PLAIN) csched_task_timer_(job)->owner = NULL;
+  return (csched_task){job, csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE}; // TM2: this thread owns it
+}
+
+static CSCHED_NOINLINE csched_task make_slow(const csched_job_type *type, csched_task_size size) {
+  csched_job *job = take_from_batch(size);
+  return job != NULL ? make_task(job, type, size) : (csched_task){NULL, 0};
+}
+
+csched_task csched_task_make_(const csched_job_type *type, csched_task_size size) {
+  csched_job *job = mine.first[size];
+  if (CSCHED_UNLIKELY(job == NULL)) return make_slow(type, size);
+  mine.first[size] = job->next;
+  mine.count[size]--;
+  return make_task(job, type, size);
+}
+
+static inline void keep_one(csched_job *job, csched_task_size size) {
+  job->next = mine.first[size];
+  mine.first[size] = job;
+  mine.count[size]++;
+}
+
+static CSCHED_NOINLINE void free_slow(csched_job *job, csched_task_size size) {
+  job->next = NULL;
+  if (make_room(size)) keep_one(job, size);
+  else give_batch(job, size);
+}
+
+void csched_task_free_(csched_job *job, csched_task_size size) {
+  CSCHED_POISON(&job->type, offsetof(csched_job, word) - offsetof(csched_job, type)); // the word stays readable
+  CSCHED_POISON(next_batch_of(job) + 1, bytes_of(size) - sizeof(csched_job) - sizeof(csched_job *));
+  if (CSCHED_UNLIKELY(mine.count[size] == mine.most[size])) free_slow(job, size);
+  else keep_one(job, size);
+}
+
+csched_task_size csched_task_size_(const csched_job *job) { return pages_of(job)->size; }
+
+// MARK: trim
+
+// Counts the free jobs of each unit, and stores the latest of their generations.
+static void count_free(const csched_job *batch) {
+  for (; batch != NULL; batch = *next_batch_of(batch))
+    for (const csched_job *each = batch; each != NULL; each = each->next) {
+      uint64_t life = csched_load_relaxed(&each->word) / CSCHED_JOB_LIFE; // TM1: the job is free
+      pages *around = pages_of(each);
+      if (life > around->life) around->life = life;
+      around->free[unit_of(each)]++;
+    }
+}
+
+// Returns: whether the system's page of `units` units from `unit` on is free, and not all decommitted.
+static bool can_be_emptied(const pages *each, unsigned unit, unsigned units) {
+  bool has_free = false;
+  for (unsigned i = unit; i < unit + units; i++) {
+    bool is_bare = (each->bare >> i & 1) != 0;
+    if (i == 0 || (!is_bare && each->free[i] < batch_of(each->size))) return false; // unit 0 is the header
+    has_free |= !is_bare;
+  }
+  return has_free;
+}
+
+// Decommits each page that can be emptied, as many as possible by one call.
+static void empty(pages *each, unsigned units) {
+  uint64_t emptied = 0;
+  for (unsigned first = 0, end; first < UNITS; first = end + units) {
+    for (end = first; end < UNITS && can_be_emptied(each, end, units); end += units) {}
+    if (end == first) continue;
+    csched_os_pages_empty_((char *)each + (size_t)first * UNIT, (size_t)(end - first) * UNIT);
+    for (unsigned i = first; i < end; i++) emptied |= UINT64_C(1) << i;
+  }
+  each->bare |= emptied; // TM2: decommitted
+}
+
+// Gives the jobs in `batches` back to the depot, except those in pages that are to be emptied.
+static void keep(csched_job *batches, csched_task_size size, unsigned units) {
+  csched_job *kept = NULL;
+  size_t count = 0;
+  for (csched_job *batch = batches, *next_batch; batch != NULL; batch = next_batch) {
+    next_batch = *next_batch_of(batch);
+    for (csched_job *each = batch, *next; each != NULL; each = next) {
+      next = each->next;
+      if (can_be_emptied(pages_of(each), unit_of(each) / units * units, units)) continue;
+      each->next = kept;
+      kept = each;
+      if (++count % batch_of(size) != 0) continue;
+      add_batch(kept, size);
+      kept = NULL;
+    }
+  }
+  if (kept != NULL) add_batch(kept, size);
+}
+
+void csched_trim(void) {
+  unsigned units = (unsigned)(csched_os_page_size_() / UNIT);
+  if (units == 0) units = 1;
+  be_told_of_forks();
+  csched_tasks_flush_();
+  csched_lock_lock(&depot.lock);
+  for (pages *each = depot.all; each != NULL; each = each->next) memset(each->free, 0, sizeof each->free);
+  for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
+    csched_job *batches = depot.batches[size];
+    csched_store_release(&depot.batches[size], NULL); // TM4: release; pairs with the fork
+    count_free(batches);
+    keep(batches, (csched_task_size)size, units);
+  }
+  for (pages *each = depot.all; each != NULL; each = each->next) empty(each, units);
+  csched_lock_unlock(&depot.lock);
+}

@@ -1,0 +1,200 @@
+// A thread's trampoline: runs its first job at once, and the jobs that are submitted meanwhile after it, in order.
+//
+// Each thread has one list, oldest first. Each nesting level owns a suffix of it: `start` is the link at which the innermost level begins. So
+// a nested level needs no queue of its own. A thread that ends inside a job leaves one list to drop, and no queue on the unwound stack.
+//
+// Obligations
+//   T1  Jobs of a nesting level run in the order of their submission, one after the other, none inside another.
+//   T2  A nested level runs its own jobs only; those of the outer levels keep their place. The same holds for a trampoline that is opened
+//       while another is set aside: it begins at `base`, the end of the list at that time.
+//   T3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
+//   T4  A thread that ends inside a job ends that job, drops the waiting jobs (the key's destructor), and frees its trampoline.
+//   T5  An opening is a context frame of the thread (levels.c). If it is unwound, by a C++ exception or longjmp, the trampoline is closed. The
+//       waiting jobs run with the next outermost job.
+// No atomics: the list belongs to its thread. (Other threads cancel jobs through the jobs' state only.)
+// Source: RxSwift's CurrentThreadScheduler, for the guarantees; the representation is ours.
+// Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "work beside a trampoline set
+//   aside runs at once, and the outer jobs wait", "a chain of ten million hops",
+//   "the key's destructor drops the remaining work", "an unwound action leaves the trampoline usable",
+//   "a trampoline keeps its order across stacks".
+
+#include <CScheduler/trampoline.h>
+
+#include "../base/panic.h"
+#include "../job/job_internal.h"
+#include "../job/levels_internal.h"
+#include "../platform/platform.h"
+
+#include <stdlib.h>
+
+struct csched_trampoline {
+  csched_job *first;
+  csched_job **last;  // the link that a submission sets
+  csched_job **start; // the link where the innermost level begins
+  csched_job **base;  // where the next outermost level will begin
+  csched_job opened;  // placeholder for an opening
+};
+
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
+
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // the key's value, for one load
+
+static void destroy(void *value) { // T4: the key's destructor
+  csched_trampoline *trampoline = value;
+  csched_levels_end_thread_();
+  trampoline->start = trampoline->base = &trampoline->first;
+  csched_trampoline_active_ = trampoline; // jobs that a drop submits are appended, and dropped
+  while (trampoline->first != NULL) {
+    csched_job *job = trampoline->first;
+    trampoline->first = job->next;
+    if (trampoline->last == &job->next) trampoline->last = &trampoline->first;
+    csched_job_discard_(job);
+  }
+  csched_trampoline_active_ = NULL;
+  mine = NULL;
+  free(trampoline);
+}
+
+static csched_tsd key;
+
+// Returns: the innermost context frame (`csched_level`) of an opening, also of one that is set aside; NULL: none.
+static csched_level *opened_at(const csched_trampoline *trampoline) {
+  csched_level *each = csched_level_here_();
+  while (each != NULL && each->job != &trampoline->opened) each = each->outer;
+  return each;
+}
+
+static void trampoline_unwound(csched_job *opened) { // T5: unwound
+  csched_trampoline *trampoline = opened->context;
+  csched_trampoline_active_ = NULL;
+  if (opened_at(trampoline) == NULL) trampoline->base = &trampoline->first; // none is set aside any more
+}
+static const csched_job_type opening = {.release = trampoline_unwound};
+
+static csched_trampoline *make_trampoline(const char *function) {
+  csched_trampoline *trampoline = malloc(sizeof *trampoline);
+  if (trampoline == NULL || csched_tsd_set_(&key, trampoline, destroy) != 0)
+    csched_panic_(function,
+                  "no memory for this thread's trampoline. Use the trampoline once on the thread while there is some.");
+  *trampoline =
+      (csched_trampoline){.last = &trampoline->first, .start = &trampoline->first, .base = &trampoline->first};
+  csched_job_init(&trampoline->opened, &opening, trampoline);
+  return mine = trampoline;
+}
+
+void csched_trampoline_end_(void) {
+  if (mine == NULL || csched_trampoline_active_ != NULL) return;
+  csched_tsd_set_(&key, NULL, destroy); // the thread has a slot already, so it cannot fail
+  destroy(mine);
+}
+
+static csched_level *open(const char *function, csched_level *spare, uintptr_t frame) {
+  csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make_trampoline(function);
+  csched_level *outer = csched_level_here_();
+  if (frame == 0) frame = outer->frame; // unwound with the stack frame around it
+  trampoline->start = trampoline->base; // T2: behind the jobs set aside
+  csched_trampoline_active_ = trampoline;
+  return csched_level_begin_(spare, frame, &trampoline->opened, outer->target);
+}
+
+CSCHED_NOINLINE bool csched_trampoline_is_open_(void) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  return csched_trampoline_active_ != NULL;
+}
+
+CSCHED_NOINLINE bool csched_trampoline_enter(void) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  if (csched_trampoline_active_ != NULL) return false;
+  open("csched_trampoline_enter", NULL, 0);
+  return true;
+}
+
+size_t csched_trampoline_drain(void) {
+  csched_trampoline *trampoline = csched_trampoline_active_;
+  size_t count = 0;
+  if (trampoline == NULL) return 0;
+  csched_job **start = trampoline->start;
+  for (csched_job *job; (job = *start) != NULL; count++) {                      // T1, T2
+    if (CSCHED_UNLIKELY(trampoline->start != start)) trampoline->start = start; // T5: a pushed frame was unwound
+    *start = job->next;
+    if (trampoline->last == &job->next) trampoline->last = start;
+    csched_job_perform_(job); // T3: in a loop
+  }
+  return count;
+}
+
+static CSCHED_NOINLINE void leave_slow(csched_level *level, csched_scope *scope) {
+  if (level != NULL) level->frame = CSCHED_OWN_FRAME(); // T5; NULL: there was no memory for it
+  scope->level = level;
+  csched_trampoline_drain();
+  if (level != NULL) csched_level_end_(level);
+  csched_trampoline_active_ = NULL;
+}
+
+CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
+  csched_level *level = csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_trampoline *trampoline = csched_trampoline_active_;
+  if (trampoline == NULL) return;
+  if (CSCHED_UNLIKELY(*trampoline->start != NULL || level->job != &trampoline->opened)) {
+    leave_slow(opened_at(trampoline), scope);
+    return;
+  }
+  csched_level_end_(level);
+  csched_trampoline_active_ = NULL;
+}
+
+CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_trampoline *trampoline = csched_trampoline_active_;
+  if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // T5: unwound
+  csched_job_submitted_(job, "csched_trampoline_run");
+  job->next = NULL;
+  *trampoline->last = job; // T1: appended
+  trampoline->last = &job->next;
+  return true;
+}
+
+CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope) {
+  CSCHED_ROOM_IN_FRAME();
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_job_submitted_(job, "csched_trampoline_run");
+  scope->level = open("csched_trampoline_run", &scope->spare, CSCHED_OWN_FRAME());
+  csched_job_perform_(job);
+  csched_trampoline_drain();
+  csched_level_end_(scope->level);
+  csched_trampoline_active_ = NULL;
+}
+
+CSCHED_NOINLINE void csched_trampoline_push(csched_trampoline_frame *frame) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  frame->was_active = csched_trampoline_active_ != NULL;
+  if (!frame->was_active) open("csched_trampoline_push", NULL, 0);
+  frame->outer_start = mine->start;
+  mine->start = mine->last; // T2: a new suffix
+}
+
+CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  if (csched_trampoline_active_ == NULL)
+    csched_panic_("csched_trampoline_pop", "no frame was pushed on this thread. Pop on the thread that pushed.");
+  csched_trampoline_drain();
+  mine->start = frame->outer_start;
+  if (!frame->was_active) csched_trampoline_leave();
+}
+
+CSCHED_NOINLINE void csched_trampoline_set_aside(csched_trampoline_aside *aside) {
+  csched_level_look_(CSCHED_CALLER_FRAME());
+  *aside = (csched_trampoline_aside){.was_active = csched_trampoline_active_ != NULL};
+  if (!aside->was_active) return;
+  aside->start = mine->start;
+  aside->base = mine->base;
+  mine->base = mine->last; // T2: the next suffix
+  csched_trampoline_active_ = NULL;
+}
+
+void csched_trampoline_put_back(const csched_trampoline_aside *aside) {
+  if (!aside->was_active) return;
+  mine->start = aside->start;
+  mine->base = aside->base;
+  csched_trampoline_active_ = mine;
+}

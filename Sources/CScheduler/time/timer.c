@@ -1,0 +1,395 @@
+// A queue of timers for a loop, a clock or virtual time: a wheel holds those that are far from due, a tree those that are near.
+//
+// States
+//   owner      of a timer: the queue in which it waits; NULL: it does not wait
+//   place      of a waiting timer: which of three structures it is in. NEAR: a tree by deadline and order. NEVER: a list; the deadline is
+//              CSCHED_FOREVER. From SLOT on: a slot of the wheel (a list without order)
+//   base       a tick, of 2^22 ns (4 ms), that the clock has reached; it stands in for the clock. It stays when a clock goes back (clock.c). Until
+//              the clock has caught up, new timers up to `base` go to `near`
+//   wheel      7 wheel levels of 64 slots. A tick has 7 digits of 6 bits. A timer's level is the highest digit in which its tick differs from
+//              `base`; its slot is that digit. `occupied` has a bit for each slot that is not empty
+//   wake       the least deadline + leeway, or earlier; written under the lock, read without it. `first`: the same for the deadlines
+//
+// Obligations
+//   W1  Never early: a timer is popped at its deadline or later.
+//   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every tick up to `base`, and the wheel those after it. So
+//       the first timer in the tree is the first of all, however long ago and to whatever wheel level it was added.
+//   W3  Each occupied slot begins after `base`. The lower level comes first, then the lower slot. `base` moves to the beginning of the first
+//       occupied slot, whose timers then sink (cascade) to lower levels or into `near`; or it moves to a tick before that slot.
+//   W4  No missed wake: `wake` is never later than the least deadline + leeway, and the caller is notified each time it becomes earlier. It may be
+//       earlier than that: a timer that leaves does not raise it, because that would take a search. A pop that finds nothing raises it.
+//   W5  Each timer leaves once, under the lock: by a pop, by a canceller, or by an add or a move that does not let it wait.
+//   W6  A timer may be submitted to another queue each time, also when the one before is freed. It starts and stops waiting under the owner's lock.
+//       An idle timer has no owner. A canceller reads the owner only while the job is DROPPING by its own cancel. So that owner is of the present
+//       submission, and stays valid during the cancel (timer.h).
+//   W7  After close no timer is added.
+//   W8  A timer that is cancelled before it is added does not stay until its deadline. The adding thread stores the owner, executes a light fence,
+//       and reads the job. The canceller makes the job DROPPING, executes a heavy fence, and reads the owner. So one of the two removes the timer
+//       at once. A timer that is moved keeps its owner meanwhile.
+//   W9  Equal deadlines keep their order, also for a late timer, whose deadline has passed when it is submitted. It waits behind all timers that
+//       were there before it (`floor`), or it passes: it becomes a plain job at once. It passes only while no timer that comes before it waits here
+//       or is being delivered. After that, every later timer with that deadline, or an earlier one, passes.
+// Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number. A timer sinks at most 7 times, usually once or twice. The
+//   bitmaps skip gaps.
+// Leeway: each wake pops all due timers, and no wake comes before the least deadline + leeway. No method needs fewer wakes: between two of them
+//   lies a whole [deadline, deadline + leeway]. So timers with 10 ms of leeway cause at most 100 wakes a second. Aligning each wake to a power of
+//   two, as systems do to make processes wake together, would cost 119 here (8.4 ms).
+// Orderings
+//   wake, first: relaxed, ordered by the loop's park and notify
+//   owner: release, pairs with the canceller's acquire, carries the initialisation of the queue, which may be younger than the submission; NULL
+//     relaxed, ordered by the job's state
+// Assumes: the caller notifies the sleeping thread when the wake has become earlier (loop.c, P1).
+// Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps, are common in the kernels'
+//   timeouts. Popping all that is due at a delayed wake is Linux's range of soft and hard expiry.
+// Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at both ends",
+//   "adding and leaving look at nothing else, whatever the number", "long gaps are not walked", "one wake serves all that is due", "timers with
+//   leeway wake a loop a hundred times a second at the most", "a timer moved while it comes due runs once", "a timer that changes its loop can be
+//   cancelled", "a timer cancelled before it waits is released at once", "equal deadlines keep their order, those that come late, too", "the wheel
+//   keeps to a clock that is set back", "a timer outlives its loop and is cancelled on another", "a timer is freed after cancel and wait".
+// Models: checks/timer.c, checks/loop.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
+
+#include "timer_internal.h"
+
+#include "../job/job_internal.h"
+#include "../job/levels_internal.h"
+#include "../platform/platform.h"
+
+enum { TICK_BITS = 22, DIGIT_BITS = 6 };
+enum { NEAR = 1, NEVER = 2, SLOT = 3 };
+
+_Static_assert(TICK_BITS + DIGIT_BITS * CSCHED_WHEEL_LEVELS == 64, "the wheel reaches to the end of time");
+_Static_assert(1 << DIGIT_BITS == CSCHED_WHEEL_SLOTS, "a digit is a slot");
+
+static int compare(const csched_timer *a, const csched_timer *b) { // W2
+  if (a->deadline != b->deadline) return a->deadline < b->deadline ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+RB_GENERATE_INTERNAL(csched_timer_tree, csched_timer, node, compare, CSCHED_UNUSED static)
+
+static csched_time wake_of(const csched_timer *timer) {
+  csched_time latest = timer->deadline + timer->leeway;
+  return latest < timer->deadline ? CSCHED_FOREVER : latest;
+}
+
+static void set_wake(csched_timers *timers, csched_time wake) {
+  csched_store_relaxed(&timers->wake, wake); // W4: ordered by the caller's notify
+  timers->is_wake_low = false;
+}
+
+// MARK: the wheel
+
+// Links `timer` into the structure that its deadline has at the present `base`.
+static void put(csched_timers *timers, csched_timer *timer) {
+  uint32_t place = NEAR;
+  uint64_t tick = timer->deadline >> TICK_BITS;
+  if (timer->deadline == CSCHED_FOREVER) {
+    TAILQ_INSERT_TAIL(&timers->never, timer, node);
+    timers->never_count++;
+    place = NEVER;
+  } else if (tick <= timers->base) {
+    RB_INSERT(csched_timer_tree, &timers->near, timer);
+  } else { // W3: into the wheel
+    unsigned level = (unsigned)(63 - __builtin_clzll(tick ^ timers->base)) / DIGIT_BITS;
+    unsigned index = tick >> DIGIT_BITS * level & (CSCHED_WHEEL_SLOTS - 1);
+    struct csched_timer_slot *slot = &timers->slots[level][index];
+    csched_time wake = wake_of(timer);
+    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4: the earliest
+    LIST_INSERT_HEAD(&slot->timers, timer, node);
+    timers->occupied[level] |= (uint64_t)1 << index;
+    place = SLOT + level * CSCHED_WHEEL_SLOTS + index;
+  }
+  timer->node.place = place;
+}
+
+// Unlinks `timer`.
+static void take_timer(csched_timers *timers, csched_timer *timer) {
+  uint32_t place = timer->node.place;
+  if (place == NEVER) {
+    TAILQ_REMOVE(&timers->never, timer, node);
+    timers->never_count--;
+  } else if (place == NEAR) {
+    RB_REMOVE(csched_timer_tree, &timers->near, timer);
+  } else {
+    unsigned level = (place - SLOT) / CSCHED_WHEEL_SLOTS, index = (place - SLOT) % CSCHED_WHEEL_SLOTS;
+    LIST_REMOVE(timer, node);
+    if (LIST_EMPTY(&timers->slots[level][index].timers)) timers->occupied[level] &= ~((uint64_t)1 << index);
+  }
+}
+
+static uint64_t slot_begin(const csched_timers *timers, unsigned level, unsigned index) { // in ticks
+  unsigned shift = DIGIT_BITS * level;
+  return (timers->base >> shift & ~(uint64_t)(CSCHED_WHEEL_SLOTS - 1)) << shift | (uint64_t)index << shift;
+}
+
+static unsigned first_level(const csched_timers *timers) {
+  unsigned level = 0;
+  while (level < CSCHED_WHEEL_LEVELS && timers->occupied[level] == 0) level++;
+  return level;
+}
+
+// Empties the first slot, if it begins at `tick` or before: its timers sink. Returns: whether there was one. If not,
+// `base` is at `tick` or later.
+static bool open_slot(csched_timers *timers, uint64_t tick) {
+  unsigned level = first_level(timers);
+  unsigned index = level < CSCHED_WHEEL_LEVELS ? (unsigned)__builtin_ctzll(timers->occupied[level]) : 0;
+  uint64_t begin = level < CSCHED_WHEEL_LEVELS ? slot_begin(timers, level, index) : UINT64_MAX;
+  if (begin > tick) { // W3: before that slot
+    if (timers->base < tick) timers->base = tick;
+    return false;
+  }
+  timers->base = begin; // W3: the slot's timers sink
+  for (csched_timer *timer; (timer = LIST_FIRST(&timers->slots[level][index].timers)) != NULL; timers->steps++) {
+    LIST_REMOVE(timer, node);
+    put(timers, timer);
+  }
+  timers->occupied[level] &= ~((uint64_t)1 << index);
+  return true;
+}
+
+// MARK: when to wake
+
+// Returns: when to wake. It checks only timers and slots that begin before that; that wake pops them.
+static csched_time find_wake(csched_timers *timers) {
+  csched_time best = CSCHED_FOREVER;
+  csched_timer *each = RB_MIN(csched_timer_tree, &timers->near);
+  for (; each != NULL && each->deadline < best; each = RB_NEXT(csched_timer_tree, &timers->near, each)) {
+    if (wake_of(each) < best) best = wake_of(each);
+    timers->steps++;
+  }
+  for (unsigned level = 0; level < CSCHED_WHEEL_LEVELS; level++)
+    for (uint64_t left = timers->occupied[level]; left != 0; left &= left - 1) {
+      unsigned index = (unsigned)__builtin_ctzll(left);
+      if (slot_begin(timers, level, index) << TICK_BITS >= best) return best;
+      if (timers->slots[level][index].wake < best) best = timers->slots[level][index].wake;
+      timers->steps++;
+    }
+  return best;
+}
+
+static csched_time find_first(const csched_timers *timers) {
+  csched_timer *timer = RB_MIN(csched_timer_tree, (struct csched_timer_tree *)&timers->near);
+  if (timer != NULL) return timer->deadline;
+  unsigned level = first_level(timers);
+  if (level == CSCHED_WHEEL_LEVELS) return CSCHED_FOREVER;
+  return slot_begin(timers, level, (unsigned)__builtin_ctzll(timers->occupied[level])) << TICK_BITS;
+}
+
+// Counts and links `timer`. Returns: whether the wake has become earlier.
+static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time deadline) {
+  csched_time floor =
+      csched_load_relaxed(&timers->floor); // W9: the loop's thread sees its own store; others may see an older one
+  timer->deadline = deadline;
+  if (CSCHED_UNLIKELY(deadline < floor)) {
+    csched_time latest = wake_of(timer);
+    timer->leeway = latest > floor ? latest - floor : 0;
+    timer->deadline = deadline = timers->put_off = floor;
+  }
+  timer->order = ++timers->last_order;
+  put(timers, timer);
+  if (deadline == CSCHED_FOREVER) return false;
+  timers->pending++;
+  if (deadline < csched_load_relaxed(&timers->first)) // W4: under the lock
+    csched_store_relaxed(&timers->first, deadline);   // W4: ordered by the caller's notify
+  csched_time wake = wake_of(timer);
+  if (wake >= csched_load_relaxed(&timers->wake)) return false; // W4: under the lock
+  set_wake(timers, wake);
+  return true;
+}
+
+// Unlinks `timer`. It does not raise `wake`: settle and pop do.
+static void remove_timer(csched_timers *timers, csched_timer *timer) {
+  take_timer(timers, timer);
+  if (timer->deadline == CSCHED_FOREVER) return;
+  timers->pending--;
+  if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: under the lock
+}
+
+// Resets `first` and `wake` when the last timer has left.
+static void settle(csched_timers *timers) {
+  if (timers->pending != 0) return;
+  csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: no timer is left
+  set_wake(timers, CSCHED_FOREVER);
+}
+
+// Removes `timer`: the caller owns it from here on.
+static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5: under the lock
+  remove_timer(timers, timer);
+  csched_store_relaxed(&timer->owner, NULL); // W6: ordered by the job's state
+  settle(timers);
+}
+
+static bool waits_in(const csched_timers *timers, const csched_timer *timer) {
+  return csched_load_relaxed(&timer->owner) == timers; // W6: it is set to `timers`, and reset, under their lock only
+}
+
+// MARK: for loops
+
+void csched_timers_init_(csched_timers *timers) {
+  timers->wake = timers->first = CSCHED_FOREVER;
+  TAILQ_INIT(&timers->never);
+}
+
+csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
+                                      csched_time leeway) {
+  csched_timer_added added = CSCHED_TIMER_REFUSED;
+  bool is_cancelled = false;
+  csched_lock_lock(&timers->lock);
+  if (!timers->is_closed && deadline < timers->passed) {
+    added = CSCHED_TIMER_LATE;                   // W9: passes
+  } else if (!timers->is_closed) {               // W7: else refused
+    csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8
+    timer->leeway = leeway;
+    added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST
+                                                  : CSCHED_TIMER_ADDED; // W4: notified, also of a cancelled timer
+    csched_fence_light_();                                              // W8: light side
+    is_cancelled = csched_job_is_cancelled_(&timer->job);
+    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5: by the add
+  }
+  csched_lock_unlock(&timers->lock);
+  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: only releases it
+  return added;
+}
+
+bool csched_timers_pass_(csched_timers *timers, csched_time deadline) {
+  csched_lock_lock(&timers->lock);
+  csched_time first = csched_load_relaxed(&timers->first); // W9: under the lock
+  bool passes = deadline < first && timers->put_off < first && csched_load_relaxed(&timers->telling) == 0; // W9
+  if (passes && timers->passed <= deadline) timers->passed = deadline + 1;
+  csched_lock_unlock(&timers->lock);
+  return passes;
+}
+
+csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline) {
+  csched_timer_added added = CSCHED_TIMER_REFUSED;
+  csched_lock_lock(&timers->lock);
+  if (waits_in(timers, timer) && deadline < timers->passed) {
+    remove_locked(timers, timer);
+    added = CSCHED_TIMER_LATE; // W9: passes
+  } else if (waits_in(timers, timer)) {
+    remove_timer(timers, timer); // W8: keeps its owner
+    added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
+    settle(timers);
+  }
+  csched_lock_unlock(&timers->lock);
+  return added;
+}
+
+csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
+  csched_lock_lock(&timers->lock);
+  csched_timer *timer;
+  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && open_slot(timers, now >> TICK_BITS)) {} // W2
+  if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
+  if (timer != NULL && timer->deadline > now) timer = NULL; // W1: not due
+  if (timer != NULL) remove_locked(timers, timer);          // W5: by the pop
+  csched_store_relaxed(&timers->first, find_first(timers)); // W4: raised
+  if (timer == NULL && (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now))
+    set_wake(timers, find_wake(timers)); // W4: raised
+  csched_lock_unlock(&timers->lock);
+  return timer;
+}
+
+csched_time csched_timers_wake_(csched_timers *timers) {
+  csched_lock_lock(&timers->lock);
+  if (timers->is_wake_low) set_wake(timers, find_wake(timers)); // W4
+  csched_time wake = csched_load_relaxed(&timers->wake);        // W4: under the lock
+  csched_lock_unlock(&timers->lock);
+  return wake;
+}
+
+size_t csched_timers_count_(csched_timers *timers, bool with_never) {
+  csched_lock_lock(&timers->lock);
+  size_t count = timers->pending + (with_never ? timers->never_count : 0);
+  csched_lock_unlock(&timers->lock);
+  return count;
+}
+
+typedef struct looking {
+  const struct csched_target *target;
+  size_t left, count;
+  csched_time first;
+} looking;
+
+static bool look_at_timer(looking *looking, const csched_timer *timer) {
+  if (looking->left == 0) return false;
+  looking->left--;
+  if (timer->target != looking->target) return true;
+  looking->count++;
+  if (timer->deadline < looking->first) looking->first = timer->deadline;
+  return true;
+}
+
+static bool look_at_all_locked(csched_timers *timers, looking *looking) {
+  csched_timer *each;
+  RB_FOREACH(each, csched_timer_tree, &timers->near)
+  if (!look_at_timer(looking, each)) return false;
+  TAILQ_FOREACH(each, &timers->never, node) if (!look_at_timer(looking, each)) return false;
+  for (int i = 0; i < CSCHED_WHEEL_LEVELS; i++)
+    for (int j = 0; j < CSCHED_WHEEL_SLOTS; j++)
+      LIST_FOREACH(each, &timers->slots[i][j].timers, node) if (!look_at_timer(looking, each)) return false;
+  return true;
+}
+
+bool csched_timers_look_for_(csched_timers *timers, const struct csched_target *target, size_t most, size_t *count,
+                             csched_time *first) {
+  looking looking = {.target = target, .left = most, .first = CSCHED_FOREVER};
+  csched_lock_lock(&timers->lock);
+  bool is_whole = look_at_all_locked(timers, &looking);
+  csched_lock_unlock(&timers->lock);
+  *count = looking.count;
+  *first = looking.first;
+  return is_whole;
+}
+
+void csched_timers_close_(csched_timers *timers) {
+  csched_lock_lock(&timers->lock);
+  timers->is_closed = true; // W7: every later add is refused
+  csched_lock_unlock(&timers->lock);
+}
+
+// MARK: atfork
+
+void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, bool are_orphaned) {
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timers->lock);
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timers->lock);
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  timers->lock = (csched_lock)CSCHED_LOCK_INIT; // an unlock would look for sleepers, which are in the parent
+  if (!are_orphaned) return;
+  timers->is_closed = true;
+  timers->first = timers->wake = CSCHED_FOREVER;
+}
+
+// MARK: cancelling
+
+// Requires: this thread has made the job DROPPING. Returns: whether `timer` waited, and this call has removed it.
+static bool withdraw(csched_timer *timer) {
+  csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8
+  if (timers == NULL) return false;                           // not added yet, or being delivered, or never to wait
+  csched_lock_lock(&timers->lock);
+  bool is_here = waits_in(timers, timer);
+  if (is_here) remove_locked(timers, timer); // W5: by the canceller
+  csched_lock_unlock(&timers->lock);
+  return is_here;
+}
+
+void csched_timer_end_cancel_(csched_timer *timer) {
+  bool is_out = withdraw(timer);
+  if (!is_out) {
+    csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence
+    is_out = withdraw(timer);
+  }
+  csched_job_end_cancel_(&timer->job, is_out); // last: `drop` may release the timers' owner
+}
+
+csched_cancel_result csched_timer_cancel(csched_timer *timer) {
+  csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
+  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: otherwise its queue may be freed
+  return result;
+}
+
+CSCHED_NOINLINE csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
+  csched_level_look_(CSCHED_CALLER_FRAME()); // its run may have been unwound (job.c, J7)
+  csched_cancel_result result = csched_timer_cancel(timer);
+  if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(&timer->job, "csched_timer_cancel_and_wait");
+  return result;
+}
