@@ -9,8 +9,8 @@
 extern CSCHED_HIDDEN uint32_t csched_observed_;
 extern CSCHED_HIDDEN void (*csched_os_on_call_)(void); ///< set when the library is loaded
 static inline void csched_os_calls_(void) {
-  if (CSCHED_UNLIKELY(csched_is_set(&csched_observed_)) && csched_os_on_call_ != NULL)
-    csched_os_on_call_(); // Speed only
+  bool is_observed = CSCHED_UNLIKELY(csched_is_set(&csched_observed_)); // Speed only
+  if (is_observed && csched_os_on_call_ != NULL) csched_os_on_call_();
 }
 
 /// Static probes for perf, bpftrace and SystemTap; empty where the system has none. `code`: the function that the job calls.
