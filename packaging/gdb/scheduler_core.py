@@ -9,7 +9,7 @@ from scheduler_memory import MOST, Layout, Memory, Missing, bare, seconds
 FOREVER = 2**64 - 1
 # The fork list (platform.h) has all objects. The fork handler's file says which kind an object is.
 KINDS = {
-    "thread": ("levels.c", "thread_levels"),
+    "thread": ("frames.c", "thread_frames"),
     "loop": ("loop.c", "struct csched_loop"),
     "pool": ("pool.c", "struct csched_pool"),
     "virtual time": ("virtual.c", "struct csched_virtual"),
@@ -60,7 +60,7 @@ class Core:
         self.bodies = {}
         self.names = self._thread_names()
 
-    def layout(self, name, file="levels.c"):
+    def layout(self, name, file="frames.c"):
         return self.memory.layout(name, (file, at_fork(file)))
 
     # MARK: all there is
@@ -134,13 +134,13 @@ class Core:
         body = f", {self.bodies[number]}" if not name and self.bodies.get(number) else ""
         return f"thread {number}" + (f' "{name}"' if name else "") + (f" (gdb's {known.num}{body})" if known else "")
 
-    def levels(self, thread):
+    def frames(self, thread):
         """Yields what a thread is in the middle of, the innermost first."""
-        layout, top = self.layout("csched_level"), self.memory.word(thread["top"])
+        layout, top = self.layout("csched_frame"), self.memory.word(thread["top"])
         for each in self.memory.walk(top, lambda at: self.memory.word(at + layout.offset("outer")), most=1000):
-            level = self.memory.record(layout, each)
-            if level and level["outer"]:  # else a placeholder
-                yield level
+            frame = self.memory.record(layout, each)
+            if frame and frame["outer"]:  # else a placeholder
+                yield frame
 
     def thread_number(self, owner):
         """Of the owner of a lock: see lock_owner.c."""
@@ -149,7 +149,7 @@ class Core:
 
     def sleepers(self):
         """Yields who sleeps in the buckets of parking.h; the first half of them are those of locks."""
-        layout = self.layout("csched_sleeper", "levels.c")
+        layout = self.layout("csched_sleeper", "frames.c")
         buckets = list(self.memory.array("parking.c", "buckets"))
         for index, bucket in enumerate(buckets):
             link = layout.offset("link.tqe_next")

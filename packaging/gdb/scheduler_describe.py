@@ -23,18 +23,18 @@ def limited(all, most):
 
 def describe_thread(core, thread):
     recorder, lines = last_run(core, thread), []
-    for i, level in enumerate(core.levels(thread)):
-        of = core.target_text(level["target"])
-        text = core.job_text(level["job"]) if level["job"] else ""
+    for i, frame in enumerate(core.frames(thread)):
+        of = core.target_text(frame["target"])
+        text = core.job_text(frame["job"]) if frame["job"] else ""
         if text:
-            since = f", begun at {core.when(recorder.since)} or later" if i == 0 and recorder and recorder.is_of_job(core, level["job"]) else ""
+            since = f", begun at {core.when(recorder.since)} or later" if i == 0 and recorder and recorder.is_of_job(core, frame["job"]) else ""
             lines.append(f"runs {text} of {of}{since}")
         elif text is None:
-            lines.append(f"runs a job at {level['job']:#x}, which cannot be read, of {of}")
-        elif i == 0 and not level["job"] and recorder and recorder.target == level["target"] and recorder.context == 0:
+            lines.append(f"runs a job at {frame['job']:#x}, which cannot be read, of {of}")
+        elif i == 0 and not frame["job"] and recorder and recorder.target == frame["target"] and recorder.context == 0:
             lines.append(f"inside of {of}; began {core.memory.code(recorder.run)} last, at {core.when(recorder.since)} or later")
         else:
-            lines.append(f"in a run or a sync of {of}" if level["job"] else f"inside of {of}")
+            lines.append(f"in a run or a sync of {of}" if frame["job"] else f"inside of {of}")
     yield core.thread_text(thread["thread"]) + ("" if lines else ": runs nothing")
     yield from ("  " + line for line in limited(lines, 16))
     yield from ("  " + line for line in waits_of(core, thread))

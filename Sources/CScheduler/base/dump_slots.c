@@ -3,7 +3,7 @@
 //   0 free      TAKEN being filled      else the system's number of a live thread
 // States of a loop slot: NULL free, else the loop
 // Obligations
-//   DT1  A slot belongs to one thread, from its first context frame (`csched_level`) to its end. A handler may see a thread that has just ended. The
+//   DT1  A slot belongs to one thread, from its first context frame to its end. A handler may see a thread that has just ended. The
 //        system copies what the slot points to, and refuses memory that does not exist.
 // Orderings
 //   thread: release, pairs with the handler's acquire, carries `top`
@@ -19,7 +19,7 @@ static const uint32_t TAKEN = UINT32_MAX;
 
 struct csched_dump_slot {
   uint32_t thread;
-  struct csched_level *const *top;
+  struct csched_frame *const *top;
   const void *recorder;
 };
 static csched_dump_slot slots[SLOTS];
@@ -27,7 +27,7 @@ static uint32_t without; // threads that found no slot
 static const struct csched_target *loops[SLOTS];
 static uint32_t loops_without;
 
-csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_level *const *top,
+csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *const *top,
                                          const struct csched_recorder *recorder) {
   for (int i = 0; i < SLOTS; i++) {
     uint32_t free = 0;
@@ -47,7 +47,7 @@ void csched_dump_give_slot_(csched_dump_slot *slot) {
   else csched_store_relaxed(&slot->thread, 0u); // DT1: relaxed; the next owner reads nothing from the slot
 }
 
-struct csched_level *const *csched_dump_see_slot_(int slot, uint32_t *thread) {
+struct csched_frame *const *csched_dump_see_slot_(int slot, uint32_t *thread) {
   *thread = csched_load_acquire(&slots[slot].thread); // DT1: pairs with the taker's release
   return *thread == 0 || *thread == TAKEN ? NULL : csched_load_relaxed(&slots[slot].top); // DT1
 }

@@ -6,19 +6,19 @@
 
 #include "../platform/platform.h"
 
-struct csched_level;
+struct csched_frame;
 struct csched_recorder;
 struct csched_target;
 
 /// A slot in the table of threads that a signal handler writes.
 typedef struct csched_dump_slot csched_dump_slot;
 enum { CSCHED_DUMP_SLOTS = CSCHED_DUMP_ROOM };
-/// Does: enters `thread` until its end. `*top` is its innermost context frame (`csched_level`). Returns: NULL when the table is full.
-csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_level *const *top,
+/// Does: enters `thread` until its end. `*top` is its innermost context frame. Returns: NULL when the table is full.
+csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *const *top,
                                          const struct csched_recorder *recorder);
 void csched_dump_give_slot_(csched_dump_slot *slot); ///< NULL: the thread got no slot
 /// Returns: the `top` of the slot's thread, and in `thread` its number; NULL: the slot is free. Thread: any, also in a signal handler.
-struct csched_level *const *csched_dump_see_slot_(int slot, uint32_t *thread);
+struct csched_frame *const *csched_dump_see_slot_(int slot, uint32_t *thread);
 /// Returns: the recorder of the slot's thread, under the same rules.
 const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread);
 

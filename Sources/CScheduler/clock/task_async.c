@@ -3,7 +3,7 @@
 #include <CScheduler/diagnostics.h>
 
 #include "../base/panic.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../job/observed.h"
 #include "../target/target_internal.h"
 #include "../target/task_job.h"
@@ -61,14 +61,14 @@ static csched_task submit_called(csched_target *target, called called, void *con
 }
 
 CSCHED_NOINLINE csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   return submit_called(target, (called){function, NULL}, context);
 }
 
 CSCHED_NOINLINE csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
                                                         void (*drop)(void *context, csched_drop_reason reason),
                                                         void *context) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   return submit_called(target, (called){function, drop}, context);
 }
 
@@ -91,7 +91,7 @@ static csched_task submit_at(csched_target *target, csched_clock clock, csched_t
 
 CSCHED_NOINLINE csched_task csched_target_async_after(csched_target *target, csched_time delay,
                                                       void (*function)(void *context), void *context) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   csched_time deadline = csched_target_now(target) + delay;
   if (deadline < delay) deadline = CSCHED_FOREVER;
   return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (called){function, NULL}, context);
@@ -99,7 +99,7 @@ CSCHED_NOINLINE csched_task csched_target_async_after(csched_target *target, csc
 
 CSCHED_NOINLINE csched_task csched_target_async_at(csched_target *target, csched_time deadline,
                                                    void (*function)(void *context), void *context) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (called){function, NULL}, context);
 }
 
@@ -108,7 +108,7 @@ CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target
                                                            void (*function)(void *context),
                                                            void (*drop)(void *context, csched_drop_reason reason),
                                                            void *context) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   return submit_at(target, clock, deadline, leeway, (called){function, drop}, context);
 }
 
@@ -175,7 +175,7 @@ CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, con
                                                       void (*function)(void *context),
                                                       void (*drop)(void *context, csched_drop_reason reason),
                                                       void *context) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   if (CSCHED_UNLIKELY((unsigned)timing->pace > CSCHED_PACE_DELAY))
     csched_panic_("csched_target_async_every", "%d is no pace. Name one of csched_pace.", (int)timing->pace);
   csched_task task = make_called(&repeating, CSCHED_TASK_REPEATING, (called){function, drop}, context);

@@ -39,7 +39,7 @@
 #include "../base/panic.h"
 #include "../base/text.h"
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../job/observed.h"
 #include "../loop/delivery_internal.h"
 #include "../platform/platform.h"
@@ -330,11 +330,11 @@ static bool run_requests(csched_virtual *timeline) {
   }
 }
 
-// Runs all requests inside a context frame (`csched_level`). Returns: as `run_requests`.
-static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t frame) {
-  scope->level = csched_level_begin_(&scope->spare, frame, &timeline->drive, &timeline->target);
+// Runs all requests inside a context frame. Returns: as `run_requests`.
+static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t address) {
+  scope->frame = csched_frame_begin_(&scope->spare, address, &timeline->drive, &timeline->target);
   bool is_within = run_requests(timeline);
-  csched_level_end_(scope->level);
+  csched_frame_end_(scope->frame);
   return is_within;
 }
 
@@ -355,7 +355,7 @@ static void ask(csched_virtual *timeline, csched_virtual_request request, csched
 CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                                            csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // ends a drive that was unwound
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // ends a drive that was unwound
   csched_lock_lock(&timeline->lock);
   bool drives = !timeline->is_driving;
   ask(timeline, request, amount);
@@ -443,13 +443,13 @@ static CSCHED_NORETURN void panic_left(csched_job *unused) {
 static void drive_for(csched_virtual *timeline, csched_target *waited) {
   static const csched_job_type type = {.release = panic_left};
   static csched_job guard = {.type = &type};
-  csched_level spare;
+  csched_frame spare;
   csched_scope scope;
   csched_wait_end_(); // the jobs that run here do not wait
-  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_level_here_()->target);
+  csched_frame *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_frame_here_()->target);
   if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
     csched_virtual_panic_(timeline, "csched_serial_sync");
-  csched_level_end_(level);
+  csched_frame_end_(frame);
   csched_wait_begin_(waited);
 }
 

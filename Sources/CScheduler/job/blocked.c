@@ -8,10 +8,10 @@
 // Checked by: "a dump says who waits, and for what".
 // Models: none. Not modelled: BW1.
 
-#include "levels_internal.h"
+#include "frames_internal.h"
 
 void csched_wait_is_seen_(const char *function, const void *what) {
-  csched_dump_wait *wait = csched_level_wait_();
+  csched_dump_wait *wait = csched_frame_wait_();
   if (wait == NULL) return;
   csched_store_relaxed(&wait->since, csched_now()); // BW1: dumps read these three
   csched_store_relaxed(&wait->what, what);          // BW1
@@ -19,6 +19,6 @@ void csched_wait_is_seen_(const char *function, const void *what) {
 }
 
 void csched_wait_is_over_(void) {
-  csched_dump_wait *wait = csched_level_wait_();
+  csched_dump_wait *wait = csched_frame_wait_();
   if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // BW1: the wait is over
 }

@@ -27,7 +27,7 @@
 //       CANCELLED), executes a light fence, and reads both counts. A waiter raises both, executes a heavy fence, and reads `ends`, then the
 //       word. The job may already run again by then.
 //   J7  A job whose run is unwound has ended: by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Its release
-//       follows, the innermost job's first. (The stack is gone by then, so a list elsewhere records which jobs run: levels.c.)
+//       follows, the innermost job's first. (The stack is gone by then, so a list elsewhere records which jobs run: frames.c.)
 //   J8  In a child of fork, a wait for a job that runs in the parent stops the process.
 //   J9  No part of a job is read or written once it is IDLE. So a thread that has seen that (csched_job_is_idle, the end of a wait) owns the
 //       memory, unless there is a `release`, which is read before. Later steps use the address only as a name.
@@ -50,13 +50,13 @@
 //   "a job is freed after cancel and wait", "a job is freed when it is idle", "a waiter is not kept by a job that runs again and again",
 //   "a job that is initialised while it is in use stops the process", "a node runs or is dropped, once",
 //   "drops that cause drops have a constant stack".
-// Models: checks/job.c, checks/trampoline.c, checks/levels.c. Not modelled: J8, J10, J11, which is one thread's.
+// Models: checks/job.c, checks/trampoline.c, checks/frames.c. Not modelled: J8, J10, J11, which is one thread's.
 
 #include "job_internal.h"
 
 #include "../base/panic.h"
 #include "../platform/platform.h"
-#include "levels_internal.h"
+#include "frames_internal.h"
 #include "node.h"
 #include "observed.h"
 #include "recorder_internal.h"
@@ -77,20 +77,20 @@ enum { WAITERS = 256 };
 
 const csched_observe_hooks *csched_observe_hooks_;
 
-// Returns: the context frame (`csched_level`) in which `job` runs on this thread; NULL when it does not run here.
-static CSCHED_NOINLINE csched_level *level_of(const csched_job *job) {
-  csched_level *each = csched_level_here_();
+// Returns: the context frame in which `job` runs on this thread; NULL when it does not run here.
+static CSCHED_NOINLINE csched_frame *frame_of(const csched_job *job) {
+  csched_frame *each = csched_frame_here_();
   while (each != NULL && each->job != job) each = each->outer;
   return each;
 }
 
-bool csched_job_is_running_here_(const csched_job *job) { return level_of(job) != NULL; }
+bool csched_job_is_running_here_(const csched_job *job) { return frame_of(job) != NULL; }
 
 // Removes `job`, which is submitted again, from its context frame. Returns: whether it was running on this thread.
 static inline bool forget(const csched_job *job) {
-  csched_level *level = csched_level_here_();
-  if (CSCHED_UNLIKELY(level->job != job) && (level = level_of(job)) == NULL) return false;
-  level->job = NULL;
+  csched_frame *frame = csched_frame_here_();
+  if (CSCHED_UNLIKELY(frame->job != job) && (frame = frame_of(job)) == NULL) return false;
+  frame->job = NULL;
   return true;
 }
 
@@ -208,38 +208,38 @@ static void pass_cancelled(csched_job *job, uint64_t found) {
   end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the canceller's release; carries what `drop_job` did
 }
 
-static CSCHED_NOINLINE void end_at(csched_level *level, csched_job *job) {
-  csched_level_leave_inner_(level); // J7: these were unwound
-  if (level->job == job) {          // J4: else resubmitted
-    level->job = NULL;
+static CSCHED_NOINLINE void end_at(csched_frame *frame, csched_job *job) {
+  csched_frame_leave_inner_(frame); // J7: these were unwound
+  if (frame->job == job) {          // J4: else resubmitted
+    frame->job = NULL;
     end_run(job);
   }
-  csched_level_end_(level);
+  csched_frame_end_(frame);
 }
 
 // Allocates a context frame. Without memory it lies in this function's stack frame.
 static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
-  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
+  csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
   csched_recorder_turn_();
-  if (level != &spare) csched_record_(job->type->run, target, job->context);
+  if (frame != &spare) csched_record_(job->type->run, target, job->context);
   job->type->run(job);
-  end_at(level, job);
+  end_at(frame, job);
 }
 
 static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type->release == CSCHED_NODE; }
 
 static CSCHED_NOINLINE void perform_node(csched_node *node, struct csched_target *target) {
-  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
-  if (CSCHED_LIKELY(level != &spare && csched_recorder_has_room_())) // no room in the thread's first job
+  csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
+  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // no room in the thread's first job
     csched_record_((void (*)(csched_job *))node->type->run, target, NULL);
   node->type->run(node); // J10: not touched after this
-  csched_level_end_(level);
+  csched_frame_end_(frame);
 }
 
 static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_target *target, uint64_t found) {
-  csched_level spare, *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
+  csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
   pass_cancelled(job, found);
-  csched_level_end_(level);
+  csched_frame_end_(frame);
 }
 
 // Changes `job` from QUEUED to `state`. Returns: whether it did; if not, `*found` is the word that it found.
@@ -249,7 +249,7 @@ static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found)
 }
 
 static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_target *target) {
-  csched_level *outer = csched_level_top_, *level = outer->next;
+  csched_frame *outer = csched_frame_top_, *frame = outer->next;
   uint64_t found;
   if (is_node(job)) {
     perform_node((csched_node *)job, target);
@@ -259,22 +259,22 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
     pass_cancelled_on(job, target, found);
     return false;
   }
-  if (CSCHED_UNLIKELY(level == NULL)) {
+  if (CSCHED_UNLIKELY(frame == NULL)) {
     perform_slow(job, target);
     return true;
   }
-  csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, target);
+  csched_frame_begin_at_(frame, CSCHED_OWN_FRAME(), job, target);
   csched_record_(job->type->run, target, job->context);
   job->type->run(job);
-  if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
-    end_at(level, job);
+  if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) {
+    end_at(frame, job);
     return true;
   }
-  if (CSCHED_LIKELY(level->job == job)) { // J4: else resubmitted
-    level->job = NULL;
+  if (CSCHED_LIKELY(frame->job == job)) { // J4: else resubmitted
+    frame->job = NULL;
     end_run(job);
   }
-  csched_level_top_ = level->outer;
+  csched_frame_top_ = frame->outer;
   return true;
 }
 
@@ -295,29 +295,29 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
 
 // As perform_on, with the current target unchanged. So the context frame can end before `release` runs.
 static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
-  csched_level *outer = csched_level_top_, *level = outer->next;
+  csched_frame *outer = csched_frame_top_, *frame = outer->next;
   uint64_t found;
   if (is_node(job)) {
-    perform_node((csched_node *)job, csched_level_here_()->target);
+    perform_node((csched_node *)job, csched_frame_here_()->target);
     return true;
   }
   if (!leave_queue(job, RUNNING, &found)) {
     pass_cancelled(job, found);
     return false;
   }
-  if (CSCHED_UNLIKELY(level == NULL)) {
-    perform_slow(job, csched_level_here_()->target);
+  if (CSCHED_UNLIKELY(frame == NULL)) {
+    perform_slow(job, csched_frame_here_()->target);
     return true;
   }
-  csched_level_begin_at_(level, CSCHED_OWN_FRAME(), job, outer->target);
+  csched_frame_begin_at_(frame, CSCHED_OWN_FRAME(), job, outer->target);
   csched_record_(job->type->run, outer->target, job->context);
   job->type->run(job);
-  if (CSCHED_UNLIKELY(csched_level_top_ != level)) {
-    end_at(level, job);
+  if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) {
+    end_at(frame, job);
     return true;
   }
-  csched_level_top_ = level->outer;
-  if (CSCHED_LIKELY(level->job == job)) end_run(job); // J4: else resubmitted
+  csched_frame_top_ = frame->outer;
+  if (CSCHED_LIKELY(frame->job == job)) end_run(job); // J4: else resubmitted
   return true;
 }
 
@@ -432,7 +432,7 @@ static csched_job *take_first(csched_discards_here *here, csched_drop_reason *re
 }
 
 csched_discards csched_discards_begin_(void) {
-  csched_discards_here *here = csched_levels_discards_();
+  csched_discards_here *here = csched_frames_discards_();
   if (here == NULL) return (csched_discards){0};
   csched_discards outer = {here->first, here->last, here->is_inside};
   here->first = NULL;
@@ -441,12 +441,12 @@ csched_discards csched_discards_begin_(void) {
 }
 
 bool csched_discards_are_here_(void) {
-  const csched_discards_here *here = csched_levels_discards_();
+  const csched_discards_here *here = csched_frames_discards_();
   return here != NULL && here->is_inside;
 }
 
 void csched_discards_end_(csched_discards outer) {
-  csched_discards_here *here = csched_levels_discards_();
+  csched_discards_here *here = csched_frames_discards_();
   csched_drop_reason reason;
   if (here == NULL) return;
   for (csched_job *job; (job = take_first(here, &reason)) != NULL;) discard_now(job, reason);
@@ -457,7 +457,7 @@ void csched_discards_end_(csched_discards outer) {
 }
 
 bool csched_discards_enter_(void) {
-  csched_discards_here *here = csched_levels_discards_();
+  csched_discards_here *here = csched_frames_discards_();
   if (here == NULL || here->is_inside) return false;
   return here->is_inside = true;
 }
@@ -467,8 +467,8 @@ bool csched_discards_reason_(csched_drop_reason *reason) {
   return drop_here != NULL;
 }
 
-static void discards_left(csched_job *level) { // J7, J11: postponed jobs are still discarded
-  csched_discards_here *here = level->context;
+static void discards_left(csched_job *frame) { // J7, J11: postponed jobs are still discarded
+  csched_discards_here *here = frame->context;
   csched_drop_reason reason;
   here->is_inside = false;
   drop_here = here->outer;
@@ -480,14 +480,14 @@ static const csched_job_type discards_type = {.release = discards_left};
 
 static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job,
                                          csched_drop_reason reason) { // J11: a loop, no recursion
-  csched_level spare;
-  csched_job_init(&here->level, &discards_type, here);
+  csched_frame spare;
+  csched_job_init(&here->frame, &discards_type, here);
   here->outer = drop_here;
   here->is_inside = true;
-  csched_level *level = csched_level_begin_(&spare, CSCHED_OWN_FRAME(), &here->level, csched_level_here_()->target);
+  csched_frame *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &here->frame, csched_frame_here_()->target);
   do discard_now(job, reason);
   while ((job = take_first(here, &reason)) != NULL);
-  csched_level_end_(level);
+  csched_frame_end_(frame);
   here->is_inside = false;
   if (CSCHED_UNLIKELY(here->owners != NULL)) release_owners(here);
 }
@@ -507,7 +507,7 @@ static csched_drop_reason reason_of(const csched_job *job) {
 void csched_job_discard_(csched_job *job) {
   csched_discards_here *here;
   if (CSCHED_UNLIKELY(bin_here != NULL)) bin_here->take(bin_here, job);
-  else if ((!is_node(job) && is_own(job)) || (here = csched_levels_discards_()) == NULL)
+  else if ((!is_node(job) && is_own(job)) || (here = csched_frames_discards_()) == NULL)
     discard_now(job, reason_of(job));
   else if (!here->is_inside) discard_flat(here, job, reason_of(job));
   else put_off(here, job, reason_of(job));
@@ -586,13 +586,13 @@ void csched_job_wait_(csched_job *job, const char *function) {
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // J7: unwound jobs
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // J7: unwound jobs
   csched_cancel_result result = csched_job_cancel(job);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(job, "csched_job_cancel_and_wait");
   return result;
 }
 
 CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
-  csched_level_look_(CSCHED_CALLER_FRAME());                         // J7: unwound jobs
+  csched_frame_look_(CSCHED_CALLER_FRAME());                         // J7: unwound jobs
   return csched_job_state_(csched_load_acquire(&job->word)) == IDLE; // J5, J9: pairs with the end's release
 }

@@ -30,7 +30,7 @@ typedef struct csched_recorder {
   csched_recorded few[CSCHED_RECORDED_FEW]; ///< the ring, if there is no `recording`
 } csched_recorder;
 
-/// This thread's recorder. Until the thread has context frames (levels_internal.h): the shared one, which has no room and is never written.
+/// This thread's recorder. Until the thread has context frames (frames_internal.h): the shared one, which has no room and is never written.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_recorder *csched_recorder_here_;
 extern CSCHED_HIDDEN csched_recorder csched_recorder_none_;
 

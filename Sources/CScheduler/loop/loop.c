@@ -22,7 +22,7 @@
 //   P5  A run ends by its own activation, by csched_loop_end_run if it is the innermost, by its deadline, by the loop's closing, or when it
 //       is done (csched_loop_run_until_done). What ends an inner run does not end the outer runs, except closing.
 //   P6  After close has returned, no submission is accepted. An accepted submission is run or dropped.
-//   P7  A run is a context frame (`csched_level`, levels.c). If a job leaves it by a C++ exception or by longjmp, the run is over, and the
+//   P7  A run is a context frame (`csched_frame`, frames.c). If a job leaves it by a C++ exception or by longjmp, the run is over, and the
 //       loop can be run again. If the thread ends before that, the loop is closed, and its contents are dropped.
 //   P8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's loop stops the process.
 //   P9  Equal deadlines keep the order of submission, also when the first timer becomes due here and the second is submitted late. A late
@@ -55,7 +55,7 @@
 //   "a loop counts what no run has come to, unless it is run, was stopped or has a host",
 //   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run",
 //   "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
-// Models: checks/loop.c, checks/loop_fd.c, checks/levels.c. Not modelled: P8; P12 and P13, whose figures order nothing.
+// Models: checks/loop.c, checks/loop_fd.c, checks/frames.c. Not modelled: P8; P12 and P13, whose figures order nothing.
 
 #include <CScheduler/loop.h>
 #include <CScheduler/loop_fd.h>
@@ -63,7 +63,7 @@
 #include "../base/dump_slots.h"
 #include "../base/panic.h"
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../job/mpsc_internal.h"
 #include "../job/observed.h"
 #include "../platform/platform.h"
@@ -176,7 +176,7 @@ static csched_loop *next_left(void) {
 // Thread exit: unwinds the thread's runs, and closes each loop whose last run was unwound. No later run would end it.
 static void loop_thread_ends(void *value) { // P7
   (void)value;
-  csched_levels_end_thread_();
+  csched_frames_end_thread_();
   for (csched_loop *loop; (loop = next_left()) != NULL;) {
     loop->was_left = false;
     csched_loop_close(loop, CSCHED_STOP_DROP);
@@ -532,24 +532,24 @@ static void run_unwound(csched_job *run) { // P7: unwound
 }
 static const csched_job_type run_type = {.release = run_unwound};
 
-static bool is_run(const csched_level *level) {
-  const csched_target *target = level->target;
-  return target != NULL && target->type == &loop_type && level->job == &((const csched_loop *)target)->run;
+static bool is_run(const csched_frame *frame) {
+  const csched_target *target = frame->target;
+  return target != NULL && target->type == &loop_type && frame->job == &((const csched_loop *)target)->run;
 }
 
 CSCHED_NOINLINE csched_loop *csched_loop_current(void) {
-  const csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME());
+  const csched_frame *each = csched_frame_look_(CSCHED_CALLER_FRAME());
   while (each != NULL && !is_run(each)) each = each->outer;
   return each != NULL ? (csched_loop *)each->target : NULL;
 }
 
 unsigned *csched_loop_jobs_left_(void) {
-  const csched_level *each = csched_level_here_();
+  const csched_frame *each = csched_frame_here_();
   while (each != NULL && !is_run(each)) each = each->outer;
   return each != NULL ? &((csched_loop *)each->target)->jobs_left : NULL;
 }
 
-static void enter_loop(csched_loop *loop, csched_scope *scope, uintptr_t frame, const char *function) {
+static void enter_loop(csched_loop *loop, csched_scope *scope, uintptr_t address, const char *function) {
   require_thread(loop, function);
   if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox);
   if (loop->fds.is_in_host) loop->fds.is_stale = true;
@@ -557,14 +557,14 @@ static void enter_loop(csched_loop *loop, csched_scope *scope, uintptr_t frame, 
   loop->depth++;
   csched_store_relaxed(&loop->served, RUN);              // P13: only the value matters
   if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was unwound
-  scope->level = csched_level_begin_(&scope->spare, frame, &loop->run, &loop->target);
+  scope->frame = csched_frame_begin_(&scope->spare, address, &loop->run, &loop->target);
   tell_hooks(loop, loop->depth, false); // ends a sleep in the host
 }
 
 static void leave_loop(csched_loop *loop, const csched_scope *scope) {
   if (loop->depth == 1 && loop->fds.has_host && !loop->is_promised && !has_work(loop, NULL, 0))
     tell_hooks(loop, 1, true); // P1: before the park
-  csched_level_end_(scope->level);
+  csched_frame_end_(scope->frame);
   loop->was_left = false;
   end_run(loop);
 }
@@ -572,7 +572,7 @@ static void leave_loop(csched_loop *loop, const csched_scope *scope) {
 CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
                                                               csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
   enter_loop(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
@@ -618,7 +618,7 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
 
 CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
   enter_loop(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !is_closing(loop) && csched_now() < deadline) {
@@ -636,7 +636,7 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
 
 CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
   enter_loop(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
@@ -646,7 +646,7 @@ CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csc
 
 CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
   csched_scope scope;
   enter_loop(loop, &scope, CSCHED_OWN_FRAME(), "csched_loop_run_through_");
   unsigned outer_holds_at = loop->holds_at;
@@ -834,7 +834,7 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 }
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_level_look_(CSCHED_CALLER_FRAME());  // P7: ends lost frames
+  csched_frame_look_(CSCHED_CALLER_FRAME());  // P7: ends lost frames
   if (csched_loop_is_orphaned_(loop)) return; // P8: its thread may have been changing it
   require_destroyable(loop);
   csched_loop_free_(loop);

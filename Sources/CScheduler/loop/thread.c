@@ -26,7 +26,7 @@
 #include <CScheduler/lock.h>
 
 #include "../base/text.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../platform/platform.h"
 #include "loop_internal.h"
 
@@ -87,7 +87,7 @@ static void body(void *context) {
 
 static void at_end(void *context) { // H3
   csched_thread *thread = context;
-  csched_levels_end_thread_();
+  csched_frames_end_thread_();
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
   csched_loop_finish_(thread->loop);
   csched_loop_unbind_(thread->loop);

@@ -26,7 +26,7 @@
 #include "pool_internal.h"
 
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../job/observed.h"
 
 enum { PENDING = 0, WAITED = 1, DONE = 2 };
@@ -105,7 +105,7 @@ CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   if (is_in_a_job) {
     csched_pool_perform_(worker, worker->class, job);
   } else {
-    csched_level_look_(CSCHED_CALLER_FRAME());
+    csched_frame_look_(CSCHED_CALLER_FRAME());
     csched_job_perform_(job);
   }
   csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread

@@ -30,7 +30,7 @@
 #include "../base/dump_slots.h"
 #include "../base/panic.h"
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../job/mpsc_internal.h"
 #include "../job/observed.h"
 #include "../loop/loop_internal.h"

@@ -46,7 +46,7 @@
 
 #include "pool_internal.h"
 
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../target/target_internal.h"
 
 #include <errno.h>
@@ -347,7 +347,7 @@ static void at_end(void *context);
 
 // A job has ended this thread (pthread_exit). Another thread takes over; if the system has none, this one continues.
 static void replace(csched_pool_worker *worker) { // C4
-  csched_levels_end_thread_();
+  csched_frames_end_thread_();
   if (worker->blocking_depth > 0) {
     worker->blocking_depth = 1;
     csched_pool_blocking_end();

@@ -24,7 +24,7 @@
 
 #include "../base/text.h"
 #include "../clock/clock_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../loop/loop_internal.h"
 #include "../pool/pool_internal.h"
 #include "../queue/queue_internal.h"
@@ -77,11 +77,11 @@ static void add_begun(csched_text *text, const csched_recorder *recorder, void (
   csched_text_add_(text, " ago");
 }
 
-static void add_job(csched_text *text, const csched_level *level, const csched_recorder *recorder) {
+static void add_job(csched_text *text, const csched_frame *frame, const csched_recorder *recorder) {
   csched_job job;
   csched_job_type type;
   char name[128];
-  const csched_job *running = level->job;
+  const csched_job *running = frame->job;
   if (running == NULL) {
     csched_text_add_(text, "inside of ");
     return;
@@ -101,13 +101,13 @@ static void add_job(csched_text *text, const csched_level *level, const csched_r
 
 // MARK: kinds of lines
 
-static void describe_thread(const csched_levels_seen *seen, const csched_dump_wait *wait, csched_text *text) {
+static void describe_thread(const csched_frames_seen *seen, const csched_dump_wait *wait, csched_text *text) {
   csched_text_thread_(text, "", seen->thread);
   csched_text_add_(text, seen->count == 0 ? ": runs nothing" : ": ");
   for (int i = 0; i < seen->count; i++) {
     if (i > 0) csched_text_add_(text, ", ");
-    add_job(text, &seen->levels[i], i == 0 ? seen->recorder : NULL);
-    csched_text_address_(text, seen->levels[i].target);
+    add_job(text, &seen->frames[i], i == 0 ? seen->recorder : NULL);
+    csched_text_address_(text, seen->frames[i].target);
   }
   if (wait->function == NULL) return;
   csched_text_add_(text, "; waits in ");
@@ -181,15 +181,15 @@ static void add_all(dump *dump, bool (*describe)(const csched_atfork *, csched_t
 // unlocked.
 typedef struct threads {
   int count;
-  csched_levels_seen seen[8];
+  csched_frames_seen seen[8];
   csched_dump_wait waits[8];
 } threads;
 
 static bool note_thread(csched_atfork *each, void *context) {
   threads *noted = context;
   if (noted->count == sizeof noted->seen / sizeof noted->seen[0]) return false;
-  csched_levels_seen *seen = &noted->seen[noted->count];
-  if (csched_levels_look_(each, seen)) noted->waits[noted->count++] = look_at_wait(seen->wait);
+  csched_frames_seen *seen = &noted->seen[noted->count];
+  if (csched_frames_look_(each, seen)) noted->waits[noted->count++] = look_at_wait(seen->wait);
   return true;
 }
 
@@ -277,18 +277,18 @@ typedef struct inside {
   const csched_target *target;
   int count;
   uint32_t threads[INSIDE];
-  csched_level levels[INSIDE];
+  csched_frame frames[INSIDE];
   const csched_recorder *recorders[INSIDE];
 } inside;
 
 static bool note_if_inside(csched_atfork *each, void *context) {
   inside *noted = context;
-  csched_levels_seen seen;
-  if (!csched_levels_look_(each, &seen)) return true;
+  csched_frames_seen seen;
+  if (!csched_frames_look_(each, &seen)) return true;
   for (int i = 0; i < seen.count; i++) {
-    if (seen.levels[i].target != noted->target) continue;
+    if (seen.frames[i].target != noted->target) continue;
     noted->threads[noted->count] = seen.thread;
-    noted->levels[noted->count] = seen.levels[i];
+    noted->frames[noted->count] = seen.frames[i];
     noted->recorders[noted->count++] = i == 0 ? seen.recorder : NULL;
     break;
   }
@@ -299,7 +299,7 @@ static void add_inside(csched_text *text, const inside *noted) {
   for (int i = 0; i < noted->count; i++) {
     csched_text_thread_(text, "; ", noted->threads[i]);
     csched_text_add_(text, " ");
-    add_job(text, &noted->levels[i], noted->recorders[i]);
+    add_job(text, &noted->frames[i], noted->recorders[i]);
     csched_text_add_(text, "it");
   }
   if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");

@@ -23,7 +23,7 @@
 
 #include <errno.h>
 
-enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_LEVELS = 8 };
+enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_FRAMES = 8 };
 enum { ENDING = 1, ASKED = 2 };
 static struct {
   csched_lock lock; // guards the following fields, except `fd` and `asked`
@@ -38,26 +38,26 @@ static struct {
 
 // MARK: the handler
 
-static void add_level(csched_text *text, const csched_level *level) {
+static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_job job;
   csched_job_type type = {NULL, NULL, NULL};
-  if (level->job != NULL && csched_os_peek_(&job, level->job, sizeof job))
+  if (frame->job != NULL && csched_os_peek_(&job, frame->job, sizeof job))
     csched_os_peek_(&type, job.type, sizeof type);
   csched_text_add_(text, type.run != NULL ? ", runs job code " : ", inside");
   if (type.run != NULL) csched_text_address_(text, (void *)(uintptr_t)type.run);
-  csched_text_target_(text, " of", level->target, "");
+  csched_text_target_(text, " of", frame->target, "");
 }
 
-static void write_thread(int fd, uint32_t thread, csched_level *const *top) {
+static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
   char line[512];
   csched_text text = {line, line + sizeof line - 1};
-  csched_level *each, copy;
+  csched_frame *each, copy;
   csched_text_add_(&text, "thread ");
   csched_text_number_(&text, thread);
   bool is_there = csched_os_peek_(&each, top, sizeof each);
-  for (int i = 0; is_there && i < MOST_LEVELS; i++, each = copy.outer) {
+  for (int i = 0; is_there && i < MOST_FRAMES; i++, each = copy.outer) {
     if (!csched_os_peek_(&copy, each, sizeof copy) || copy.outer == NULL) break;
-    add_level(&text, &copy);
+    add_frame(&text, &copy);
   }
   text.end++;
   csched_text_add_(&text, "\n");
@@ -98,7 +98,7 @@ static void handle(int signal) { // DS2
   write_head(fd, "Scheduler: threads of process ", csched_dump_threads_without_());
   for (int i = 0; i < SLOTS; i++) {
     uint32_t thread;
-    csched_level *const *top = csched_dump_see_slot_(i, &thread);
+    csched_frame *const *top = csched_dump_see_slot_(i, &thread);
     if (top != NULL) write_thread(fd, thread, top);
   }
   write_head(fd, "Scheduler: loops of process ", csched_dump_loops_without_());

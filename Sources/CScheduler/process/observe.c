@@ -25,7 +25,7 @@
 
 #include "../clock/clock_internal.h"
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../job/node.h"
 #include "../platform/platform.h"
 #include "../target/target_internal.h"
@@ -312,9 +312,9 @@ static csched_observer *make_observer(uint32_t thread) {
   return made;
 }
 
-// Returns: this thread's record; NULL if there is no memory. For a thread without context frames (`csched_level`) it is found by the thread's number.
+// Returns: this thread's record; NULL if there is no memory. For a thread without context frames it is found by the thread's number.
 static csched_observer *observer_here(void) {
-  csched_observer **mine = csched_levels_observer_();
+  csched_observer **mine = csched_frames_observer_();
   if (mine != NULL && *mine != NULL) return *mine;
   uint32_t thread = csched_os_thread_id_();
   csched_observer *found = find_observer(thread);
@@ -452,7 +452,7 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   if (!run->is_known) return;
   run->since = csched_now();
   run->waiting = change_waiting(&run->seen, -1);
-  csched_level_make_next_(); // makes the thread's context frames, which note its observer
+  csched_frame_make_next_(); // makes the thread's context frames, which note its observer
   csched_observer *observer = observer_here();
   if (observer == NULL) return;
   run->outer = working_for(observer);
@@ -525,7 +525,7 @@ static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   changing = naming = (csched_lock)CSCHED_LOCK_INIT;
-  csched_observer **mine = csched_levels_observer_();
+  csched_observer **mine = csched_frames_observer_();
   for (csched_observer *each = observers; each != NULL; each = each->next)
     if (mine == NULL || each != *mine) leave_observer(each);
   if (mine != NULL && *mine != NULL) (*mine)->thread = csched_os_thread_id_();

@@ -6,7 +6,7 @@
 
 #include "../base/panic.h"
 #include "../clock/clock_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../loop/loop_internal.h"
 
 void csched_shutdown(csched_stop_policy policy) {
@@ -21,6 +21,6 @@ void csched_shutdown(csched_stop_policy policy) {
   csched_clocks_stop_();
   csched_main_loop_end_(policy);
   csched_trampoline_end_();
-  csched_levels_free_();
+  csched_frames_free_();
   csched_trim();
 }

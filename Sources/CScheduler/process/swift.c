@@ -1,7 +1,7 @@
 #include "swift.h"
 
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../platform/platform.h"
 #include "../platform/platform_sources.h"
 #include "../target/target_internal.h"
@@ -15,28 +15,28 @@ void **csched_swift_drain_slot_(void) { return &slot; }
 
 uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
 
-CSCHED_NOINLINE csched_level *csched_swift_innermost_(void) { return csched_level_look_(CSCHED_CALLER_FRAME()); }
+CSCHED_NOINLINE csched_frame *csched_swift_innermost_(void) { return csched_frame_look_(CSCHED_CALLER_FRAME()); }
 
-// Whether the context frame (`csched_level`) is of a job, and not of a sync, whose job is a placeholder without `run`.
-static bool is_of_job(const csched_level *level) { return level->job == NULL || level->job->type->run != NULL; }
+// Whether the context frame is of a job, and not of a sync, whose job is a placeholder without `run`.
+static bool is_of_job(const csched_frame *frame) { return frame->job == NULL || frame->job->type->run != NULL; }
 
 // Whether the frame is of a job of a queue or a limit. Such a target ends its batch when the thread has a follow-up.
-static bool is_drained(const csched_level *level) {
-  return level->target->type->base != NULL && level->target->type->follow_up_ != NULL && is_of_job(level);
+static bool is_drained(const csched_frame *frame) {
+  return frame->target->type->base != NULL && frame->target->type->follow_up_ != NULL && is_of_job(frame);
 }
 
 CSCHED_NOINLINE csched_swift_holding csched_swift_holds_(const csched_target *last_of, csched_target **target) {
-  csched_level *level = csched_level_look_(CSCHED_CALLER_FRAME());
-  bool is_last = last_of != NULL && level->target == last_of, holds = false;
+  csched_frame *frame = csched_frame_look_(CSCHED_CALLER_FRAME());
+  bool is_last = last_of != NULL && frame->target == last_of, holds = false;
   *target = NULL;
-  for (; level->outer != NULL; level = level->outer) {
-    csched_target *root = level->target != NULL ? csched_target_root_(level->target) : NULL;
+  for (; frame->outer != NULL; frame = frame->outer) {
+    csched_target *root = frame->target != NULL ? csched_target_root_(frame->target) : NULL;
     if (root == NULL || root->type->deliver == NULL) continue; // a scheduler marker, which accepts no jobs
     if (csched_target_has_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING;
     bool is_pool = root->type->lend_ != NULL; // only a pool has it
-    if (level->target != root || !is_pool) {
+    if (frame->target != root || !is_pool) {
       holds = true;
-      is_last &= *target == NULL && is_drained(level);
+      is_last &= *target == NULL && is_drained(frame);
     } else if (*target == NULL) {
       *target = root;
     }
@@ -72,26 +72,26 @@ void csched_swift_on_put_off_(const void *(*of)(const csched_job *), void (*reta
 bool csched_swift_discards_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
 
 bool csched_swift_tell_refusals_(bool are_told) {
-  csched_discards_here *here = csched_levels_discards_();
+  csched_discards_here *here = csched_frames_discards_();
   bool before = here != NULL && here->is_refusal_told;
   if (here != NULL) here->is_refusal_told = are_told;
   return before;
 }
 
 bool csched_swift_are_refusals_told_(void) {
-  const csched_discards_here *here = csched_levels_discards_();
+  const csched_discards_here *here = csched_frames_discards_();
   return here != NULL && here->is_refusal_told;
 }
 
 void *csched_swift_note_sleeper_(void *sleeper) {
-  csched_discards_here *here = csched_levels_discards_();
+  csched_discards_here *here = csched_frames_discards_();
   void *before = here != NULL ? here->sleeper : NULL;
   if (here != NULL) here->sleeper = sleeper;
   return before;
 }
 
 void *csched_swift_sleeper_(void) {
-  const csched_discards_here *here = csched_levels_discards_();
+  const csched_discards_here *here = csched_frames_discards_();
   return here != NULL ? here->sleeper : NULL;
 }
 

@@ -8,8 +8,8 @@
 /// Returns: the calling thread's slot, NULL at first. It lives as long as the thread. Thread: any.
 void **csched_swift_drain_slot_(void);
 
-/// Returns: the thread's innermost context frame (`csched_level`); `outer` leads to the frames around it. Thread: any.
-csched_level *csched_swift_innermost_(void);
+/// Returns: the thread's innermost context frame; `outer` leads to the frames around it. Thread: any.
+csched_frame *csched_swift_innermost_(void);
 
 /// Whether other threads may wait for the job that this thread runs: a job of a queue, a loop or a limit.
 typedef enum csched_swift_holding {

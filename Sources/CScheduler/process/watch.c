@@ -19,7 +19,7 @@
 #include <CScheduler/lock.h>
 
 #include "../base/panic.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../sync/parking.h"
 #include "dump_internal.h"
 #include "observe_internal.h"
@@ -162,9 +162,9 @@ typedef struct noted {
 
 static bool note_wait(csched_atfork *each, void *context) {
   noted *noted = context;
-  csched_levels_seen seen;
+  csched_frames_seen seen;
   if (noted->count == NOTED) return false;
-  if (!csched_levels_look_(each, &seen)) return true;
+  if (!csched_frames_look_(each, &seen)) return true;
   wait found = {seen.thread,
                 {csched_load_relaxed(&seen.wait->function), csched_load_relaxed(&seen.wait->what), // DP1, of dump.c
                  csched_load_relaxed(&seen.wait->since)}};                                         // DP1

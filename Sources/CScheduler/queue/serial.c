@@ -33,7 +33,7 @@
 //   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
 //   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake",
 //   "after fork a lock that its thread holds can be unlocked and taken, with sleepers of the parent or without".
-// Models: checks/serial.c, checks/waits.c, checks/levels.c, checks/loop.c. Not modelled: S9.
+// Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: S9.
 
 #include <CScheduler/serial.h>
 
@@ -41,7 +41,7 @@
 
 #include "../base/panic.h"
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../job/mpsc_internal.h"
 #include "../job/observed.h"
 #include "../loop/loop_internal.h"
@@ -339,26 +339,26 @@ static int wait_in_line(csched_serial *serial, void (*body)(void *), void *conte
 }
 
 CSCHED_NOINLINE bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
   if (!enter_serial(&serial->target)) return false;
-  inside->level = csched_level_begin_(&inside->spare, (uintptr_t)inside, &serial->held, &serial->target);
+  inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, &serial->held, &serial->target);
   return true;
 }
 
 CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_target_inside *inside) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
-  csched_level_end_(inside->level);
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
+  csched_frame_end_(inside->frame);
   leave_serial(&serial->target);
 }
 
 CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void *), void *context,
                                         csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
   if (!enter_serial(&serial->target)) return wait_in_line(serial, body, context);
-  scope->level = csched_level_begin_(&scope->spare, CSCHED_OWN_FRAME(), &serial->held, &serial->target);
+  scope->frame = csched_frame_begin_(&scope->spare, CSCHED_OWN_FRAME(), &serial->held, &serial->target);
   body(context);
-  csched_level_end_(scope->level);
+  csched_frame_end_(scope->frame);
   leave_serial(&serial->target);
   return 0;
 }
@@ -472,7 +472,7 @@ void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { s
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))
     return;                           // S9: its owner cannot release it in the child
-  csched_level_leave_(&serial->held); // S8: a longjmp may have left it unnoticed
+  csched_frame_leave_(&serial->held); // S8: a longjmp may have left it unnoticed
   while (is_suspended(serial)) csched_serial_resume(serial);
   give_up_serial(serial);
 }

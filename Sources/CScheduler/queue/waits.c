@@ -1,6 +1,6 @@
 // Detects a wait that would never end, because threads would wait for each other in a cycle.
 //
-// A waiting thread holds the serial queues, and other exclusive targets, of the jobs that it is inside of (its context frames, `csched_level`),
+// A waiting thread holds the serial queues, and other exclusive targets, of the jobs that it is inside of (its context frames, `csched_frame`),
 // and the exclusive bases of these. It also holds its own loops, whether it runs them or not. Each held target has in `waits_for` the target
 // for which the thread waits.
 //
@@ -12,7 +12,7 @@
 
 #include <CScheduler/lock.h>
 
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../loop/loop_internal.h"
 #include "../platform/platform.h"
 #include "../target/target_internal.h"
@@ -25,7 +25,7 @@ static void waits_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
 }
 
 static void set_waits_for(csched_target *target) {
-  for (const csched_level *each = csched_level_here_(); each != NULL; each = each->outer)
+  for (const csched_frame *each = csched_frame_here_(); each != NULL; each = each->outer)
     for (csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
       if (csched_target_is_exclusive_(under)) under->waits_for = target;
   csched_loops_set_waits_for_(target);

@@ -2,33 +2,33 @@
 
 #include "../base/panic.h"
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../job/node.h"
 #include "../job/observed.h"
 #include "target_internal.h"
 
 // MARK: the current target
 
-static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) { return csched_level_recover_(caller)->target; }
+static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) { return csched_frame_recover_(caller)->target; }
 
 CSCHED_NOINLINE csched_target *csched_target_current(void) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
-  const csched_level *top = csched_level_top_;
-  return CSCHED_LIKELY(top->frame >= caller) ? top->target : current_slow(caller);
+  const csched_frame *top = csched_frame_top_;
+  return CSCHED_LIKELY(top->address >= caller) ? top->target : current_slow(caller);
 }
 
 CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
-  inside->level = csched_level_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
+  csched_frame_look_(CSCHED_CALLER_FRAME());
+  inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
 }
 
 CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
-  csched_level_end_(inside->level);
+  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frame_end_(inside->frame);
 }
 
 CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
-  const csched_level *each = csched_level_look_(CSCHED_CALLER_FRAME());
+  const csched_frame *each = csched_frame_look_(CSCHED_CALLER_FRAME());
   for (; each != NULL; each = each->outer)
     for (const csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
       if (under == target) return true;
@@ -120,7 +120,7 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // Without a base, no unwound context frames are looked for: a signal handler, on its own stack, may submit to a loop.
 static void look_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
-  if (target->type->base != NULL) csched_level_look_(caller); // an unwound sync may hold the queue
+  if (target->type->base != NULL) csched_frame_look_(caller); // an unwound sync may hold the queue
   csched_job_submitted_(job, function);
 }
 
@@ -176,7 +176,7 @@ CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node
   if (CSCHED_UNLIKELY(node->type->kind != CSCHED_NODE))
     csched_panic_("csched_target_submit_node", "the type of node %p is no node's: its `kind` must be CSCHED_NODE.",
                   (void *)node);
-  if (target->type->base != NULL) csched_level_look_(CSCHED_CALLER_FRAME());
+  if (target->type->base != NULL) csched_frame_look_(CSCHED_CALLER_FRAME());
   csched_job_life outer = csched_job_may_be_refused_;
   csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0};
   int error = csched_is_observed_() ? deliver_node_observed(target, (csched_job *)node)
@@ -194,8 +194,8 @@ CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer 
 }
 
 CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope) {
-  csched_level *next = csched_level_look_(CSCHED_CALLER_FRAME())->next;
-  scope->level = CSCHED_LIKELY(next != NULL) ? next : csched_level_make_next_();
+  csched_frame *next = csched_frame_look_(CSCHED_CALLER_FRAME())->next;
+  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_();
   csched_job_perform_on_(job, target);
 }
 

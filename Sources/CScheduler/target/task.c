@@ -30,7 +30,7 @@
 
 #include "../base/panic.h"
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../time/timer_internal.h"
 
 int csched_task_submit_(csched_target *target, csched_task task) {
@@ -108,7 +108,7 @@ static bool is_inside(const csched_job *job) {
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task task) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   csched_cancel_result result = csched_task_cancel(task);
   if (result == CSCHED_CANCEL_DROPPED || task.job == NULL) return result;
   for (uint64_t word;

@@ -9,7 +9,7 @@
 //       while another is set aside: it begins at `base`, the end of the list at that time.
 //   T3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
 //   T4  A thread that ends inside a job ends that job, drops the waiting jobs (the key's destructor), and frees its trampoline.
-//   T5  An opening is a context frame of the thread (levels.c). If it is unwound, by a C++ exception or longjmp, the trampoline is closed. The
+//   T5  An opening is a context frame of the thread (frames.c). If it is unwound, by a C++ exception or longjmp, the trampoline is closed. The
 //       waiting jobs run with the next outermost job.
 // No atomics: the list belongs to its thread. (Other threads cancel jobs through the jobs' state only.)
 // Source: RxSwift's CurrentThreadScheduler, for the guarantees; the representation is ours.
@@ -22,7 +22,7 @@
 
 #include "../base/panic.h"
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../platform/platform.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // the key's
 
 static void destroy(void *value) { // T4: the key's destructor
   csched_trampoline *trampoline = value;
-  csched_levels_end_thread_();
+  csched_frames_end_thread_();
   trampoline->start = trampoline->base = &trampoline->first;
   csched_trampoline_active_ = trampoline; // jobs that a drop submits are appended, and dropped
   while (trampoline->first != NULL) {
@@ -57,9 +57,9 @@ static void destroy(void *value) { // T4: the key's destructor
 
 static csched_tsd key;
 
-// Returns: the innermost context frame (`csched_level`) of an opening, also of one that is set aside; NULL: none.
-static csched_level *opened_at(const csched_trampoline *trampoline) {
-  csched_level *each = csched_level_here_();
+// Returns: the innermost context frame of an opening, also of one that is set aside; NULL: none.
+static csched_frame *opened_at(const csched_trampoline *trampoline) {
+  csched_frame *each = csched_frame_here_();
   while (each != NULL && each->job != &trampoline->opened) each = each->outer;
   return each;
 }
@@ -88,22 +88,22 @@ void csched_trampoline_end_(void) {
   destroy(mine);
 }
 
-static csched_level *open(const char *function, csched_level *spare, uintptr_t frame) {
+static csched_frame *open(const char *function, csched_frame *spare, uintptr_t address) {
   csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make_trampoline(function);
-  csched_level *outer = csched_level_here_();
-  if (frame == 0) frame = outer->frame; // unwound with the stack frame around it
-  trampoline->start = trampoline->base; // T2: behind the jobs set aside
+  csched_frame *outer = csched_frame_here_();
+  if (address == 0) address = outer->address; // unwound with the stack frame around it
+  trampoline->start = trampoline->base;       // T2: behind the jobs set aside
   csched_trampoline_active_ = trampoline;
-  return csched_level_begin_(spare, frame, &trampoline->opened, outer->target);
+  return csched_frame_begin_(spare, address, &trampoline->opened, outer->target);
 }
 
 CSCHED_NOINLINE bool csched_trampoline_is_open_(void) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   return csched_trampoline_active_ != NULL;
 }
 
 CSCHED_NOINLINE bool csched_trampoline_enter(void) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   if (csched_trampoline_active_ != NULL) return false;
   open("csched_trampoline_enter", NULL, 0);
   return true;
@@ -123,28 +123,28 @@ size_t csched_trampoline_drain(void) {
   return count;
 }
 
-static CSCHED_NOINLINE void leave_slow(csched_level *level, csched_scope *scope) {
-  if (level != NULL) level->frame = CSCHED_OWN_FRAME(); // T5; NULL: there was no memory for it
-  scope->level = level;
+static CSCHED_NOINLINE void leave_slow(csched_frame *frame, csched_scope *scope) {
+  if (frame != NULL) frame->address = CSCHED_OWN_FRAME(); // T5; NULL: there was no memory for it
+  scope->frame = frame;
   csched_trampoline_drain();
-  if (level != NULL) csched_level_end_(level);
+  if (frame != NULL) csched_frame_end_(frame);
   csched_trampoline_active_ = NULL;
 }
 
 CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
-  csched_level *level = csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame *frame = csched_frame_look_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
   if (trampoline == NULL) return;
-  if (CSCHED_UNLIKELY(*trampoline->start != NULL || level->job != &trampoline->opened)) {
+  if (CSCHED_UNLIKELY(*trampoline->start != NULL || frame->job != &trampoline->opened)) {
     leave_slow(opened_at(trampoline), scope);
     return;
   }
-  csched_level_end_(level);
+  csched_frame_end_(frame);
   csched_trampoline_active_ = NULL;
 }
 
 CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
   if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // T5: unwound
   csched_job_submitted_(job, "csched_trampoline_run");
@@ -156,17 +156,17 @@ CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
 
 CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   csched_job_submitted_(job, "csched_trampoline_run");
-  scope->level = open("csched_trampoline_run", &scope->spare, CSCHED_OWN_FRAME());
+  scope->frame = open("csched_trampoline_run", &scope->spare, CSCHED_OWN_FRAME());
   csched_job_perform_(job);
   csched_trampoline_drain();
-  csched_level_end_(scope->level);
+  csched_frame_end_(scope->frame);
   csched_trampoline_active_ = NULL;
 }
 
 CSCHED_NOINLINE void csched_trampoline_push(csched_trampoline_frame *frame) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   frame->was_active = csched_trampoline_active_ != NULL;
   if (!frame->was_active) open("csched_trampoline_push", NULL, 0);
   frame->outer_start = mine->start;
@@ -174,7 +174,7 @@ CSCHED_NOINLINE void csched_trampoline_push(csched_trampoline_frame *frame) {
 }
 
 CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   if (csched_trampoline_active_ == NULL)
     csched_panic_("csched_trampoline_pop", "no frame was pushed on this thread. Pop on the thread that pushed.");
   csched_trampoline_drain();
@@ -183,7 +183,7 @@ CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
 }
 
 CSCHED_NOINLINE void csched_trampoline_set_aside(csched_trampoline_aside *aside) {
-  csched_level_look_(CSCHED_CALLER_FRAME());
+  csched_frame_look_(CSCHED_CALLER_FRAME());
   *aside = (csched_trampoline_aside){.was_active = csched_trampoline_active_ != NULL};
   if (!aside->was_active) return;
   aside->start = mine->start;

@@ -51,7 +51,7 @@
 #include "timer_internal.h"
 
 #include "../job/job_internal.h"
-#include "../job/levels_internal.h"
+#include "../job/frames_internal.h"
 #include "../platform/platform.h"
 
 enum { TICK_BITS = 22, DIGIT_BITS = 6 };
@@ -388,7 +388,7 @@ csched_cancel_result csched_timer_cancel(csched_timer *timer) {
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
-  csched_level_look_(CSCHED_CALLER_FRAME()); // its run may have been unwound (job.c, J7)
+  csched_frame_look_(CSCHED_CALLER_FRAME()); // its run may have been unwound (job.c, J7)
   csched_cancel_result result = csched_timer_cancel(timer);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(&timer->job, "csched_timer_cancel_and_wait");
   return result;

@@ -9,7 +9,7 @@
 enum { NUMBER = 7 };
 
 // In turn, so that what one schedule leaves is not what the next one looks for.
-static csched_level *tops[2];
+static csched_frame *tops[2];
 static int turn;
 static csched_dump_slot *slot;
 
@@ -21,7 +21,7 @@ static void takes(void *unused) {
 // What a handler does, wherever it runs.
 static void sees(void *unused) {
   uint32_t thread;
-  csched_level *const *seen = csched_dump_see_slot_(0, &thread);
+  csched_frame *const *seen = csched_dump_see_slot_(0, &thread);
   (void)unused;
   model_assert(seen == (thread == NUMBER ? &tops[turn] : NULL));
 }

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -72,6 +73,9 @@ class SwiftPart(ModelPart):
         (self.folder / "include").mkdir(parents=True)
         shutil.copytree(self.root / "Sources/CScheduler/include", self.folder / "include", dirs_exist_ok=True)
         shutil.copytree(self.root / "Tests/Model/shadow", self.folder / "include", dirs_exist_ok=True)
+        for header in re.findall(r'header "\.\./(.*?)"', (self.folder / "include/module.modulemap").read_text()):
+            (self.folder / header).parent.mkdir(exist_ok=True)
+            shutil.copy(self.root / "Sources/CScheduler" / header, self.folder / header)
 
     def _files(self):
         found = {path for module in self.modules for pattern in GROUPS[self.name] for path in (self.module / module).glob(pattern)

@@ -231,7 +231,7 @@ MUTANTS = [
     # ResultGroup.swift
     ("result: a drop gives none", "ResultGroup", "guard action.take() != nil else { return }", "guard action.take() != nil, token.isDisposed else { return }"),
     ("result: who waits for the last is not told", "ResultGroup", "if isLast { changed.broadcast() } else if", "if"),
-    ("result: it is lost", "ResultGroup", "if told == nil { state.results.append(result) }", ""),
+    ("result: it is lost", "ResultGroup", "if next == nil { state.results.append(result) }", ""),
     # LoopSource.swift
     ("source: its handler stays", "LoopSource", "return (state.handler.take(), state.onDrop.take())", "return (state.handler, state.onDrop.take())"),
     ("source: a run is not counted", "LoopSource", "if state.handler != nil { state.runs += 1 }", ""),

@@ -92,20 +92,20 @@ csched_cancel_result csched_job_cancel_and_wait(csched_job *job);
 /// submitted. Without a `release` in its type, the caller owns the memory. Thread: any.
 bool csched_job_is_idle(const csched_job *job);
 
-// The context frames of a thread (`csched_level`): the runs, jobs and syncs that it is inside of. All of this is private.
+// The context frames of a thread (`csched_frame`): the runs, jobs and syncs that it is inside of. All of this is private.
 
 /// One context frame: a job, a run of a loop, a sync …
-typedef struct csched_level {
-  uintptr_t frame;              // a stack address: calls inside the frame have lower ones
+typedef struct csched_frame {
+  uintptr_t address;            // a stack address: calls inside the frame have lower ones
   csched_job *volatile job;     // ends when the frame is popped or unwound; it may be a placeholder
   struct csched_target *target; // the current one
-  struct csched_level *outer, *next;
-} csched_level;
+  struct csched_frame *outer, *next;
+} csched_frame;
 
 /// The context frame that one call pushes; it lives in the caller's stack frame.
 typedef struct csched_scope {
-  csched_level *level;
-  csched_level spare; // used when allocation fails
+  csched_frame *frame;
+  csched_frame spare; // used when allocation fails
 } csched_scope;
 
 /// Does: ends the context frames that the call has pushed and not popped, because an exception unwinds it.

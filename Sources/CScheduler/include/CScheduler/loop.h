@@ -89,7 +89,7 @@ CSCHED_INLINE csched_run_result csched_loop_run_activation(csched_loop *loop, cs
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   csched_run_result result = csched_loop_run_activation_(loop, activation, deadline, &scope);
-  scope.level = NULL;
+  scope.frame = NULL;
   return result;
 }
 
@@ -128,7 +128,7 @@ CSCHED_INLINE bool csched_loop_run_once(csched_loop *loop, csched_time deadline)
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   bool ran = csched_loop_run_once_(loop, deadline, &scope);
-  scope.level = NULL;
+  scope.frame = NULL;
   return ran;
 }
 
@@ -137,7 +137,7 @@ CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   size_t count = csched_loop_run_ready_(loop, max, &scope);
-  scope.level = NULL;
+  scope.frame = NULL;
   return count;
 }
 

@@ -54,9 +54,9 @@ int csched_serial_sync_(csched_serial *serial, void (*body)(void *context), void
 CSCHED_INLINE int csched_serial_sync(csched_serial *serial, void (*body)(void *context), void *context) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
-  scope.level = NULL; // in case no body starts here
+  scope.frame = NULL; // in case no body starts here
   int result = csched_serial_sync_(serial, body, context, &scope);
-  scope.level = NULL;
+  scope.frame = NULL;
   return result;
 }
 

@@ -123,7 +123,7 @@ CSCHED_INLINE void csched_target_perform(csched_target *target, csched_job *job)
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
   csched_target_perform_(target, job, &scope);
-  scope.level = NULL;
+  scope.frame = NULL;
 }
 
 /// Does: makes `target` this thread's current target until csched_target_leave, for work that is not a job.

@@ -49,7 +49,7 @@ CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
   if (csched_trampoline_active_ == NULL || !csched_trampoline_queue_(job)) {
     CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
     csched_trampoline_run_outermost_(job, &scope);
-    scope.level = NULL;
+    scope.frame = NULL;
   }
 }
 
@@ -62,9 +62,9 @@ bool csched_trampoline_enter(void);
 CSCHED_INLINE void csched_trampoline_leave(void) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
-  scope.level = NULL; // in case no job runs
+  scope.frame = NULL; // in case no job runs
   csched_trampoline_leave_(&scope);
-  scope.level = NULL;
+  scope.frame = NULL;
 }
 
 /// Does: pushes an empty frame, so that a blocking wait inside a job can run jobs submitted meanwhile, without those

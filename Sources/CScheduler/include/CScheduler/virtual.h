@@ -64,9 +64,9 @@ CSCHED_INLINE void csched_virtual_drive(csched_virtual *timeline, csched_virtual
                                         const char *function) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
-  scope.level = NULL; // in case no job starts here
+  scope.frame = NULL; // in case no job starts here
   if (!csched_virtual_drive_(timeline, request, amount, &scope)) csched_virtual_panic_(timeline, function);
-  scope.level = NULL;
+  scope.frame = NULL;
 }
 
 /// Does: moves the clock to `time`, and runs all work due until then, `time` included, also what that work submits. A

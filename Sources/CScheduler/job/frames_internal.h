@@ -1,11 +1,11 @@
-// Context frames (`csched_level`): for each thread a list of the jobs, runs, syncs and trampolines that it is inside, innermost first.
+// Context frames: for each thread a list of the jobs, runs, syncs and trampolines that it is inside, innermost first.
 // Depends on: job.h, recorder_internal.h.
 //
 // A context frame begins and ends with a stack frame. It is stored elsewhere, because the stack frame may also be unwound:
 //  - By a C++ exception. It passes a csched_scope in the caller's stack frame, whose clean-up ends the call's context frames (csched_scope_end_).
 //  - By longjmp, or by an exception that passes C functions only. The context frames stay until a later call finds that the stack frame is
-//    gone (csched_level_look_). Only levels.c decides that.
-//  - By the end of the thread inside a job (pthread_exit, cancellation): csched_levels_end_thread_.
+//    gone (csched_frame_look_). Only frames.c decides that.
+//  - By the end of the thread inside a job (pthread_exit, cancellation): csched_frames_end_thread_.
 // The job of an unwound context frame ends with it. A job whose type has no `run` is a placeholder: only its `release` is called then.
 #pragma once
 
@@ -28,66 +28,66 @@
   char room_[512];                                                                                                     \
   __asm__ __volatile__("" : : "r"(room_))
 
-/// The innermost context frame of this thread; one without `outer` is a sentinel. Read it with csched_level_here_.
-extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_level *csched_level_top_;
-/// Sentinel: csched_level_top_ points here when the innermost context frame lies on the stack, for want of memory. Take the slow path.
-extern CSCHED_HIDDEN csched_level csched_level_lost_;
+/// The innermost context frame of this thread; one without `outer` is a sentinel. Read it with csched_frame_here_.
+extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_;
+/// Sentinel: csched_frame_top_ points here when the innermost context frame lies on the stack, for want of memory. Take the slow path.
+extern CSCHED_HIDDEN csched_frame csched_frame_lost_;
 
-csched_level *csched_level_here_slow_(void);
-csched_level *csched_level_recover_(uintptr_t caller);
-csched_level *csched_level_begin_slow_(csched_level *spare, uintptr_t frame, csched_job *job,
+csched_frame *csched_frame_here_slow_(void);
+csched_frame *csched_frame_recover_(uintptr_t caller);
+csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, csched_job *job,
                                        struct csched_target *target);
-void csched_level_end_slow_(csched_level *level);
+void csched_frame_end_slow_(csched_frame *frame);
 
 /// Does: ends the context frames that were unwound, as seen from `caller`: CSCHED_CALLER_FRAME() of a function that is never inlined.
 /// Returns: the innermost one.
-static inline csched_level *csched_level_look_(uintptr_t caller) {
-  csched_level *top = csched_level_top_;
-  return CSCHED_LIKELY(top->frame >= caller) ? top : csched_level_recover_(caller);
+static inline csched_frame *csched_frame_look_(uintptr_t caller) {
+  csched_frame *top = csched_frame_top_;
+  return CSCHED_LIKELY(top->address >= caller) ? top : csched_frame_recover_(caller);
 }
 
 /// Returns: the innermost context frame.
-static inline csched_level *csched_level_here_(void) {
-  csched_level *top = csched_level_top_;
-  return CSCHED_LIKELY(top != &csched_level_lost_) ? top : csched_level_here_slow_();
+static inline csched_frame *csched_frame_here_(void) {
+  csched_frame *top = csched_frame_top_;
+  return CSCHED_LIKELY(top != &csched_frame_lost_) ? top : csched_frame_here_slow_();
 }
 
 /// Returns: the entry for the next context frame; NULL without memory.
-csched_level *csched_level_make_next_(void);
+csched_frame *csched_frame_make_next_(void);
 
 /// Does: begins a context frame in the entry `next`.
-static inline void csched_level_begin_at_(csched_level *next, uintptr_t frame, csched_job *job,
+static inline void csched_frame_begin_at_(csched_frame *next, uintptr_t address, csched_job *job,
                                           struct csched_target *target) {
-  next->frame = frame;
+  next->address = address;
   next->job = job;
   next->target = target;
-  csched_level_top_ = next;
+  csched_frame_top_ = next;
 }
 
 /// Does: begins a context frame at the stack address `frame`: CSCHED_OWN_FRAME() of the function that ends it, or the caller's own stack
 /// memory that stays valid until then. Returns: the context frame; without memory `spare`, which may be NULL.
-static inline csched_level *csched_level_begin_(csched_level *spare, uintptr_t frame, csched_job *job,
+static inline csched_frame *csched_frame_begin_(csched_frame *spare, uintptr_t address, csched_job *job,
                                                 struct csched_target *target) {
-  csched_level *level = csched_level_top_->next;
-  if (CSCHED_UNLIKELY(level == NULL)) return csched_level_begin_slow_(spare, frame, job, target);
-  csched_level_begin_at_(level, frame, job, target);
-  return level;
+  csched_frame *frame = csched_frame_top_->next;
+  if (CSCHED_UNLIKELY(frame == NULL)) return csched_frame_begin_slow_(spare, address, job, target);
+  csched_frame_begin_at_(frame, address, job, target);
+  return frame;
 }
 
-/// Does: ends `level`, and the context frames inside it, which were unwound. The caller ends the job of `level`.
-static inline void csched_level_end_(csched_level *level) {
-  if (CSCHED_LIKELY(csched_level_top_ == level)) csched_level_top_ = level->outer;
-  else csched_level_end_slow_(level);
+/// Does: ends `frame`, and the context frames inside it, which were unwound. The caller ends the job of `frame`.
+static inline void csched_frame_end_(csched_frame *frame) {
+  if (CSCHED_LIKELY(csched_frame_top_ == frame)) csched_frame_top_ = frame->outer;
+  else csched_frame_end_slow_(frame);
 }
 
-/// Does: ends the context frames inside `level`, which were unwound.
-void csched_level_leave_inner_(csched_level *level);
+/// Does: ends the context frames inside `frame`, which were unwound.
+void csched_frame_leave_inner_(csched_frame *frame);
 
 /// Does: ends each context frame of this thread that has `job`, and those inside it, as unwound. Requires: `job` is a placeholder.
-void csched_level_leave_(const csched_job *job);
+void csched_frame_leave_(const csched_job *job);
 
 /// Does: ends all context frames of this thread, the innermost first: the thread ends, and its stack frames are gone.
-void csched_levels_end_thread_(void);
+void csched_frames_end_thread_(void);
 
 /// What a thread waits for. Only that thread writes it; dumps read it. All zero: the thread does not wait.
 typedef struct csched_dump_wait {
@@ -100,29 +100,29 @@ void csched_wait_is_seen_(const char *function, const void *what);
 void csched_wait_is_over_(void);
 
 /// Returns: where this thread stores, for dumps, what it waits for; NULL without memory.
-csched_dump_wait *csched_level_wait_(void);
+csched_dump_wait *csched_frame_wait_(void);
 
 /// A copy of a thread's context frames, the innermost first. Pointers may be stale.
-enum { CSCHED_LEVELS_SEEN = 16 };
-typedef struct csched_levels_seen {
+enum { CSCHED_FRAMES_SEEN = 16 };
+typedef struct csched_frames_seen {
   uint32_t thread;
   int count;
-  csched_level levels[CSCHED_LEVELS_SEEN];
+  csched_frame frames[CSCHED_FRAMES_SEEN];
   const csched_dump_wait *wait; ///< valid as long as the thread's list
   const csched_recorder *recorder;
-} csched_levels_seen;
+} csched_frames_seen;
 
 /// Does: copies another thread's context frames, if `atfork` belongs to such a list. Returns: whether it does. Thread: inside
 /// csched_os_atfork_visit_.
-bool csched_levels_look_(const csched_atfork *atfork, csched_levels_seen *seen);
+bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen);
 
 /// Returns: where this thread stores its observer; NULL: it has no list of its own yet.
-struct csched_observer **csched_levels_observer_(void);
+struct csched_observer **csched_frames_observer_(void);
 
 /// The discards that a thread has postponed: see job.c, J11.
 typedef struct csched_discards_here {
   csched_job *first, *last;
-  csched_job level;          ///< placeholder for the discards
+  csched_job frame;          ///< placeholder for the discards
   struct dropping *outer;    ///< the drop around them
   struct kept_owner *owners; ///< of postponed jobs, retained until all of these are dropped
   bool is_inside;
@@ -131,7 +131,7 @@ typedef struct csched_discards_here {
 } csched_discards_here;
 
 /// Returns: this thread's, all zero at first; NULL without memory. Valid until the thread's end.
-csched_discards_here *csched_levels_discards_(void);
+csched_discards_here *csched_frames_discards_(void);
 
 /// Does: frees this thread's list, unless the thread is inside a context frame.
-void csched_levels_free_(void);
+void csched_frames_free_(void);

@@ -1,0 +1,287 @@
+// The list of context frames of each thread, and the search for those that were unwound: see frames_internal.h.
+//
+// The list is linked in advance, in memory from the system that lives until the thread ends. To begin a context frame is to step to the next
+// entry. A full list grows by a block. Without memory a context frame lies in the stack frame that begins it; csched_frame_top_ is then
+// csched_frame_lost_, which leads all callers to the slow paths. Such a frame is not ended when its thread ends, nor after a longjmp.
+//
+// A stack frame is gone when a call comes from above it: the stack grows downwards, and a function's callees are below it. That holds on one
+// stack only. A thread may run on another one for a while: a fiber's, a coroutine's or a signal handler's. Addresses on two stacks are not
+// comparable. So a stack frame counts as gone only if it and the caller are both on the thread's own stack.
+//   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): the same for all its calls
+//   frame      the lowest address of the stack frame (CSCHED_OWN_FRAME): calls from that stack frame come from this address, or from below
+// A call from deeper than the lost stack frame cannot be distinguished from a call inside it.
+
+#include "frames_internal.h"
+
+#include "../base/dump_slots.h"
+#include "../platform/platform.h"
+#include "job_internal.h"
+#include "observed.h"
+
+enum { BLOCK = 16 };
+static const uintptr_t NEVER = UINTPTR_MAX; // never gone: it ends with the context frame around it
+
+typedef struct block {
+  csched_frame frames[BLOCK];
+  struct block *more;
+} block;
+
+typedef struct thread_frames {
+  csched_recorder recorder;
+  block first;
+  csched_frame *last;
+  csched_frame **top;     // the thread's csched_frame_top_; NULL: the thread is in the parent
+  uint32_t thread;        // the system's number
+  csched_dump_slot *slot; // NULL: none was free
+  csched_dump_wait wait;
+  struct csched_observer *observer; // NULL until it is observed
+  csched_discards_here discards;
+  uintptr_t stack_low, stack_high; // both 0: unknown yet
+  csched_atfork atfork;
+} thread_frames;
+
+static csched_frame none = {.address = UINTPTR_MAX}; // never written
+csched_frame csched_frame_lost_;                     // never written
+
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_ = &none;
+
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *on_stack; // the innermost context frame, if there
+
+// The first member of thread_frames is the thread's recorder.
+static thread_frames *mine(void) {
+  csched_recorder *recorder = csched_recorder_here_;
+  return recorder != &csched_recorder_none_ ? (thread_frames *)recorder : NULL;
+}
+
+csched_frame *csched_frame_here_slow_(void) { return on_stack; }
+
+// MARK: frames
+
+static bool is_on_own_stack(uintptr_t address) {
+  uintptr_t low = mine() != NULL ? mine()->stack_low : 0, high = mine() != NULL ? mine()->stack_high : 0;
+  if (high == 0) {
+    csched_os_stack_(&low, &high);
+    if (high == 0) low = high = 1; // unknown: nothing counts as gone
+    if (mine() != NULL) mine()->stack_low = low, mine()->stack_high = high;
+  }
+  return low <= address && address < high;
+}
+
+static bool is_gone(uintptr_t address, uintptr_t caller) {
+  return address < caller && is_on_own_stack(address) && is_on_own_stack(caller);
+}
+
+// MARK: memory
+
+static void link_block(block *block, csched_frame *outer) {
+  for (int i = 0; i < BLOCK; i++) {
+    block->frames[i] = (csched_frame){.outer = i > 0 ? &block->frames[i - 1] : outer};
+    if (i > 0) block->frames[i - 1].next = &block->frames[i];
+  }
+  block->more = NULL;
+}
+
+static void frames_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+  thread_frames *frames = (thread_frames *)((char *)atfork - offsetof(thread_frames, atfork));
+  if (phase == CSCHED_ATFORK_BEFORE && frames == mine())
+    is_on_own_stack(0); // stores the bounds: the child takes this for its main thread
+  if (phase == CSCHED_ATFORK_IN_CHILD && frames == mine()) {
+    frames->thread = csched_os_thread_id_();
+    csched_dump_give_slot_(frames->slot);
+    frames->slot = csched_dump_take_slot_(frames->thread, frames->top, &frames->recorder);
+  }
+  if (phase != CSCHED_ATFORK_IN_CHILD || frames == mine() || frames->top == NULL) return;
+  csched_frame *each = *frames->top != &csched_frame_lost_ ? *frames->top : frames->last;
+  for (; each->outer != NULL; each = each->outer)
+    if (each->job != NULL) csched_job_orphan_(each->job);
+  frames->top = NULL; // its thread-local memory is used again
+  csched_dump_give_slot_(frames->slot);
+}
+
+static csched_tsd key;
+
+static void frames_thread_ends(void *value) {
+  csched_frames_end_thread_();
+  if (value == mine()) csched_frames_free_();
+}
+
+void csched_frames_free_(void) {
+  thread_frames *frames = mine();
+  if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return;
+  csched_frame_top_ = &none;
+  csched_recorder_here_ = &csched_recorder_none_;
+  csched_tsd_set_(&key, NULL, frames_thread_ends); // the thread has a slot already, so it cannot fail
+  csched_os_atfork_end_(&frames->atfork);
+  csched_dump_give_slot_(frames->slot);
+  if (frames->observer != NULL) csched_observe_hooks_->leave(frames->observer);
+  csched_recorder_free_(&frames->recorder);
+  for (block *each = frames->first.more, *more; each != NULL; each = more) {
+    more = each->more;
+    csched_os_memory_give_(each, sizeof *each);
+  }
+  csched_os_memory_give_(frames, sizeof *frames);
+}
+
+// Makes this thread's list. The first entry is a sentinel. Returns: whether there was memory.
+static bool make_frames(void) {
+  thread_frames *frames = csched_os_memory_take_(sizeof *frames);
+  if (frames == NULL) return false;
+  if (csched_tsd_set_(&key, frames, frames_thread_ends) != 0) {
+    csched_os_memory_give_(frames, sizeof *frames);
+    return false;
+  }
+  link_block(&frames->first, NULL);
+  frames->first.frames[0].address = NEVER;
+  frames->last = &frames->first.frames[BLOCK - 1];
+  frames->top = &csched_frame_top_;
+  frames->thread = csched_os_thread_id_();
+  frames->slot = csched_dump_take_slot_(frames->thread, frames->top, &frames->recorder);
+  csched_recorder_begin_(&frames->recorder);
+  csched_recorder_here_ = &frames->recorder;
+  csched_frame_top_ = &frames->first.frames[0];
+  csched_os_atfork_(&frames->atfork, frames_at_fork);
+  return true;
+}
+
+static bool grow(void) {
+  block *more = csched_os_memory_take_(sizeof *more);
+  if (more == NULL) return false;
+  link_block(more, mine()->last);
+  more->more = mine()->first.more;
+  mine()->first.more = more;
+  mine()->last->next = &more->frames[0];
+  mine()->last = &more->frames[BLOCK - 1];
+  return true;
+}
+
+// MARK: beginning and ending
+
+csched_frame *csched_frame_make_next_(void) {
+  bool is_there = csched_frame_top_->next != NULL;
+  if (!is_there && csched_frame_top_ != &csched_frame_lost_) is_there = mine() == NULL ? make_frames() : grow();
+  return is_there ? csched_frame_top_->next : NULL;
+}
+
+csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, csched_job *job,
+                                       struct csched_target *target) {
+  if (csched_frame_make_next_() != NULL) return csched_frame_begin_(spare, address, job, target);
+  if (spare == NULL) return NULL;
+  *spare = (csched_frame){address, job, target, csched_frame_here_(), NULL};
+  spare->next = spare; // marks a context frame on the stack
+  csched_frame_top_ = &csched_frame_lost_;
+  return on_stack = spare;
+}
+
+static void set_top(csched_frame *frame) {
+  bool is_on_stack = frame->next == frame;
+  on_stack = is_on_stack ? frame : NULL;
+  csched_frame_top_ = is_on_stack ? &csched_frame_lost_ : frame;
+}
+
+// Ends the context frames inside `outer`, the innermost first; unless `all`, a job only if its stack frame is gone.
+static void leave_all(csched_frame *outer, uintptr_t caller, bool all) {
+  csched_frame *frame = csched_frame_here_();
+  for (csched_frame *each = frame; each != outer; each = each->outer) {
+    if (!all && !is_gone(each->address, caller)) each->job = NULL; // it may live on a fiber
+    each->target = outer->target;                                  // a `release` may read the current one
+    each->address = NEVER;                                         // no later look finds it again
+  }
+  for (; frame != outer; frame = frame->outer) {
+    csched_job *job = frame->job;
+    set_top(frame);
+    frame->job = NULL;
+    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else its memory is gone, too
+  }
+  set_top(outer);
+}
+
+// Removes the context frames that lie on the stack, if they are gone and cannot be read.
+static void forget_lost(uintptr_t caller) {
+  if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
+  set_top(mine() != NULL ? mine()->last : &none);
+}
+
+CSCHED_NOINLINE csched_frame *csched_frame_recover_(uintptr_t caller) {
+  forget_lost(caller);
+  csched_frame *outer = csched_frame_here_();
+  while (outer->outer != NULL && is_gone(outer->address, caller)) outer = outer->outer;
+  if (outer != csched_frame_here_()) leave_all(outer, caller, true);
+  return outer;
+}
+
+static bool is_here(const csched_frame *frame) {
+  const csched_frame *each = csched_frame_here_();
+  while (each != NULL && each != frame) each = each->outer;
+  return each != NULL;
+}
+
+CSCHED_NOINLINE void csched_frame_end_slow_(csched_frame *frame) {
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  forget_lost(caller);
+  if (is_here(frame)) { // else a look has found that it was unwound
+    leave_all(frame, caller, false);
+    frame->job = NULL;
+    set_top(frame->outer);
+  }
+}
+
+CSCHED_NOINLINE void csched_frame_leave_inner_(csched_frame *frame) {
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  forget_lost(caller);
+  if (is_here(frame)) leave_all(frame, caller, false);
+}
+
+CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
+  if (CSCHED_LIKELY(scope->frame == NULL)) return;
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  if (scope->frame == &scope->spare && csched_frame_top_ == &csched_frame_lost_)
+    on_stack = scope->frame; // those inside it may be gone
+  else forget_lost(caller);
+  if (is_here(scope->frame)) leave_all(scope->frame->outer, caller, true);
+  scope->frame = NULL;
+}
+
+CSCHED_NOINLINE void csched_frame_leave_(const csched_job *job) {
+  csched_frame *outermost = NULL;
+  for (csched_frame *each = csched_frame_here_(); each->outer != NULL; each = each->outer)
+    if (each->job == job) outermost = each;
+  if (outermost != NULL) leave_all(outermost->outer, CSCHED_CALLER_FRAME(), true);
+}
+
+CSCHED_NOINLINE void csched_frames_end_thread_(void) {
+  if (on_stack != NULL) set_top(mine() != NULL ? mine()->last : &none);
+  if (mine() != NULL) leave_all(&mine()->first.frames[0], CSCHED_CALLER_FRAME(), true);
+}
+
+csched_discards_here *csched_frames_discards_(void) {
+  if (mine() == NULL) csched_frame_make_next_();
+  return mine() != NULL ? &mine()->discards : NULL;
+}
+
+struct csched_observer **csched_frames_observer_(void) {
+  return mine() != NULL ? &mine()->observer : NULL;
+}
+
+// MARK: inspection by other threads
+
+csched_dump_wait *csched_frame_wait_(void) {
+  if (mine() == NULL) csched_frame_make_next_();
+  return mine() != NULL ? &mine()->wait : NULL;
+}
+
+bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen) {
+  const thread_frames *frames = (const thread_frames *)((const char *)atfork - offsetof(thread_frames, atfork));
+  if (atfork->handler != frames_at_fork || frames->top == NULL) return false;
+  csched_frame *each = NULL, copy;
+  seen->thread = frames->thread;
+  seen->wait = &frames->wait;
+  seen->recorder = &frames->recorder;
+  seen->count = 0;
+  csched_os_peek_(&each, frames->top, sizeof each);
+  while (each != NULL && each != &none && each != &csched_frame_lost_ && seen->count < CSCHED_FRAMES_SEEN &&
+         csched_os_peek_(&copy, each, sizeof copy) && copy.outer != NULL) {
+    seen->frames[seen->count++] = copy;
+    each = copy.outer;
+  }
+  return true;
+}
