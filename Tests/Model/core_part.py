@@ -118,7 +118,7 @@ class CorePart(ModelPart):
         for _, file, mutated in self.mutants():
             changed.setdefault(file, set()).update(source.changed_lines(self._text(file), mutated))
         folder = self.root / "Sources/CScheduler"
-        for path in [*sorted((folder / "core").glob("*.[ch]")), *sorted((folder / "include/CScheduler").glob("*.h"))]:
+        for path in source.core_files(folder):
             file = str(path.relative_to(folder))
             lines = path.read_text().split("\n")
             for number in source.atomic_lines(path.read_text()) if path.name != "atomic.h" else []:

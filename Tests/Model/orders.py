@@ -1,7 +1,8 @@
 """Weakens each ordering of the core, one at a time: what no check misses is not needed, or not tested."""
 
-import pathlib
 import re
+
+import source
 
 # What each operation may become. The weaker ones that the core has no use for are in the model's atomic.h only.
 WEAKER = {
@@ -25,7 +26,7 @@ FUNCTION = re.compile(r"^\w[^;={]*?\b(\w+)\([^;]*\{")
 def weakenings(root):
     """Yields (name, file below Sources/CScheduler, mutated text) for each."""
     sources = root / "Sources/CScheduler"
-    for path in [*sorted((sources / "core").glob("*.[ch]")), *sorted((sources / "include/CScheduler").glob("*.h"))]:
+    for path in source.core_files(sources):
         if path.name == "atomic.h":
             continue
         text, position, function, counts = path.read_text(), 0, "", {}

@@ -8,6 +8,11 @@ TAG = re.compile(r"\b[A-Z]{1,3}\d+\b")
 ATOMIC = re.compile(r"\bcsched_(?:load|store|exchange|fetch|cas|fence)_\w+\(")
 
 
+def core_files(folder):
+    """The core's files, but for the platform layer, for which the model has its own."""
+    return sorted(path for path in folder.rglob("*.[ch]") if "platform" not in path.parts)
+
+
 def tokens(text):
     """The tokens of `text` without its comments, each with where it begins and ends."""
     found = ((m[0], m.start(), m.end()) for m in TOKEN.finditer(text))

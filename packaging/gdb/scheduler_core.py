@@ -10,7 +10,7 @@ FOREVER = 2**64 - 1
 # The fork list (platform.h) has all objects. The fork handler's file says which kind an object is.
 KINDS = {
     "thread": ("frames.c", "thread_frames"),
-    "loop": ("loop.c", "struct csched_loop"),
+    "loop": ("loop_life.c", "struct csched_loop"),
     "pool": ("pool.c", "struct csched_pool"),
     "virtual time": ("virtual.c", "struct csched_virtual"),
     "queue": ("serial.c", "struct csched_serial"),
@@ -19,7 +19,7 @@ KINDS = {
 ORPHANED = "orphaned target"  # of a child of fork
 # The tables of their functions tell targets apart.
 TYPES = {
-    "loop": [("loop.c", "loop_type")],
+    "loop": [("loop.c", "csched_loop_type_")],
     "class": [("pool.c", "pool_type")],
     "virtual time": [("virtual.c", "virtual_type")],
     "queue": [("serial.c", "serial_type")],
@@ -109,7 +109,7 @@ class Core:
             for _ in range(100):
                 function = frame.function()
                 if function and function.symtab.filename.endswith("loop/thread.c") and function.name == "body":
-                    return self.memory.record(self.layout("struct csched_thread", "loop.c"), int(frame.read_var("thread"))).text("name")
+                    return self.memory.record(self.layout("struct csched_thread", "loop_life.c"), int(frame.read_var("thread"))).text("name")
                 if function or frame.name():
                     self.bodies[number] = self.bodies.get(number, "") if (frame.name() or "").startswith(BEGINNINGS) else frame.name()
                 frame = frame.older()

@@ -123,7 +123,7 @@ def delayed(core, timers, tick=None):
 
 
 def timers_of(core, record):
-    return core.memory.record(core.layout("csched_timers", "loop.c"), record.at("timers"))
+    return core.memory.record(core.layout("csched_timers", "loop_life.c"), record.at("timers"))
 
 
 def loop_text(core, loop):

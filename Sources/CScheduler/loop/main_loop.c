@@ -13,7 +13,7 @@ static bool is_bound, is_over, is_hosted, is_kept;
 
 // In a child of fork, the thread that forked is the main thread. The loop keeps its address, because other code stores it.
 // It loses its contents if it belonged to another thread.
-static void main_loop_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
+static void main_loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   known = 0;
@@ -28,7 +28,7 @@ static csched_atfork atfork;
 
 bool csched_is_main_thread(void) {
   if (known == 0) {
-    csched_os_atfork_(&atfork, main_loop_at_fork);
+    csched_os_atfork_(&atfork, main_loop_life_at_fork);
     known = csched_os_is_main_thread_() ? 2 : 1;
   }
   return known == 2;
@@ -47,7 +47,7 @@ csched_loop *csched_main_loop(void) {
 }
 
 void csched_main_loop_set_hosted_(void) {
-  csched_is_main_thread(); // registers main_loop_at_fork
+  csched_is_main_thread(); // registers main_loop_life_at_fork
   csched_lock_lock(&lock);
   is_hosted = true;
   csched_lock_unlock(&lock);

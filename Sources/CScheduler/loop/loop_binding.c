@@ -1,0 +1,152 @@
+// The thread of a loop, and what only that thread may do.
+// States and obligations: those of loop.c.
+
+#include "loop_state.h"
+
+#include "../base/panic.h"
+#include "../job/job_internal.h"
+#include "../job/mpsc_internal.h"
+#include "../target/target_internal.h"
+
+enum { MOST_UNRUN = 1000 };
+
+// MARK: owning thread
+
+static CSCHED_THREAD_LOCAL char here; // its address identifies a living thread; a later thread may get the same one
+static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
+static csched_lock binding; // guards all threads' lists: a loop may change its thread
+
+void csched_loops_set_waits_for_(csched_target *target) {
+  csched_loop *loop;
+  LIST_FOREACH(loop, &loops_here, link) loop->target.waits_for = target;
+}
+
+bool csched_loop_is_on_thread(const csched_loop *loop) {
+  return csched_load_relaxed(&loop->thread) == &here; // racy read: only its own thread finds its address here
+}
+
+bool csched_loop_is_orphaned_(const csched_loop *loop) {
+  return csched_load_relaxed(&loop->closing) == CSCHED_LOOP_ORPHANED; // P8
+}
+
+void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *function) {
+  if (CSCHED_UNLIKELY(csched_loop_is_orphaned_(loop))) csched_target_panic_orphaned_(&loop->target, function);
+}
+
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_thread(const csched_loop *loop, const char *function) {
+  csched_loop_require_not_orphaned_(loop, function);
+  csched_panic_(function, "loop %p belongs to another thread. Call this on the thread that created it.",
+                (const void *)loop);
+}
+
+void csched_loop_require_thread_(const csched_loop *loop, const char *function) {
+  if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop))) panic_thread(loop, function);
+}
+
+static void take_away(csched_loop *loop) {                // under `binding`
+  if (csched_load_relaxed(&loop->thread) == NULL) return; // ordered by the lock
+  LIST_REMOVE(loop, link);
+  csched_store_relaxed(&loop->thread_number, 0u); // racy write, for dumps
+  csched_store_relaxed(&loop->thread, NULL);      // racy write: before a new thread can get the same address
+}
+
+// Unbinds the thread's loops, up to one whose last run was unwound. Returns: that loop, still bound, or NULL.
+// The caller closes it, and calls again.
+static csched_loop *next_unwound(void) {
+  csched_loop *loop;
+  csched_lock_lock(&binding);
+  while ((loop = LIST_FIRST(&loops_here)) != NULL && !loop->was_unwound) take_away(loop);
+  csched_lock_unlock(&binding);
+  return loop;
+}
+
+// Thread exit: unwinds the thread's runs, and closes each loop whose last run was unwound. No later run would end it.
+static void loop_thread_ends(void *value) { // P7
+  (void)value;
+  csched_frames_end_thread_();
+  for (csched_loop *loop; (loop = next_unwound()) != NULL;) {
+    loop->was_unwound = false;
+    csched_loop_close(loop, CSCHED_STOP_DROP);
+    csched_loop_finish_(loop);
+  }
+}
+
+void csched_loop_bind_(csched_loop *loop) {
+  static csched_tsd key;
+  if (csched_loop_is_on_thread(loop)) return;
+  csched_processors_look_();
+  csched_tsd_set_(&key, &here, loop_thread_ends); // without memory the thread's exit goes unnoticed
+  csched_lock_lock(&binding);
+  take_away(
+      loop); // from a thread that is exiting: a host may continue on this thread before `loop_thread_ends` has run there
+  csched_store_relaxed(&loop->thread, (const void *)&here); // racy write: only its own thread finds its address here
+  csched_store_relaxed(&loop->thread_number, csched_os_thread_id_()); // racy write, for dumps
+  LIST_INSERT_HEAD(&loops_here, loop, link);
+  csched_lock_unlock(&binding);
+}
+
+void csched_loop_rebind_(csched_loop *loop) {
+  binding = (csched_lock)CSCHED_LOCK_INIT;
+  if (csched_loop_is_on_thread(loop))
+    csched_store_relaxed(&loop->thread_number, csched_os_thread_id_()); // racy write, for dumps
+}
+
+void csched_loop_unbind_(csched_loop *loop) {
+  csched_lock_lock(&binding);
+  take_away(loop);
+  csched_lock_unlock(&binding);
+}
+
+// MARK: what waits
+
+// Delivers due timers, the loop's own to its inbox, so that later submissions come after them.
+static void queue_due(csched_loop *loop) {
+  csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by pop
+  if (first == CSCHED_FOREVER) return;
+  csched_time now = csched_now();
+  if (first > now) return;
+  csched_store_relaxed(&loop->timers.telling, 1u); // P9: set before the lock
+  for (csched_timer *timer; (timer = csched_timers_pop_(&loop->timers, now)) != NULL;) csched_loop_deliver_now_(timer);
+  csched_store_relaxed(&loop->timers.telling, 0u); // P9: cleared after the lock
+}
+
+bool csched_loop_is_free_(csched_loop *loop) { // P11: discards cancelled entries
+  if (!csched_loop_is_on_thread(loop) || csched_target_is_inside(&loop->target) || csched_loop_is_closing_(loop))
+    return false;
+  queue_due(loop);
+  for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_cancelled_(job);)
+    csched_job_discard_(csched_mpsc_pop(&loop->inbox));
+  return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
+}
+
+static bool is_unrun(const csched_job *job, const void *except) {
+  return csched_job_seems_to_wait_(job, except);
+} // P13
+
+bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued,
+                              size_t *delayed) {        // P13
+  uint32_t served = csched_load_relaxed(&loop->served); // P13: only the value matters
+  *queued = *delayed = 0;
+  if (csched_loop_is_closing_(loop) || served == CSCHED_LOOP_STOPPED) return false;
+  if (served == CSCHED_LOOP_NEVER_RUN) {
+    *delayed = csched_timers_count_(&loop->timers, false);
+  } else {
+    if (!csched_loop_is_on_thread(loop) || loop->depth != 0 || loop->fds.has_host) return false;
+    if (csched_target_current() != NULL) return false;
+    if (csched_loop_is_free_(loop)) return false; // it has queued the due timers, too
+  }
+  *queued = csched_mpsc_count_(&loop->inbox, MOST_UNRUN, is_unrun, except);
+  return *queued + *delayed > 0;
+}
+
+csched_fds *csched_loop_fds_of_(csched_loop *loop) { return &loop->fds; }
+
+csched_fds *csched_loop_fds_(csched_loop *loop, const char *function) {
+  csched_loop_require_thread_(loop, function);
+  return &loop->fds;
+}
+
+csched_hooks *csched_loop_hooks_(csched_loop *loop, const char *function) {
+  csched_loop_require_thread_(loop, function);
+  return &loop->hooks;
+}

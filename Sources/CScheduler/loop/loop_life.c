@@ -1,0 +1,147 @@
+// A loop is created, described, forked and destroyed.
+// States and obligations: those of loop.c.
+
+#include "loop_state.h"
+
+#include "../base/dump_slots.h"
+#include "../base/panic.h"
+#include "../target/target_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static csched_loop *loop_of(csched_atfork *atfork) {
+  return (csched_loop *)((char *)atfork - offsetof(csched_loop, atfork));
+}
+
+// In a child of fork: closes a loop whose thread is in the parent. That thread may have been changing the rest.
+static void orphan(csched_loop *loop) {                       // P8
+  csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // P8: the child has one thread
+  csched_mpsc_close(&loop->inbox);
+  loop->target.type = &csched_target_orphaned_;
+}
+
+static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // P8
+  csched_loop *loop = loop_of(atfork);
+  bool was_others =
+      !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read: only its value
+  csched_timers_atfork_(&loop->timers, phase, was_others);
+  if (phase != CSCHED_ATFORK_IN_CHILD) return;
+  csched_loop_rebind_(loop);
+  loop->target.waits_for = NULL;
+  if (was_others) orphan(loop);
+  else csched_fds_renew_(&loop->fds);
+}
+
+const csched_target *csched_loop_of_atfork_(const csched_atfork *atfork) {
+  return atfork->handler == loop_life_at_fork ? &loop_of((csched_atfork *)(uintptr_t)atfork)->target : NULL;
+}
+
+bool csched_loop_see_(const csched_target *target, uint32_t *thread, uint32_t *closing, size_t *timers) {
+  const csched_loop *loop = (const csched_loop *)target;
+  return csched_os_peek_(thread, &loop->thread_number, sizeof *thread) &&
+         csched_os_peek_(closing, &loop->closing, sizeof *closing) &&
+         csched_os_peek_(timers, &loop->timers.pending, sizeof *timers);
+}
+
+csched_timers *csched_loop_timers_seen_(const csched_target *target) {
+  return target->type == &csched_loop_type_ ? &((csched_loop *)(uintptr_t)target)->timers : NULL;
+}
+
+static void init(csched_loop *loop) {
+  void *owner = loop->target.owner;
+  const char *refusal = loop->refusal;
+  csched_atfork atfork = loop->atfork;
+  memset(loop, 0, sizeof *loop);
+  csched_timers_init_(&loop->timers);
+  csched_fds_init_(&loop->fds, loop);
+  TAILQ_INIT(&loop->hooks.all);
+  loop->target = (csched_target){&csched_loop_type_, owner, NULL};
+  csched_job_init(&loop->run, &csched_loop_run_type_, loop);
+  loop->jobs_left = CSCHED_LOOP_MOST;
+  loop->spin_for = CSCHED_LOOP_SPIN_LEAST;
+  loop->refusal = refusal;
+  loop->atfork = atfork;
+}
+
+void csched_loop_renew_(csched_loop *loop) {
+  while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {} // a popped timer can still be cancelled
+  csched_fds_abandon_(&loop->fds);
+  init(loop);
+}
+
+static csched_loop *begin(csched_loop *loop, const char *refusal) {
+  loop->refusal = refusal;
+  loop->target.owner = NULL;
+  loop->atfork = (csched_atfork){0};
+  init(loop);
+  csched_os_atfork_(&loop->atfork, loop_life_at_fork);
+  csched_dump_take_loop_(&loop->target);
+  return loop;
+}
+
+csched_loop *csched_loop_create_unbound_(void) {
+  csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
+  return loop != NULL ? begin(loop, "that of a thread. Stop and destroy the thread, not its loop.") : NULL;
+}
+
+csched_loop *csched_loop_make_static_(void) {
+  static csched_loop loop;
+  return begin(&loop,
+               "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
+}
+
+void csched_loop_empty_(csched_loop *loop) {
+  csched_fds_destroy_(&loop->fds);
+  loop->fds.has_host = loop->fds.is_in_host = false;
+}
+
+int csched_loop_create(csched_loop **loop) {
+  *loop = csched_loop_create_unbound_();
+  if (*loop == NULL) return ENOMEM;
+  (*loop)->refusal = NULL;
+  csched_loop_bind_(*loop);
+  return 0;
+}
+
+static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
+  static const char *const function = "csched_loop_destroy";
+  bool is_here = csched_loop_is_on_thread(loop);
+  if (loop->refusal != NULL) csched_panic_(function, "loop %p is %s", (const void *)loop, loop->refusal);
+  if (is_here && loop->depth > 0)
+    csched_panic_(
+        function,
+        "called inside of a run of loop %p. Stop or close it here, and destroy it when its runs have returned.",
+        (const void *)loop);
+  if (csched_target_is_inside(&loop->target))
+    csched_panic_(function,
+                  "called inside of a sync on a queue whose base is loop %p. Destroy the loop when that has returned.",
+                  (const void *)loop);
+  if (!is_here && csched_load_relaxed(&loop->thread) != NULL) // racy read: only its value
+    csched_panic_(function,
+                  "loop %p belongs to another thread. Destroy it there, or here when that thread has detached it "
+                  "(csched_loop_detach) or has ended.",
+                  (const void *)loop);
+}
+
+CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
+  csched_frame_look_(CSCHED_CALLER_FRAME());  // P7: ends lost frames
+  if (csched_loop_is_orphaned_(loop)) return; // P8: its thread may have been changing it
+  require_destroyable(loop);
+  csched_loop_free_(loop);
+}
+
+void csched_loop_free_(csched_loop *loop) {
+  if (csched_loop_is_orphaned_(loop)) return; // P8: its memory stays
+  loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
+  csched_loop_close(loop, CSCHED_STOP_DROP);
+  csched_loop_finish_(loop);
+  csched_delivery_settle_(); // a delivery from another clock, whose timer may have kept the loop until now
+  csched_fds_destroy_(&loop->fds);
+  csched_loop_unbind_(loop);
+  csched_os_atfork_end_(&loop->atfork);
+  csched_dump_give_loop_(&loop->target);
+  csched_observe_gone_(&loop->target);
+  free(loop);
+}

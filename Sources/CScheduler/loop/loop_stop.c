@@ -1,0 +1,61 @@
+// The end of a loop, and of its runs: what asks for it, and what a closed loop still does.
+// States and obligations: those of loop.c.
+
+#include "loop_state.h"
+
+#include "../base/panic.h"
+#include "../job/job_internal.h"
+
+void csched_require_policy_(csched_stop_policy policy, const char *function) {
+  if (CSCHED_UNLIKELY((unsigned)policy > CSCHED_STOP_DROP))
+    csched_panic_(function, "%d is no policy. Name one of csched_stop_policy.", (int)policy);
+}
+
+void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
+  csched_require_policy_(policy, "csched_loop_close");
+  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // racy read, rechecked by the cas
+  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
+  csched_timers_close_(&loop->timers);                                         // P6: no more timers
+  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop);                // P2, P6: no more jobs
+}
+
+void csched_loop_end_run(csched_loop *loop) {
+  csched_store_release(&loop->ending, 1u); // P5: pairs with the loop's acquire
+  csched_loop_announce_(loop);             // P1: after the store
+}
+
+void csched_activation_init(csched_activation *activation, csched_loop *loop) {
+  *activation = (csched_activation){.loop = loop};
+}
+
+void csched_activation_end_run(csched_activation *activation) {
+  csched_loop *loop = activation->loop;
+  csched_store_release(&activation->ended, 1u); // P5: pairs with the loop's acquire
+  csched_loop_announce_(loop);                  // P1: after the store
+}
+
+void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // P1: ends no sleep
+
+void csched_loop_unref(csched_loop *loop) {
+  csched_fetch_add_release(&loop->refs, UINT32_MAX); // P1, P5: pairs with the loop's acquire
+  csched_loop_announce_(loop);                       // P1: after the subtraction
+}
+
+void csched_loop_note_stop_(csched_loop *loop) {
+  if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // P13: only the value matters
+}
+
+// Runs or drops each outstanding job, by the policy that holds when it is dequeued. Then drops the remaining timers.
+void csched_loop_finish_(csched_loop *loop) {
+  csched_loop_close(loop, CSCHED_STOP_RUN); // P6: the closing thread may not have closed the inbox yet
+  csched_fds_close_(&loop->fds);
+  csched_hooks_close_(&loop->hooks);
+  if (loop->courier != NULL) csched_job_discard_into_(&loop->courier->bin);
+  csched_job *job;
+  while (!csched_loop_is_dropping_(loop) && ((job = csched_loop_next_(loop)) != NULL || loop->has_more_timers))
+    if (job != NULL) csched_job_perform_(job);
+  while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
+  csched_timer *timer;
+  while ((timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
+  if (loop->courier != NULL) csched_job_discard_into_(NULL);
+}
