@@ -123,9 +123,9 @@ static int deliver_to_loop(csched_target *target, csched_job *job) {
 
 static bool is_loop_closed(const csched_target *target) { return csched_loop_is_closing_((const csched_loop *)target); }
 static bool may_run_here(csched_target *target) {
-  return csched_loop_is_on_thread((csched_loop *)target) && !is_loop_closed(target);
+  return csched_loop_is_here_((csched_loop *)target) && !is_loop_closed(target);
 }
-static bool is_bound_here(const csched_target *target) { return csched_loop_is_on_thread((const csched_loop *)target); }
+static bool is_bound_here(const csched_target *target) { return csched_loop_is_here_((const csched_loop *)target); }
 
 static bool loop_has(const csched_target *target, const csched_job *job) { // P8: a queue asks it in a child of fork
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);

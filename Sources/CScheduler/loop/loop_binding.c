@@ -12,7 +12,7 @@ enum { MOST_UNRUN = 1000 };
 
 // MARK: owning thread
 
-static CSCHED_THREAD_LOCAL char here; // its address identifies a living thread; a later thread may get the same one
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
 static csched_lock binding; // guards all threads' lists: a loop may change its thread
 
@@ -21,9 +21,7 @@ void csched_loops_set_waits_for_(csched_target *target) {
   LIST_FOREACH(loop, &loops_here, link) loop->target.waits_for = target;
 }
 
-bool csched_loop_is_on_thread(const csched_loop *loop) {
-  return csched_load_relaxed(&loop->thread) == &here; // racy read: only its own thread finds its address here
-}
+bool csched_loop_is_on_thread(const csched_loop *loop) { return csched_loop_is_here_(loop); }
 
 bool csched_loop_is_orphaned_(const csched_loop *loop) {
   return csched_load_relaxed(&loop->closing) == CSCHED_LOOP_ORPHANED; // P8
@@ -40,7 +38,7 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_thread(const csched_loop *loop
 }
 
 void csched_loop_require_thread_(const csched_loop *loop, const char *function) {
-  if (CSCHED_UNLIKELY(!csched_loop_is_on_thread(loop))) panic_thread(loop, function);
+  if (CSCHED_UNLIKELY(!csched_loop_is_here_(loop))) panic_thread(loop, function);
 }
 
 static void take_away(csched_loop *loop) {                // under `binding`
@@ -75,11 +73,12 @@ void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
   csched_processors_look_();
-  csched_tsd_set_(&key, &here, loop_thread_ends); // without memory the thread's exit goes unnoticed
+  csched_tsd_set_(&key, &csched_loop_here_, loop_thread_ends); // without memory the thread's exit goes unnoticed
   csched_lock_lock(&binding);
   take_away(
       loop); // from a thread that is exiting: a host may continue on this thread before `loop_thread_ends` has run there
-  csched_store_relaxed(&loop->thread, (const void *)&here); // racy write: only its own thread finds its address here
+  csched_store_relaxed(&loop->thread,
+                       (const void *)&csched_loop_here_); // racy write: only its own thread finds its address here
   csched_store_relaxed(&loop->thread_number, csched_os_thread_id_()); // racy write, for dumps
   LIST_INSERT_HEAD(&loops_here, loop, link);
   csched_lock_unlock(&binding);
@@ -111,7 +110,7 @@ static void queue_due(csched_loop *loop) {
 }
 
 bool csched_loop_is_free_(csched_loop *loop) { // P11: discards cancelled entries
-  if (!csched_loop_is_on_thread(loop) || csched_target_is_inside(&loop->target) || csched_loop_is_closing_(loop))
+  if (!csched_loop_is_here_(loop) || csched_target_is_inside(&loop->target) || csched_loop_is_closing_(loop))
     return false;
   queue_due(loop);
   for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_cancelled_(job);)
@@ -131,7 +130,7 @@ bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, 
   if (served == CSCHED_LOOP_NEVER_RUN) {
     *delayed = csched_timers_count_(&loop->timers, false);
   } else {
-    if (!csched_loop_is_on_thread(loop) || loop->depth != 0 || loop->fds.has_host) return false;
+    if (!csched_loop_is_here_(loop) || loop->depth != 0 || loop->fds.has_host) return false;
     if (csched_target_current() != NULL) return false;
     if (csched_loop_is_free_(loop)) return false; // it has queued the due timers, too
   }

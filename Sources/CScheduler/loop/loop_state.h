@@ -116,6 +116,15 @@ void csched_loop_note_stop_(csched_loop *loop);
 
 // MARK: loop_binding.c
 
+/// Its address identifies a living thread; a later thread may get the same one.
+extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
+
+/// Returns: as csched_loop_is_on_thread.
+static inline bool csched_loop_is_here_(const csched_loop *loop) {
+  return csched_load_relaxed(&loop->thread) ==
+         &csched_loop_here_; // racy read: only its own thread finds its address here
+}
+
 /// Does: stops the process unless the calling thread is the loop's.
 void csched_loop_require_thread_(const csched_loop *loop, const char *function);
 /// Does: in a child of fork, makes the lock of the lists of loops anew, and notes the thread's new number.
