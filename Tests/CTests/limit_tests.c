@@ -133,7 +133,7 @@ static void limit_base_gone(int jobs) {
     CHECK_PROBE(&late, 0, 1);
   }
   csched_limit_destroy(limit);
-  limit = make_limit(csched_thread_target(thread), 3); // it finds out by its first lane
+  limit = make_limit(csched_thread_target(thread), 3); // it finds out by its first permit
   probe_init(&late, NULL, NULL);
   CHECK_EQUAL(submit_to(limit, &late), ECANCELED);
   CHECK_PROBE(&late, 0, 1);
@@ -233,7 +233,7 @@ static void limit_waits(void) {
     submit_to(limit, &probe);
     CHECK_SOON(atomic_load(&probe.releases) == 1);
     CHECK_EQUAL(wait.result, most == 1 ? EDEADLK : 0);
-    CHECK_EQUAL(csched_serial_sync(wait.queue, do_nothing, NULL), 0); // the lane is free again
+    CHECK_EQUAL(csched_serial_sync(wait.queue, do_nothing, NULL), 0); // the permit is free again
     csched_serial_destroy(wait.queue);
     end_pool(pool, CSCHED_STOP_RUN);
     csched_limit_destroy(limit);
@@ -366,7 +366,7 @@ static void limit_barrier_order(int most) {
   post(pool, CSCHED_PRIORITY_DEFAULT, &beside);
   CHECK_SOON(atomic_load(&beside.releases) == 1); // the pool goes on
   nap(5 * MS);
-  CHECK_EQUAL(atomic_load(&journal.count), 0); // though lanes are free
+  CHECK_EQUAL(atomic_load(&journal.count), 0); // though permits are free
   atomic_store(&inner.open, 1);
   CHECK_SOON(atomic_load(&inner.after.releases) == 1);
   CHECK_JOURNAL(&journal, "0,1,2");
@@ -467,7 +467,7 @@ static void give_up_parents(void *unused) {
   csched_limit_destroy(parents);
 }
 
-// A loop's target, which holds other threads up; at the lane's second time only, where it is to have run once.
+// A loop's target, which holds other threads up; at the permit's second time only, where it is to have run once.
 typedef struct gated_loop {
   csched_target target;
   csched_loop *loop;
@@ -503,7 +503,7 @@ static void go_on_in_child(void *context) {
   CHECK_EQUAL(submit_to(parents, &mine), 0);
   for (csched_time end = csched_now() + 5000 * MS; atomic_load(&mine.releases) == 0 && csched_now() < end;)
     csched_loop_run_once(gated->loop, csched_now() + MS);
-  CHECK_PROBE(&gated->others, 1, 0); // which the lane carried that was on its way
+  CHECK_PROBE(&gated->others, 1, 0); // which the permit carried that was on its way
   CHECK_PROBE(&gated->more, 1, 0);
   CHECK_PROBE(&mine, 1, 0);
   csched_limit_destroy(parents);
@@ -519,7 +519,7 @@ static void fork_with_lane_out(int most, bool with_barrier) {
   crew crew;
   crew_start(&crew, 1, submit_others, &gated);
   CHECK_SOON(atomic_load(&gated.is_there) == 1);
-  CHECK_EQUAL((with_barrier ? submit_barrier : submit_to)(parents, &gated.more), 0); // waits for the lane
+  CHECK_EQUAL((with_barrier ? submit_barrier : submit_to)(parents, &gated.more), 0); // waits for the permit
   CHECK_CHILD(go_on_in_child, &gated);
   atomic_store(&gated.is_open, 1);
   crew_join(&crew);

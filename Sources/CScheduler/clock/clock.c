@@ -97,7 +97,7 @@ static void check_queue(clock_queue *queue) {
   for (int left = MOST; left > 0; left--) {     // CL8: a share of one clock
     timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1
     if (timer == NULL) break;
-    csched_delivery_make_(csched_clock_courier_(), timer); // CL5: no lock held
+    csched_delivery_make_(csched_clock_delivery_(), timer); // CL5: no lock held
   }
   csched_lock_lock(&queue->timers.lock);
   csched_store_relaxed(&queue->is_telling, 0u); // CL6: under the lock, after the deliveries
@@ -112,7 +112,7 @@ static void clock_main(void *context) {
     csched_poller_event rung[CLOCKS];
     int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
     for (int i = 0; i < count; i++) check_queue(&all->queues[rung[i].tag]);
-    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // for deliveries that are held: see clock_carry.c
+    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // for deliveries that are held: see clock_delivery.c
   }
 }
 
@@ -177,7 +177,7 @@ static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: this is the only thread
   csched_store_relaxed(&shared, NULL);                                  // CL7: this is the only thread
-  csched_clock_orphan_carriers_();
+  csched_clock_orphan_workers_();
   starting = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }
@@ -212,7 +212,7 @@ void csched_clocks_stop_(void) {
   if (CSCHED_UNLIKELY(error != 0)) csched_poller_refused_(&all->poller, error);
   csched_os_thread_join_(all->thread);
   for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
-  csched_clock_end_carriers_();
+  csched_clock_end_workers_();
   close_all(all, CLOCKS);
   csched_lock_lock(&starting);
   is_stopping = false;
@@ -225,7 +225,7 @@ void csched_clocks_end_(void) {
 }
 
 size_t csched_clocks_threads_(void) {
-  return csched_clock_carrier_threads_() + (csched_load_relaxed(&shared) != NULL); // a count
+  return csched_clock_worker_threads_() + (csched_load_relaxed(&shared) != NULL); // a count
 }
 
 // MARK: submitting
@@ -236,7 +236,7 @@ static bool is_next(clock_queue *queue, csched_target *target, csched_time deadl
   bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
                csched_load_relaxed(&queue->is_telling) == 0; // CL6: under the lock, which carries the deliveries
   csched_lock_unlock(&queue->timers.lock);
-  return is_it && !csched_delivery_must_follow_(csched_clock_courier_(), target); // CL6: a worker's delivery, too
+  return is_it && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: a worker's delivery, too
 }
 
 // The observer gets CSCHED_FOREVER as deadline, because the monotonic instant is unknown.

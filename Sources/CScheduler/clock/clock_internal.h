@@ -15,22 +15,22 @@ void csched_clocks_stop_(void);
 /// call of csched_target_submit_at_clock, or of csched_timer_cancel for such a timer. Thread: any but the clock thread.
 void csched_clocks_end_(void);
 
-// clock_carry.c: workers that deliver and discard in place of the clock thread.
+// clock_delivery.c: workers that deliver and discard in place of the clock thread.
 
-/// Returns: the courier of the clock thread, which holds timers and jobs for delivery workers.
-csched_courier *csched_clock_courier_(void);
+/// Returns: the delivery of the clock thread, which holds timers and jobs for delivery workers.
+csched_delivery *csched_clock_delivery_(void);
 
 /// Does: hands what is held to workers. Returns: when to try again; CSCHED_FOREVER: never. Thread: the clock thread.
 csched_time csched_clock_hand_on_(void);
 
 /// Does: ends the workers. They finish their work; what is held is dropped. Requires: the clock thread has ended.
-void csched_clock_end_carriers_(void);
+void csched_clock_end_workers_(void);
 
 /// Does: in a child of fork, forgets the workers and what is held. Thread: the only one.
-void csched_clock_orphan_carriers_(void);
+void csched_clock_orphan_workers_(void);
 
 /// Returns: how many threads the workers' pool has. Thread: any.
-size_t csched_clock_carrier_threads_(void);
+size_t csched_clock_worker_threads_(void);
 
 /// Returns: the target whose entry in the fork list is `atfork`; NULL if the entry is of another kind. Thread: inside csched_os_atfork_visit_.
 const csched_target *csched_virtual_of_atfork_(const csched_atfork *atfork);

@@ -81,12 +81,12 @@ _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is 
 
 // The entries to discard when the lock has been released.
 typedef struct remains {
-  csched_bin bin; // deferred drops: takes the entries that `timers` finds cancelled
+  csched_deferred_drops deferred; // deferred drops: takes the entries that `timers` finds cancelled
   csched_job *first;
 } remains;
 
-static void keep(csched_bin *bin, csched_job *job) {
-  remains *kept = (remains *)bin;
+static void keep(csched_deferred_drops *deferred, csched_job *job) {
+  remains *kept = (remains *)deferred;
   job->next = kept->first;
   kept->first = job;
 }
@@ -117,7 +117,7 @@ static void take_out_cancelled(csched_virtual *timeline, remains *kept) { // VT7
     }
     *link = job->next;
     timeline->ready--;
-    keep(&kept->bin, job);
+    keep(&kept->deferred, job);
   }
   timeline->last = link;
   timeline->look_at = timeline->ready * 2 > FEW ? timeline->ready * 2 : FEW;
@@ -186,7 +186,7 @@ static int refuse(csched_job *job) { // VT5: closed
 }
 
 static int submit_to_virtual(csched_virtual *timeline, csched_job *link) {
-  remains kept = {.bin.take = keep};
+  remains kept = {.deferred.take = keep};
   csched_lock_lock(&timeline->lock);
   bool is_closed = timeline->is_closed;
   if (!is_closed) append(timeline, link);
@@ -203,14 +203,14 @@ static int deliver_to_virtual(csched_target *target, csched_job *job) {
 
 static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_virtual *timeline = (csched_virtual *)target;
-  remains kept = {.bin.take = keep};
+  remains kept = {.deferred.take = keep};
   csched_lock_lock(&timeline->lock);
   bool is_late = deadline <= timeline->now;
   if (timeline->is_closed || (is_late && must_be_ready(timeline))) {
     csched_lock_unlock(&timeline->lock);
     return submit_to_virtual(timeline, link_to_timer(timer));
   }
-  csched_bin *before = csched_job_discard_into_(&kept.bin); // VT4: collects the drops
+  csched_deferred_drops *before = csched_job_discard_into_(&kept.deferred); // VT4: collects the drops
   csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
                      leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0);
   csched_job_discard_into_(before);
@@ -230,7 +230,7 @@ static bool is_wanted(csched_virtual *timeline, remains *kept, csched_time *reac
   *by_run = false;
   if (timeline->runs) { // VT6: while there is work
     while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
-      keep(&kept->bin, job_at(take_ready(timeline)));
+      keep(&kept->deferred, job_at(take_ready(timeline)));
     csched_time wake = csched_timers_wake_(&timeline->timers);
     *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
     if (wake != CSCHED_FOREVER && wake > until) until = wake;
@@ -252,7 +252,7 @@ static csched_job *next_due(csched_virtual *timeline, remains *kept) {
     if (link == NULL && by_run) continue; // the timer was cancelled meanwhile
     if (link == NULL) return NULL;
     if (csched_job_is_cancelled_(job_at(link))) {
-      keep(&kept->bin, job_at(link));
+      keep(&kept->deferred, job_at(link));
       continue;
     }
     if (timer != NULL) raise_to(timeline, timer->deadline);
@@ -315,7 +315,7 @@ static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
 // Returns: false if the turn limit was reached and work is left.
 static bool run_requests(csched_virtual *timeline) {
   for (;;) {
-    remains kept = {.bin.take = keep};
+    remains kept = {.deferred.take = keep};
     csched_lock_lock(&timeline->lock);
     csched_job *link = next_due(timeline, &kept);
     bool is_within = link == NULL || count_turn(timeline, 1);
@@ -365,6 +365,8 @@ CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virt
   return !drives || drive(timeline, scope, CSCHED_OWN_FRAME());
 }
 
+// MARK: unwinding
+
 static void drive_unwound(csched_job *job) { // the drive was unwound
   csched_virtual *timeline = job->context;
   csched_lock_lock(&timeline->lock);
@@ -373,6 +375,15 @@ static void drive_unwound(csched_job *job) { // the drive was unwound
   csched_lock_unlock(&timeline->lock);
 }
 static const csched_job_type drive_type = {.release = drive_unwound};
+
+static CSCHED_NORETURN void panic_left(csched_job *unused) {
+  (void)unused;
+  csched_panic_("csched_serial_sync",
+                "what it ran in virtual time, because it waits for that, was left by an exception, "
+                "by longjmp or by the end of the thread. Let the job return.");
+}
+
+// MARK: runs
 
 void csched_virtual_panic_(const csched_virtual *timeline, const char *function) {
   csched_panic_(
@@ -400,7 +411,7 @@ void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
 // For a sync that runs inline in a queue on this base: its caller drives until `leave_virtual`.
 static bool enter_virtual(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
-  remains kept = {.bin.take = keep};
+  remains kept = {.deferred.take = keep};
   csched_lock_lock(&timeline->lock);
   if (timeline->is_lending && csched_target_is_inside(target)) { // the driver enters once more
     timeline->is_lending = false;
@@ -430,13 +441,6 @@ static void leave_virtual(csched_target *target) { // VT1
   csched_lock_unlock(&timeline->lock);
   if (is_lent || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
   csched_virtual_panic_(timeline, "csched_serial_sync");
-}
-
-static CSCHED_NORETURN void panic_left(csched_job *unused) {
-  (void)unused;
-  csched_panic_("csched_serial_sync",
-                "what it ran in virtual time, because it waits for that, was left by an exception, "
-                "by longjmp or by the end of the thread. Let the job return.");
 }
 
 // Drives for a waiting sync. If a job is unwound here, the process stops: the sync cannot be removed from its queue.
@@ -543,7 +547,7 @@ size_t csched_virtual_pending(csched_virtual *timeline) {
   return count;
 }
 
-// MARK: forks, create and destroy
+// MARK: forks
 
 static void virtual_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   csched_virtual *timeline = (csched_virtual *)((char *)atfork - offsetof(csched_virtual, atfork));
@@ -568,6 +572,8 @@ const csched_target *csched_virtual_of_atfork_(const csched_atfork *atfork) {
              ? (const csched_target *)((const char *)atfork - offsetof(csched_virtual, atfork))
              : NULL;
 }
+
+// MARK: create and destroy
 
 int csched_virtual_create(csched_virtual **result, csched_time start, size_t turn_limit) {
   csched_virtual *timeline = calloc(1, sizeof *timeline);

@@ -335,11 +335,11 @@ CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   else perform(job);
 }
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_bin *bin_here;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_deferred_drops *deferred_here;
 
-csched_bin *csched_job_discard_into_(csched_bin *bin) {
-  csched_bin *before = bin_here;
-  bin_here = bin;
+csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred) {
+  csched_deferred_drops *before = deferred_here;
+  deferred_here = deferred;
   return before;
 }
 
@@ -506,7 +506,7 @@ static csched_drop_reason reason_of(const csched_job *job) {
 
 void csched_job_discard_(csched_job *job) {
   csched_discards_here *here;
-  if (CSCHED_UNLIKELY(bin_here != NULL)) bin_here->take(bin_here, job);
+  if (CSCHED_UNLIKELY(deferred_here != NULL)) deferred_here->take(deferred_here, job);
   else if ((!is_node(job) && is_own(job)) || (here = csched_frames_discards_()) == NULL)
     discard_now(job, reason_of(job));
   else if (!here->is_inside) discard_flat(here, job, reason_of(job));

@@ -56,12 +56,12 @@ typedef struct csched_own_job_type {
 void csched_job_drop_own_(csched_job *job);
 
 /// Deferred drops: `take` gets the jobs of a thread that may not run user code. Another thread calls csched_job_discard_ for each.
-typedef struct csched_bin {
-  void (*take)(struct csched_bin *bin, csched_job *job);
-} csched_bin;
+typedef struct csched_deferred_drops {
+  void (*take)(struct csched_deferred_drops *deferred, csched_job *job);
+} csched_deferred_drops;
 
-/// Does: gives `bin` the jobs that this thread discards from now on; NULL: it discards them itself. Returns: the previous one.
-csched_bin *csched_job_discard_into_(csched_bin *bin);
+/// Does: gives `deferred` the jobs that this thread discards from now on; NULL: it discards them itself. Returns: the previous one.
+csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred);
 
 /// The discards that this thread has postponed to the end of the drop that it is inside.
 typedef struct csched_discards {

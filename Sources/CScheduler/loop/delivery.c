@@ -1,7 +1,7 @@
 // Delivers due timers to their targets for threads that keep time, and makes a thread that frees a target wait for a delivery.
 //
 // States
-//   on_its_way of a delivery worker (`csched_courier`): how many timers it was given that are not delivered
+//   on_its_way of a delivery worker (`csched_delivery`): how many timers it was given that are not delivered
 //   word       how many deliveries have started, times 4; plus MAKING during a delivery; plus WAITED if a thread waits for its end
 //
 // Obligations
@@ -36,41 +36,41 @@ static CSCHED_THREAD_LOCAL bool is_making_here;
 
 static bool is_foreign(csched_target *target) { return csched_target_foreign_(target) != NULL; }
 
-static void carry(csched_courier *courier, csched_timer *timer) {
-  csched_fetch_add_relaxed(courier->on_its_way, 1u); // DV4: ordered by the timers' lock
-  courier->carry(courier, timer);
+static void hand_over(csched_delivery *delivery, csched_timer *timer) {
+  csched_fetch_add_relaxed(delivery->on_its_way, 1u); // DV4: ordered by the timers' lock
+  delivery->deliver(delivery, timer);
 }
 
-void csched_delivery_carried_(const csched_courier *courier) {
-  csched_fetch_add_release(courier->on_its_way,
+void csched_delivery_done_(const csched_delivery *delivery) {
+  csched_fetch_add_release(delivery->on_its_way,
                            UINT32_MAX); // DV4: pairs with must_follow's acquire; carries the delivery
 }
 
-bool csched_delivery_must_follow_(const csched_courier *courier, csched_target *target) {
-  return is_foreign(target) && csched_load_acquire(courier->on_its_way) != 0; // DV4: pairs with carried's release
+bool csched_delivery_must_follow_(const csched_delivery *delivery, csched_target *target) {
+  return is_foreign(target) && csched_load_acquire(delivery->on_its_way) != 0; // DV4: pairs with carried's release
 }
 
-bool csched_delivery_follows_(csched_courier *courier, csched_timer *timer) {
-  bool follows = csched_delivery_must_follow_(courier, timer->target);
-  if (follows) carry(courier, timer);
+bool csched_delivery_follows_(csched_delivery *delivery, csched_timer *timer) {
+  bool follows = csched_delivery_must_follow_(delivery, timer->target);
+  if (follows) hand_over(delivery, timer);
   return follows;
 }
 
-void csched_delivery_pass_on_(csched_courier *courier, csched_timer *timer) {
+void csched_delivery_pass_on_(csched_delivery *delivery, csched_timer *timer) {
   if (is_foreign(timer->target)) { // DV3: may run user code
-    carry(courier, timer);
+    hand_over(delivery, timer);
     return;
   }
-  csched_bin *before = csched_job_discard_into_(&courier->bin); // DV3: defers drops
+  csched_deferred_drops *before = csched_job_discard_into_(&delivery->deferred); // DV3: defers drops
   timer->target->type->deliver(timer->target, &timer->job);
   csched_job_discard_into_(before);
 }
 
-void csched_delivery_make_(csched_courier *courier, csched_timer *timer) {
+void csched_delivery_make_(csched_delivery *delivery, csched_timer *timer) {
   uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: without MAKING only this thread changes it
   csched_store_relaxed(&word, begun + MAKING);         // DV1: before the push
   is_making_here = true;
-  csched_delivery_pass_on_(courier, timer);
+  csched_delivery_pass_on_(delivery, timer);
   is_making_here = false;
   if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: pairs with settle's acquire
     csched_futex_wake_(&word, INT32_MAX);

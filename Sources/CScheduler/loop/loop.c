@@ -81,7 +81,8 @@ CSCHED_NOINLINE void csched_loop_wake_(csched_loop *loop) {
 
 // Delivers a late timer on the submitter's thread, or behind those that the delivery worker has still to deliver.
 static int deliver_late(csched_loop *loop, csched_timer *timer) { // P9: behind earlier ones
-  return loop->courier != NULL && csched_delivery_follows_(loop->courier, timer) ? 0 : csched_loop_deliver_now_(timer);
+  return loop->delivery != NULL && csched_delivery_follows_(loop->delivery, timer) ? 0
+                                                                                   : csched_loop_deliver_now_(timer);
 }
 
 static int deliver_to_loop_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
@@ -173,7 +174,7 @@ static csched_job *next_timer(csched_loop *loop) {
       if (timer != NULL) add_to(&loop->ran, 1);
       return timer != NULL ? &timer->job : NULL;
     }
-    if (loop->courier != NULL) csched_delivery_pass_on_(loop->courier, timer);
+    if (loop->delivery != NULL) csched_delivery_pass_on_(loop->delivery, timer);
     else csched_loop_deliver_now_(timer);
   }
   return NULL;
@@ -218,7 +219,7 @@ csched_job *csched_loop_next_(csched_loop *loop) {
   }
 }
 
-void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier) { loop->courier = courier; }
+void csched_loop_deliver_by_(csched_loop *loop, csched_delivery *delivery) { loop->delivery = delivery; }
 
 // MARK: a sleep
 

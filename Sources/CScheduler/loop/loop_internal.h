@@ -32,9 +32,9 @@ void csched_loop_unbind_(csched_loop *loop);
 /// here. Valid during the calling job.
 unsigned *csched_loop_jobs_left_(void);
 
-/// Does: has the delivery worker `courier` deliver and discard what may run user code, in place of the loop's thread: see delivery.c.
+/// Does: has the delivery worker `delivery` deliver and discard what may run user code, in place of the loop's thread: see delivery.c.
 /// Thread: the loop's creator, before anything is submitted.
-void csched_loop_carry_by_(csched_loop *loop, csched_courier *courier);
+void csched_loop_deliver_by_(csched_loop *loop, csched_delivery *delivery);
 
 /// Does: closes the loop, and runs or drops the outstanding work as the policy asks. Thread: the loop's.
 void csched_loop_finish_(csched_loop *loop);

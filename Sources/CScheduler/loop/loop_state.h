@@ -41,7 +41,7 @@ struct csched_loop {
   bool has_more_timers;                          // the last pop from the timers has found one
   unsigned holds_at;                             // the depth of the run that takes no submitted jobs, or 0
   bool is_promised;                              // the host has promised another run
-  csched_courier *courier;                       // delivery worker, if the loop only keeps time for others; else NULL
+  csched_delivery *delivery;                     // delivery worker, if the loop only keeps time for others; else NULL
   csched_time spin_for;
   uint64_t ran, sleeps; // written by the loop's thread only, like `idle`
   csched_time idle;     // see P12

@@ -50,12 +50,12 @@ void csched_loop_finish_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // P6: the closing thread may not have closed the inbox yet
   csched_fds_close_(&loop->fds);
   csched_hooks_close_(&loop->hooks);
-  if (loop->courier != NULL) csched_job_discard_into_(&loop->courier->bin);
+  if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred);
   csched_job *job;
   while (!csched_loop_is_dropping_(loop) && ((job = csched_loop_next_(loop)) != NULL || loop->has_more_timers))
     if (job != NULL) csched_job_perform_(job);
   while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
   csched_timer *timer;
   while ((timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
-  if (loop->courier != NULL) csched_job_discard_into_(NULL);
+  if (loop->delivery != NULL) csched_job_discard_into_(NULL);
 }

@@ -13,7 +13,7 @@
 #include "../platform/platform.h"
 
 // After the priorities come two inboxes that the monitor fills for workers: timers to deliver, and jobs to discard.
-enum { CSCHED_PRIORITIES = 4, CSCHED_CARRIED = 4, CSCHED_BINNED = 5, CSCHED_CLASSES = 6 };
+enum { CSCHED_PRIORITIES = 4, CSCHED_DELIVERIES = 4, CSCHED_DEFERRED = 5, CSCHED_CLASSES = 6 };
 enum { CSCHED_CLASS_BITS = 3 }; // mask of a job's lowest address bits: the class of a kept job, a priority
 enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
 
@@ -52,7 +52,7 @@ struct csched_pool_worker {
   unsigned blocking_depth, helping_depth;
   // Deliveries, see pool_monitor.c; under `pick`.
   const csched_target *carries_for;
-  csched_job *carried, **last_carried;
+  csched_job *following, **last_following;
   int nice;                                         ///< its thread's: the nice value above `base_nice`
   csched_pool_class *class;                         ///< its thread's: of the present job; NULL: none
   csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each depth of helping, the fork taken from another worker
@@ -95,8 +95,8 @@ struct csched_pool {
   bool is_joined;
   // See pool_monitor.c.
   csched_thread *monitor;
-  csched_courier courier; ///< hands deliveries to workers
-  uint32_t on_its_way;    ///< see delivery.c
+  csched_delivery delivery; ///< hands deliveries to workers
+  uint32_t on_its_way;      ///< see delivery.c
   csched_timer tick;
   uint32_t watching;
   csched_atfork atfork;

@@ -20,8 +20,8 @@
 //   K4  The monitor ends before the inboxes are closed. Timers that are due by then are delivered. The monitor refuses later ones.
 //   K5  The monitor never runs user code. Workers do that for it.
 //   K6  Each timer that is handed to the workers is delivered once by a worker, or discarded when the pool drops. Until then it waits in the inbox
-//       of CSCHED_CARRIED, or behind the timer before it, in `carried` of the worker that delivers that one. After its delivery, the worker puts
-//       `carried` back at the front of the inbox.
+//       of CSCHED_DELIVERIES, or behind the timer before it, in `following` of the worker that delivers that one. After its delivery, the worker puts
+//       `following` back at the front of the inbox.
 //   K7  One delivery at a time for one target, and for all queues on it. So their timers keep their order.
 //   K8  A delivery that blocks, which may be the job itself, holds up the timers of that target only.
 // Orderings
@@ -57,7 +57,7 @@ int csched_pool_start_monitor_(csched_pool *pool) {
   csched_os_signals_block_(&before); // no signal handler of the program runs there
   int error = csched_thread_start(&pool->monitor, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   csched_os_signals_restore_(&before);
-  if (error == 0) csched_loop_carry_by_(csched_thread_loop(pool->monitor), &pool->courier); // K5: workers deliver
+  if (error == 0) csched_loop_deliver_by_(csched_thread_loop(pool->monitor), &pool->delivery); // K5: workers deliver
   return error;
 }
 
@@ -88,8 +88,8 @@ size_t csched_pool_live_threads_(csched_pool *pool) { return csched_pool_thread_
 
 // MARK: deliveries by workers
 
-static csched_pool *pool_of(csched_courier *courier) {
-  return (csched_pool *)((char *)courier - offsetof(csched_pool, courier));
+static csched_pool *pool_of(csched_delivery *delivery) {
+  return (csched_pool *)((char *)delivery - offsetof(csched_pool, delivery));
 }
 
 static bool add_job(csched_pool *pool, int class, csched_job *job) {
@@ -99,21 +99,22 @@ static bool add_job(csched_pool *pool, int class, csched_job *job) {
 }
 
 // The monitor's own push succeeds (K4). A submitter that delivers a late timer may find the inbox closed.
-static void take_over(csched_courier *courier, csched_timer *timer) { // K6: to the inbox
-  if (add_job(pool_of(courier), CSCHED_CARRIED, &timer->job)) return;
-  csched_delivery_carried_(courier);
+static void take_over(csched_delivery *delivery, csched_timer *timer) { // K6: to the inbox
+  if (add_job(pool_of(delivery), CSCHED_DELIVERIES, &timer->job)) return;
+  csched_delivery_done_(delivery);
   csched_target_discard(&timer->job);
 }
 
-static void take_to_discard(csched_bin *bin, csched_job *job) { // K6: a worker discards it
-  add_job(pool_of((csched_courier *)bin), CSCHED_BINNED, job);
+static void take_to_discard(csched_deferred_drops *deferred, csched_job *job) { // K6: a worker discards it
+  add_job(pool_of((csched_delivery *)deferred), CSCHED_DEFERRED, job);
 }
 
 void csched_pool_init_courier_(csched_pool *pool) {
-  pool->courier = (csched_courier){.bin.take = take_to_discard, .carry = take_over, .on_its_way = &pool->on_its_way};
+  pool->delivery =
+      (csched_delivery){.deferred.take = take_to_discard, .deliver = take_over, .on_its_way = &pool->on_its_way};
 }
 
-csched_courier *csched_pool_courier_(csched_pool *pool) { return &pool->courier; }
+csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delivery; }
 
 bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker, csched_job *job) {
   csched_pool *pool = worker->pool;
@@ -123,13 +124,13 @@ bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker, csched_job *
     csched_pool_worker *each = &pool->slots[i];
     if (each->carries_for != key) continue;
     job->next = NULL;
-    *each->last_carried = job; // K7: behind that worker's delivery
-    each->last_carried = &job->next;
+    *each->last_following = job; // K7: behind that worker's delivery
+    each->last_following = &job->next;
     return false;
   }
   worker->carries_for = key;
-  worker->carried = NULL;
-  worker->last_carried = &worker->carried;
+  worker->following = NULL;
+  worker->last_following = &worker->following;
   return true;
 }
 
@@ -142,12 +143,12 @@ void csched_pool_carry_(csched_pool_worker *worker, csched_job *job) {
 
 void csched_pool_end_carrying_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  csched_pool_class *class = &pool->classes[CSCHED_CARRIED];
-  csched_delivery_carried_(&pool->courier);
+  csched_pool_class *class = &pool->classes[CSCHED_DELIVERIES];
+  csched_delivery_done_(&pool->delivery);
   csched_lock_lock(&pool->pick);
-  if (worker->carried != NULL) { // K6: before all later timers
-    *worker->last_carried = class->inbox.first;
-    class->inbox.first = worker->carried;
+  if (worker->following != NULL) { // K6: before all later timers
+    *worker->last_following = class->inbox.first;
+    class->inbox.first = worker->following;
     csched_store_relaxed(&class->more, 1u); // racy write: this worker checks again
   }
   worker->carries_for = NULL;

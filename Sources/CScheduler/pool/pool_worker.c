@@ -77,10 +77,10 @@ bool csched_pool_is_queued_locked_(csched_pool *pool) {
 }
 
 static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *class) {
-  bool is_carried = class == &worker->pool->classes[CSCHED_CARRIED];
+  bool is_delivery = class == &worker->pool->classes[CSCHED_DELIVERIES];
   csched_job *job;
   do job = csched_mpsc_pop(&class->inbox);
-  while (is_carried && job != NULL && !csched_pool_begin_carrying_locked_(worker, job));
+  while (is_delivery && job != NULL && !csched_pool_begin_carrying_locked_(worker, job));
   csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // racy write, rechecked under `pick`
   return job;
 }
@@ -278,7 +278,7 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
 }
 
 // The worker has a class meanwhile: a target may run the job at once, and that job may fork.
-static void carry(csched_pool_worker *worker, csched_job *job) {
+static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
   set_nice(worker, worker->class->nice);
   csched_pool_carry_(worker, job);
@@ -290,8 +290,8 @@ static bool run_one(csched_pool_worker *worker) {
   csched_job *job = next_job(worker, &class);
   if (job == NULL) return !worker->is_surplus && csched_pool_help_(worker);
   long number = class - worker->pool->classes;
-  if (CSCHED_UNLIKELY(number == CSCHED_CARRIED)) carry(worker, job);
-  else if (CSCHED_UNLIKELY(number == CSCHED_BINNED || csched_pool_is_dropping_(worker->pool)))
+  if (CSCHED_UNLIKELY(number == CSCHED_DELIVERIES)) deliver_timer(worker, job);
+  else if (CSCHED_UNLIKELY(number == CSCHED_DEFERRED || csched_pool_is_dropping_(worker->pool)))
     csched_target_discard(job);
   else csched_pool_perform_(worker, class, job);
   return true;

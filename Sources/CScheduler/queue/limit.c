@@ -1,7 +1,7 @@
 // A limited target: runs at most a given number of jobs at a time on its base. A barrier runs alone.
 //
 // States
-//   lane       a permit: one of the `most` jobs of the target's own that may be on the base at a time. Each carries one user job. FREE: in `free`,
+//   permit     one of the `most` jobs of the target's own that may be on the base at a time. Each carries one user job. FREE: in `free`,
 //              or never used; OUT: from take_lane_locked to come_back
 //   first      the jobs that wait for a permit, oldest first; the lowest bit of a job's `next` says that the job is a barrier
 //   out        the number of permits that are OUT. The structure is freed when this is 0 and the handle has been released
@@ -49,28 +49,28 @@
 #include <errno.h>
 #include <stdlib.h>
 
-typedef struct lane {
+typedef struct permit {
   csched_job job;
-  csched_job *carries; // NULL: the job has started
+  csched_job *job_to_run; // NULL: the job has started
   bool is_out, is_alone;
-} lane;
+} permit;
 
 struct csched_limit {
   csched_target target, barriers;
   csched_target *base;
-  csched_lock lock; // guards `first` to `is_let_go`, and `lanes`
+  csched_lock lock; // guards `first` to `is_released`, and `permits`
   csched_job *first, *last;
   csched_job *free; // permits
   int most, used, out;
-  bool is_alone, is_let_go;
+  bool is_alone, is_released;
   void (*retain)(void *), (*release)(void *); // of `owner`, for each permit that is OUT; may be NULL
   void *owner;
   csched_atfork atfork;
-  lane lanes[];
+  permit permits[];
 };
 
 _Static_assert(offsetof(csched_limit, target) == 0, "csched_limit_target is a cast");
-_Static_assert(offsetof(lane, job) == 0, "a lane is its job");
+_Static_assert(offsetof(permit, job) == 0, "a permit is its job");
 
 static void free_limit(csched_limit *limit) {
   csched_os_atfork_end_(&limit->atfork);
@@ -98,37 +98,37 @@ static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
 
 // MARK: permits
 
-static const csched_own_job_type lane_type;
+static const csched_own_job_type permit_type;
 
 // Returns: a permit; NULL if all are OUT, or a barrier is; with `alone` (for a barrier), if any is OUT.
-static csched_job *take_lane_locked(csched_limit *limit, bool alone) {
+static csched_job *take_permit_locked(csched_limit *limit, bool alone) {
   csched_job *job = limit->free;
   if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
   if (job != NULL) {
     limit->free = job->next;
   } else {
     if (limit->used == limit->most) return NULL; // LM1: all are OUT
-    job = &limit->lanes[limit->used++].job;
-    csched_job_init(job, &lane_type.type, limit);
+    job = &limit->permits[limit->used++].job;
+    csched_job_init(job, &permit_type.type, limit);
   }
-  ((lane *)job)->is_out = true;
-  ((lane *)job)->is_alone = limit->is_alone = alone;
+  ((permit *)job)->is_out = true;
+  ((permit *)job)->is_alone = limit->is_alone = alone;
   limit->out++;
   return job;
 }
 
 // Gives a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
 static csched_job *load_locked(csched_limit *limit) {
-  csched_job *lanes = NULL, **end = &lanes, *first, *taken;
-  while ((first = limit->first) != NULL &&                                                                   // LM2, LM3
-         (taken = take_lane_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first))) != NULL) { // LM9
+  csched_job *permits = NULL, **end = &permits, *first, *taken;
+  while ((first = limit->first) != NULL && // LM2, LM3
+         (taken = take_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first))) != NULL) { // LM9
     limit->first = behind(first);
-    ((lane *)taken)->carries = first;
+    ((permit *)taken)->job_to_run = first;
     *end = taken;
     end = &taken->next;
   }
   *end = NULL;
-  return lanes;
+  return permits;
 }
 
 static int submit_to_base(csched_limit *limit, csched_job *job) {
@@ -136,32 +136,34 @@ static int submit_to_base(csched_limit *limit, csched_job *job) {
   return limit->base->type->deliver(limit->base, job);
 }
 
-// Submits `lanes`. `is_kept`: `owner` is retained for one of them already. Returns: the result of the last submission.
-static int send(csched_limit *limit, csched_job *lanes, bool is_kept) {
+// Submits `permits`. `is_kept`: `owner` is retained for one of them already. Returns: the result of the last submission.
+static int send(csched_limit *limit, csched_job *permits, bool is_kept) {
   int error = 0;
-  for (csched_job *each = lanes; each != NULL && limit->retain != NULL; each = each->next) {
+  for (csched_job *each = permits; each != NULL && limit->retain != NULL; each = each->next) {
     if (!is_kept) limit->retain(limit->owner);
     is_kept = false;
   }
-  for (csched_job *next; lanes != NULL; lanes = next) { // LM5: the last permit keeps the structure until its submission
-    next = lanes->next;
-    error = submit_to_base(limit, lanes);
+  for (csched_job *next; permits != NULL;
+       permits = next) { // LM5: the last permit keeps the structure until its submission
+    next = permits->next;
+    error = submit_to_base(limit, permits);
   }
   return error;
 }
 
 static void run(csched_job *job) {
   csched_limit *limit = job->context;
-  csched_job *carried = ((lane *)job)->carries;
-  ((lane *)job)->carries = NULL;
-  csched_job_perform_on_(carried, ((lane *)job)->is_alone ? &limit->barriers : &limit->target); // LM1: in its permit
+  csched_job *job_to_run = ((permit *)job)->job_to_run;
+  ((permit *)job)->job_to_run = NULL;
+  csched_job_perform_on_(job_to_run,
+                         ((permit *)job)->is_alone ? &limit->barriers : &limit->target); // LM1: in its permit
 }
 
 static void drop_permit(csched_job *job) { // LM4: the base took no more
   csched_limit *limit = job->context;
   csched_lock_lock(&limit->lock);
-  csched_job *next, *each = ((lane *)job)->carries;
-  ((lane *)job)->carries = NULL;
+  csched_job *next, *each = ((permit *)job)->job_to_run;
+  ((permit *)job)->job_to_run = NULL;
   each->next = limit->first;
   limit->first = NULL;
   csched_lock_unlock(&limit->lock);
@@ -177,32 +179,32 @@ static void come_back(csched_job *job) { // LM6: also after unwinding
   void *owner = limit->owner;
   if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: no job starts here
   csched_lock_lock(&limit->lock);
-  ((lane *)job)->is_out = limit->is_alone = false; // LM9: ends a barrier
+  ((permit *)job)->is_out = limit->is_alone = false; // LM9: ends a barrier
   job->next = limit->free;
   limit->free = job;
   limit->out--;
-  csched_job *lanes = load_locked(limit);             // LM2: for the next jobs
-  bool is_last = limit->out == 0 && limit->is_let_go; // LM5: frees the structure
+  csched_job *permits = load_locked(limit);             // LM2: for the next jobs
+  bool is_last = limit->out == 0 && limit->is_released; // LM5: frees the structure
   csched_lock_unlock(&limit->lock);
-  if (lanes != NULL) {
-    send(limit, lanes, true); // LM2: the next jobs
+  if (permits != NULL) {
+    send(limit, permits, true); // LM2: the next jobs
     return;
   }
   if (is_last) free_limit(limit);
   if (release != NULL) release(owner);
 }
 
-static const csched_own_job_type lane_type = CSCHED_OWN_JOB_TYPE(run, drop_permit, come_back);
+static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run, drop_permit, come_back);
 
 // MARK: submitting
 
 static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
   csched_lock_lock(&limit->lock);
   append_locked(limit, job, mark);
-  csched_job *lanes = load_locked(limit); // LM2: for the oldest jobs
-  bool has_gone = limit->first == NULL;   // `job` has the last permit of `lanes`
+  csched_job *permits = load_locked(limit); // LM2: for the oldest jobs
+  bool has_gone = limit->first == NULL;     // `job` has the last permit of `permits`
   csched_lock_unlock(&limit->lock);
-  int error = send(limit, lanes, false);
+  int error = send(limit, permits, false);
   return has_gone ? error : 0; // LM4: of `job` only
 }
 
@@ -274,11 +276,12 @@ static void describe_barriers(const csched_target *barriers, csched_text *text) 
 
 // MARK: forks
 
-// Returns: whether `lane` was submitted, and waits on the base.
-static bool is_waiting(const csched_limit *limit, const lane *lane) {
+// Returns: whether `permit` was submitted, and waits on the base.
+static bool is_waiting(const csched_limit *limit, const permit *permit) {
   const csched_target *base = limit->base;
-  return csched_job_state_(csched_load_relaxed(&lane->job.word)) == CSCHED_JOB_QUEUED && // LM8: no other thread exists
-         (base->type->has == NULL || base->type->has(base, &lane->job));
+  return csched_job_state_(csched_load_relaxed(&permit->job.word)) ==
+             CSCHED_JOB_QUEUED && // LM8: no other thread exists
+         (base->type->has == NULL || base->type->has(base, &permit->job));
 }
 
 static bool limit_has(const csched_target *target, const csched_job *job) { // LM8: asked in a child of fork
@@ -286,7 +289,7 @@ static bool limit_has(const csched_target *target, const csched_job *job) { // L
   const csched_job *each = limit->first;
   while (each != NULL && each != job) each = behind(each);
   for (int i = 0; i < limit->used && each == NULL; i++)
-    if (limit->lanes[i].is_out && limit->lanes[i].carries == job) each = job; // limit_at_fork submits its permit
+    if (limit->permits[i].is_out && limit->permits[i].job_to_run == job) each = job; // limit_at_fork submits its permit
   return each != NULL;
 }
 
@@ -295,12 +298,12 @@ static bool has_barrier(const csched_target *barriers, const csched_job *job) {
 }
 
 // Perhaps `owner` is retained once too often. A target whose handle was released before the fork is never freed.
-static void bring_back(csched_limit *limit, lane *lane) { // LM8
-  limit->is_let_go = false;
+static void bring_back(csched_limit *limit, permit *permit) { // LM8
+  limit->is_released = false;
   if (limit->retain != NULL) limit->retain(limit->owner);
-  csched_job_init(&lane->job, &lane_type.type, limit);
-  if (lane->carries != NULL) submit_to_base(limit, &lane->job);
-  else come_back(&lane->job);
+  csched_job_init(&permit->job, &permit_type.type, limit);
+  if (permit->job_to_run != NULL) submit_to_base(limit, &permit->job);
+  else come_back(&permit->job);
 }
 
 static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8
@@ -315,7 +318,7 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
     return;
   }
   for (int i = 0; i < limit->used; i++) {
-    lane *each = &limit->lanes[i];
+    permit *each = &limit->permits[i];
     if (each->is_out && !is_waiting(limit, each) && !csched_job_is_running_here_(&each->job)) bring_back(limit, each);
   }
 }
@@ -361,7 +364,7 @@ static const csched_target_type barrier_type = {.deliver = deliver_barrier,
 int csched_limit_create(csched_limit **result, csched_target *base, int most) {
   if (most < 1) return EINVAL;
   if (most > CSCHED_LIMIT_MOST) most = CSCHED_LIMIT_MOST;
-  csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(lane)); // untouched pages cost no memory
+  csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(permit)); // untouched pages cost no memory
   if (limit == NULL) return ENOMEM;
   *limit = (csched_limit){.base = base, .most = most};
   limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
@@ -382,7 +385,7 @@ csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit-
 void csched_limit_destroy(csched_limit *limit) {
   if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: permits do not come back
   csched_lock_lock(&limit->lock);
-  limit->is_let_go = true;
+  limit->is_released = true;
   bool is_last = limit->out == 0; // LM5: no permit is OUT
   csched_lock_unlock(&limit->lock);
   if (is_last) free_limit(limit);

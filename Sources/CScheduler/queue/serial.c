@@ -117,7 +117,7 @@ static bool stall(csched_serial *serial) {
 }
 
 // Releases the queue. If it has more jobs, submits the drain job instead.
-static void release_serial(csched_serial *serial) {
+static void release_queue(csched_serial *serial) {
   if (stall(serial)) return;               // S2: the resume continues
   if (!csched_mpsc_park(&serial->inbox)) { // S1: fails if there are jobs
     submit_drain(serial);                  // S2: the drain job continues
@@ -128,10 +128,10 @@ static void release_serial(csched_serial *serial) {
 
 // As let_go, for a sync that runs inline. Its caller keeps the queue, so it has no reference: a sync takes two locked
 // instructions instead of six.
-static void let_go_inline(csched_serial *serial) {
+static void release_inline(csched_serial *serial) {
   if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // S1: released
   take_reference(serial);
-  release_serial(serial);
+  release_queue(serial);
 }
 
 // Takes one more job from the loop's batch; `sync_unwound` is NULL outside of a loop. The loop has counted the drain job.
@@ -187,7 +187,7 @@ static void drop_all(csched_job *drain) { // S6: the base took no more
 static void drain_ended(csched_job *drain) {
   csched_serial *serial = drain->context;
   if (!csched_mpsc_is_closed(&serial->inbox)) {
-    release_serial(serial);
+    release_queue(serial);
     return;
   }
   if (serial->closed != NULL) serial->closed(serial->owner);
@@ -229,7 +229,7 @@ void csched_serial_resume(csched_serial *serial) {
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
   } while (!csched_cas_acquire(&serial->hold, &hold, after)); // S3: acquire; pairs with stall's release
-  if (hold - SUSPENSION == STALLED) release_serial(serial);   // S2: continues, or parks the queue
+  if (hold - SUSPENSION == STALLED) release_queue(serial);    // S2: continues, or parks the queue
 }
 
 // MARK: waiting
@@ -238,16 +238,18 @@ static bool enter_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
   if (!csched_mpsc_notify(&serial->inbox)) return false;                               // S1: not idle
   if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // S7: the base is open
-  let_go_inline(serial);
+  release_inline(serial);
   return false;
 }
 
 static void leave_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  let_go_inline(
+  release_inline(
       serial); // S2: before the base: a drain job that is submitted here finds the base occupied, and wakes no thread
   csched_target_leave_inline_(serial->base);
 }
+
+// MARK: unwinding
 
 static void sync_unwound(csched_job *held) { // S8: the inline sync was unwound
   csched_serial *serial = held->context;
@@ -257,6 +259,8 @@ static void sync_unwound(csched_job *held) { // S8: the inline sync was unwound
   if (has_reference) give_reference_up(serial);
 }
 static const csched_job_type held_type = {.release = sync_unwound};
+
+// MARK: target functions
 
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
 
@@ -301,6 +305,8 @@ static const csched_target_type serial_type = {.deliver = deliver_to_serial,
                                                .follow_up_ = follow_up,
                                                .describe_ = describe_serial,
                                                .passes_on_ = true};
+
+// MARK: syncs
 
 typedef struct sync_job {
   csched_job job;

@@ -1,4 +1,4 @@
-// clock.c: CL1, CL2, CL4 to CL6, CL8; delivery.c; clock_carry.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
+// clock.c: CL1, CL2, CL4 to CL6, CL8; delivery.c; clock_delivery.c. The targets run jobs on the thread that delivers them, or are a loop. Whoever waits for the end of a job ends
 // the clocks' thread, too; a missed wake is a deadlock, or comes an age too late.
 
 #include "../engine/model.h"
@@ -360,7 +360,7 @@ static const csched_target_type touching = {.deliver = push_and_touch, .passes_o
 static void make(void *unused) {
   (void)unused;
   csched_job_submitted_(&timers[0].job, "make");
-  csched_delivery_make_(csched_clock_courier_(), &timers[0]);
+  csched_delivery_make_(csched_clock_delivery_(), &timers[0]);
 }
 static void wait_and_touch(void *cell) {
   while (csched_load_acquire(&pushed) == 0) csched_futex_wait_(&pushed, 0, CSCHED_FOREVER);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../../../Sources/CScheduler/base/dump_slots.h"
 #include "../../../Sources/CScheduler/process/dump_internal.h"
 
 enum { NUMBER = 7 };

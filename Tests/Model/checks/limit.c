@@ -10,7 +10,7 @@ enum { JOBS = 4 };
 
 static csched_limit *limit;
 static csched_job jobs[JOBS];
-static model_cell owned; // at a limit of one the lanes are its order
+static model_cell owned; // at a limit of one the permits are its order
 static int most, inside, ran, dropped, refusals, order[JOBS];
 static uint32_t left; // users of the handle
 static uint32_t open; // jobs that have not been released
@@ -191,7 +191,7 @@ static void cancelled_barrier(void) {
 }
 static void passed_over(void) { model_assert(ran == 2 && dropped == 1); }
 
-// A queue on it whose jobs are waited for from inside of a lane.
+// A queue on it whose jobs are waited for from inside of a permit.
 static csched_serial *queue;
 static csched_target *outside; // what the job is submitted to that waits
 static int result;
@@ -228,11 +228,11 @@ static void told(void) { model_assert(result == EDEADLK); }
 static void let_through(void) { model_assert(result == 0); }
 
 const model_check limit_checks[] = {
-    {"limit: two submitters, one lane: one at a time, in order", one_lane, all_in_order},   // LM1, LM2, LM3, LM5
-    {"limit: two lanes, four jobs", two_lanes, all_ran},                                    // LM1, LM2, LM5
+    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},   // LM1, LM2, LM3, LM5
+    {"limit: two permits, four jobs", two_lanes, all_ran},                                    // LM1, LM2, LM5
     {"limit: a base that refuses", refused, run_or_dropped},                                // LM4
     {"limit: a wait inside of the only permit is reported", wait_at_one, told},             // LM7
-    {"limit: a wait inside of one of two lanes ends", wait_at_two, let_through},            // LM7
+    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},            // LM7
     {"limit: a barrier behind two, and one behind it", one_barrier, barrier_between},       // LM9, LM2
     {"limit: two behind a barrier", two_after, barrier_second},                             // LM9, LM2
     {"limit: two submitters of barriers", two_barriers, both_alone},                        // LM9, LM3, LM5

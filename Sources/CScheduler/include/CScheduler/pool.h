@@ -110,7 +110,7 @@ size_t csched_pool_worker_count(const csched_pool *pool);
 size_t csched_pool_thread_count(const csched_pool *pool);
 
 /// Returns: the pool's delivery worker, which delivers timers for a thread that keeps the time. Private.
-struct csched_courier *csched_pool_courier_(csched_pool *pool);
+struct csched_delivery *csched_pool_delivery_(csched_pool *pool);
 
 /// Returns: how many threads the pool has, including the monitor thread. Thread: any. Private.
 size_t csched_pool_live_threads_(csched_pool *pool);

@@ -12,7 +12,7 @@
 //   CC3  In a child of fork nothing is held, and there is no pool of delivery workers.
 // Orderings
 //   on_its_way: relaxed, because no other thread is left
-// Assumes: one thread at a time delivers (clock.c), and has ended before csched_clock_end_carriers_.
+// Assumes: one thread at a time delivers (clock.c), and has ended before csched_clock_end_workers_.
 // Source: as the pool's monitor thread does (pool_monitor.c).
 // Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers", "after fork other clocks are waited for anew".
 // Models: checks/clock.c. Not modelled: CC3.
@@ -30,7 +30,7 @@ static const int64_t RETRY = 10000000; // ns
 static struct held { csched_job *first, **last; } timers, jobs;
 
 static csched_lock guard;
-static csched_pool *carriers;
+static csched_pool *workers;
 static uint32_t on_its_way;
 
 static void hold(struct held *held, csched_job *job) {
@@ -48,13 +48,13 @@ static csched_job *take_held(struct held *held) {
 
 static bool has_carriers(void) { // CC1
   csched_pool *pool = NULL;
-  if (carriers != NULL) return true;
-  if (csched_pool_create(&pool,
-                         &(csched_pool_options){.name = "csched-carry", .workers = WORKERS, .most_threads = MOST}) != 0)
+  if (workers != NULL) return true;
+  if (csched_pool_create(
+          &pool, &(csched_pool_options){.name = "csched-deliver", .workers = WORKERS, .most_threads = MOST}) != 0)
     return false;
-  csched_pool_courier_(pool)->on_its_way = &on_its_way;
+  csched_pool_delivery_(pool)->on_its_way = &on_its_way;
   csched_lock_lock(&guard);
-  carriers = pool;
+  workers = pool;
   csched_lock_unlock(&guard);
   return true;
 }
@@ -62,50 +62,50 @@ static bool has_carriers(void) { // CC1
 csched_time csched_clock_hand_on_(void) { // CC2
   if (timers.first == NULL && jobs.first == NULL) return CSCHED_FOREVER;
   if (!has_carriers()) return csched_time_after(csched_now(), RETRY);
-  csched_courier *courier = csched_pool_courier_(carriers);
+  csched_delivery *delivery = csched_pool_delivery_(workers);
   csched_job *job;
-  while ((job = take_held(&timers)) != NULL) courier->carry(courier, (csched_timer *)job);
-  while ((job = take_held(&jobs)) != NULL) courier->bin.take(&courier->bin, job);
+  while ((job = take_held(&timers)) != NULL) delivery->deliver(delivery, (csched_timer *)job);
+  while ((job = take_held(&jobs)) != NULL) delivery->deferred.take(&delivery->deferred, job);
   return CSCHED_FOREVER;
 }
 
-static void carry(csched_courier *unused, csched_timer *timer) {
+static void hold_timer(csched_delivery *unused, csched_timer *timer) {
   (void)unused;
   hold(&timers, &timer->job);
 }
 
-static void bin(csched_bin *unused, csched_job *job) {
+static void deferred(csched_deferred_drops *unused, csched_job *job) {
   (void)unused;
   hold(&jobs, job);
 }
 
-csched_courier *csched_clock_courier_(void) {
-  static csched_courier courier = {.bin.take = bin, .carry = carry, .on_its_way = &on_its_way};
-  return &courier;
+csched_delivery *csched_clock_delivery_(void) {
+  static csched_delivery delivery = {.deferred.take = deferred, .deliver = hold_timer, .on_its_way = &on_its_way};
+  return &delivery;
 }
 
-void csched_clock_end_carriers_(void) {
+void csched_clock_end_workers_(void) {
   csched_job *job;
   while ((job = take_held(&timers)) != NULL) csched_job_discard_(job); // CC2: at the end
   while ((job = take_held(&jobs)) != NULL) csched_job_discard_(job);
   csched_lock_lock(&guard);
-  csched_pool *pool = carriers;
-  carriers = NULL;
+  csched_pool *pool = workers;
+  workers = NULL;
   csched_lock_unlock(&guard);
   if (pool != NULL) csched_pool_destroy(pool);
   csched_store_relaxed(&on_its_way, 0u); // CC2: no other thread is left
 }
 
-void csched_clock_orphan_carriers_(void) { // CC3
+void csched_clock_orphan_workers_(void) { // CC3
   guard = (csched_lock)CSCHED_LOCK_INIT;
-  carriers = NULL; // the parent's pool; its memory stays
+  workers = NULL; // the parent's pool; its memory stays
   timers.first = jobs.first = NULL;
   csched_store_relaxed(&on_its_way, 0u); // CC3: this is the only thread
 }
 
-size_t csched_clock_carrier_threads_(void) {
+size_t csched_clock_worker_threads_(void) {
   csched_lock_lock(&guard);
-  size_t threads = carriers != NULL ? csched_pool_live_threads_(carriers) : 0;
+  size_t threads = workers != NULL ? csched_pool_live_threads_(workers) : 0;
   csched_lock_unlock(&guard);
   return threads;
 }
