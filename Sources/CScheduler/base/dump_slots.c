@@ -24,7 +24,7 @@ struct csched_dump_slot {
 };
 static csched_dump_slot slots[SLOTS];
 static uint32_t without; // threads that found no slot
-static const struct csched_target *loops[SLOTS];
+static const void *loops[SLOTS];
 static uint32_t loops_without;
 
 csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *const *top,
@@ -56,25 +56,25 @@ const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thre
   return csched_dump_see_slot_(slot, thread) != NULL ? csched_load_relaxed(&slots[slot].recorder) : NULL; // DT1
 }
 
-void csched_dump_take_loop_(const struct csched_target *loop) {
+void csched_dump_take_loop_(const void *loop) {
   for (int i = 0; i < SLOTS; i++) {
-    const struct csched_target *free = NULL;
+    const void *free = NULL;
     if (csched_load_relaxed(&loops[i]) == NULL && csched_cas_relaxed(&loops[i], &free, loop))
       return; // DT1: the handler has the system copy the loop
   }
   csched_fetch_add_relaxed(&loops_without, 1u); // a count
 }
 
-void csched_dump_give_loop_(const struct csched_target *loop) {
+void csched_dump_give_loop_(const void *loop) {
   for (int i = 0; i < SLOTS; i++) {
-    if (csched_load_relaxed(&loops[i]) != loop) continue;                // DT1: only its own slot
-    csched_store_relaxed(&loops[i], (const struct csched_target *)NULL); // DT1: free again
+    if (csched_load_relaxed(&loops[i]) != loop) continue; // DT1: only its own slot
+    csched_store_relaxed(&loops[i], (const void *)NULL);  // DT1: free again
     return;
   }
   csched_fetch_add_relaxed(&loops_without, UINT32_MAX); // a count
 }
 
-const struct csched_target *csched_dump_see_loop_(int slot) {
+const void *csched_dump_see_loop_(int slot) {
   return csched_load_relaxed(&loops[slot]); // DT1: only copied
 }
 

@@ -8,7 +8,6 @@
 
 struct csched_frame;
 struct csched_recorder;
-struct csched_target;
 
 /// A slot in the table of threads that a signal handler writes.
 typedef struct csched_dump_slot csched_dump_slot;
@@ -23,10 +22,10 @@ struct csched_frame *const *csched_dump_see_slot_(int slot, uint32_t *thread);
 const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread);
 
 /// Does: enters a loop, until its end, in the table that a signal handler writes. When the table is full, the loop is only counted.
-void csched_dump_take_loop_(const struct csched_target *loop);
-void csched_dump_give_loop_(const struct csched_target *loop);
+void csched_dump_take_loop_(const void *loop);
+void csched_dump_give_loop_(const void *loop);
 /// Returns: the loop in a slot, which may have ended; NULL: the slot is free. Thread: any, also in a signal handler.
-const struct csched_target *csched_dump_see_loop_(int slot);
+const void *csched_dump_see_loop_(int slot);
 
 /// Returns: how many threads, or loops, found no slot.
 uint32_t csched_dump_threads_without_(void);

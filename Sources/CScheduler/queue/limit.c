@@ -2,7 +2,7 @@
 //
 // States
 //   permit     one of the `most` jobs of the target's own that may be on the base at a time. Each carries one user job. FREE: in `free`,
-//              or never used; OUT: from take_lane_locked to come_back
+//              or never used; OUT: from take_permit_locked to come_back
 //   first      the jobs that wait for a permit, oldest first; the lowest bit of a job's `next` says that the job is a barrier
 //   out        the number of permits that are OUT. The structure is freed when this is 0 and the handle has been released
 //   is_alone   the one permit that is OUT carries a barrier; a permit has this flag, too

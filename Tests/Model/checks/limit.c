@@ -228,11 +228,11 @@ static void told(void) { model_assert(result == EDEADLK); }
 static void let_through(void) { model_assert(result == 0); }
 
 const model_check limit_checks[] = {
-    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},   // LM1, LM2, LM3, LM5
-    {"limit: two permits, four jobs", two_lanes, all_ran},                                    // LM1, LM2, LM5
+    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order}, // LM1, LM2, LM3, LM5
+    {"limit: two permits, four jobs", two_lanes, all_ran},                                  // LM1, LM2, LM5
     {"limit: a base that refuses", refused, run_or_dropped},                                // LM4
     {"limit: a wait inside of the only permit is reported", wait_at_one, told},             // LM7
-    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},            // LM7
+    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},          // LM7
     {"limit: a barrier behind two, and one behind it", one_barrier, barrier_between},       // LM9, LM2
     {"limit: two behind a barrier", two_after, barrier_second},                             // LM9, LM2
     {"limit: two submitters of barriers", two_barriers, both_alone},                        // LM9, LM3, LM5
