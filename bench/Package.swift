@@ -13,7 +13,7 @@ let package = Package(
   ],
   dependencies: [
     // By a link to the folder above: SwiftPM knows a package by its folder's name, and a clone may be called anything, also "bench".
-    .package(path: "Scheduler"),
+    .package(name: "Scheduler", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),

@@ -21,3 +21,36 @@ struct JobStorage: ~Copyable {
 private struct FourWords: ~Copyable {
   let a = Atomic<UInt64>(0), b = Atomic<UInt64>(0), c = Atomic<UInt64>(0), d = Atomic<UInt64>(0)
 }
+
+/// The core's table of functions for the jobs of one class.
+struct JobType: @unchecked Sendable {
+  // Unchecked, because a pointer is not Sendable. The table never changes, and is never freed.
+  let pointer: UnsafePointer<csched_job_type>
+
+  /// - Parameters:
+  ///   - type: the contents of the table.
+  ///   - closure: the offset, in each job, of the closure that is reported to observers; `nil` if there is none.
+  init(_ type: csched_job_type, closureAt closure: Int? = nil) {
+    pointer = constantTable(type)
+    if let closure { csched_swift_observe_(pointer, closure) }
+  }
+}
+
+/// A struct of the C core, as large as one word, stored inline in the class that owns it. Initially all zero.
+///
+/// `Atomic` is only storage here: its address stays the same during its lifetime, as the core requires.
+struct InlineStruct<Struct, Word: AtomicRepresentable & FixedWidthInteger>: ~Copyable, @unchecked Sendable {
+  // Unchecked: the struct belongs to the core, whose functions any thread may call on it.
+  private let word = Atomic<Word>(0)
+
+  var pointer: UnsafeMutablePointer<Struct> {
+    withUnsafePointer(to: word) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: Struct.self) }
+  }
+}
+
+/// Returns a copy of `value` that never changes and is never freed, as the C core requires for a table of functions.
+func constantTable<Table>(_ value: Table) -> UnsafePointer<Table> {
+  let memory = UnsafeMutablePointer<Table>.allocate(capacity: 1)
+  memory.initialize(to: value)
+  return UnsafePointer(memory)
+}

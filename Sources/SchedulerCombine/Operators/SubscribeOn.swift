@@ -4,7 +4,7 @@
   #else
     public import OpenCombine
   #endif
-  internal import Scheduler
+  public import Scheduler
 
   extension Publisher {
     /// Subscribes, and requests values, in actions of `scheduler`.
@@ -68,6 +68,20 @@
       super.ended()
       beginning.dispose()
       asking.dispose()
+    }
+  }
+
+  extension Publisher {
+    /// Subscribes on the caller's current scheduler, or else on a private background queue (ReactiveCocoa's subscription scheduler).
+    ///
+    /// So the source always sends from a known scheduler. The subscriber gets its subscription at once. If it cancels before the action runs,
+    /// the action does not subscribe, and everything it kept is released.
+    ///
+    /// - Parameter scheduler: the scheduler that owns the private queue.
+    public func subscribeOnCurrent(or scheduler: SubscriptionScheduler = .instance)
+      -> OperatorPublisher<Output, Failure>
+    {
+      subscribe(on: scheduler.combine)
     }
   }
 #endif

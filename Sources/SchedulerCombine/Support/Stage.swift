@@ -1,8 +1,8 @@
 #if Combine
   #if canImport(Combine)
-    internal import Combine
+    public import Combine
   #else
-    internal import OpenCombine
+    public import OpenCombine
   #endif
   internal import Scheduler
 
@@ -29,5 +29,44 @@
     override func wanted(_ demand: Subscribers.Demand) { upstream.request(demand) }
 
     override func ended() { upstream.cancel() }
+  }
+
+  /// A subscriber to one of several upstreams of an operator.
+  ///
+  /// It keeps the operator alive through its closures; the operator keeps only the ``Upstream``. The retain cycle lasts as long as the subscription.
+  final class Inlet<Input, Failure: Error>: Subscriber, @unchecked Sendable {
+    // Unchecked, because the closures are not marked Sendable: by Combine's contract, an upstream makes one call at a time.
+    private let upstream: Upstream
+    private let onValue: (Input) -> Void
+    private let onEnd: (Subscribers.Completion<Failure>) -> Void
+
+    init(
+      _ upstream: Upstream, onValue: @escaping (Input) -> Void,
+      onEnd: @escaping (Subscribers.Completion<Failure>) -> Void
+    ) {
+      self.upstream = upstream
+      self.onValue = onValue
+      self.onEnd = onEnd
+    }
+
+    func receive(subscription: any Subscription) { if upstream.accept(subscription) { upstream.requestEarly() } }
+
+    func receive(_ input: Input) -> Subscribers.Demand {
+      onValue(input)
+      return .none
+    }
+
+    func receive(completion: Subscribers.Completion<Failure>) { if upstream.complete() { onEnd(completion) } }
+  }
+
+  /// The publisher that this module's operators return.
+  public struct OperatorPublisher<Output, Failure: Error>: Publisher {
+    private let attach: (any Subscriber<Output, Failure>) -> Void
+
+    /// Creates a publisher whose subscriptions are started by `attach`.
+    init(_ attach: @escaping (any Subscriber<Output, Failure>) -> Void) { self.attach = attach }
+
+    public func receive<Downstream: Subscriber>(subscriber: Downstream)
+    where Downstream.Input == Output, Downstream.Failure == Failure { attach(subscriber) }
   }
 #endif

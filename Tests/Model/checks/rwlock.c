@@ -256,7 +256,7 @@ static void read_again(void) {
   expect("would wait for itself", reads_again);
   model_spawn(waits_beside, NULL);
 }
-static void unread(void) { expect("nobody reads", unlocks_unread); }
+static void unread(void) { expect("no thread reads", unlocks_unread); }
 static void unwritten(void) { expect("does not own lock", unlocks_unwritten); }
 static void destroyed(void) { expect("Destroy it when it has been unlocked", ends_read); }
 static void one_panic(void) { model_assert(model_panics() == 1); }

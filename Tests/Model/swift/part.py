@@ -12,26 +12,27 @@ from source import replace
 import swift_mutants
 
 # What is compiled together, as patterns below Sources/Scheduler and Sources/SchedulerRx: as little as will do, because each mutant compiles its group.
-WALK = ["Internal/Counted.swift", "Internal/Misuse.swift", *(f"Disposables/{name}.swift" for name in (
-    "Disposable", "Disposables", "DisposalNode", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable",
-    "NaryDisposable", "NopDisposable", "SingleAssignmentDisposable"))]
+WALK = ["Internal/Counted.swift", "Internal/Messages.swift", *(f"Disposables/{name}.swift" for name in (
+    "Disposable", "Disposables", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable", "NaryDisposable",
+    "SingleAssignmentDisposable"))]
 ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
-    "ClosureTask", "RepeatingTask", "ReturningAction", "EndedAction", "ActionOrigin", "DropObservers", "SchedulerError")),
-    "Targets/Timeline.swift", "Concurrency/Sleepers.swift", "Concurrency/Resumption.swift",
-    "Targets/ImmediateSchedulerType.swift", "Targets/TargetCore.swift"]
+    "ClosureTask", "RepeatingTask", "ReturningAction", "DropObservers", "SchedulerError")),
+    "Cores/Timeline.swift", "Concurrency/Sleepers.swift", "Concurrency/Resumption.swift",
+    "Schedulers/ImmediateSchedulerType.swift", "Cores/TargetCore.swift"]
 # What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
-MAIN = [*ACTIONS, *(f"Targets/{name}.swift" for name in (
-    "SchedulerType", "SchedulerTarget", "LoopScheduler", "MainScheduler", "MainCore", "CurrentTag", "CurrentThreadScheduler", "ForwardingScheduler")), "ReturningActions.swift"]
+MAIN = [*ACTIONS, *(f"Schedulers/{name}.swift" for name in (
+    "SchedulerType", "SchedulerTarget", "MainScheduler", "CurrentThreadScheduler", "ForwardingScheduler")),
+    "Cores/MainCore.swift", "EventLoop/LoopScheduler.swift", "ReturningActions.swift"]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
               "Disposables/BooleanDisposable.swift"],
-    "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift", "Internal/Counted.swift", "Internal/Misuse.swift"],
+    "disposables": ["Disposables/*.swift", "Internal/InlineLock.swift", "Internal/Counted.swift", "Internal/Messages.swift"],
     "actions": MAIN,
     "virtual": [
-        *MAIN, "Targets/EndsByItself.swift", "Disposables/SerialDisposable.swift",
+        *MAIN, "Disposables/SerialDisposable.swift",
         *(f"Actions/{name}.swift" for name in ("PeriodicTicks", "RepeatedCall", "PeriodicAction")),
         *(f"VirtualTime/{name}.swift" for name in (
-            "Virtual*", "InstantTimeline", "TestScheduler"))],
+            "Virtual*", "InstantTimeline"))],
     "blocking": [
         *MAIN, "Blocking/BlockingSink.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
@@ -39,9 +40,9 @@ GROUPS = {
         "Blocking/Result*.swift", "Synchronization/Semaphore.swift", "Synchronization/UnfairLock+Condition.swift",
         "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift"],
     "executors": [
-        *MAIN, "Concurrency/*.swift", *(f"Targets/{name}.swift" for name in (
-            "ConcurrentScheduler", "ImmediateScheduler", "LimitCore", "SchedulerPriority", "Schedulers", "Schedulers+StopPolicy", "Serial*", "Thread*")),
-        "Sources/LoopSource.swift", "Synchronization/UnfairLock+Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Targets/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
+        *MAIN, "Concurrency/*.swift", *(f"Schedulers/{name}.swift" for name in (
+            "ConcurrentScheduler", "ImmediateScheduler", "Schedulers", "Serial*", "Thread*")),
+        *(f"Cores/{name}Core.swift" for name in ("Limit", "Serial", "Thread")), "EventLoop/LoopSource.swift", "Synchronization/UnfairLock+Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Schedulers/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
 }
 WITHOUT = {"Disposable+Task.swift", "Disposables+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",

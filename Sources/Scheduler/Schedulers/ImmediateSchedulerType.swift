@@ -23,3 +23,6 @@ extension ImmediateSchedulerType {
     Self.self is SchedulerTarget.Type ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self) : nil
   }
 }
+
+/// A scheduler that drops its waiting actions when it is released. Waiting actions must not retain it.
+protocol EndsByItself: ImmediateSchedulerType, AnyObject {}

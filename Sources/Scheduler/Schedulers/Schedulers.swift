@@ -43,3 +43,35 @@ public enum Schedulers {
     Unmanaged<TargetCore>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.scheduler }
   }
 }
+
+extension Schedulers {
+  /// How outstanding actions are treated when a scheduler is stopped or shut down.
+  public enum StopPolicy: Hashable, Sendable {
+    /// Queued and due actions run. Delayed actions whose time has not come are dropped.
+    ///
+    /// A serial queue or a limit whose target is stopped finishes the batch that it has started, at most 64 actions. Its other actions are dropped.
+    /// Wait for them first: ``ActionGroup``, ``SerialScheduler/sync(_:)``.
+    case runOutstanding
+    /// Actions that have not started are dropped.
+    case dropOutstanding
+
+    var core: csched_stop_policy { self == .runOutstanding ? CSCHED_STOP_RUN : CSCHED_STOP_DROP }
+  }
+}
+
+/// How soon work runs, compared to other ready work. Work of a lower priority may wait, but it always runs in the end.
+public enum SchedulerPriority: Hashable, Sendable, CaseIterable {
+  case high
+  case `default`
+  case low
+  case background
+
+  var core: csched_priority {
+    switch self {
+    case .high: CSCHED_PRIORITY_HIGH
+    case .default: CSCHED_PRIORITY_DEFAULT
+    case .low: CSCHED_PRIORITY_LOW
+    case .background: CSCHED_PRIORITY_BACKGROUND
+    }
+  }
+}

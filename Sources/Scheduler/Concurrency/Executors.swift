@@ -1,0 +1,110 @@
+extension ThreadScheduler: SerialExecutor, TaskExecutor {
+  /// Runs a job of a task or an actor on the thread, in one order with the actions. Swift's runtime calls it.
+  ///
+  /// ```swift
+  /// actor Database {
+  ///   private let thread: ThreadScheduler
+  ///   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+  /// }
+  /// let task = Task(executorPreference: thread) { … }
+  /// ```
+  ///
+  /// 1. Inside the job, ``Schedulers/current`` is this scheduler. The job is not an action, so it is never cancelled or dropped.
+  /// 2. A stopped thread, by either policy, accepts jobs until it ends, and runs them last. For later jobs see ``ThreadScheduler/LateJobPolicy``.
+  /// 3. The task's priority makes no difference.
+  /// 4. It allocates nothing.
+  public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .thread).submit() }
+
+  /// Returns the executor for an actor's `unownedExecutor`.
+  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { actorExecutor.asUnownedSerialExecutor() }
+
+  /// Returns whether both are the same scheduler.
+  public func isSameExclusiveExecutionContext(other: ThreadScheduler) -> Bool {
+    core.exclusiveRoot === other.core.exclusiveRoot
+  }
+
+  /// Stops the process with a message unless the caller is isolated to this scheduler: on its thread, or in a late job of it.
+  public func checkIsolated() { requireIsolated() }
+
+  /// Returns whether the caller is on the thread, or in a late job of it.
+  public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
+}
+
+extension SerialScheduler: SerialExecutor, TaskExecutor {
+  /// Runs a job of a task or an actor in the queue, in one order with the actions. Swift's runtime calls it.
+  ///
+  /// ```swift
+  /// actor Cache {
+  ///   private let queue = SerialScheduler(name: "cache")
+  ///   nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+  ///   func evict() { … }
+  /// }
+  /// ```
+  ///
+  /// 1. Inside the job, ``Schedulers/current`` is this queue. The body of ``sync(_:)`` is isolated to the queue as a job is.
+  /// 2. If the target has been stopped, a job runs where the target's late jobs run: see ``ThreadScheduler/LateJobPolicy``. If the pool was shut
+  ///    down, jobs of a queue on it continue one at a time, in order, on the next pool.
+  /// 3. The task's priority makes no difference: the queue's counts.
+  /// 4. It allocates nothing.
+  public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .serial).submit() }
+
+  /// Returns the executor for an actor's `unownedExecutor`. Those of the queue's thread, and of queues on that thread, count as the same.
+  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { actorExecutor.asUnownedSerialExecutor() }
+
+  /// Returns whether work of the two queues never runs concurrently: they are on the same thread, one targets the other, or both target a third.
+  public func isSameExclusiveExecutionContext(other: SerialScheduler) -> Bool {
+    core.exclusiveRoot === other.core.exclusiveRoot
+  }
+
+  /// Stops the process with a message unless the caller is isolated to this queue.
+  public func checkIsolated() { requireIsolated() }
+
+  /// Returns whether the caller is in this queue, or in work that never runs beside it: on its thread, or in a queue below or above it.
+  public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
+}
+
+extension MainScheduler: SerialExecutor, TaskExecutor {
+  /// Runs a job of a task or an actor on the main thread, never at once, in one order with the actions. Swift's runtime calls it.
+  ///
+  /// The main actor keeps its own executor, unless `SchedulerExecutors` has been installed. After ``Schedulers/shutdown(_:)`` jobs run one at a
+  /// time, in order, on the pool. If another thread shuts down, they first wait until the main thread has finished its part of the shutdown.
+  /// The task's priority makes no difference. It allocates nothing, unless another main loop is the host.
+  public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .main).submit() }
+
+  /// Returns the executor for an actor's `unownedExecutor`. Those of the other main scheduler, and of queues on both, count as the same.
+  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { actorExecutor.asUnownedSerialExecutor() }
+
+  /// Returns true: both are on the main thread.
+  public func isSameExclusiveExecutionContext(other: MainScheduler) -> Bool { true }
+
+  /// Stops the process with a message unless the caller is on the main thread, or on the thread that replaces it in a host.
+  public func checkIsolated() { requireIsolated() }
+
+  /// Returns whether the caller is on the main thread, or on the thread that replaces it in a host.
+  public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
+}
+
+extension MainScheduler {
+  /// Schedules `action`, which is isolated to the main actor.
+  ///
+  /// The main thread, or Dispatch's main queue (module `SchedulerMainLoop`), must run the main scheduler. If a host runs it on another thread,
+  /// Swift stops the process with a message.
+  ///
+  /// - Parameter action: the function to call on the main actor.
+  /// - Returns: a disposable that cancels the action before it starts.
+  @discardableResult
+  public func schedule(onMainActor action: @escaping @MainActor @Sendable () -> Void) -> any Disposable {
+    schedule { MainActor.assumeIsolated(action) }
+  }
+}
+
+extension ConcurrentScheduler: TaskExecutor {
+  /// Runs a job of a task on the pool, with this scheduler's priority. Swift's runtime calls it.
+  ///
+  /// ```swift
+  /// let thumbnail = await Task(executorPreference: ConcurrentScheduler(priority: .low)) { await decode(image) }.value
+  /// ```
+  ///
+  /// Inside the job, ``Schedulers/current`` is this scheduler. A pool that was shut down passes its jobs to the next pool. It allocates nothing.
+  public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .concurrent).submit() }
+}

@@ -1,0 +1,66 @@
+internal import CScheduler
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+/// Stops the process because of a misuse. Release builds print the message too, unlike that of `precondition`.
+///
+/// The message is "Scheduler: FUNCTION: "NAME": ADVICE".
+///
+/// - Parameters:
+///   - function: the function that was called, with its type.
+///   - name: the name of the scheduler; left out if it has none.
+///   - advice: what is wrong, and what to do instead.
+@inline(never)
+@usableFromInline
+package func misuse(_ function: String, of name: String = "", _ advice: String) -> Never {
+  let text = "Scheduler: \(function): \(name.isEmpty ? "" : "\"\(name)\": ")\(advice)\n"
+  // A zero byte in a name would end the C string, and so cut off the advice.
+  var bytes = text.utf8.map { $0 == 0 ? CChar(bitPattern: UInt8(ascii: "?")) : CChar(bitPattern: $0) }
+  bytes.append(0)
+  csched_swift_stop_(bytes)
+}
+
+/// Prints a line on standard error, in the form of ``misuse(_:of:_:)``, and returns.
+func reportLine(_ subject: String, of name: String = "", _ text: String) {
+  var line = Array("Scheduler: \(subject): \(name.isEmpty ? "" : "\"\(name)\": ")\(text)\n".utf8)[...]
+  while !line.isEmpty, case let count = line.withUnsafeBytes({ write(2, $0.baseAddress, $0.count) }), count > 0 {
+    line = line.dropFirst(count)
+  }
+}
+
+/// Registers `body` to be called at process exit.
+func atEndOfProcess(_ body: @escaping @convention(c) () -> Void) { atexit(body) }
+
+/// Returns the system's description of an error number.
+func systemText(of error: Int32) -> String { String(cString: strerror(error)) }
+
+/// Calls `submit`; if it is refused, ``TargetCore/noteRefusal()`` prints no line.
+///
+/// Use it if the submitter learns of a refusal from an error or a handler, or if its own stop causes the refusal.
+@inline(__always)
+func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Result {
+  #if DEBUG
+    let before = csched_swift_tell_refusals_(true)
+    defer { _ = csched_swift_tell_refusals_(before) }
+  #endif
+  return try submit()
+}
+
+/// Calls `action`, with refusal lines printed again.
+///
+/// An action may run inside a submission by ``withoutRefusalLine(_:)``. Its own submissions have a different submitter.
+@inline(__always)
+func withRefusalLine<Result>(_ action: () throws -> Result) rethrows -> Result {
+  #if DEBUG
+    guard csched_swift_are_refusals_told_() else { return try action() }
+    _ = csched_swift_tell_refusals_(false)
+    defer { _ = csched_swift_tell_refusals_(true) }
+  #endif
+  return try action()
+}
