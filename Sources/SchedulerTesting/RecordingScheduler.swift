@@ -49,7 +49,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 
   /// Records a scheduling, and calls `submit` to do it. Returns a disposable that disposes the action and records that.
   private func recorded(
-    _ delay: Duration?, _ submit: (FatedAction) -> any Disposable
+    _ delay: Duration?, _ submit: (ReportingAction) -> any Disposable
   ) -> any Disposable {
     let time = present
     let ordinal = record.withLock {
@@ -58,8 +58,8 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
       return $0.last
     }
     // Weak: otherwise a waiting action would retain its own scheduler. The history cannot be read without a recorder anyway.
-    let fate = ActionFate(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
-    return fate.token(submit)
+    let outcome = ActionOutcome(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
+    return outcome.token(submit)
   }
 
   private func write(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {

@@ -28,9 +28,9 @@ struct ClosureTask: Disposable, @unchecked Sendable {
       job.pointee.context = UnsafeMutableRawPointer(bitPattern: held.load(as: UInt.self) | 1)
     }
 
-    /// Calls the closure, inside the scheduler marker (`tag`) if there is one.
+    /// Calls the closure, inside the scheduler marker if there is one.
     @inline(__always)
-    func call() { if origin.isTagged { origin.run(work.call) } else { work.call() } }
+    func call() { if origin.isMarked { origin.run(work.call) } else { work.call() } }
 
     /// Releases the closure. Then notifies the drop observers, unless the action was cancelled.
     consuming func drop(_ reason: csched_drop_reason, of action: ReturningAction?) {
@@ -45,26 +45,26 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 
   init(_ task: csched_task = csched_task()) { self.task = task }
 
-  /// Makes a task for `core` that runs `work`, inside `tag` if there is one. `action` is notified of a drop. If `core` and `tag` are nil, drop
-  /// observers are not notified. If `tellsOfRefusal` is false, they are not notified of a refusal: the submitter reports it.
+  /// Makes a task for `core` that runs `work`, inside `marker` if there is one. `action` is notified of a drop. If `core` and `marker` are nil, drop
+  /// observers are not notified. If `reportsRefusal` is false, they are not notified of a refusal: the submitter reports it.
   init(
-    _ work: @escaping @Sendable () -> Void, for core: TargetCore? = nil, inside tag: TargetCore? = nil,
-    of action: ReturningAction? = nil, tellsOfRefusal: Bool = true
+    _ work: @escaping @Sendable () -> Void, for core: TargetCore? = nil, inside marker: TargetCore? = nil,
+    of action: ReturningAction? = nil, reportsRefusal: Bool = true
   ) {
     task = csched_task.made(plainType, CSCHED_TASK_PLAIN, for: core, of: action)
     let held = Held.plain(task.job)
-    held.initialize(to: Held(work, ActionOrigin(core, tag: tag, tellsOfRefusal: tellsOfRefusal)))
+    held.initialize(to: Held(work, ActionOrigin(core, marker: marker, reportsRefusal: reportsRefusal)))
     if action == nil { Held.tell(task.job, held) }
   }
 
   /// Makes a task that can be delayed. It retains `core`, and thereby the queue that it waits in, until it is over.
   init(
-    delayed work: @escaping @Sendable () -> Void, for core: TargetCore, inside tag: TargetCore?,
+    delayed work: @escaping @Sendable () -> Void, for core: TargetCore, inside marker: TargetCore?,
     of action: ReturningAction?
   ) {
     task = csched_task.made(timedType, CSCHED_TASK_TIMED, for: core, of: action)
     let held = Held.timed(task.job)
-    held.initialize(to: Held(work, ActionOrigin(core, tag: tag)))
+    held.initialize(to: Held(work, ActionOrigin(core, marker: marker)))
     if action == nil { Held.tell(task.job, held) }
     core.beginKeeping()
   }
@@ -155,7 +155,7 @@ private let timedType = JobType(
     drop: { ClosureTask.Held.drop(ClosureTask.Held.timed($0), of: $0) },
     release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }), closureAt: MemoryLayout<csched_timer>.size)
 
-/// The target core that an action was submitted to, and the scheduler marker (`tag`) that it runs inside, in one word.
+/// The target core that an action was submitted to, and the scheduler marker that it runs inside, in one word.
 ///
 /// The marker is owned. The core is not: it drops its queued actions before it ends, and only a drop reads it. Owning it would cost each
 /// action a count that all threads contend for. While a drop is deferred, the C core retains `unowned`.
@@ -163,19 +163,19 @@ struct ActionOrigin: ~Copyable {
   /// The address; bit 0: it is a scheduler marker; bit 1: a refusal is not reported.
   private let bits: UInt
 
-  init(_ core: TargetCore?, tag: TargetCore?, tellsOfRefusal: Bool = true) {
-    let flag: UInt = tellsOfRefusal ? 0 : 2
-    if let tag {
-      bits = UInt(bitPattern: Unmanaged.passRetained(tag).toOpaque()) | 1 | flag
+  init(_ core: TargetCore?, marker: TargetCore?, reportsRefusal: Bool = true) {
+    let flag: UInt = reportsRefusal ? 0 : 2
+    if let marker {
+      bits = UInt(bitPattern: Unmanaged.passRetained(marker).toOpaque()) | 1 | flag
     } else {
       bits = core.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) | flag } ?? 0
     }
   }
 
-  deinit { if isTagged { reference!.release() } }
+  deinit { if isMarked { reference!.release() } }
 
   /// The core, if it is not owned. A deferred drop must retain it.
-  var unowned: UnsafeMutableRawPointer? { isTagged ? nil : reference?.toOpaque() }
+  var unowned: UnsafeMutableRawPointer? { isMarked ? nil : reference?.toOpaque() }
 
   private var reference: Unmanaged<TargetCore>? {
     UnsafeRawPointer(bitPattern: bits & ~3).map { Unmanaged.fromOpaque($0) }
@@ -183,7 +183,7 @@ struct ActionOrigin: ~Copyable {
 
   /// Whether the address is a scheduler marker.
   @inline(__always)
-  var isTagged: Bool { bits & 1 != 0 }
+  var isMarked: Bool { bits & 1 != 0 }
 
   /// Calls `body` inside the scheduler marker.
   func run<Result>(_ body: () -> Result) -> Result { reference!._withUnsafeGuaranteedRef { $0.run(body) } }

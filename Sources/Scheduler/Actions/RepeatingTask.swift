@@ -8,9 +8,9 @@ struct RepeatingTask: ~Copyable {
   /// In virtual time, `.max` after the first tick: `run` continues for the first tick, and not for later ones.
   private var tolerance: csched_time
 
-  /// Submits a repeating task to `core`, inside the scheduler marker `tag` if there is one. Returns its token, and whether it was accepted.
+  /// Submits a repeating task to `core`, inside the scheduler marker `marker` if there is one. Returns its token, and whether it was accepted.
   static func submit(
-    _ timing: ActionTiming, _ repetition: ActionTiming.Repetition, to core: TargetCore, inside tag: TargetCore?,
+    _ timing: ActionTiming, _ repetition: ActionTiming.Repetition, to core: TargetCore, inside marker: TargetCore?,
     _ work: @escaping @Sendable () -> Void
   ) -> (ClosureTask, isAccepted: Bool) {
     let task = csched_task.made(repeatingType, CSCHED_TASK_REPEATING, for: core)
@@ -18,7 +18,7 @@ struct RepeatingTask: ~Copyable {
     let tolerance = csched_time(max(0, timing.tolerance.saturatedNanoseconds))
     of(task.job).initialize(
       to: RepeatingTask(
-        held: ClosureTask.Held(work, ActionOrigin(core, tag: tag)), repetition: repetition, due: due,
+        held: ClosureTask.Held(work, ActionOrigin(core, marker: marker)), repetition: repetition, due: due,
         tolerance: tolerance))
     ClosureTask.Held.tell(task.job, UnsafeMutableRawPointer(of(task.job)))
     core.beginKeeping()

@@ -78,7 +78,7 @@ extension ImmediateSchedulerType {
   public func perform<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> sending Value
   ) async throws -> sending Value {
-    let lent = LentPriority(to: self)
+    let lent = PriorityDonation(to: self)
     defer { lent?.takeBack() }
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
@@ -91,14 +91,14 @@ extension ImmediateSchedulerType {
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> Value
   ) async throws -> Value {
-    let lent = LentPriority(to: self)
+    let lent = PriorityDonation(to: self)
     defer { lent?.takeBack() }
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 }
 
 /// A donation of a task's priority to the pool priority that it waits for, until ``takeBack()``: see `csched_target_lend`.
-struct LentPriority {
+struct PriorityDonation {
   private let scheduler: SchedulerTarget  // retains the target
   private let priority: csched_priority
 

@@ -4,7 +4,7 @@
 //   GJ1  A thread that finds the pool's schedulers finds them complete. In a fork child, which has no pool threads, the first caller makes new ones.
 // Orderings
 //   present: the release of the thread that made the schedulers pairs with the acquire of a thread that finds them
-// Checked by: the runs of Tests/Probes/AllTasks; one of them forks.
+// Checked by: the runs of Tests/Integration/AllTasks; one of them forks.
 // Models: none. Not modelled: GJ1.
 
 internal import CScheduler

@@ -101,8 +101,8 @@ struct TaskJob: @unchecked Sendable {
   }
 
   func runInTag() {
-    guard let tag = executor._withUnsafeGuaranteedRef({ $0.tag }) else { return resume() }
-    tag.run { resume() }
+    guard let marker = executor._withUnsafeGuaranteedRef({ $0.marker }) else { return resume() }
+    marker.run { resume() }
   }
 
   private func resume() {

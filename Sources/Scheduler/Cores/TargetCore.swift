@@ -108,13 +108,13 @@ class TargetCore: @unchecked Sendable {
 
   // MARK: submitting
 
-  /// Submits `work`, inside `tag` if there is one. Pass `isReported` if the caller reports a refusal itself.
+  /// Submits `work`, inside `marker` if there is one. Pass `isReported` if the caller reports a refusal itself.
   @discardableResult
   final func submit(
-    _ work: @escaping @Sendable () -> Void, inside tag: TargetCore? = nil, of action: ReturningAction? = nil,
+    _ work: @escaping @Sendable () -> Void, inside marker: TargetCore? = nil, of action: ReturningAction? = nil,
     isReported: Bool = false
   ) -> (task: ClosureTask, isAccepted: Bool) {
-    let task = ClosureTask(work, for: self, inside: tag, of: action, tellsOfRefusal: !isReported)
+    let task = ClosureTask(work, for: self, inside: marker, of: action, reportsRefusal: !isReported)
     action?.task = task
     let isAccepted = task.submit(to: target)
     if !isAccepted, !isReported { noteRefusal() }
@@ -134,10 +134,10 @@ class TargetCore: @unchecked Sendable {
   final func submit(
     _ work: @escaping @Sendable () -> Void, at deadline: csched_time,
     on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
-    tolerance: Duration = .zero, inside tag: TargetCore?, of action: ReturningAction? = nil
+    tolerance: Duration = .zero, inside marker: TargetCore?, of action: ReturningAction? = nil
   ) -> ClosureTask {
     let span = csched_time(max(0, tolerance.saturatedNanoseconds))
-    let task = ClosureTask(delayed: work, for: self, inside: tag, of: action)
+    let task = ClosureTask(delayed: work, for: self, inside: marker, of: action)
     action?.task = task
     if !task.submit(to: target, at: deadline, on: clock, tolerance: span) { noteRefusal() }
     if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
@@ -147,54 +147,57 @@ class TargetCore: @unchecked Sendable {
   /// Submits `work` for an instant of the core's virtual time.
   @discardableResult
   final func submit(
-    _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside tag: TargetCore?,
+    _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside marker: TargetCore?,
     of action: ReturningAction? = nil
   ) -> ClosureTask {
     if Sleeper.isNoted, let timeline { Sleeper.submitted(to: timeline.sleepers) }
-    guard let arrive = instant.arrive else { return submit(work, at: instant.tick, inside: tag, of: action) }
+    guard let arrive = instant.arrive else { return submit(work, at: instant.tick, inside: marker, of: action) }
     return submit(
       {
         arrive()
         work()
-      }, at: instant.tick, inside: tag, of: action)
+      }, at: instant.tick, inside: marker, of: action)
   }
 
   /// Submits `work` as `timing` says.
   final func submit(
-    _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, inside tag: TargetCore?
+    _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, inside marker: TargetCore?
   ) -> ClosureTask {
-    if let repetition = timing.repetition { return submit(work, timing, repetition, inside: tag) }
+    if let repetition = timing.repetition { return submit(work, timing, repetition, inside: marker) }
     switch timing.start {
-    case .after(let delay): return submit(work, after: delay, tolerance: timing.tolerance, inside: tag)
+    case .after(let delay): return submit(work, after: delay, tolerance: timing.tolerance, inside: marker)
     case .at(let instant):
       guard let timeline else {
-        return submit(work, at: instant.nanoseconds, tolerance: timing.tolerance, inside: tag)
+        return submit(work, at: instant.nanoseconds, tolerance: timing.tolerance, inside: marker)
       }
-      return submit(work, at: timeline.instant(at: instant), inside: tag)
+      return submit(work, at: timeline.instant(at: instant), inside: marker)
     case .continuous(let nanoseconds):
-      return submit(work, at: nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance: timing.tolerance, inside: tag)
+      return submit(work, at: nanoseconds, on: CSCHED_CLOCK_BOOT, tolerance: timing.tolerance, inside: marker)
     case .wall(let instant):
       return submit(
-        work, at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance: timing.tolerance, inside: tag)
+        work, at: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, tolerance: timing.tolerance, inside: marker)
     }
   }
 
   /// Submits `work` for `delay` from now.
   @discardableResult
   final func submit(
-    _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero, inside tag: TargetCore?,
+    _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero,
+    inside marker: TargetCore?,
     of action: ReturningAction? = nil
   ) -> ClosureTask {
-    guard let timeline else { return submit(work, at: delay.deadline, tolerance: tolerance, inside: tag, of: action) }
-    return submit(work, at: timeline.instant(after: delay), inside: tag, of: action)
+    guard let timeline else {
+      return submit(work, at: delay.deadline, tolerance: tolerance, inside: marker, of: action)
+    }
+    return submit(work, at: timeline.instant(after: delay), inside: marker, of: action)
   }
 
   /// Submits `work` to run repeatedly.
   private func submit(
     _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, _ repetition: ActionTiming.Repetition,
-    inside tag: TargetCore?
+    inside marker: TargetCore?
   ) -> ClosureTask {
-    let (task, isAccepted) = RepeatingTask.submit(timing, repetition, to: self, inside: tag, work)
+    let (task, isAccepted) = RepeatingTask.submit(timing, repetition, to: self, inside: marker, work)
     if !isAccepted { noteRefusal() }
     if isOnMain, timing.delay(from: .now) <= .zero { MainCore.shared.submitted() }
     return task

@@ -54,8 +54,10 @@ public final class WorkerPool: Sendable {
   public func scheduler(name: String = "", priority: SchedulerPriority = .default) -> ConcurrentScheduler {
     let core = cores.first { $0.priority == priority }!
     // An own scheduler marker, as for schedulers on the shared pool.
-    let tag = CurrentTag(madeBy: { [weak self] in ConcurrentScheduler(name: name, on: self, core: core, tag: $0) })
-    return ConcurrentScheduler(name: name, on: self, core: core, tag: tag)
+    let marker = SchedulerMarker(madeBy: { [weak self] in
+      ConcurrentScheduler(name: name, on: self, core: core, marker: $0)
+    })
+    return ConcurrentScheduler(name: name, on: self, core: core, marker: marker)
   }
 
   /// How many actions run at a time.

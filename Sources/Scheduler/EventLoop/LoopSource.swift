@@ -35,13 +35,13 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   private let counted = CountedDisposable()
   private let state: Protected<State>
   private let changed = UnfairLock.Condition()
-  private let core: TargetCore, tag: TargetCore?
+  private let core: TargetCore, marker: TargetCore?
   /// Whether the loop has the source. Accessed on the loop's thread only.
   @exclusivity(unchecked) private final var isAdded = false
 
   init(on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
     core = scheduler.core
-    tag = scheduler.tag
+    marker = scheduler.marker
     state = Protected(State(handler: handler, onDrop: onDrop))
   }
 
@@ -104,7 +104,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
       return state.handler
     }
     guard let handler else { return false }
-    if let tag { tag.run { handler(event) } } else { handler(event) }
+    if let marker { marker.run { handler(event) } } else { handler(event) }
     return true
   }
 

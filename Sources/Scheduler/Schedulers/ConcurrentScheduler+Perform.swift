@@ -30,7 +30,7 @@ extension ConcurrentScheduler {
     }
     if grain < 1 { misuse("ConcurrentScheduler.concurrentPerform", of: name, "a grain of \(grain): give 1 or more.") }
     withoutActuallyEscaping(body) { body in
-      var numbers = Numbers(body: body, place: (tag ?? core).target)
+      var numbers = Numbers(body: body, place: (marker ?? core).target)
       withUnsafeMutablePointer(to: &numbers) {
         csched_apply(core.target, threadsToPerform, iterations, grain, Numbers.perform, $0)
       }

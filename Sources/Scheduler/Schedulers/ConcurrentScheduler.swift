@@ -27,9 +27,9 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
     self.name = name
     ownPool = nil
     let core = PoolCore.shared(priority)
-    // An own scheduler marker (`CurrentTag`): several schedulers of one priority share a core, and `current` must find the right one.
-    let tag = CurrentTag(madeBy: { ConcurrentScheduler(name: name, core: core, tag: $0) })
-    super.init(core: core, tag: tag)
+    // An own scheduler marker: several schedulers of one priority share a core, and `current` must find the right one.
+    let marker = SchedulerMarker(madeBy: { ConcurrentScheduler(name: name, core: core, marker: $0) })
+    super.init(core: core, marker: marker)
   }
 
   /// Creates a scheduler that runs at most `limit` actions at a time, on the same pool. Other actions wait, in the order of submission.
@@ -83,10 +83,10 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   /// Creates a scheduler on a pool that may have ended. In that case the scheduler refuses all actions.
-  init(name: String = "", on pool: WorkerPool? = nil, core: TargetCore, tag: CurrentTag? = nil) {
+  init(name: String = "", on pool: WorkerPool? = nil, core: TargetCore, marker: SchedulerMarker? = nil) {
     self.name = name
     ownPool = pool
-    super.init(core: core, tag: tag)
+    super.init(core: core, marker: marker)
   }
 
   /// Starts the pool's first thread if it does not run yet, or throws the reason why it cannot start. A later attempt may succeed.
@@ -119,6 +119,7 @@ extension ConcurrentScheduler {
   /// keeps its priority: the result is the scheduler itself.
   package func prioritized(_ priority: SchedulerPriority) -> ConcurrentScheduler {
     guard let pool = core as? PoolCore, pool.priority != priority else { return self }
-    return ConcurrentScheduler(name: name, on: ownPool, core: pool.sibling(priority), tag: tag as? CurrentTag)
+    return ConcurrentScheduler(
+      name: name, on: ownPool, core: pool.sibling(priority), marker: marker as? SchedulerMarker)
   }
 }

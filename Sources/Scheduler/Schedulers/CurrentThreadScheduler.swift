@@ -18,7 +18,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// The shared instance. It acts on the calling thread.
   public static let instance = CurrentThreadScheduler()
 
-  let core = CurrentTag(madeBy: { _ in CurrentThreadScheduler.instance })
+  let core = SchedulerMarker(madeBy: { _ in CurrentThreadScheduler.instance })
 
   private init() { core.publish(self) }
 

@@ -9,7 +9,7 @@ public final class ImmediateScheduler: SchedulerType {
   /// The shared instance. It has no state.
   public static let instance = ImmediateScheduler()
 
-  private let core = CurrentTag(madeBy: { _ in ImmediateScheduler.instance })
+  private let core = SchedulerMarker(madeBy: { _ in ImmediateScheduler.instance })
 
   private init() { core.publish(self) }
 

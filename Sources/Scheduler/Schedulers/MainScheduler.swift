@@ -27,24 +27,24 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   ///
   /// Queued actions run only if the main loop runs. A program without another main loop calls ``MainScheduler/run()`` on the main thread. For other
   /// programs see `Documentation/HowTo/EmbedInAnotherLoop.md`.
-  public static let instance: MainScheduler = MainScheduler(tag: nil)
+  public static let instance: MainScheduler = MainScheduler(marker: nil)
   /// The instance that always queues. Its actions run when the main thread runs the main loop: see ``instance``.
   public static let asyncInstance: MainScheduler = MainScheduler(
-    tag: CurrentTag(madeBy: { _ in MainScheduler.asyncInstance }))
+    marker: SchedulerMarker(madeBy: { _ in MainScheduler.asyncInstance }))
 
   /// The count that decides whether an action may run at once; `nil`: all work on the main thread counts.
   private let own: OwnWork?
 
-  private init(tag: CurrentTag?, own: OwnWork? = nil) {
+  private init(marker: SchedulerMarker?, own: OwnWork? = nil) {
     self.own = own
-    super.init(core: MainCore.shared, tag: tag)
+    super.init(core: MainCore.shared, marker: marker)
   }
 
   /// For the module with RxSwift's names: creates a scheduler that runs an action at once if none of its own actions waits or runs. Other work on
   /// the main thread does not count.
   package convenience init(countsOwnWork: Void) {
     _ = MainScheduler.instance  // the first scheduler made on the core is the current one
-    self.init(tag: nil, own: OwnWork())
+    self.init(marker: nil, own: OwnWork())
   }
 
   // MARK: scheduling
@@ -73,7 +73,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   private func runsAtOnce(_ entry: OwnWork.Entry?) -> Bool {
     if let entry { return entry.isFirst && MainCore.isHere }
-    return tag == nil && MainCore.isFree
+    return marker == nil && MainCore.isFree
   }
 
   // MARK: running

@@ -10,7 +10,7 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   /// The core to which actions are submitted.
   let core: TargetCore
   /// The scheduler marker, where several schedulers share a core.
-  let tag: TargetCore?
+  let marker: TargetCore?
 
   /// The executor for actors, made at first use under the core's lock. A job that came through it reads it without the lock.
   @exclusivity(unchecked) private(set) final var executorOfActors: ActorExecutor?
@@ -29,47 +29,47 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   final let jobTypes = JobTypes()
 
   /// Creates a scheduler, and publishes it as the current one in its actions.
-  init(core: TargetCore, tag: TargetCore? = nil) {
+  init(core: TargetCore, marker: TargetCore? = nil) {
     self.core = core
-    self.tag = tag
-    (tag ?? core).publish(self)
+    self.marker = marker
+    (marker ?? core).publish(self)
   }
 
   public var now: MonotonicTime { core.timeline?.now ?? .now }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(action, inside: tag).task
+    core.submit(action, inside: marker).task
   }
 
   @discardableResult
   public final func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(action, timing, inside: tag)
+    core.submit(action, timing, inside: marker)
   }
 
   @discardableResult
   public final func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    core.submit(action, after: delay, inside: tag)
+    core.submit(action, after: delay, inside: marker)
   }
 
   /// Schedules `work`, which settles `returning`.
   package func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
-    core.submit(work, inside: tag, of: returning)
+    core.submit(work, inside: marker, of: returning)
   }
 
   /// Schedules `work`, which settles `returning`, for `delay` from now.
   package final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction
   ) {
-    core.submit(work, after: delay, inside: tag, of: returning)
+    core.submit(work, after: delay, inside: marker, of: returning)
   }
 }
 
 /// A scheduler marker: a target that can be current, but receives no work. It identifies the scheduler of an action where several schedulers share
 /// a core, or where actions run on the caller's stack.
-final class CurrentTag: TargetCore, @unchecked Sendable {
+final class SchedulerMarker: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  typealias Maker = @Sendable (CurrentTag) -> any ImmediateSchedulerType & AnyObject
+  typealias Maker = @Sendable (SchedulerMarker) -> any ImmediateSchedulerType & AnyObject
   private let make: Maker?
 
   /// Creates a marker. `make` makes a new scheduler if the first one was released. Without `make`, the scheduler must outlive its actions.
@@ -87,14 +87,14 @@ final class CurrentTag: TargetCore, @unchecked Sendable {
 
 /// A scheduler marker for schedulers in other modules of this package.
 package struct CurrentScope: Sendable {
-  private let tag = CurrentTag()
+  private let marker = SchedulerMarker()
 
   package init() {}
 
   /// Makes `scheduler` the value of ``Schedulers/current`` in closures that run here.
-  package func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) { tag.publish(scheduler) }
+  package func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) { marker.publish(scheduler) }
 
-  package func run(_ body: () -> Void) { tag.run(body) }
+  package func run(_ body: () -> Void) { marker.run(body) }
 }
 
 /// A function table without entries.

@@ -56,20 +56,20 @@ extension ImmediateSchedulerType {
   }
 
   fileprivate func reporting(
-    _ onDrop: @escaping @Sendable (SchedulerError) -> Void, _ submit: (FatedAction) -> any Disposable
+    _ onDrop: @escaping @Sendable (SchedulerError) -> Void, _ submit: (ReportingAction) -> any Disposable
   ) -> any Disposable {
-    let fate = ActionFate(onDrop: onDrop)
-    var action: FatedAction? = FatedAction(fate)
+    let outcome = ActionOutcome(onDrop: onDrop)
+    var action: ReportingAction? = ReportingAction(outcome)
     let token = submit(action!)
     if isKnownUniquelyReferenced(&action) {  // it was refused, or it has run
       let isOutermost = csched_swift_discards_enter_()
       action = nil
       if isOutermost { csched_swift_discards_leave_() }
     } else {
-      fate.endSubmission()
+      outcome.endSubmission()
       action = nil
     }
-    return FatedDisposable(token, fate)
+    return ReportingDisposable(token, outcome)
   }
 }
 

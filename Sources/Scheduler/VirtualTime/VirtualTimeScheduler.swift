@@ -82,7 +82,7 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   }
 
   package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
-    core.submit(work, after: .zero, inside: tag, of: returning)
+    core.submit(work, after: .zero, inside: marker, of: returning)
   }
 
   // MARK: scheduling for a time

@@ -42,7 +42,7 @@ GROUPS = {
     "executors": [
         *MAIN, "Concurrency/*.swift", *(f"Schedulers/{name}.swift" for name in (
             "ConcurrentScheduler", "ImmediateScheduler", "Schedulers", "Serial*", "Thread*")),
-        *(f"Cores/{name}Core.swift" for name in ("Limit", "Serial", "Thread")), "EventLoop/LoopSource.swift", "Synchronization/UnfairLock+Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Schedulers/Schedulers+OnDrop.swift", "Actions/ActionFate.swift"],
+        *(f"Cores/{name}Core.swift" for name in ("Limit", "Serial", "Thread")), "EventLoop/LoopSource.swift", "Synchronization/UnfairLock+Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Schedulers/Schedulers+OnDrop.swift", "Actions/ActionOutcome.swift"],
 }
 WITHOUT = {"Disposable+Task.swift", "Disposables+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// In processes of their own, because they end what all share. What concerns the main thread, which is not a test's, is in
-/// Tests/Probes/EndsClean.
+/// Tests/Integration/EndsClean.
 @Suite(.nothingIsLeft) struct SchedulersShutdownTests {
   @Test(
     "what is outstanding runs, or is dropped, and then no thread and nothing else is left", arguments: [true, false])

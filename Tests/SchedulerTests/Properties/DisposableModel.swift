@@ -1,4 +1,4 @@
-/// What disposables do, by their laws, as a recursion over a table: who holds whom, who is disposed, who is gone.
+/// What disposables do, by their contracts, as a recursion over a table: who holds whom, who is disposed, who is gone.
 struct DisposableModel {
   /// A child is named by its place in the table.
   typealias Name = Int

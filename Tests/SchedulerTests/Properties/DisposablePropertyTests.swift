@@ -7,7 +7,8 @@ private typealias Model = DisposableModel
 
 @Suite(.nothingIsLeft) struct DisposablePropertyTests {
   @Test(
-    "any sequence of operations on disposables, nested and shared, disposes and releases what the laws say, in order")
+    "any sequence of operations on disposables, nested and shared, disposes and releases what the contracts say, in order"
+  )
   func anySequence() {
     forAnySeed("DisposablePropertyTests/anySequence", cases: 400) { random in
       var trial = Trial(random: random)

@@ -89,7 +89,7 @@ private struct NosySequence: Sequence, IteratorProtocol {
   }
 }
 
-/// Law 5, for the guard: user code runs outside of its lock, but for what has access to the value in its place.
+/// Guarantee 5, for the guard: user code runs outside of its lock, but for what has access to the value in its place.
 @Suite(.nothingIsLeft) struct ProtectedOutsideTests {
   @Test("what is replaced ends outside of the lock, whatever replaces it") func replaced() {
     let guardian = Protected(Holder()), looks = Counter()

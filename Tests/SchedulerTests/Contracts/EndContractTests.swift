@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a scheduler returns says when it is over: from the disposal, the drop, or the end of the run, for good.
-@Suite(.serialized, .nothingIsLeft) struct EndLawTests {
+@Suite(.serialized, .nothingIsLeft) struct EndContractTests {
   /// Each kind of action that ends by itself, calling `body` once.
   private static func schedule(on scheduler: any SchedulerType, _ body: @escaping @Sendable () -> Void)
     -> [any Disposable]

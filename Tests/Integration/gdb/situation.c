@@ -1,4 +1,4 @@
-// A known situation for Tests/Probes/gdb/test: threads that run, wait and sleep, work that waits behind them, a lock with an owner and two sleepers. Then
+// A known situation for Tests/Integration/gdb/test: threads that run, wait and sleep, work that waits behind them, a lock with an owner and two sleepers. Then
 // it stops, by a trap, for gdb to look. With an argument it makes so many queues, and jobs on the busy loop, besides.
 #define _GNU_SOURCE
 #include <CScheduler/CScheduler.h>

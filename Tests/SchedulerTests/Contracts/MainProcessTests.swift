@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// The laws on the process's main thread, which belongs to the test runner here: so in a process whose runner leaves it to us.
+/// The contracts on the process's main thread, which belongs to the test runner here: so in a process whose runner leaves it to us.
 @Suite(.nothingIsLeft) struct MainProcessTests {
   @Test(
     "a scheduler of the main loop runs on one thread, in a process of its own the main one",
@@ -24,8 +24,9 @@ import Testing
   }
 
   /// Those are the tests whose first argument is a `SchedulerUnderTest` without a label.
-  @Test("the laws hold on the main thread, in a process of its own", .enabled(if: !SchedulerUnderTest.isMainProcess))
-  func laws() throws {
+  @Test(
+    "the contracts hold on the main thread, in a process of its own", .enabled(if: !SchedulerUnderTest.isMainProcess))
+  func contracts() throws {
     // By popen: Foundation's Process loses 32 bytes, which AddressSanitizer finds.
     let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
     let tests = #"--testing-library swift-testing --filter '^SchedulerTests\..*/\w+\(_:'"#

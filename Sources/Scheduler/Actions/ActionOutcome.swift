@@ -1,7 +1,7 @@
 internal import CScheduler
 
 /// The outcome of a submitted action: it ran, was disposed, or was dropped. Shared by the action and its disposable.
-package final class ActionFate: Sendable {
+package final class ActionOutcome: Sendable {
   /// Events that are reported through `note`. A drop is reported through `onDrop`.
   package enum Event: Sendable { case ran, disposed }
 
@@ -36,8 +36,8 @@ package final class ActionFate: Sendable {
   var isOver: Bool { state.read { $0.phase == .disposed || $0.phase == .over } }
 
   /// Calls `submit` to schedule an action with this outcome. Returns the disposable that cancels the action.
-  package func token(_ submit: (FatedAction) -> any Disposable) -> any Disposable {
-    FatedDisposable(submit(FatedAction(self)), self)
+  package func token(_ submit: (ReportingAction) -> any Disposable) -> any Disposable {
+    ReportingDisposable(submit(ReportingAction(self)), self)
   }
 
   /// Called after the submission.
@@ -82,31 +82,31 @@ package final class ActionFate: Sendable {
 }
 
 /// The part of the action that only the scheduler's closure holds. Its release ends the action, run or dropped.
-package final class FatedAction: Sendable {
-  private let fate: ActionFate
+package final class ReportingAction: Sendable {
+  private let outcome: ActionOutcome
 
-  package init(_ fate: ActionFate) { self.fate = fate }
+  package init(_ outcome: ActionOutcome) { self.outcome = outcome }
 
-  deinit { fate.end() }
+  deinit { outcome.end() }
 
   /// Calls `body`, unless the action has been disposed.
   package func run(_ body: () -> Void) {
-    guard fate.claimRun() else { return }
+    guard outcome.claimRun() else { return }
     withRefusalLine(body)
-    fate.end()
+    outcome.end()
   }
 }
 
 /// Disposes the action, and notes `.disposed` if the action had not started.
-final class FatedDisposable: DisposalNode {
+final class ReportingDisposable: DisposalNode {
   private let counted = CountedDisposable()
-  private let fate: ActionFate
+  private let outcome: ActionOutcome
   private let disposed = Protected(false)
   // Kept after the disposal, so that every `disposeAndWait` finds the action to wait for. Only deinit takes it.
   nonisolated(unsafe) private var inner: (any Disposable)?
 
-  init(_ disposable: any Disposable, _ fate: ActionFate) {
-    self.fate = fate
+  init(_ disposable: any Disposable, _ outcome: ActionOutcome) {
+    self.outcome = outcome
     inner = disposable
   }
 
@@ -117,14 +117,14 @@ final class FatedDisposable: DisposalNode {
     }
   }
 
-  var isDisposed: Bool { disposed.read() || fate.isOver }
+  var isDisposed: Bool { disposed.read() || outcome.isOver }
 
   func dispose() { DisposalWalk.dispose(self) }
 
   package func detachChildren(into walk: inout DisposalWalk) {
     guard let inner else { return }
     disposed.write(true)
-    guard fate.claimDisposal() else { return walk.push(inner) }
-    walk.push(inner, AnonymousDisposable { [fate] in fate.note(.disposed) })
+    guard outcome.claimDisposal() else { return walk.push(inner) }
+    walk.push(inner, AnonymousDisposable { [outcome] in outcome.note(.disposed) })
   }
 }

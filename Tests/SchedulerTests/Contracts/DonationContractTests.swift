@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A queue of low priority behind a flood of middle work does not hold up a waiter of a high one.
-@Suite(.serialized, .nothingIsLeft) struct DonationLawTests {
+@Suite(.serialized, .nothingIsLeft) struct DonationContractTests {
   /// Actions of middle priority, each 3 ms of work, that come again until it is over; more than there are workers.
   private final class Flood: Sendable {
     private let pool = ConcurrentScheduler(priority: .default), isOver = Protected(false), running = Protected(0)

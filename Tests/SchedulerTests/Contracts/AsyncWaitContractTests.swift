@@ -5,8 +5,8 @@ import SchedulerRx
 import TestSupport
 import Testing
 
-/// Law 13 of what a task waits for, and law 5 of how it goes on.
-@Suite(.serialized, .nothingIsLeft) struct AsyncWaitLawTests {
+/// Guarantee 13 of what a task waits for, and Guarantee 5 of how it goes on.
+@Suite(.serialized, .nothingIsLeft) struct AsyncWaitContractTests {
   enum Cancelled: CaseIterable { case never, before, during, after }
 
   /// A wait that has no way to say that it was cancelled.

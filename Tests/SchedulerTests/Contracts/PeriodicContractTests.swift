@@ -5,7 +5,7 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-@Suite(.serialized, .nothingIsLeft) struct PeriodicLawTests {
+@Suite(.serialized, .nothingIsLeft) struct PeriodicContractTests {
   @Test("ticks thread their state, and never overlap", arguments: SchedulerUnderTest.queued)
   func state(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), seen = Log<Int>()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The guarantees of Guarantees.md in the module's documentation, each over every scheduler that it applies to.
-@Suite(.serialized, .nothingIsLeft) struct LawTests {
+@Suite(.serialized, .nothingIsLeft) struct ContractTests {
   // MARK: order and visibility
 
   @Test("one thread's submissions to a serial scheduler run in that order", arguments: SchedulerUnderTest.serial)

@@ -6,7 +6,7 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// One scheduler for the laws, and what may be asked of it. A law runs over ``all`` of them, unless it says what it needs.
+/// One scheduler for the contracts, and what may be asked of it. A contract runs over ``all`` of them, unless it says what it needs.
 ///
 /// There are two lists: the test process has all kinds, and those of the main loop on a thread that takes the main one's place. The process
 /// that ``MainProcessTests`` starts has those that run on the main thread itself.
@@ -76,9 +76,11 @@ extension SchedulerUnderTest {
         (Trampoline(), CurrentThreadScheduler.instance)
       },
       thread,
-      SchedulerUnderTest("SerialScheduler") { SerialScheduler(name: "law") },
-      SchedulerUnderTest("SerialScheduler, background") { SerialScheduler(name: "law", priority: .background) },
-      SchedulerUnderTest("SerialScheduler on a thread") { SerialScheduler(target: try ThreadScheduler(name: "law")) },
+      SchedulerUnderTest("SerialScheduler") { SerialScheduler(name: "contract") },
+      SchedulerUnderTest("SerialScheduler, background") { SerialScheduler(name: "contract", priority: .background) },
+      SchedulerUnderTest("SerialScheduler on a thread") {
+        SerialScheduler(target: try ThreadScheduler(name: "contract"))
+      },
       SchedulerUnderTest("SerialScheduler on a SerialScheduler") {
         SerialScheduler(target: SerialScheduler(name: "below"))
       },
@@ -93,7 +95,7 @@ extension SchedulerUnderTest {
         SerialScheduler(target: ConcurrentScheduler(limit: 3).barrier)
       },
       SchedulerUnderTest("CustomScheduler on a Dispatch queue") {
-        let queue = DispatchQueue(label: "law")
+        let queue = DispatchQueue(label: "contract")
         return CustomScheduler { work in queue.async(execute: work) }
       },
       SchedulerUnderTest("CustomScheduler on a thread") {
@@ -135,9 +137,9 @@ extension SchedulerUnderTest {
       ]
     } + [virtual.wrapped("a wrapper") { $0.wrapping { $0() } }]
 
-  private static let thread = SchedulerUnderTest("ThreadScheduler") { try ThreadScheduler(name: "law") }
+  private static let thread = SchedulerUnderTest("ThreadScheduler") { try ThreadScheduler(name: "contract") }
   private static let concurrent = SchedulerUnderTest("ConcurrentScheduler", isSerial: false) {
-    ConcurrentScheduler(name: "law")
+    ConcurrentScheduler(name: "contract")
   }
   // A recursion without an end is one drive.
   private static let virtual = SchedulerUnderTest("VirtualTimeScheduler, its clock moved by a thread", isVirtual: true)

@@ -10,8 +10,8 @@ import Testing
 /// Something that only the action, and whoever has waited for it, may touch.
 private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: the wait guards it
 
-/// Law 4: `disposeAndWait` returns after the end of what has begun.
-@Suite(.serialized, .nothingIsLeft) struct WaitLawTests {
+/// Guarantee 4: `disposeAndWait` returns after the end of what has begun.
+@Suite(.serialized, .nothingIsLeft) struct WaitContractTests {
   /// Disposes `token` on another thread, lets `leave` open while that waits, and returns when it has.
   private func disposeAndWait(for token: any Disposable, whileOpening leave: Gate) {
     let isOver = Gate(), before = Counter()

@@ -6,8 +6,8 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// Law 13: what is dropped is told, exactly once; what runs or is disposed is not.
-@Suite(.serialized, .nothingIsLeft) struct DropLawTests {
+/// Guarantee 13: what is dropped is told, exactly once; what runs or is disposed is not.
+@Suite(.serialized, .nothingIsLeft) struct DropContractTests {
   /// What was told of the drops on one scheduler.
   private final class Reports: Sendable {
     private let log: Log<SchedulerError>
