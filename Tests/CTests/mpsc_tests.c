@@ -1,5 +1,7 @@
 #include "testing.h"
 
+#include "../../Sources/CScheduler/job/mpsc.h"
+
 #include <semaphore.h>
 #include <time.h>
 

@@ -28,7 +28,6 @@
 // Models: checks/queue.c.
 
 #include <CScheduler/atomic.h>
-#include <CScheduler/mpsc.h>
 
 #include "../platform/platform.h"
 #include "mpsc_internal.h"

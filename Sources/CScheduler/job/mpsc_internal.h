@@ -2,9 +2,8 @@
 // Depends on: mpsc.h.
 #pragma once
 
-#include <CScheduler/mpsc.h>
-
 #include "../base/text.h"
+#include "mpsc.h"
 
 /// At most this many pending jobs of one queue are counted.
 enum { CSCHED_DUMP_PENDING = 1000 };

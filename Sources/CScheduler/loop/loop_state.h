@@ -4,6 +4,7 @@
 // Depends on: loop_internal.h, loop_fd_internal.h, loop_hook_internal.h, observed.h, timer_internal.h.
 #pragma once
 
+#include "../job/mpsc.h"
 #include "../job/frames_internal.h"
 #include "../job/observed.h"
 #include "../time/timer_internal.h"

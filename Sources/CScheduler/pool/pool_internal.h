@@ -9,6 +9,7 @@
 #include "../base/bsd.h"
 #include "../job/deque_internal.h"
 #include "../job/job_internal.h"
+#include "../job/mpsc.h"
 #include "../loop/delivery_internal.h"
 #include "../platform/platform.h"
 

@@ -37,8 +37,6 @@
 
 #include <CScheduler/serial.h>
 
-#include <CScheduler/mpsc.h>
-
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"

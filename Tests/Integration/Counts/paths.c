@@ -1,5 +1,7 @@
 // The C core's single-threaded paths, to be counted by Tools/counts: paths NAME N runs one of them N times. Without arguments it names them.
 // Nothing here depends on time or chance, so that two runs have the same instructions.
+#include "../../../Sources/CScheduler/job/mpsc.h"
+
 #include <CScheduler/CScheduler.h>
 
 #include <stdio.h>

@@ -4,6 +4,8 @@
 
 #include "../../../Sources/CScheduler/platform/platform.h"
 
+#include "../../../Sources/CScheduler/job/mpsc.h"
+
 enum { PRODUCERS = 2, EACH = 2, ALL = PRODUCERS * EACH };
 
 static csched_mpsc queue;

@@ -122,8 +122,6 @@ MUTANTS = [
     ("action: what replaces the next is not held", "ReturningAction", "if isReplaced { hold(next) }", ""),
     ("action: who is over keeps its holder", "ReturningAction", "isOver = true return holder.take()", "isOver = true; return holder"),
     ("action: who is over does not say so", "ReturningAction", "isOver = true return holder.take()", "return holder.take()"),
-    ("action: whoever is disposed disposes what it led to, again", "ActionChain",
-     "guard links.returned as AnyObject? === old else { return false }", "guard links.returned as AnyObject? === old else { next?.dispose(); return false }"),
     # ReturningAction.swift
     ("action: what is dropped is not over", "ReturningAction", "let holder = withLinks { links, _ in links.end() } _ = consume holder", ""),
     ("action: it is not told of its drop", "ClosureTask", "action?.drop()", ""),

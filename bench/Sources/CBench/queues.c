@@ -1,6 +1,8 @@
 // Queues with one consumer: the harness, and those of this package.
 #include "kit.h"
 
+#include "../../../Sources/CScheduler/job/mpsc.h"
+
 #include <stdatomic.h>
 
 typedef struct items {

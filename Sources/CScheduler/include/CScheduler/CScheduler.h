@@ -20,7 +20,6 @@
 #include <CScheduler/loop_fd.h>
 #include <CScheduler/loop_hook.h>
 #include <CScheduler/main_loop.h>
-#include <CScheduler/mpsc.h>
 #include <CScheduler/pool.h>
 #include <CScheduler/rlock.h>
 #include <CScheduler/rwlock.h>

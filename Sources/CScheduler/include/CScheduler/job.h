@@ -94,7 +94,7 @@ bool csched_job_is_idle(const csched_job *job);
 
 // The context frames of a thread (`csched_frame`): the runs, jobs and syncs that it is inside of. All of this is private.
 
-/// One context frame: a job, a run of a loop, a sync …
+/// One context frame: a job, a run of a loop, a sync … Private.
 typedef struct csched_frame {
   uintptr_t address;            // a stack address: calls inside the frame have lower ones
   csched_job *volatile job;     // ends when the frame is popped or unwound; it may be a placeholder
@@ -102,7 +102,7 @@ typedef struct csched_frame {
   struct csched_frame *outer, *next;
 } csched_frame;
 
-/// The context frame that one call pushes; it lives in the caller's stack frame.
+/// The context frame that one call pushes; it lives in the caller's stack frame. Private.
 typedef struct csched_scope {
   csched_frame *frame;
   csched_frame spare; // used when allocation fails

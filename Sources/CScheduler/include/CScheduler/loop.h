@@ -1,5 +1,5 @@
 // A run loop: one thread runs what any thread submits, at once or at a given time.
-// Depends on: mpsc.h, timer.h, job.h.
+// Depends on: target.h.
 //
 // The loop belongs to the thread that created it. Jobs run in the order of their submission. Timers run in the order of their deadlines; equal
 // deadlines run in the order of submission. A loop without work sleeps, with no wakeups.
@@ -15,7 +15,6 @@
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 
-#include <CScheduler/mpsc.h>
 #include <CScheduler/target.h>
 
 CSCHED_BEGIN_DECLS

@@ -84,7 +84,7 @@ struct csched_target {
   csched_target *waits_for; ///< private: the target that this target's owning thread waits for
 };
 
-/// A target that this thread has entered, on its stack. Its fields are private.
+/// A target that this thread has entered, on its stack: see csched_target_enter. Its fields are private.
 typedef csched_scope csched_target_inside;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Swift module keeps room for so much");

@@ -4,12 +4,9 @@
 // Lock-free and intrusive; jobs of one producer keep their order. A push is one compare-and-exchange, so a producer that is preempted inside a
 // push delays no other thread. The queue knows whether its consumer is parked. Exactly one push, csched_mpsc_notify or csched_mpsc_close per
 // sleep returns that the caller must wake it.
-#ifndef CSCHED_MPSC_H
-#define CSCHED_MPSC_H
+#pragma once
 
 #include <CScheduler/job.h>
-
-CSCHED_BEGIN_DECLS
 
 /// The queue. All zero is empty and open; csched_mpsc_init sets that. The queue does not own the jobs' memory. Its two ends are on two cache
 /// lines, wherever the queue starts. On one line, each pop would wait for the producers, and each push for the consumer.
@@ -75,7 +72,3 @@ bool csched_mpsc_close(csched_mpsc *queue);
 
 /// Returns: whether the queue has been closed. Thread: any.
 bool csched_mpsc_is_closed(const csched_mpsc *queue);
-
-CSCHED_END_DECLS
-
-#endif
