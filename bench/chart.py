@@ -108,7 +108,8 @@ def draw(rows, caption):
 
 
 def legible(value, unit):
-    return f"{short(value / 1000)} µs" if unit == "ns" and value >= 1000 else f"{short(value)} {unit}"
+    scale, name = next((each for each in ((1e6, "ms"), (1e3, "µs")) if unit == "ns" and value >= each[0]), (1, unit))
+    return f"{short(value / scale)} {name}"
 
 
 def ours(row):

@@ -124,7 +124,7 @@ static void apply_alone(void) {
   csched_thread *thread = start_thread("apply");
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   CHECK_EQUAL(csched_thread_join(thread), 0);
-  check_ranges(csched_thread_target(thread), 4); // it takes no more
+  check_ranges(csched_thread_target(thread), 4); // it accepts no more work
   csched_thread_destroy(thread);
   csched_loop *loop;
   CHECK_EQUAL(csched_loop_create(&loop), 0);

@@ -341,7 +341,7 @@ TEST("sync that cannot end is reported") { serial_sync_deadlocks(); }
 
 // MARK: destroy, and a base that ends
 
-// What a queue tells its owner when it takes no more.
+// What a queue tells its owner when it accepts no more work.
 typedef struct closing {
   probe *probes;
   int jobs, calls, dropped;

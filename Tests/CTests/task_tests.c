@@ -264,7 +264,7 @@ static void task_drop_reasons(void) {
 
 TEST("a drop of a task says why") { task_drop_reasons(); }
 
-// A target of one's own that takes no more, but submits another task on the way, to a loop that takes no more either.
+// A target of one's own that accepts no more work, but submits another task on the way, to a loop that accepts no more work either.
 typedef struct refusing {
   csched_target target;
   csched_target *closed;

@@ -1,4 +1,4 @@
-"""Finds places of a C source by what they say to the compiler, and by the obligation that they serve: comments may be reworded, and
+"""Finds places of a C source by what they say to the compiler, and by the invariant that they serve: comments may be reworded, and
 lines laid out anew, without a mutant losing its place."""
 
 import re
@@ -20,7 +20,7 @@ def tokens(text):
 
 
 def tags(text, start, end):
-    """The obligations that the comments of the lines from `start` to `end` name."""
+    """The invariants that the comments of the lines from `start` to `end` name."""
     begin = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", end)
     lines = text[begin: stop if stop >= 0 else len(text)].split("\n")

@@ -128,7 +128,7 @@ def timers_of(core, record):
 
 def loop_text(core, loop):
     inbox = core.inbox(loop, "inbox", COUNTED)
-    state = "takes no more" if loop["closing"] else "asleep" if inbox.is_parked else "awake, or not run"
+    state = "accepts no more work" if loop["closing"] else "asleep" if inbox.is_parked else "awake, or not run"
     state = "orphaned by fork" if is_orphaned(core, loop) else state
     return f"{core.target_text(loop.address, 'loop')}: {state}, {pending(core, inbox)}, {delayed(core, timers_of(core, loop))}", False
 
@@ -164,7 +164,7 @@ def queue_text(core, queue):
     elif queue["hold"] >= SUSPENSION:
         word = f"suspended {queue['hold'] // SUSPENSION} times"
     elif inbox.is_closed:
-        word = "takes no more"
+        word = "accepts no more work"
     elif inbox.is_parked:
         word = "idle"
     else:

@@ -2,7 +2,7 @@
 // States
 //   counts     of a stripe: what its threads added, minus what they removed; only the sum over all stripes has a meaning
 //   mine       1 + the index of this thread's stripe; 0 until it has one
-// Obligations
+// Invariants
 //   DG1  The sum contains each change that happened before the call exactly once, and no change that happens after the call.
 // Orderings: relaxed; a count publishes no other memory.
 // Assumes: a caller that needs an exact sum has waited for the work that changes it.

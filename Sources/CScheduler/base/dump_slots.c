@@ -2,7 +2,7 @@
 // States of a thread slot
 //   0 free      TAKEN being filled      else the system's number of a live thread
 // States of a loop slot: NULL free, else the loop
-// Obligations
+// Invariants
 //   DT1  A slot belongs to one thread, from its first context frame to its end. A handler may see a thread that has just ended. The
 //        system copies what the slot points to, and refuses memory that does not exist.
 // Orderings
@@ -33,8 +33,8 @@ csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *c
     uint32_t free = 0;
     if (csched_load_relaxed(&slots[i].thread) != 0 || !csched_cas_relaxed(&slots[i].thread, &free, TAKEN))
       continue;                                         // DT1: another thread's
-    csched_store_relaxed(&slots[i].top, top);           // DT1
-    csched_store_relaxed(&slots[i].recorder, recorder); // DT1
+    csched_store_relaxed(&slots[i].top, top);           // DT1: slot per thread
+    csched_store_relaxed(&slots[i].recorder, recorder); // DT1: slot per thread
     csched_store_release(&slots[i].thread, thread);     // DT1: pairs with the handler's acquire; carries `top`
     return &slots[i];
   }
@@ -49,11 +49,12 @@ void csched_dump_give_slot_(csched_dump_slot *slot) {
 
 struct csched_frame *const *csched_dump_see_slot_(int slot, uint32_t *thread) {
   *thread = csched_load_acquire(&slots[slot].thread); // DT1: pairs with the taker's release
-  return *thread == 0 || *thread == TAKEN ? NULL : csched_load_relaxed(&slots[slot].top); // DT1
+  return *thread == 0 || *thread == TAKEN ? NULL : csched_load_relaxed(&slots[slot].top); // DT1: slot per thread
 }
 
 const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread) {
-  return csched_dump_see_slot_(slot, thread) != NULL ? csched_load_relaxed(&slots[slot].recorder) : NULL; // DT1
+  return csched_dump_see_slot_(slot, thread) != NULL ? csched_load_relaxed(&slots[slot].recorder)
+                                                     : NULL; // DT1: slot per thread
 }
 
 void csched_dump_take_loop_(const void *loop) {

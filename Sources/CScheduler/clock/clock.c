@@ -7,7 +7,7 @@
 //   is_telling of a queue: 1 while the thread removes timers and delivers them
 //   is_ending  1: the thread must end
 //
-// Obligations
+// Invariants
 //   CL1  Never early, by its own clock. After the alarm the thread reads the clock, which may have been set back. Only that reading counts.
 //   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards. So does the clock thread after each check. The alarm
 //        is set under a lock, to the present wake. So the last setter has seen all timers that were added before.
@@ -95,7 +95,7 @@ static void check_queue(clock_queue *queue) {
   csched_timer *timer;
   csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
   for (int left = MOST; left > 0; left--) {     // CL8: a share of one clock
-    timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1
+    timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1: never early
     if (timer == NULL) break;
     csched_delivery_make_(csched_clock_delivery_(), timer); // CL5: no lock held
   }
@@ -159,13 +159,13 @@ static int make_clocks(clocks *all) {
   return error;
 }
 
-static void clear_in_child(clock_queue *queue) {                        // CL7
+static void clear_in_child(clock_queue *queue) {                        // CL7: fork
   while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // a cancel still works on them
   queue->setting = (csched_lock)CSCHED_LOCK_INIT;
   csched_store_relaxed(&queue->is_telling, 0u); // CL7: this is the only thread
 }
 
-static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7
+static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7: fork
   (void)atfork;
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&starting);
   for (int i = 0; i < CLOCKS && is_made; i++) {
@@ -196,7 +196,8 @@ static int start(clocks **result) {
 
 static void drop_all(clock_queue *queue) {
   csched_timer *timer;
-  while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job); // CL5
+  while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL)
+    csched_job_discard_(&timer->job); // CL5: delivered once
 }
 
 void csched_clocks_stop_(void) {
@@ -255,7 +256,8 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
   if (csched_is_observed_()) observe(target, timer);
   clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
   clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
-  if (deadline <= csched_os_clock_now_((int)clock) && (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6
+  if (deadline <= csched_os_clock_now_((int)clock) &&
+      (queue == NULL || is_next(queue, target, deadline))) // CL1: never early; CL6: order
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {

@@ -5,7 +5,7 @@
 //   carriers      NULL, or the pool of delivery workers; written by the clock thread, and at the end, under `guard`
 //   on_its_way    see delivery.c
 //
-// Obligations
+// Invariants
 //   CC1  What the clock thread must not do itself (DV3) is done by a worker of a separate pool. That is created at the first use.
 //   CC2  Nothing is lost when the system has no thread for that pool. The work is held, in order, and tried again whenever an alarm fires, and
 //        every 10 ms. What is held at the end is dropped by the thread that ends the clocks.
@@ -46,7 +46,7 @@ static csched_job *take_held(struct held *held) {
   return job;
 }
 
-static bool has_carriers(void) { // CC1
+static bool has_carriers(void) { // CC1: workers deliver
   csched_pool *pool = NULL;
   if (workers != NULL) return true;
   if (csched_pool_create(
@@ -59,7 +59,7 @@ static bool has_carriers(void) { // CC1
   return true;
 }
 
-csched_time csched_clock_hand_on_(void) { // CC2
+csched_time csched_clock_hand_on_(void) { // CC2: nothing lost
   if (timers.first == NULL && jobs.first == NULL) return CSCHED_FOREVER;
   if (!has_carriers()) return csched_time_after(csched_now(), RETRY);
   csched_delivery *delivery = csched_pool_delivery_(workers);
@@ -96,7 +96,7 @@ void csched_clock_end_workers_(void) {
   csched_store_relaxed(&on_its_way, 0u); // CC2: no other thread is left
 }
 
-void csched_clock_orphan_workers_(void) { // CC3
+void csched_clock_orphan_workers_(void) { // CC3: fork
   guard = (csched_lock)CSCHED_LOCK_INIT;
   workers = NULL; // the parent's pool; its memory stays
   timers.first = jobs.first = NULL;

@@ -12,95 +12,93 @@
 #include <string.h>
 
 // What a C task stores besides the context.
-typedef struct called {
+typedef struct callbacks {
   void (*function)(void *context);
   void (*drop)(void *context, csched_drop_reason reason);
-} called;
+} callbacks;
 
 static void count(int64_t change) {
   if (csched_is_counting_()) csched_count_(CSCHED_COUNTED_JOBS_, change);
 }
 
-static void give_up_called(const called *called, void *context, csched_drop_reason reason) {
-  if (called->drop != NULL) called->drop(context, reason);
+static void give_up(const callbacks *callbacks, void *context, csched_drop_reason reason) {
+  if (callbacks->drop != NULL) callbacks->drop(context, reason);
 }
 
-static void end_called(csched_job *job, csched_task_size size) {
+static void end_task(csched_job *job, csched_task_size size) {
   count(-1);
   csched_task_free_(job, size);
 }
 
-// Makes a task of `type`, whose room begins with `called`. Without memory drops `called`.
-static csched_task make_called(const csched_job_type *type, csched_task_size size, called called, void *context) {
+// Makes a task of `type`, whose room begins with `callbacks`. Without memory drops `callbacks`.
+static csched_task make_task(const csched_job_type *type, csched_task_size size, callbacks callbacks, void *context) {
   csched_task task = csched_task_make_(type, size);
   if (CSCHED_UNLIKELY(task.job == NULL)) {
-    give_up_called(&called, context, CSCHED_DROP_NO_MEMORY);
+    give_up(&callbacks, context, CSCHED_DROP_NO_MEMORY);
     return task;
   }
   void *room = size == CSCHED_TASK_PLAIN ? csched_task_room_(task.job) : csched_task_timer_room_(task.job);
   task.job->context = context;
-  memcpy(room, &called, sizeof called);
+  memcpy(room, &callbacks, sizeof callbacks);
   count(1);
   return task;
 }
 
 // MARK: at once
 
-static void run(csched_job *job) { ((called *)csched_task_room_(job))->function(job->context); }
-static void drop_called(csched_job *job) {
-  give_up_called(csched_task_room_(job), job->context, csched_task_drop_reason_());
-}
-static void release(csched_job *job) { end_called(job, CSCHED_TASK_PLAIN); }
+static void run(csched_job *job) { ((callbacks *)csched_task_room_(job))->function(job->context); }
+static void drop_task(csched_job *job) { give_up(csched_task_room_(job), job->context, csched_task_drop_reason_()); }
+static void release(csched_job *job) { end_task(job, CSCHED_TASK_PLAIN); }
 
-static const csched_job_type plain = {run, drop_called, release};
+static const csched_job_type plain = {run, drop_task, release};
 
-static csched_task submit_called(csched_target *target, called called, void *context) {
-  csched_task task = make_called(&plain, CSCHED_TASK_PLAIN, called, context);
+static csched_task submit_task(csched_target *target, callbacks callbacks, void *context) {
+  csched_task task = make_task(&plain, CSCHED_TASK_PLAIN, callbacks, context);
   if (task.job == NULL) return task;
   return csched_task_submit_(target, task) == 0 ? task : (csched_task){NULL, 0};
 }
 
 CSCHED_NOINLINE csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
-  return submit_called(target, (called){function, NULL}, context);
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  return submit_task(target, (callbacks){function, NULL}, context);
 }
 
 CSCHED_NOINLINE csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
                                                         void (*drop)(void *context, csched_drop_reason reason),
                                                         void *context) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
-  return submit_called(target, (called){function, drop}, context);
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  return submit_task(target, (callbacks){function, drop}, context);
 }
 
 // MARK: at a deadline
 
-static void run_timed(csched_job *job) { ((called *)csched_task_timer_room_(job))->function(job->context); }
+static void run_timed(csched_job *job) { ((callbacks *)csched_task_timer_room_(job))->function(job->context); }
 static void drop_timed(csched_job *job) {
-  give_up_called(csched_task_timer_room_(job), job->context, csched_task_drop_reason_());
+  give_up(csched_task_timer_room_(job), job->context, csched_task_drop_reason_());
 }
-static void release_timed(csched_job *job) { end_called(job, CSCHED_TASK_TIMED); }
+static void release_timed(csched_job *job) { end_task(job, CSCHED_TASK_TIMED); }
 
 static const csched_job_type timed = {run_timed, drop_timed, release_timed};
 
 static csched_task submit_at(csched_target *target, csched_clock clock, csched_time deadline, csched_time leeway,
-                             called called, void *context) {
-  csched_task task = make_called(&timed, CSCHED_TASK_TIMED, called, context);
+                             callbacks callbacks, void *context) {
+  csched_task task = make_task(&timed, CSCHED_TASK_TIMED, callbacks, context);
   if (task.job == NULL) return task;
   return csched_task_submit_at_clock_(target, task, clock, deadline, leeway) == 0 ? task : (csched_task){NULL, 0};
 }
 
 CSCHED_NOINLINE csched_task csched_target_async_after(csched_target *target, csched_time delay,
                                                       void (*function)(void *context), void *context) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_time deadline = csched_target_now(target) + delay;
   if (deadline < delay) deadline = CSCHED_FOREVER;
-  return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (called){function, NULL}, context);
+  return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (callbacks){function, NULL}, context);
 }
 
 CSCHED_NOINLINE csched_task csched_target_async_at(csched_target *target, csched_time deadline,
                                                    void (*function)(void *context), void *context) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
-  return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (called){function, NULL}, context);
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (callbacks){function, NULL}, context);
 }
 
 CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target, csched_clock clock,
@@ -108,19 +106,20 @@ CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target
                                                            void (*function)(void *context),
                                                            void (*drop)(void *context, csched_drop_reason reason),
                                                            void *context) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
-  return submit_at(target, clock, deadline, leeway, (called){function, drop}, context);
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  return submit_at(target, clock, deadline, leeway, (callbacks){function, drop}, context);
 }
 
 // MARK: periodically
 
 typedef struct repeated {
-  called called;
+  callbacks callbacks;
   csched_timing timing;
   csched_time due;
 } repeated;
 
-CSCHED_STATIC_ASSERT(sizeof(csched_timer) + sizeof(repeated) <= 64 << CSCHED_TASK_REPEATING, "it has room for that");
+CSCHED_STATIC_ASSERT(sizeof(csched_timer) + sizeof(repeated) <= 64 << CSCHED_TASK_REPEATING,
+                     "the memory of a repeating task holds the timer and `repeated`");
 
 csched_time csched_timing_next(const csched_timing *timing, csched_time last, csched_time begun, csched_time ended) {
   csched_time period = timing->period, from = last, steps = 1, span, next;
@@ -146,11 +145,11 @@ csched_time csched_jittered_(csched_time due, csched_time jitter, const void *wh
 }
 
 static csched_time next_of(const repeated *repeated, const csched_target *target, csched_time begun) {
-  enum { AT_LEAST = 1000000 }; // ns. A user's target may run a due tick inside its submission
+  enum { LEAST_DELAY = 1000000 }; // ns. A user's target may run a due tick inside its submission
   csched_time now = csched_target_now(target);
   csched_time next = csched_timing_next(&repeated->timing, repeated->due, begun, now);
-  if (csched_target_has_time_(target)) return repeated->timing.period == 0 ? CSCHED_FOREVER : next;
-  csched_time earliest = csched_time_after(now, AT_LEAST);
+  if (csched_target_has_virtual_time_(target)) return repeated->timing.period == 0 ? CSCHED_FOREVER : next;
+  csched_time earliest = csched_time_after(now, LEAST_DELAY);
   return csched_target_foreign_((csched_target *)target) != NULL && next < earliest ? earliest : next;
 }
 
@@ -158,16 +157,16 @@ static void run_repeating(csched_job *job) {
   repeated *repeated = csched_task_timer_room_(job);
   csched_target *target = csched_task_target_(job);
   csched_time begun = csched_target_now(target);
-  if (!csched_task_is_unwanted_(job)) repeated->called.function(job->context); // TK6: not after its cancel
+  if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: not after its cancel
   repeated->due = next_of(repeated, target, begun);
-  bool is_virtual = csched_target_has_time_(target);
+  bool is_virtual = csched_target_has_virtual_time_(target);
   csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway;
   csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
   if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)
-    give_up_called(&repeated->called, job->context, CSCHED_DROP_CANCELLED); // this run still owns it
+    give_up(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // this run still owns it
 }
 
-static void release_repeating(csched_job *job) { end_called(job, CSCHED_TASK_REPEATING); }
+static void release_repeating(csched_job *job) { end_task(job, CSCHED_TASK_REPEATING); }
 
 static const csched_job_type repeating = {run_repeating, drop_timed, release_repeating};
 
@@ -175,15 +174,16 @@ CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, con
                                                       void (*function)(void *context),
                                                       void (*drop)(void *context, csched_drop_reason reason),
                                                       void *context) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   if (CSCHED_UNLIKELY((unsigned)timing->pace > CSCHED_PACE_DELAY))
     csched_panic_("csched_target_async_every", "%d is no pace. Name one of csched_pace.", (int)timing->pace);
-  csched_task task = make_called(&repeating, CSCHED_TASK_REPEATING, (called){function, drop}, context);
+  csched_task task = make_task(&repeating, CSCHED_TASK_REPEATING, (callbacks){function, drop}, context);
   if (task.job == NULL) return task;
   repeated *repeated = csched_task_timer_room_(task.job);
   repeated->timing = *timing;
   repeated->due = timing->first;
-  csched_time first = csched_jittered_(timing->first, csched_target_has_time_(target) ? 0 : timing->jitter, task.job);
+  csched_time first =
+      csched_jittered_(timing->first, csched_target_has_virtual_time_(target) ? 0 : timing->jitter, task.job);
   int error = csched_task_submit_at_(target, task, first, timing->leeway);
   return error == 0 ? task : (csched_task){NULL, 0};
 }
@@ -191,7 +191,7 @@ CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, con
 // MARK: observers
 
 const csched_observed_code csched_async_codes_[CSCHED_ASYNC_CODES] = {
-    {&plain, sizeof(csched_job) + offsetof(called, function), false},
-    {&timed, sizeof(csched_timer) + offsetof(called, function), false},
-    {&repeating, sizeof(csched_timer) + offsetof(repeated, called.function), false},
+    {&plain, sizeof(csched_job) + offsetof(callbacks, function), false},
+    {&timed, sizeof(csched_timer) + offsetof(callbacks, function), false},
+    {&repeating, sizeof(csched_timer) + offsetof(repeated, callbacks.function), false},
 };

@@ -9,7 +9,7 @@
 //   is_lending   the driver is about to run a timer of a queue on this base, and may enter once more; is_lent: it has entered
 //   goal, steps, runs, runs_all   the requests that are not complete
 //
-// Obligations
+// Invariants
 //   VT1  One thread drives at a time, also for the requests of other callers. It finds no request left, and clears `is_driving`, under one
 //        hold of the lock.
 //   VT2  Order: due timers run before the ready list. A timer that comes late is appended to the ready list unless the list is empty. The clock
@@ -23,7 +23,7 @@
 //   VT8  A job that is taken out to run, and found cancelled, is not counted.
 //   VT9  While a sync waits, work that is due now is run. Work that comes while no thread drives, or is left when a drive ends, wakes
 //        one waiter, which drives.
-// Orderings: the lock's; for the word of a sync see serial.c, S1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
+// Orderings: the lock's; for the word of a sync see serial.c, SQ1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
 // Assumes: callers keep the structure valid during the call.
 // Source: a clock moved by hand is Rx's virtual time scheduler. A call that adds to another call's drive is the idea of our trampoline.
 // Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years",
@@ -107,7 +107,7 @@ static csched_timer *timer_at(csched_job *link) {
   return ((uintptr_t)link & 1) != 0 ? (csched_timer *)job_at(link) : NULL;
 }
 
-static void take_out_cancelled(csched_virtual *timeline, remains *kept) { // VT7
+static void take_out_cancelled(csched_virtual *timeline, remains *kept) { // VT7: memory
   csched_job **link = &timeline->first;
   while (*link != NULL) {
     csched_job *job = job_at(*link);
@@ -142,7 +142,7 @@ static csched_job *take_ready(csched_virtual *timeline) {
 }
 
 // Returns: whether a due timer must go to the ready list. In `timers` it would run before that list.
-static bool must_be_ready(const csched_virtual *timeline) { // VT2
+static bool must_be_ready(const csched_virtual *timeline) { // VT2: order
   return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
 }
 
@@ -152,7 +152,7 @@ static void append_due(csched_virtual *timeline) {
 }
 
 // Wakes one waiter to drive, if work is due and no thread drives. Called after each change that may cause this.
-static void call_waiter(csched_virtual *timeline) { // VT9
+static void call_waiter(csched_virtual *timeline) { // VT9: waiter may drive
   if (timeline->waiters == NULL || timeline->is_driving) return;
   if (timeline->first == NULL) append_due(timeline);
   if (timeline->first == NULL) return;
@@ -164,7 +164,7 @@ static void call_waiter(csched_virtual *timeline) { // VT9
   }
 }
 
-static void raise_to(csched_virtual *timeline, csched_time time) { // VT3
+static void raise_to(csched_virtual *timeline, csched_time time) { // VT3: never back or early
   csched_job *first = timeline->first, **last = timeline->last;
   if (time <= timeline->now) return;
   if (first != NULL) { // timers that are due already come before it
@@ -268,7 +268,7 @@ static void forget_requests(csched_virtual *timeline) {
 }
 
 // Ends the drive: no request is left.
-static void end_drive(csched_virtual *timeline) { // VT1
+static void end_drive(csched_virtual *timeline) { // VT1: one driver
   if (timeline->has_goal) raise_to(timeline, timeline->goal);
   forget_requests(timeline);
   timeline->is_driving = false;
@@ -276,7 +276,7 @@ static void end_drive(csched_virtual *timeline) { // VT1
 }
 
 // Counts a job (1), or uncounts one that did not run (-1). An ended request gets no step back.
-static bool count_turn(csched_virtual *timeline, int change) { // VT8
+static bool count_turn(csched_virtual *timeline, int change) { // VT8: counted jobs
   bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
     timeline->turns--;
@@ -305,7 +305,7 @@ static void set_lending(csched_virtual *timeline, bool is_lending) {
 }
 
 // Runs `timer` now, in its own position, if its queue is idle; otherwise delivers it. Returns: whether it has run.
-static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2
+static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2: order
   set_lending(timeline, true);
   bool has_run = csched_serial_run_timer_(timer);
   set_lending(timeline, false);
@@ -355,7 +355,7 @@ static void ask(csched_virtual *timeline, csched_virtual_request request, csched
 CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                                            csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // ends a drive that was unwound
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // ends a drive that was unwound
   csched_lock_lock(&timeline->lock);
   bool drives = !timeline->is_driving;
   ask(timeline, request, amount);
@@ -432,7 +432,7 @@ static bool enter_virtual(csched_target *target) {
   return is_free;
 }
 
-static void leave_virtual(csched_target *target) { // VT1
+static void leave_virtual(csched_target *target) { // VT1: one driver
   csched_virtual *timeline = (csched_virtual *)target;
   csched_scope scope;
   csched_lock_lock(&timeline->lock);
@@ -449,12 +449,12 @@ static void drive_for(csched_virtual *timeline, csched_target *waited) {
   static csched_job guard = {.type = &type};
   csched_frame spare;
   csched_scope scope;
-  csched_wait_end_(); // the jobs that run here do not wait
+  csched_deadlock_check_end_(); // the jobs that run here do not wait
   csched_frame *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_frame_here_()->target);
   if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
     csched_virtual_panic_(timeline, "csched_serial_sync");
   csched_frame_end_(frame);
-  csched_wait_begin_(waited);
+  csched_deadlock_check_begin_(waited);
 }
 
 static void take_out(csched_virtual *timeline, const waiter *own) {
@@ -463,7 +463,7 @@ static void take_out(csched_virtual *timeline, const waiter *own) {
   if (*link != NULL) *link = own->next;
 }
 
-static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9: waiter may drive
   csched_virtual *timeline = (csched_virtual *)target;
   waiter own = {.ended = ended};
   do {
@@ -482,7 +482,7 @@ static void await(csched_target *target, csched_target *waited, uint32_t *ended)
   } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the sync itself reads with acquire
 }
 
-static bool is_virtual_closed(const csched_target *target) { // VT5
+static bool is_virtual_closed(const csched_target *target) { // VT5: closed forever
   csched_virtual *timeline = (csched_virtual *)target;
   csched_lock_lock(&timeline->lock);
   bool is_closed = timeline->is_closed;
@@ -506,7 +506,9 @@ static void describe_virtual(const csched_target *target, csched_text *text) {
   bool is_closed = timeline->is_closed, is_driving = timeline->is_driving;
   csched_lock_unlock(&timeline->lock);
   csched_text_target_(text, "virtual time", target, "");
-  csched_text_add_(text, is_closed ? ": takes no more, at tick " : is_driving ? ": driven, at tick " : ": at tick ");
+  csched_text_add_(text, is_closed    ? ": accepts no more work, at tick "
+                         : is_driving ? ": driven, at tick "
+                                      : ": at tick ");
   csched_text_number_(text, now);
   csched_text_add_(text, ", ");
   csched_text_number_(text, csched_virtual_pending(timeline));
@@ -590,7 +592,7 @@ int csched_virtual_create(csched_virtual **result, csched_time start, size_t tur
   return 0;
 }
 
-void csched_virtual_close(csched_virtual *timeline) { // VT5
+void csched_virtual_close(csched_virtual *timeline) { // VT5: closed forever
   for (csched_job *job;;) {
     csched_lock_lock(&timeline->lock);
     timeline->is_closed = true;

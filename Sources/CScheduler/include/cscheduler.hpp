@@ -315,7 +315,7 @@ template <typename Function> task async_at(csched_target *target, csched_time de
       });
 }
 
-/// Does: has `target` call `function()` as `timing` says (task.h), until it is cancelled, the target takes no more, or
+/// Does: has `target` call `function()` as `timing` says (task.h), until it is cancelled, the target accepts no more work, or
 /// the function throws. Then its captures are destroyed, once. Returns, throws: as async.
 template <typename Function> task async_every(csched_target *target, const csched_timing &timing, Function &&function) {
   using stored = std::decay_t<Function>;
@@ -464,7 +464,7 @@ public:
   explicit serial(csched_target *base) : owner(detail::create("csched_serial_create", csched_serial_create, base)) {}
 
   /// Does: calls `function()` as a job of the queue, here or on a thread of its base, and waits for it. Returns: its
-  /// result. Throws: its exception, from whatever thread. std::system_error ECANCELED: the base takes no more, or the
+  /// result. Throws: its exception, from whatever thread. std::system_error ECANCELED: the base accepts no more work, or the
   /// function ended the other thread that it ran on. EDEADLK: the wait could never end (serial.h). Thread: any; it
   /// blocks.
   template <typename Function> std::invoke_result_t<Function> sync(Function &&function) const {
@@ -534,7 +534,7 @@ public:
 
 #if defined(__cpp_impl_coroutine)
 
-/// `co_await on(target)` throws this when the target takes no more, or has dropped the coroutine. Its code: ECANCELED
+/// `co_await on(target)` throws this when the target accepts no more work, or has dropped the coroutine. Its code: ECANCELED
 /// or ENOMEM.
 class dropped : public std::system_error {
 public:
@@ -584,7 +584,7 @@ private:
 };
 
 /// Does: `co_await on(target)` resumes the coroutine as a job of `target`. Throws: `dropped`, inside the coroutine.
-/// When the target takes no more, or memory is short, it throws on this thread. Otherwise it throws on the thread that
+/// When the target accepts no more work, or memory is short, it throws on this thread. Otherwise it throws on the thread that
 /// stops or destroys the target, inside that call, or on one of the target's. So the coroutine is resumed exactly once,
 /// if the target is eventually run, closed or destroyed. An exception that escapes the coroutine (`unhandled_exception`
 /// that throws) acts as one from a function of async. Where the coroutine was dropped, it ends the process.

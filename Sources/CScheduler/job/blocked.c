@@ -1,6 +1,6 @@
 // What a thread waits for, noted for dumps and for the watchdog.
 // States of a thread's csched_dump_wait: `function` NULL: the thread does not wait; else it waits in `function` for `what`, from `since` on
-// Obligations
+// Invariants
 //   BW1  Only the thread itself writes its note. A reader gets each of the three values whole; they may be of two waits.
 // Orderings: relaxed; a note publishes no other memory.
 // Assumes: the reader accepts that a line was true a moment ago.
@@ -10,15 +10,15 @@
 
 #include "frames_internal.h"
 
-void csched_wait_is_seen_(const char *function, const void *what) {
+void csched_blocked_begin_(const char *function, const void *what) {
   csched_dump_wait *wait = csched_frame_wait_();
   if (wait == NULL) return;
   csched_store_relaxed(&wait->since, csched_now()); // BW1: dumps read these three
-  csched_store_relaxed(&wait->what, what);          // BW1
-  csched_store_relaxed(&wait->function, function);  // BW1
+  csched_store_relaxed(&wait->what, what);          // BW1: whole values
+  csched_store_relaxed(&wait->function, function);  // BW1: whole values
 }
 
-void csched_wait_is_over_(void) {
+void csched_blocked_end_(void) {
   csched_dump_wait *wait = csched_frame_wait_();
   if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // BW1: the wait is over
 }

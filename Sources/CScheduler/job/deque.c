@@ -4,7 +4,7 @@
 //   top, bottom  64-bit numbers that never repeat. The entries are `top`, the oldest, to `bottom` - 1; entry n is in slot n % SLOTS. `top` only
 //                grows. Only the owner writes `bottom`. While the owner takes the last entry, or finds it taken, `bottom` is not above `top`
 //
-// Obligations
+// Invariants
 //   DQ1  Each entry is taken once. A thief takes the entry at `top`, and the owner the last one, by the compare-and-exchange that moves `top` past
 //        it. The owner takes others without one: it lowers `bottom`, executes a full fence, and then finds `top` below that. A thief reads `top`,
 //        executes a full fence, and then reads `bottom`. So the thief finds the entry gone, or the owner finds that `top` has reached it.

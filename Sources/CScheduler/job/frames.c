@@ -35,7 +35,7 @@ typedef struct thread_frames {
   csched_dump_slot *slot; // NULL: none was free
   csched_dump_wait wait;
   struct csched_observer *observer; // NULL until it is observed
-  csched_discards_here discards;
+  csched_postponed_drops discards;
   uintptr_t stack_low, stack_high; // both 0: unknown yet
   csched_atfork atfork;
 } thread_frames;
@@ -201,7 +201,7 @@ static void forget_lost(uintptr_t caller) {
   set_top(mine() != NULL ? mine()->last : &none);
 }
 
-CSCHED_NOINLINE csched_frame *csched_frame_recover_(uintptr_t caller) {
+CSCHED_NOINLINE csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller) {
   forget_lost(caller);
   csched_frame *outer = csched_frame_here_();
   while (outer->outer != NULL && is_gone(outer->address, caller)) outer = outer->outer;
@@ -253,7 +253,7 @@ CSCHED_NOINLINE void csched_frames_end_thread_(void) {
   if (mine() != NULL) leave_all(&mine()->first.frames[0], CSCHED_CALLER_FRAME(), true);
 }
 
-csched_discards_here *csched_frames_discards_(void) {
+csched_postponed_drops *csched_frames_postponed_drops_(void) {
   if (mine() == NULL) csched_frame_make_next_();
   return mine() != NULL ? &mine()->discards : NULL;
 }
@@ -277,9 +277,9 @@ bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen) 
   seen->wait = &frames->wait;
   seen->recorder = &frames->recorder;
   seen->count = 0;
-  csched_os_peek_(&each, frames->top, sizeof each);
+  csched_os_copy_if_mapped_(&each, frames->top, sizeof each);
   while (each != NULL && each != &none && each != &csched_frame_lost_ && seen->count < CSCHED_FRAMES_SEEN &&
-         csched_os_peek_(&copy, each, sizeof copy) && copy.outer != NULL) {
+         csched_os_copy_if_mapped_(&copy, each, sizeof copy) && copy.outer != NULL) {
     seen->frames[seen->count++] = copy;
     each = copy.outer;
   }

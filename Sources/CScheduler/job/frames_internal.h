@@ -4,7 +4,7 @@
 // A context frame begins and ends with a stack frame. It is stored elsewhere, because the stack frame may also be unwound:
 //  - By a C++ exception. It passes a csched_scope in the caller's stack frame, whose clean-up ends the call's context frames (csched_scope_end_).
 //  - By longjmp, or by an exception that passes C functions only. The context frames stay until a later call finds that the stack frame is
-//    gone (csched_frame_look_). Only frames.c decides that.
+//    gone (csched_frames_end_unwound_). Only frames.c decides that.
 //  - By the end of the thread inside a job (pthread_exit, cancellation): csched_frames_end_thread_.
 // The job of an unwound context frame ends with it. A job whose type has no `run` is a placeholder: only its `release` is called then.
 #pragma once
@@ -34,16 +34,16 @@ extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_fr
 extern CSCHED_HIDDEN csched_frame csched_frame_lost_;
 
 csched_frame *csched_frame_here_slow_(void);
-csched_frame *csched_frame_recover_(uintptr_t caller);
+csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller);
 csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, csched_job *job,
                                        struct csched_target *target);
 void csched_frame_end_slow_(csched_frame *frame);
 
 /// Does: ends the context frames that were unwound, as seen from `caller`: CSCHED_CALLER_FRAME() of a function that is never inlined.
 /// Returns: the innermost one.
-static inline csched_frame *csched_frame_look_(uintptr_t caller) {
+static inline csched_frame *csched_frames_end_unwound_(uintptr_t caller) {
   csched_frame *top = csched_frame_top_;
-  return CSCHED_LIKELY(top->address >= caller) ? top : csched_frame_recover_(caller);
+  return CSCHED_LIKELY(top->address >= caller) ? top : csched_frames_end_unwound_slow_(caller);
 }
 
 /// Returns: the innermost context frame.
@@ -95,9 +95,9 @@ typedef struct csched_dump_wait {
   const void *what;
   csched_time since;
 } csched_dump_wait;
-/// Does: notes that the calling thread waits for `what` in `function`, a constant string, until csched_wait_is_over_.
-void csched_wait_is_seen_(const char *function, const void *what);
-void csched_wait_is_over_(void);
+/// Does: notes that the calling thread waits for `what` in `function`, a constant string, until csched_blocked_end_.
+void csched_blocked_begin_(const char *function, const void *what);
+void csched_blocked_end_(void);
 
 /// Returns: where this thread stores, for dumps, what it waits for; NULL without memory.
 csched_dump_wait *csched_frame_wait_(void);
@@ -120,18 +120,18 @@ bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen);
 struct csched_observer **csched_frames_observer_(void);
 
 /// The discards that a thread has postponed: see job.c, J11.
-typedef struct csched_discards_here {
+typedef struct csched_postponed_drops {
   csched_job *first, *last;
-  csched_job frame;          ///< placeholder for the discards
+  csched_job unwind_job;     ///< placeholder for the discards
   struct dropping *outer;    ///< the drop around them
   struct kept_owner *owners; ///< of postponed jobs, retained until all of these are dropped
-  bool is_inside;
-  bool is_refusal_told; ///< see csched_swift_tell_refusals_
-  void *sleeper;        ///< see csched_swift_note_sleeper_
-} csched_discards_here;
+  bool is_discarding;
+  bool is_refusal_reported; ///< see csched_swift_report_refusals_
+  void *sleeper;            ///< see csched_swift_note_sleeper_
+} csched_postponed_drops;
 
 /// Returns: this thread's, all zero at first; NULL without memory. Valid until the thread's end.
-csched_discards_here *csched_frames_discards_(void);
+csched_postponed_drops *csched_frames_postponed_drops_(void);
 
 /// Does: frees this thread's list, unless the thread is inside a context frame.
 void csched_frames_free_(void);

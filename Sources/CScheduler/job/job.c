@@ -15,7 +15,7 @@
 // `waiting` counts the threads that wait for the end of a job. A slot (`places`) serves all jobs whose addresses have the same hash:
 // `waiters` counts the threads that wait for them, and `ends` their ends meanwhile.
 //
-// Obligations
+// Invariants
 //   J1  Exactly one of `run` and `drop_job` is called: one compare-and-exchange changes QUEUED to RUNNING or DROPPING.
 //   J2  What the job holds is gone before cancel returns: the canceller that wins calls `drop_job` itself.
 //   J3  `release` comes last, after the end of `drop_job`, and once for a submission. Canceller and queue decide by compare-and-exchange on
@@ -41,7 +41,7 @@
 //   RUNNING→QUEUED: the same, carries what that run did · ends: release, pairs with the waiter's acquire, carries the change of the word
 // Assumes: a canceller keeps the memory valid meanwhile (job.h).
 // Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free; memory for waiters
-//   that is never freed is the lock's (lock.c, L8).
+//   that is never freed is the lock's (lock.c, LK8).
 // Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again",
 //   "cancel and wait returns after the run", "submitting a queued job stops the process", "release waits for the end of drop",
 //   "cancel and wait returns when the job submits itself again", "a job that ends its thread has ended",
@@ -107,7 +107,7 @@ static struct place *place_of(const csched_job *job) {
 }
 
 // Returns: whether to call `wake_waiters`. Requires: a light fence before. The job may be freed: its address is a name.
-static inline bool does_anybody_wait(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6
+static inline bool has_waiters(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6: skipped wake
 
 static CSCHED_NOINLINE void wake_waiters(const csched_job *job) {
   struct place *place = place_of(job);
@@ -130,7 +130,7 @@ void csched_job_wait_in_(const csched_job *job, uint64_t word) {
   static csched_atfork atfork;
   struct place *place = place_of(job);
   csched_os_atfork_(&atfork, job_at_fork);
-  csched_wait_is_seen_("csched_job_cancel_and_wait", job);
+  csched_blocked_begin_("csched_job_cancel_and_wait", job);
   csched_fetch_add_relaxed(&place->waiters, 1u); // J6: before the fence
   csched_fetch_add_relaxed(&waiting, 1u);        // J6: the same
   csched_fence_heavy_();                         // J6: heavy side; pairs with the runner's light fence
@@ -142,7 +142,7 @@ void csched_job_wait_in_(const csched_job *job, uint64_t word) {
   }
   csched_fetch_add_relaxed(&waiting, UINT32_MAX);        // J6: only the value matters
   csched_fetch_add_relaxed(&place->waiters, UINT32_MAX); // J6: the same
-  csched_wait_is_over_();
+  csched_blocked_end_();
 }
 
 // MARK: submitting and running
@@ -167,13 +167,13 @@ static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
   while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with the acquire of cancel and waiter; TK6
   csched_fence_light_();                                  // J6: light side
-  if (does_anybody_wait()) wake_waiters(job);             // J5: before the push, which gives up the job
+  if (has_waiters()) wake_waiters(job);                   // J5: before the push, which gives up the job
 }
 
 static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
   unsigned state = csched_job_state_(word);
-  if (state != RUNNING || !forget(job)) // J4
+  if (state != RUNNING || !forget(job)) // J4: resubmission
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
                   name_of_state(state));
   submit_again(job, word);
@@ -187,10 +187,10 @@ void csched_job_submitted_(csched_job *job, const char *function) {
 static CSCHED_ALWAYS_INLINE void end_job(csched_job *job, uint64_t word) {
   void (*release)(csched_job *) = job->type->release; // J9: read before the store
   csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) +
-                                       1);    // J5, J9: release; pairs with all acquires; carries the work
-  csched_fence_light_();                      // J6: light side
-  if (does_anybody_wait()) wake_waiters(job); // J6
-  if (release != NULL) release(job);          // J3: last
+                                       1); // J5, J9: release; pairs with all acquires; carries the work
+  csched_fence_light_();                   // J6: light side
+  if (has_waiters()) wake_waiters(job);    // J6: skipped wake
+  if (release != NULL) release(job);       // J3: last
 }
 
 static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
@@ -349,23 +349,23 @@ typedef struct dropping {
   csched_drop_reason reason;
   struct dropping *outer;
 } dropping;
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *drop_here;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *current_drop;
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
 
 bool csched_job_is_dropped_here_(const csched_job *job) {
-  const dropping *each = drop_here;
+  const dropping *each = current_drop;
   while (each != NULL && each->job != job) each = each->outer;
   return each != NULL;
 }
 
-csched_drop_reason csched_job_drop_reason_(void) { return drop_here->reason; }
+csched_drop_reason csched_job_drop_reason_(void) { return current_drop->reason; }
 
 static void drop_job(csched_job *job, csched_drop_reason reason) {
   if (csched_is_observed_()) csched_observe_hooks_->drop(job, reason);
-  dropping here = {job, reason, drop_here};
-  drop_here = &here;
+  dropping postponed = {job, reason, current_drop};
+  current_drop = &postponed;
   if (job->type->drop != NULL) job->type->drop(job);
-  drop_here = here.outer;
+  current_drop = postponed.outer;
 }
 
 static void discard_now(csched_job *job, csched_drop_reason reason) {
@@ -384,7 +384,7 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
 
 // MARK: nested discards
 
-// The lowest bit of the link to a postponed job: the job was refused.
+// The lowest bit of the link to a postponed job: the job was refused by its submission. Without it, the target was stopped.
 static const uintptr_t REFUSED = 1;
 
 csched_discards_owners csched_discards_owners_;
@@ -394,102 +394,106 @@ typedef struct kept_owner {
   struct kept_owner *next;
 } kept_owner;
 
-static CSCHED_NOINLINE void keep_owner(csched_discards_here *here, const csched_job *job) {
+static CSCHED_NOINLINE void keep_owner(csched_postponed_drops *postponed, const csched_job *job) {
   const void *owner = csched_discards_owners_.of(job);
-  if (owner == NULL || (here->owners != NULL && here->owners->owner == owner)) return;
+  if (owner == NULL || (postponed->owners != NULL && postponed->owners->owner == owner)) return;
   kept_owner *kept = malloc(sizeof *kept);
   csched_discards_owners_.retain(owner);
   if (kept == NULL) return; // without memory it stays retained
-  *kept = (kept_owner){owner, here->owners};
-  here->owners = kept;
+  *kept = (kept_owner){owner, postponed->owners};
+  postponed->owners = kept;
 }
 
-static CSCHED_NOINLINE void release_owners(csched_discards_here *here) {
-  for (kept_owner *kept; (kept = here->owners) != NULL;) {
-    here->owners = kept->next;
+static CSCHED_NOINLINE void release_owners(csched_postponed_drops *postponed) {
+  for (kept_owner *kept; (kept = postponed->owners) != NULL;) {
+    postponed->owners = kept->next;
     csched_discards_owners_.release(kept->owner);
     free(kept);
   }
 }
 
-static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job, csched_drop_reason reason);
+static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csched_job *job, csched_drop_reason reason);
 
-static void put_off(csched_discards_here *here, csched_job *job, csched_drop_reason reason) { // J11: appends
-  csched_job **end = here->first != NULL ? &here->last->next : &here->first;
+static void postpone(csched_postponed_drops *postponed, csched_job *job, csched_drop_reason reason) { // J11: appends
+  csched_job **end = postponed->first != NULL ? &postponed->last->next : &postponed->first;
   job->next = NULL;
   *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
-  here->last = job;
-  if (csched_discards_owners_.of != NULL && !is_node(job)) keep_owner(here, job);
+  postponed->last = job;
+  if (csched_discards_owners_.of != NULL && !is_node(job)) keep_owner(postponed, job);
 }
 
-static csched_job *take_first(csched_discards_here *here, csched_drop_reason *reason) { // J11: oldest first
-  uintptr_t first = (uintptr_t)here->first;
+static csched_job *take_first(csched_postponed_drops *postponed, csched_drop_reason *reason) { // J11: oldest first
+  uintptr_t first = (uintptr_t)postponed->first;
   csched_job *job = (csched_job *)(first & ~REFUSED);
   if (job == NULL) return NULL;
   *reason = (first & REFUSED) != 0 ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
-  here->first = job->next;
+  postponed->first = job->next;
   return job;
 }
 
+// Starts a list of postponed jobs inside the present one; csched_discards_end_ discards its jobs, and restores the outer list.
 csched_discards csched_discards_begin_(void) {
-  csched_discards_here *here = csched_frames_discards_();
-  if (here == NULL) return (csched_discards){0};
-  csched_discards outer = {here->first, here->last, here->is_inside};
-  here->first = NULL;
-  here->is_inside = true;
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  if (postponed == NULL) return (csched_discards){0};
+  csched_discards outer = {postponed->first, postponed->last, postponed->is_discarding};
+  postponed->first = NULL;
+  postponed->is_discarding = true;
   return outer;
 }
 
-bool csched_discards_are_here_(void) {
-  const csched_discards_here *here = csched_frames_discards_();
-  return here != NULL && here->is_inside;
+bool csched_is_in_drop_(void) {
+  const csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  return postponed != NULL && postponed->is_discarding;
 }
 
 void csched_discards_end_(csched_discards outer) {
-  csched_discards_here *here = csched_frames_discards_();
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   csched_drop_reason reason;
-  if (here == NULL) return;
-  for (csched_job *job; (job = take_first(here, &reason)) != NULL;) discard_now(job, reason);
-  here->first = outer.first;
-  here->last = outer.last;
-  here->is_inside = outer.is_inside;
-  if (!outer.is_inside && here->owners != NULL) release_owners(here);
+  if (postponed == NULL) return;
+  for (csched_job *job; (job = take_first(postponed, &reason)) != NULL;) discard_now(job, reason);
+  postponed->first = outer.first;
+  postponed->last = outer.last;
+  postponed->is_discarding = outer.is_discarding;
+  if (!outer.is_discarding && postponed->owners != NULL) release_owners(postponed);
 }
 
-bool csched_discards_enter_(void) {
-  csched_discards_here *here = csched_frames_discards_();
-  if (here == NULL || here->is_inside) return false;
-  return here->is_inside = true;
+// Starts to postpone, unless this thread does already. Returns: whether the caller must end it, by csched_discards_end_ of a zero value.
+bool csched_discards_begin_if_outermost_(void) {
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  if (postponed == NULL || postponed->is_discarding) return false;
+  return postponed->is_discarding = true;
 }
 
 bool csched_discards_reason_(csched_drop_reason *reason) {
-  if (drop_here != NULL) *reason = drop_here->reason;
-  return drop_here != NULL;
+  if (current_drop != NULL) *reason = current_drop->reason;
+  return current_drop != NULL;
 }
 
-static void discards_left(csched_job *frame) { // J7, J11: postponed jobs are still discarded
-  csched_discards_here *here = frame->context;
+// Called when a drop was left by longjmp or by the end of the thread: discards the postponed jobs.
+static void discards_unwound(csched_job *unwind_job) { // J7, J11: postponed jobs are still discarded
+  csched_postponed_drops *postponed = unwind_job->context;
   csched_drop_reason reason;
-  here->is_inside = false;
-  drop_here = here->outer;
-  csched_job *job = take_first(here, &reason);
-  if (job != NULL) discard_flat(here, job, reason);
+  postponed->is_discarding = false;
+  current_drop = postponed->outer;
+  csched_job *job = take_first(postponed, &reason);
+  if (job != NULL) discard_flat(postponed, job, reason);
 }
 
-static const csched_job_type discards_type = {.release = discards_left};
+static const csched_job_type discards_type = {.release = discards_unwound};
 
-static CSCHED_NOINLINE void discard_flat(csched_discards_here *here, csched_job *job,
+static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csched_job *job,
                                          csched_drop_reason reason) { // J11: a loop, no recursion
   csched_frame spare;
-  csched_job_init(&here->frame, &discards_type, here);
-  here->outer = drop_here;
-  here->is_inside = true;
-  csched_frame *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &here->frame, csched_frame_here_()->target);
+  csched_job_init(&postponed->unwind_job, &discards_type, postponed);
+  postponed->outer = current_drop;
+  postponed->is_discarding = true;
+  csched_frame *frame =
+      csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &postponed->unwind_job, csched_frame_here_()->target);
   do discard_now(job, reason);
-  while ((job = take_first(here, &reason)) != NULL);
+  while ((job = take_first(postponed, &reason)) != NULL);
   csched_frame_end_(frame);
-  here->is_inside = false;
-  if (CSCHED_UNLIKELY(here->owners != NULL)) release_owners(here);
+  postponed->is_discarding = false;
+  if (CSCHED_UNLIKELY(postponed->owners != NULL)) release_owners(postponed);
 }
 
 void csched_job_drop_own_(csched_job *job) { ((const csched_own_job_type *)(const void *)job->type)->drop(job); }
@@ -505,12 +509,12 @@ static csched_drop_reason reason_of(const csched_job *job) {
 }
 
 void csched_job_discard_(csched_job *job) {
-  csched_discards_here *here;
+  csched_postponed_drops *postponed;
   if (CSCHED_UNLIKELY(deferred_here != NULL)) deferred_here->take(deferred_here, job);
-  else if ((!is_node(job) && is_own(job)) || (here = csched_frames_discards_()) == NULL)
+  else if ((!is_node(job) && is_own(job)) || (postponed = csched_frames_postponed_drops_()) == NULL)
     discard_now(job, reason_of(job));
-  else if (!here->is_inside) discard_flat(here, job, reason_of(job));
-  else put_off(here, job, reason_of(job));
+  else if (!postponed->is_discarding) discard_flat(postponed, job, reason_of(job));
+  else postpone(postponed, job, reason_of(job));
 }
 
 // MARK: unwinding
@@ -545,7 +549,7 @@ void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
   if (!is_unlinked && csched_job_state_(word) == DROPPING &&
       csched_cas_release(&job->word, &word, csched_job_in_state_(word, CANCELLED))) { // J3: the queue calls `release`
     csched_fence_light_();                                                            // J6: light side
-    if (does_anybody_wait()) wake_waiters(job);                                       // J6: for the end of the drop
+    if (has_waiters()) wake_waiters(job);                                             // J6: for the end of the drop
     return;
   }
   end_job(job, csched_load_acquire(&job->word)); // J3: pairs with →PASSED: the queue has finished with the job
@@ -569,10 +573,10 @@ bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *exc
   } head; // all that a node has
   uintptr_t kind;
   uint64_t word;
-  if (!csched_os_peek_(&head, job, sizeof head) || head.type == except) return false;
-  if (!csched_os_peek_(&kind, &head.type->release, sizeof kind)) return false;
+  if (!csched_os_copy_if_mapped_(&head, job, sizeof head) || head.type == except) return false;
+  if (!csched_os_copy_if_mapped_(&kind, &head.type->release, sizeof kind)) return false;
   if (kind == CSCHED_NODE) return true;
-  return csched_os_peek_(&word, &job->word, sizeof word) && csched_job_state_(word) < CANCELLED;
+  return csched_os_copy_if_mapped_(&word, &job->word, sizeof word) && csched_job_state_(word) < CANCELLED;
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {
@@ -586,13 +590,13 @@ void csched_job_wait_(csched_job *job, const char *function) {
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // J7: unwound jobs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // J7: unwound jobs
   csched_cancel_result result = csched_job_cancel(job);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(job, "csched_job_cancel_and_wait");
   return result;
 }
 
 CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());                         // J7: unwound jobs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());                 // J7: unwound jobs
   return csched_job_state_(csched_load_acquire(&job->word)) == IDLE; // J5, J9: pairs with the end's release
 }

@@ -66,14 +66,14 @@ csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred)
 /// The discards that this thread has postponed to the end of the drop that it is inside.
 typedef struct csched_discards {
   csched_job *first, *last;
-  bool is_inside;
+  bool is_discarding;
 } csched_discards;
 
 /// See swift.h. An owner is an object that a postponed job refers to, and that might end before the job's drop.
 csched_discards csched_discards_begin_(void);
 void csched_discards_end_(csched_discards outer);
-bool csched_discards_enter_(void);
-bool csched_discards_are_here_(void);
+bool csched_discards_begin_if_outermost_(void);
+bool csched_is_in_drop_(void);
 typedef struct csched_discards_owners {
   const void *(*of)(const csched_job *job);
   void (*retain)(const void *owner);

@@ -8,7 +8,7 @@
 //   job|1      the same, but closed
 // `first` is the consumer's own list, oldest first.
 //
-// Obligations
+// Invariants
 //   Q1  Every job pushed is popped exactly once, and one producer's jobs in the order of their pushes.
 //   Q2  A producer that is stopped anywhere in a push hides no job. The push is one compare-and-exchange: nothing is visible before it, and
 //       nothing is missing after it. (A producer that is stopped before the wake that it owes leaves the consumer asleep, by Q3.)
@@ -126,7 +126,9 @@ bool csched_mpsc_close(csched_mpsc *queue) {
   return head == PARKED;
 }
 
-bool csched_mpsc_is_closed(const csched_mpsc *queue) { return has_closed_bit(csched_load_acquire(&queue->head)); } // Q6
+bool csched_mpsc_is_closed(const csched_mpsc *queue) {
+  return has_closed_bit(csched_load_acquire(&queue->head));
+} // Q6: closed forever
 
 // MARK: inspection by other threads
 
@@ -139,7 +141,7 @@ typedef struct filter {
 static size_t count_copied(const csched_job *job, size_t most, filter filter) {
   size_t count = 0;
   for (csched_job *next; job != NULL && job != PARKED && count < most; job = next) {
-    if (!csched_os_peek_(&next, &job->next, sizeof next)) break;
+    if (!csched_os_copy_if_mapped_(&next, &job->next, sizeof next)) break;
     if (filter.counts == NULL || filter.counts(job, filter.context)) count++;
   }
   return count;
@@ -148,7 +150,7 @@ static size_t count_copied(const csched_job *job, size_t most, filter filter) {
 size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most, bool (*counts)(const csched_job *, const void *),
                           const void *context) {
   csched_job *head = csched_load_relaxed(&queue->head), *first = NULL; // racy read: the count may be stale
-  if (head == PARKED || !csched_os_peek_(&first, &queue->first, sizeof first)) return 0;
+  if (head == PARKED || !csched_os_copy_if_mapped_(&first, &queue->first, sizeof first)) return 0;
   size_t count = count_copied(first, most, (filter){counts, context});
   return count + count_copied(without_closed_bit(head), most - count, (filter){counts, context});
 }
@@ -158,13 +160,14 @@ csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
   csched_job *head = csched_load_relaxed(&queue->head), *first = NULL, *later = NULL; // racy read, rechecked below
   seen.is_parked = head == PARKED;
   seen.is_closed = !seen.is_parked && has_closed_bit(head);
-  if (seen.is_parked || !csched_os_peek_(&first, &queue->first, sizeof first)) {
+  if (seen.is_parked || !csched_os_copy_if_mapped_(&first, &queue->first, sizeof first)) {
     seen.is_exact = seen.is_parked;
     return seen;
   }
   seen.pending = count_copied(first, most, (filter){0});
   if (seen.pending < most) seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0});
-  seen.is_exact = seen.pending < most && csched_os_peek_(&later, &queue->first, sizeof later) && later == first &&
+  seen.is_exact = seen.pending < most && csched_os_copy_if_mapped_(&later, &queue->first, sizeof later) &&
+                  later == first &&
                   csched_load_relaxed(&queue->head) == head; // racy read, not rechecked: it may be stale
   return seen;
 }

@@ -46,8 +46,8 @@ void csched_recorder_turn_(void) {
 csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(csched_job *job)) {
   csched_recorder copy;
   csched_recorded last;
-  if (recorder == NULL || !csched_os_peek_(&copy, recorder, sizeof copy) || copy.begun == 0) return 0;
-  return csched_os_peek_(&last, copy.next - 1, sizeof last) && last.run == run ? copy.begun : 0;
+  if (recorder == NULL || !csched_os_copy_if_mapped_(&copy, recorder, sizeof copy) || copy.begun == 0) return 0;
+  return csched_os_copy_if_mapped_(&last, copy.next - 1, sizeof last) && last.run == run ? copy.begun : 0;
 }
 
 enum { NAMES = 16, NAME = 160 };
@@ -130,8 +130,8 @@ static void write_ring(writing *to, const csched_recorder *recorder, long most, 
   for (long i = from - from % CHUNK; i < CSCHED_RECORDED; i += CHUNK) { // oldest first
     long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run's stretch is the last
     csched_time time = 0;
-    if (!csched_os_peek_(entries, recording->entries + at, sizeof entries)) return;
-    csched_os_peek_(&time, &recording->times[at / CSCHED_RECORDED_STRETCH], sizeof time);
+    if (!csched_os_copy_if_mapped_(entries, recording->entries + at, sizeof entries)) return;
+    csched_os_copy_if_mapped_(&time, &recording->times[at / CSCHED_RECORDED_STRETCH], sizeof time);
     bool is_last = i == CSCHED_RECORDED - CHUNK;
     if (entries[0].run != NULL) write_time(to, time, now);
     for (long j = 0; j < (is_last ? last + 1 - at : CHUNK); j++) write_entry(to, &entries[j]);
@@ -142,7 +142,7 @@ static void write_ring(writing *to, const csched_recorder *recorder, long most, 
 // Returns: whether the thread has run anything.
 static bool write_thread(writing *to, const csched_recorder *from, uint32_t thread, long most) {
   csched_recorder recorder;
-  if (!csched_os_peek_(&recorder, from, sizeof recorder) || recorder.begun == 0) return false;
+  if (!csched_os_copy_if_mapped_(&recorder, from, sizeof recorder) || recorder.begun == 0) return false;
   csched_text_thread_(&to->text, "Scheduler: what ", thread);
   csched_text_add_(&to->text, " has run last, the newest at the end");
   end_line(to);

@@ -4,7 +4,7 @@
 //   on_its_way of a delivery worker (`csched_delivery`): how many timers it was given that are not delivered
 //   word       how many deliveries have started, times 4; plus MAKING during a delivery; plus WAITED if a thread waits for its end
 //
-// Obligations
+// Invariants
 //   DV1  A loop or a pool is not freed during a delivery. A delivery ends with a wake or a look at the target. By then the job may have run, and
 //       its `release` may have released the target. So a thread that frees a target waits until the delivery has returned. MAKING is
 //       written before the job is pushed, and the target is freed after the job's run, so the freeing thread sees it.

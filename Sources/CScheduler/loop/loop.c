@@ -10,31 +10,31 @@
 //   served     NEVER_RUN; RUN; or STOPPED: csched_loop_end_run has ended the last outermost run
 //   fds        see loop_fd.c; once they are open, the loop sleeps on their poller instead of the futex, or leaves the sleep to a host
 //
-// Obligations
-//   P1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep. A thread that adds such a thing pushes or
+// Invariants
+//   LP1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep. A thread that adds such a thing pushes or
 //       notifies after adding it. So one of the two sees the other. Leaving the loop to a host is such a sleep: what would end it wakes the
 //       host, unless the host has promised another run.
-//   P2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does. Skip the wake: see mpsc.c, Q3 and Q4.
-//   P3  No kind of work starves another. A batch takes up to MOST due timers, then up to MOST sources, then up to MOST jobs. Jobs of queues whose
+//   LP2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does. Skip the wake: see mpsc.c, Q3 and Q4.
+//   LP3  No kind of work starves another. A batch takes up to MOST due timers, then up to MOST sources, then up to MOST jobs. Jobs of queues whose
 //       base is the loop count, too. Then the loop looks at the clock and the poller again. A timer that is submitted during a batch for an
 //       instant that the clock has passed waits for a later batch, behind the timers that were there.
-//   P4  Exactly one thread takes each timer out of the timers: the loop's (due, or dropped) or the canceller. That thread sees to its release.
-//   P5  A run ends by its own activation, by csched_loop_end_run if it is the innermost, by its deadline, by the loop's closing, or when it
+//   LP4  Exactly one thread takes each timer out of the timers: the loop's (due, or dropped) or the canceller. That thread sees to its release.
+//   LP5  A run ends by its own activation, by csched_loop_end_run if it is the innermost, by its deadline, by the loop's closing, or when it
 //       is done (csched_loop_run_until_done). What ends an inner run does not end the outer runs, except closing.
-//   P6  After close has returned, no submission is accepted. An accepted submission is run or dropped.
-//   P7  A run is a context frame (`csched_frame`, frames.c). If a job leaves it by a C++ exception or by longjmp, the run is over, and the
+//   LP6  After close has returned, no submission is accepted. An accepted submission is run or dropped.
+//   LP7  A run is a context frame (`csched_frame`, frames.c). If a job leaves it by a C++ exception or by longjmp, the run is over, and the
 //       loop can be run again. If the thread ends before that, the loop is closed, and its contents are dropped.
-//   P8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's loop stops the process.
-//   P9  Equal deadlines keep the order of submission, also when the first timer becomes due here and the second is submitted late. A late
+//   LP8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's loop stops the process.
+//   LP9  Equal deadlines keep the order of submission, also when the first timer becomes due here and the second is submitted late. A late
 //       timer becomes a plain submission only as W9 says. `telling` is set before the lock under which a timer is taken out for another
 //       target. It is cleared after the lock under which no such timer was found. So no timer passes one that is being delivered.
-//   P10  A run up to a given job takes no submitted job behind it; up to NULL it takes none. So a host's queue can keep one order for the
+//   LP10  A run up to a given job takes no submitted job behind it; up to NULL it takes none. So a host's queue can keep one order for the
 //       jobs that are submitted to both.
-//   P11  Work that runs at once because the loop is free overtakes nothing. A loop is free on its own thread only, outside of all that it
+//   LP11  Work that runs at once because the loop is free overtakes nothing. A loop is free on its own thread only, outside of all that it
 //       runs, while the inbox is empty after due timers were moved there.
-//   P12  Each figure of the statistics is one word, and only grows. While the loop sleeps, `idle` is the idle time minus the start of the
+//   LP12  Each figure of the statistics is one word, and only grows. While the loop sleeps, `idle` is the idle time minus the start of the
 //       sleep, with ASLEEP set; a reader then adds the clock.
-//   P13  At the end of the process, a loop that no run serves reports how many of its jobs were neither cancelled nor run. It reports nothing
+//   LP13  At the end of the process, a loop that no run serves reports how many of its jobs were neither cancelled nor run. It reports nothing
 //       inside of a run, after a stop, and while a host serves it.
 // Orderings
 //   wake: relaxed, the inbox orders what it announces · closing and ends of runs: release, pair with the loop's acquire; ordered against
@@ -55,7 +55,7 @@
 //   "a loop counts what no run has come to, unless it is run, was stopped or has a host",
 //   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run",
 //   "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
-// Models: checks/loop.c, checks/loop_fd.c, checks/frames.c. Not modelled: P8; P12 and P13, whose figures order nothing.
+// Models: checks/loop.c, checks/loop_fd.c, checks/frames.c. Not modelled: LP8; LP12 and LP13, whose figures order nothing.
 
 #include "loop_state.h"
 
@@ -72,15 +72,15 @@ static const csched_time ASLEEP = (csched_time)1 << 63;
 
 CSCHED_NOINLINE void csched_loop_wake_(csched_loop *loop) {
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_WAKE, loop, 0);
-  if (csched_fds_wake_(&loop->fds)) return; // P2: sleeps on the poller
-  csched_store_relaxed(&loop->wake, 1u);    // P2: carries nothing; the inbox orders what it announces
+  if (csched_fds_wake_(&loop->fds)) return; // LP2: sleeps on the poller
+  csched_store_relaxed(&loop->wake, 1u);    // LP2: carries nothing; the inbox orders what it announces
   csched_futex_wake_(&loop->wake, 1);
 }
 
 // MARK: timers
 
 // Delivers a late timer on the submitter's thread, or behind those that the delivery worker has still to deliver.
-static int deliver_late(csched_loop *loop, csched_timer *timer) { // P9: behind earlier ones
+static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: behind earlier ones
   return loop->delivery != NULL && csched_delivery_follows_(loop->delivery, timer) ? 0
                                                                                    : csched_loop_deliver_now_(timer);
 }
@@ -88,13 +88,13 @@ static int deliver_late(csched_loop *loop, csched_timer *timer) { // P9: behind 
 static int deliver_to_loop_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
   if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // racy read, rechecked by pass
-      csched_timers_pass_(&loop->timers, deadline))                                      // P9: late, and may pass
+      csched_timers_pass_(&loop->timers, deadline))                                      // LP9: late, and may pass
     return deliver_late(loop, timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer);   // P9: late
-  if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // P1: an earlier wake
+  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer);   // LP9: late
+  if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: an earlier wake
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  csched_job_discard_(&timer->job); // P6: closed
+  csched_job_discard_(&timer->job); // LP6: closed
   return ECANCELED;
 }
 
@@ -103,8 +103,8 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
   csched_loop_require_not_orphaned_(loop, "csched_loop_rearm");
-  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer);          // P9: late
-  if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // P1: an earlier wake
+  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer);          // LP9: late
+  if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: an earlier wake
   return added != CSCHED_TIMER_REFUSED;
 }
 
@@ -115,10 +115,10 @@ static int deliver_to_loop(csched_target *target, csched_job *job) {
   csched_push_result result = csched_mpsc_push(&loop->inbox, job);
   if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0;
   if (result == CSCHED_PUSHED_WAKE) {
-    csched_loop_wake_(loop); // P2: found it parked
+    csched_loop_wake_(loop); // LP2: found it parked
     return 0;
   }
-  csched_job_discard_(job); // P6: closed
+  csched_job_discard_(job); // LP6: closed
   return ECANCELED;
 }
 
@@ -128,7 +128,7 @@ static bool may_run_here(csched_target *target) {
 }
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_here_((const csched_loop *)target); }
 
-static bool loop_has(const csched_target *target, const csched_job *job) { // P8: a queue asks it in a child of fork
+static bool loop_has(const csched_target *target, const csched_job *job) { // LP8: a queue asks it in a child of fork
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
 }
 
@@ -139,7 +139,7 @@ static void describe_loop(const csched_target *target, csched_text *text) {
   uint32_t thread = csched_load_relaxed(&loop->thread_number);                      // racy read, for dumps
   csched_text_target_(text, "loop", target, "");
   if (thread != 0) csched_text_thread_(text, " of ", thread);
-  csched_text_add_(text, csched_load_relaxed(&loop->closing) != 0 ? ": takes no more" // racy read, for dumps
+  csched_text_add_(text, csched_load_relaxed(&loop->closing) != 0 ? ": accepts no more work" // racy read, for dumps
                          : inbox.is_parked                        ? ": asleep"
                                                                   : ": awake, or not run");
   csched_text_pending_(text, ", ", inbox);
@@ -157,20 +157,20 @@ const csched_target_type csched_loop_type_ = {.deliver = deliver_to_loop,
 
 // MARK: a batch
 
-static void add_to(uint64_t *figure, uint64_t count) {               // P12
-  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // P12: only the value matters; single writer
+static void add_to(uint64_t *figure, uint64_t count) {               // LP12: growing figures
+  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // LP12: only the value matters; single writer
 }
 
 // Returns: the next due timer whose target is the loop. Timers for queues on it are delivered there, and count, too.
 static csched_job *next_timer(csched_loop *loop) {
   while (loop->timers_left > 0) {
-    loop->timers_left--;                             // P3: one of MOST
-    csched_store_relaxed(&loop->timers.telling, 1u); // P9: set before the lock
+    loop->timers_left--;                             // LP3: one of MOST
+    csched_store_relaxed(&loop->timers.telling, 1u); // LP9: set before the lock
     csched_timer *timer = csched_timers_pop_(&loop->timers, loop->batch_time);
     loop->has_more_timers = timer != NULL;
     if (timer == NULL) loop->timers_left = 0;
     if (timer == NULL || timer->target == &loop->target) {
-      csched_store_relaxed(&loop->timers.telling, 0u); // P9: cleared after the lock
+      csched_store_relaxed(&loop->timers.telling, 0u); // LP9: cleared after the lock
       if (timer != NULL) add_to(&loop->ran, 1);
       return timer != NULL ? &timer->job : NULL;
     }
@@ -182,7 +182,7 @@ static csched_job *next_timer(csched_loop *loop) {
 
 static csched_job *next_source(csched_loop *loop) {
   if (CSCHED_LIKELY(TAILQ_EMPTY(&loop->fds.ready)) || loop->sources_left == 0) return NULL;
-  loop->sources_left--; // P3: one of MOST
+  loop->sources_left--; // LP3: one of MOST
   add_to(&loop->ran, 1);
   return csched_fds_next_(&loop->fds);
 }
@@ -191,11 +191,11 @@ static csched_job *next_submitted(csched_loop *loop) {
   csched_job *job = loop->jobs_left > 0 && (loop->holds_at == 0 || loop->holds_at != loop->depth)
                         ? csched_mpsc_pop(&loop->inbox)
                         : NULL;
-  if (job != NULL) loop->jobs_left--; // P3: one of MOST
+  if (job != NULL) loop->jobs_left--; // LP3: one of MOST
   return job;
 }
 
-static void begin_batch(csched_loop *loop) { // P3: a new budget for each kind
+static void begin_batch(csched_loop *loop) { // LP3: a new budget for each kind
   add_to(&loop->ran, CSCHED_LOOP_MOST - loop->jobs_left);
   csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked before a sleep
   csched_time wake = csched_load_relaxed(&loop->timers.wake);   // the same racy read
@@ -203,7 +203,8 @@ static void begin_batch(csched_loop *loop) { // P3: a new budget for each kind
   bool looks = loop->has_more_timers || first != CSCHED_FOREVER;
   if (looks || loop->fds.count > 0) loop->batch_time = csched_now();
   looks = loop->has_more_timers || (looks && first <= loop->batch_time);
-  if (looks) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // P3: before the batch's first timer runs
+  if (looks)
+    csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // LP3: before the batch's first timer runs
   loop->timers_left = looks ? CSCHED_LOOP_MOST : 0;
   loop->sources_left = loop->jobs_left = CSCHED_LOOP_MOST;
   if (loop->fds.count > 0) csched_fds_batch_(&loop->fds, loop->batch_time);
@@ -226,7 +227,7 @@ void csched_loop_deliver_by_(csched_loop *loop, csched_delivery *delivery) { loo
 bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || csched_loop_is_ended_(loop, activation) ||
          csched_loop_is_closing_(loop) || !TAILQ_EMPTY(&loop->fds.ready) || csched_loop_is_done_(loop, activation) ||
-         csched_load_relaxed(&loop->timers.wake) <= now; // P1: after a park, which orders it
+         csched_load_relaxed(&loop->timers.wake) <= now; // LP1: after a park, which orders it
 }
 
 // Looks for work for less time than a sleep and a wake cost. Adapts that time to its success. Speed only.
@@ -247,33 +248,33 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
 }
 
 // Counts a sleep: called when it begins, and when it has ended.
-static void sleeps(csched_loop *loop, bool begins) {                       // P12
-  csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle); // P12: no other thread writes it
-  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // P12: only its value
+static void sleeps(csched_loop *loop, bool begins) {                       // LP12: growing figures
+  csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle); // LP12: no other thread writes it
+  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // LP12: only its value
   if (begins) add_to(&loop->sleeps, 1);
 }
 
 void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics *statistics) {
-  csched_time idle = csched_load_relaxed(&loop->idle);     // P12: only the value matters
-  statistics->jobs = csched_load_relaxed(&loop->ran);      // P12: the same
-  statistics->sleeps = csched_load_relaxed(&loop->sleeps); // P12: the same
+  csched_time idle = csched_load_relaxed(&loop->idle);     // LP12: only the value matters
+  statistics->jobs = csched_load_relaxed(&loop->ran);      // LP12: the same
+  statistics->sleeps = csched_load_relaxed(&loop->sleeps); // LP12: the same
   statistics->idle = (idle & ASLEEP) != 0 ? (idle + csched_now()) & ~ASLEEP : idle;
 }
 
 static void sleep_until_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   // A spin does not see sources. So a loop with sources spins only if a submission ended its last sleep.
   if ((loop->fds.count == 0 || loop->was_notified) && spin(loop, activation, deadline)) return;
-  csched_store_relaxed(&loop->wake, 0u);                       // P2: before the park, which the waker's push acquires
-  if (!csched_mpsc_park(&loop->inbox)) return;                 // P1: park
-  if (!csched_loop_has_work_(loop, activation, 0)) {           // P1: look after parking
-    csched_time due = csched_load_relaxed(&loop->timers.wake); // P1: read after parking
+  csched_store_relaxed(&loop->wake, 0u);                       // LP2: before the park, which the waker's push acquires
+  if (!csched_mpsc_park(&loop->inbox)) return;                 // LP1: park
+  if (!csched_loop_has_work_(loop, activation, 0)) {           // LP1: look after parking
+    csched_time due = csched_load_relaxed(&loop->timers.wake); // LP1: read after parking
     csched_time until = due < deadline ? due : deadline;
     sleeps(loop, true);
     bool is_on_poller = csched_fds_wait_(&loop->fds, until);
     loop->was_notified =
         is_on_poller && TAILQ_EMPTY(&loop->fds.ready) && csched_mpsc_has_news(&loop->inbox); // Speed only
     if (!is_on_poller)
-      while (csched_load_relaxed(&loop->wake) == 0 && // P2: until the wake
+      while (csched_load_relaxed(&loop->wake) == 0 && // LP2: until the wake
              csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
     sleeps(loop, false);
     csched_recorder_slept_();
@@ -283,7 +284,7 @@ static void sleep_until_work(csched_loop *loop, const csched_activation *activat
 
 void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   if (loop->has_more_timers) return;                // the batch's timers were all for other targets
-  csched_loop_tell_hooks_(loop, loop->depth, true); // P1: before the park
+  csched_loop_tell_hooks_(loop, loop->depth, true); // LP1: before the park
   if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // a hook may have run the loop
   csched_loop_tell_hooks_(loop, loop->depth, false);
 }
@@ -293,7 +294,7 @@ void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, c
 CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
                                                               csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
@@ -302,15 +303,15 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
       result = CSCHED_RUN_CLOSED;
       break;
     }
-    if (csched_loop_is_ended_(loop, activation)) {                              // P5: end asked
-      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // P5: ended by csched_loop_end_run
-        csched_store_relaxed(&loop->ending, 0u);                                // P5: taken
+    if (csched_loop_is_ended_(loop, activation)) {                              // LP5: end asked
+      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // LP5: ended by csched_loop_end_run
+        csched_store_relaxed(&loop->ending, 0u);                                // LP5: taken
         csched_loop_note_stop_(loop);
       }
       result = CSCHED_RUN_ENDED;
       break;
     }
-    if (csched_loop_is_done_(loop, activation)) { // P5: nothing remains
+    if (csched_loop_is_done_(loop, activation)) { // LP5: nothing remains
       result = CSCHED_RUN_DONE;
       break;
     }

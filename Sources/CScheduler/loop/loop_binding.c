@@ -1,5 +1,5 @@
 // The thread of a loop, and what only that thread may do.
-// States and obligations: those of loop.c.
+// States and invariants: those of loop.c.
 
 #include "loop_state.h"
 
@@ -24,7 +24,7 @@ void csched_loops_set_waits_for_(csched_target *target) {
 bool csched_loop_is_on_thread(const csched_loop *loop) { return csched_loop_is_here_(loop); }
 
 bool csched_loop_is_orphaned_(const csched_loop *loop) {
-  return csched_load_relaxed(&loop->closing) == CSCHED_LOOP_ORPHANED; // P8
+  return csched_load_relaxed(&loop->closing) == CSCHED_LOOP_ORPHANED; // LP8: fork
 }
 
 void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *function) {
@@ -59,7 +59,7 @@ static csched_loop *next_unwound(void) {
 }
 
 // Thread exit: unwinds the thread's runs, and closes each loop whose last run was unwound. No later run would end it.
-static void loop_thread_ends(void *value) { // P7
+static void loop_thread_ends(void *value) { // LP7: run not returning
   (void)value;
   csched_frames_end_thread_();
   for (csched_loop *loop; (loop = next_unwound()) != NULL;) {
@@ -104,12 +104,12 @@ static void queue_due(csched_loop *loop) {
   if (first == CSCHED_FOREVER) return;
   csched_time now = csched_now();
   if (first > now) return;
-  csched_store_relaxed(&loop->timers.telling, 1u); // P9: set before the lock
+  csched_store_relaxed(&loop->timers.telling, 1u); // LP9: set before the lock
   for (csched_timer *timer; (timer = csched_timers_pop_(&loop->timers, now)) != NULL;) csched_loop_deliver_now_(timer);
-  csched_store_relaxed(&loop->timers.telling, 0u); // P9: cleared after the lock
+  csched_store_relaxed(&loop->timers.telling, 0u); // LP9: cleared after the lock
 }
 
-bool csched_loop_is_free_(csched_loop *loop) { // P11: discards cancelled entries
+bool csched_loop_is_free_(csched_loop *loop) { // LP11: discards cancelled entries
   if (!csched_loop_is_here_(loop) || csched_target_is_inside(&loop->target) || csched_loop_is_closing_(loop))
     return false;
   queue_due(loop);
@@ -120,11 +120,11 @@ bool csched_loop_is_free_(csched_loop *loop) { // P11: discards cancelled entrie
 
 static bool is_unrun(const csched_job *job, const void *except) {
   return csched_job_seems_to_wait_(job, except);
-} // P13
+} // LP13: count of unrun jobs
 
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued,
-                              size_t *delayed) {        // P13
-  uint32_t served = csched_load_relaxed(&loop->served); // P13: only the value matters
+                              size_t *delayed) {        // LP13: count of unrun jobs
+  uint32_t served = csched_load_relaxed(&loop->served); // LP13: only the value matters
   *queued = *delayed = 0;
   if (csched_loop_is_closing_(loop) || served == CSCHED_LOOP_STOPPED) return false;
   if (served == CSCHED_LOOP_NEVER_RUN) {

@@ -7,25 +7,25 @@
 //   is_silent  of a source: 1 once csched_loop_silence_fd_ has taken it out of the poller. The loop's thread removes it from the table later
 //   ready      the sources whose handlers are to be called; `ready` of such a source is not 0
 //
-// Obligations
-//   E1  A thread that owes a wake gives it to what the loop sleeps on: is_open is written before the park that this thread has found.
+// Invariants
+//   FD1  A thread that owes a wake gives it to what the loop sleeps on: is_open is written before the park that this thread has found.
 //       (A late waker may meet a later park: one wake too many.) A thread that reads 1 may use the poller.
-//   E2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A wake or an alarm
+//   FD2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A wake or an alarm
 //       stays until the loop polls. So none is lost between the park and the sleep.
-//   E3  A handler is called only for a source that is added, and only for events that it still waits for. A removal takes the source out of
+//   FD3  A handler is called only for a source that is added, and only for events that it still waits for. A removal takes the source out of
 //       the poller, the table and the queue. A reported event is looked up by number and serial number, never by an address.
-//   E4  Each collected event is reported once, however the runs nest. It waits in `ready`, which belongs to no run.
-//   E5  No starvation: a batch begins with a poll if eight batches have begun since the last poll, or the first of them half a millisecond
-//       ago. One poll brings a bounded number of events. Ready sources wait for their turn (loop.c, P3).
-//   E6  Once a source is silent or removed, the poller does not have its descriptor. The poller's descriptors and is_silent change under `lock`.
-//   E7  Events of descriptors that are not in the table end. They repeat endlessly if a descriptor was closed before its source was removed,
+//   FD4  Each collected event is reported once, however the runs nest. It waits in `ready`, which belongs to no run.
+//   FD5  No starvation: a batch begins with a poll if eight batches have begun since the last poll, or the first of them half a millisecond
+//       ago. One poll brings a bounded number of events. Ready sources wait for their turn (loop.c, LP3).
+//   FD6  Once a source is silent or removed, the poller does not have its descriptor. The poller's descriptors and is_silent change under `lock`.
+//   FD7  Events of descriptors that are not in the table end. They repeat endlessly if a descriptor was closed before its source was removed,
 //       while a copy of it is open. The second poll in a row that finds such an event replaces the poller by a new one, under its number.
 //       A loop with a host prints one message instead, because the host knows the old poller; so does a loop without free descriptors.
 // Orderings
 //   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the caller that silences a source must itself keep the
 //   handler from starting (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
 // Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (Otherwise it leaves the
-//   poller with its descriptor, and the table when the number is added again. A copy of the descriptor keeps it in the poller: E7.)
+//   poller with its descriptor, and the table when the number is added again. A copy of the descriptor keeps it in the poller: FD7.)
 // Source: one descriptor for a whole loop is libuv's backend_fd. An eventfd that wakes and is never read is mio's (edge-triggered there, one-shot
 //   here). Stale events, and the table against them, are epoll(7)'s advice.
 // Checked by: "a source reports that it can be read, and written", "a level is reported again, an edge once", "a source removed in a
@@ -34,7 +34,7 @@
 //   "a descriptor closed before its source, with a copy, does not keep the loop busy",
 //   "jobs, timers and sources do not starve each other", "a loop with sources does not wake up while idle",
 //   "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources are never early".
-// Models: checks/loop_fd.c. Not modelled: E3, E4, E5, E6, E7, which concern one thread and the system's descriptors.
+// Models: checks/loop_fd.c. Not modelled: FD3, FD4, FD5, FD6, FD7, which concern one thread and the system's descriptors.
 
 #include "loop_fd_internal.h"
 
@@ -57,14 +57,14 @@ _Static_assert((int)CSCHED_FD_EDGE == CSCHED_POLLER_EDGE, "the port's events are
 // MARK: the poller
 
 static bool is_silent(const csched_fd_source *source) {
-  return csched_load_relaxed(&source->is_silent) != 0; // E6: under the lock, or a racy read before a handler
+  return csched_load_relaxed(&source->is_silent) != 0; // FD6: under the lock, or a racy read before a handler
 }
 
 static void call_next(csched_job *job) {
   csched_fds *fds = job->context;
   csched_fd_source *source = TAILQ_FIRST(&fds->ready);
   unsigned ready = source->ready;
-  TAILQ_REMOVE(&fds->ready, source, node); // E4: reported once
+  TAILQ_REMOVE(&fds->ready, source, node); // FD4: reported once
   source->ready = 0;
   if (!is_silent(source)) source->handler(source, ready); // it may free the source
 }
@@ -78,20 +78,20 @@ void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
   TAILQ_INIT(&fds->ready);
 }
 
-static uint64_t tag_of(const csched_fd_source *source) { // E3: serial number and descriptor
+static uint64_t tag_of(const csched_fd_source *source) { // FD3: serial number and descriptor
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
 
 static bool is_open(const csched_fds *fds) {      // on the loop's thread
-  return csched_load_relaxed(&fds->is_open) != 0; // E1: no other thread changes it
+  return csched_load_relaxed(&fds->is_open) != 0; // FD1: no other thread changes it
 }
 
 static void be_open(csched_fds *fds) {
-  csched_store_release(&fds->is_open, 1u); // E1: release; pairs with a waker's acquire; carries the poller
+  csched_store_release(&fds->is_open, 1u); // FD1: release; pairs with a waker's acquire; carries the poller
 }
 
 static bool is_lost(const csched_fds *fds) {         // on the loop's thread
-  return csched_load_relaxed(&fds->is_open) == LOST; // E1: no other thread changes it
+  return csched_load_relaxed(&fds->is_open) == LOST; // FD1: no other thread changes it
 }
 
 // In a child of fork: opens the poller again, with its sources. Returns: 0 or an errno value. Thread: the loop's.
@@ -113,7 +113,7 @@ static int open_anew_locked(csched_fds *fds) {
 }
 
 static int open_anew(csched_fds *fds) {
-  csched_lock_lock(&fds->lock); // E6
+  csched_lock_lock(&fds->lock); // FD6: silent sources unpolled
   int error = open_anew_locked(fds);
   csched_lock_unlock(&fds->lock);
   return error;
@@ -143,12 +143,12 @@ static csched_poller *poller_of(csched_fds *fds) {
 // A late wake may find the main loop emptied by a shutdown. No thread sleeps there then, so the error is ignored.
 static void wake_poller(csched_fds *fds) {
   int error = csched_poller_wake_(&fds->poller);
-  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // E1: only the value matters
+  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // FD1: only the value matters
     csched_poller_refused_(&fds->poller, error);
 }
 
 bool csched_fds_wake_(csched_fds *fds) {
-  uint32_t open = csched_load_acquire(&fds->is_open); // E1: pairs with be_open; carries the poller
+  uint32_t open = csched_load_acquire(&fds->is_open); // FD1: pairs with be_open; carries the poller
   if (open == 0) return false;
   if (CSCHED_UNLIKELY(open == LOST)) find_again(fds);
   wake_poller(fds);
@@ -156,7 +156,7 @@ bool csched_fds_wake_(csched_fds *fds) {
 }
 
 // Replaces a poller that reports a descriptor without a source.
-static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7: ends its events
+static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // FD7: ends its events
   csched_poller next;
   static const char *const advice =
       "a descriptor was closed while a source waited for it, and a copy of it is open: the system goes on to "
@@ -166,7 +166,7 @@ static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7: ends its events
     fds->is_told = true;
     return;
   }
-  csched_lock_lock(&fds->lock); // E6
+  csched_lock_lock(&fds->lock); // FD6: silent sources unpolled
   for (size_t fd = 0; fd < fds->size; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
     if (source != NULL && !is_silent(source)) csched_poller_set_(&next, source->fd, 0, source->events, tag_of(source));
@@ -177,7 +177,7 @@ static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // E7: ends its events
 
 // Polls, and queues the sources that are ready.
 static void collect(csched_fds *fds, bool blocks) {
-  csched_poller_event events[EVENTS]; // E5: bounded
+  csched_poller_event events[EVENTS]; // FD5: bounded
   int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), strange = 0;
   fds->batches = 0;
   fds->since = 0;
@@ -185,12 +185,12 @@ static void collect(csched_fds *fds, bool blocks) {
   for (int i = 0; i < count; i++) {
     size_t fd = (uint32_t)events[i].tag;
     csched_fd_source *source = fd < fds->size ? fds->by_fd[fd] : NULL;
-    if (source == NULL || source->serial != events[i].tag >> 32) { // E3: stale
+    if (source == NULL || source->serial != events[i].tag >> 32) { // FD3: stale
       strange++;
       continue;
     }
-    if (is_silent(source)) continue;                           // E6: silenced since
-    unsigned ready = events[i].events & source->events & BOTH; // E3: still waited for
+    if (is_silent(source)) continue;                           // FD6: silenced since
+    unsigned ready = events[i].events & source->events & BOTH; // FD3: still waited for
     if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
     source->ready |= ready;
   }
@@ -201,7 +201,7 @@ static void collect(csched_fds *fds, bool blocks) {
   fds->is_strange = strange > 0;
 }
 
-void csched_fds_batch_(csched_fds *fds, csched_time now) { // E5
+void csched_fds_batch_(csched_fds *fds, csched_time now) { // FD5: no starvation
   if (fds->since == 0) fds->since = now;
   if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) collect(fds, false);
 }
@@ -224,20 +224,20 @@ csched_job *csched_fds_look_(csched_fds *fds) {
 
 bool csched_fds_wait_(csched_fds *fds, csched_time until) {
   if (!is_open(fds)) return false;
-  csched_poller_arm_(poller_of(fds), until); // E2: the alarm ends the sleep
+  csched_poller_arm_(poller_of(fds), until); // FD2: the alarm ends the sleep
   collect(fds, true);
   return true;
 }
 
 void csched_fds_settle_(csched_fds *fds) {
-  if (fds->is_stale) collect(fds, false); // E2: the work behind those wakes is there already
+  if (fds->is_stale) collect(fds, false); // FD2: the work behind those wakes is there already
 }
 
 void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
   csched_poller *poller = poller_of(fds);
   fds->is_stale = !is_idle;
-  if (is_idle) csched_poller_arm_(poller, until); // E2: sleep until then
-  else wake_poller(fds);                          // E2: readable at once
+  if (is_idle) csched_poller_arm_(poller, until); // FD2: sleep until then
+  else wake_poller(fds);                          // FD2: readable at once
 }
 
 int csched_loop_fd(csched_loop *loop, int *fd) {
@@ -275,7 +275,7 @@ static bool reserve(csched_fds *fds, size_t fd) {
   return true;
 }
 
-static void forget(csched_fds *fds, csched_fd_source *source) { // E3
+static void forget(csched_fds *fds, csched_fd_source *source) { // FD3: no stale events
   if (source->ready != 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = 0;
   source->owner = NULL;
@@ -284,11 +284,12 @@ static void forget(csched_fds *fds, csched_fd_source *source) { // E3
 }
 
 // Returns: 0, or EBADF or ENOENT if the system has removed the descriptor already.
-static int take_out(csched_fds *fds, csched_fd_source *source) { // E3
+static int take_out(csched_fds *fds, csched_fd_source *source) { // FD3: no stale events
   csched_lock_lock(&fds->lock);
   // A LOST poller is the parent's.
   bool is_in = !is_lost(fds) && !is_silent(source);
-  int error = is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // E6
+  int error =
+      is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // FD6: silent sources unpolled
   forget(fds, source);
   csched_lock_unlock(&fds->lock);
   return error;
@@ -314,13 +315,13 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   if (error != 0) return error;
   if (!reserve(fds, (size_t)source->fd)) return ENOMEM;
   csched_fd_source *before = NULL;
-  csched_lock_lock(&fds->lock); // E6
+  csched_lock_lock(&fds->lock); // FD6: silent sources unpolled
   source->serial = ++fds->last_serial;
   error =
       is_silent(source) ? ECANCELED : csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
   if (error == 0) {
     before = fds->by_fd[source->fd];
-    if (before != NULL) forget(fds, before); // E3: closed or silenced, and its number is used again
+    if (before != NULL) forget(fds, before); // FD3: closed or silenced, and its number is used again
     fds->by_fd[source->fd] = source;
     source->owner = fds;
     source->ready = 0;
@@ -337,22 +338,22 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   if (source->owner != fds) return ENOENT;
   if ((events & BOTH) == 0) return EINVAL;
   csched_poller *poller = poller_of(fds);
-  csched_lock_lock(&fds->lock); // E6
+  csched_lock_lock(&fds->lock); // FD6: silent sources unpolled
   int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, tag_of(source));
   if (error == 0) source->events = events;
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  unsigned ready = source->ready & events; // E3: still waited for
+  unsigned ready = source->ready & events; // FD3: still waited for
   if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = ready;
   return 0;
 }
 
-void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // E6
+void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // FD6: silent sources unpolled
   csched_fds *fds = csched_loop_fds_of_(loop);
   csched_lock_lock(&fds->lock);
   bool is_in = source->owner == fds && !is_silent(source) && !is_lost(fds);
-  csched_store_relaxed(&source->is_silent, 1u); // E6: under the lock
+  csched_store_relaxed(&source->is_silent, 1u); // FD6: under the lock
   if (is_in) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
   csched_lock_unlock(&fds->lock);
 }
@@ -380,19 +381,19 @@ void csched_fds_destroy_(csched_fds *fds) {
   fds->size = 0;
   if (!is_open(fds)) return;
   csched_store_relaxed(&fds->is_open,
-                       0u); // E1: before the close, for a late waker; no source is left that could be silenced
+                       0u); // FD1: before the close, for a late waker; no source is left that could be silenced
   csched_poller_close_(&fds->poller);
 }
 
 // MARK: forks
 
 void csched_fds_renew_(csched_fds *fds) {
-  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // E6: a thread of the parent may have held it
+  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // FD6: a thread of the parent may have held it
   // The wake is for a host, because a wake in the parent's poller is lost. Without free descriptors the first use tries
   // again: a child that only execs needs no poller.
   if (!is_open(fds)) return;
-  if (open_anew_locked(fds) == 0) wake_poller(fds);         // E6: the child has one thread
-  else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // E1: the child has one thread
+  if (open_anew_locked(fds) == 0) wake_poller(fds);         // FD6: the child has one thread
+  else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // FD1: the child has one thread
 }
 
 void csched_fds_abandon_(csched_fds *fds) {

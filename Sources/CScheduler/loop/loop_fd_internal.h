@@ -20,7 +20,7 @@ typedef struct csched_fds {
   bool has_host;            ///< a host sleeps for this loop, between its runs
   bool is_in_host;          ///< the host does so now, and the run queue is parked
   bool knows_close;         ///< the host has been notified of the close
-  bool is_told;             ///< E7's message has been printed
+  bool is_told;             ///< FD7's message has been printed
   bool is_strange;          ///< the last poll found events without a source
   bool is_stale;            ///< a wake or an alarm may remain for work that is done
   csched_fd_source **by_fd; ///< the source of each descriptor, or NULL

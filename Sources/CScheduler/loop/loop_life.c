@@ -1,5 +1,5 @@
 // A loop is created, described, forked and destroyed.
-// States and obligations: those of loop.c.
+// States and invariants: those of loop.c.
 
 #include "loop_state.h"
 
@@ -16,13 +16,13 @@ static csched_loop *loop_of(csched_atfork *atfork) {
 }
 
 // In a child of fork: closes a loop whose thread is in the parent. That thread may have been changing the rest.
-static void orphan(csched_loop *loop) {                       // P8
-  csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // P8: the child has one thread
+static void orphan(csched_loop *loop) {                       // LP8: fork
+  csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // LP8: the child has one thread
   csched_mpsc_close(&loop->inbox);
   loop->target.type = &csched_target_orphaned_;
 }
 
-static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // P8
+static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: fork
   csched_loop *loop = loop_of(atfork);
   bool was_others =
       !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read: only its value
@@ -40,9 +40,9 @@ const csched_target *csched_loop_of_atfork_(const csched_atfork *atfork) {
 
 bool csched_loop_see_(const csched_target *target, uint32_t *thread, uint32_t *closing, size_t *timers) {
   const csched_loop *loop = (const csched_loop *)target;
-  return csched_os_peek_(thread, &loop->thread_number, sizeof *thread) &&
-         csched_os_peek_(closing, &loop->closing, sizeof *closing) &&
-         csched_os_peek_(timers, &loop->timers.pending, sizeof *timers);
+  return csched_os_copy_if_mapped_(thread, &loop->thread_number, sizeof *thread) &&
+         csched_os_copy_if_mapped_(closing, &loop->closing, sizeof *closing) &&
+         csched_os_copy_if_mapped_(timers, &loop->timers.pending, sizeof *timers);
 }
 
 csched_timers *csched_loop_timers_seen_(const csched_target *target) {
@@ -126,14 +126,14 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 }
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());  // P7: ends lost frames
-  if (csched_loop_is_orphaned_(loop)) return; // P8: its thread may have been changing it
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
+  if (csched_loop_is_orphaned_(loop)) return;        // LP8: its thread may have been changing it
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
 void csched_loop_free_(csched_loop *loop) {
-  if (csched_loop_is_orphaned_(loop)) return; // P8: its memory stays
+  if (csched_loop_is_orphaned_(loop)) return; // LP8: its memory stays
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);

@@ -1,5 +1,5 @@
 // Runs of a loop: how they nest, what a host sees of them, and the runs that a host asks for.
-// States and obligations: those of loop.c.
+// States and invariants: those of loop.c.
 
 #include "loop_state.h"
 
@@ -12,19 +12,19 @@ enum { MOST_DUE = 1024 }; // jobs for one call by a host, which calls again for 
 // Leaves the sleep to the host, or makes it call again. A close is reported once: a closed loop may be kept for long.
 static void park_in_host(csched_loop *loop) {
   csched_fds *fds = &loop->fds;
-  csched_fds_settle_(fds);                          // E2: before the park, or it could consume a wake for this park
-  fds->is_in_host = csched_mpsc_park(&loop->inbox); // P1: park, then look
+  csched_fds_settle_(fds);                          // FD2: before the park, or it could consume a wake for this park
+  fds->is_in_host = csched_mpsc_park(&loop->inbox); // LP1: park, then look
   bool is_idle =
       fds->is_in_host ? !csched_loop_has_work_(loop, NULL, 0) : fds->knows_close && csched_mpsc_is_empty(&loop->inbox);
   fds->knows_close = csched_loop_is_closing_(loop);
-  csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // P1: read after parking
+  csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // LP1: read after parking
 }
 
 static void end_run(csched_loop *loop) {
-  if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // P1: the host sleeps
+  if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // LP1: the host sleeps
 }
 
-static void run_unwound(csched_job *run) { // P7: unwound
+static void run_unwound(csched_job *run) { // LP7: unwound
   csched_loop *loop = run->context;
   loop->was_unwound = true;
   end_run(loop);
@@ -37,7 +37,7 @@ static bool is_run(const csched_frame *frame) {
 }
 
 CSCHED_NOINLINE csched_loop *csched_loop_current(void) {
-  const csched_frame *each = csched_frame_look_(CSCHED_CALLER_FRAME());
+  const csched_frame *each = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   while (each != NULL && !is_run(each)) each = each->outer;
   return each != NULL ? (csched_loop *)each->target : NULL;
 }
@@ -54,7 +54,7 @@ void csched_loop_enter_(csched_loop *loop, csched_scope *scope, uintptr_t addres
   if (loop->fds.is_in_host) loop->fds.is_stale = true;
   loop->fds.is_in_host = false;
   loop->depth++;
-  csched_store_relaxed(&loop->served, CSCHED_LOOP_RUN);  // P13: only the value matters
+  csched_store_relaxed(&loop->served, CSCHED_LOOP_RUN);  // LP13: only the value matters
   if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was unwound
   scope->frame = csched_frame_begin_(&scope->spare, address, &loop->run, &loop->target);
   csched_loop_tell_hooks_(loop, loop->depth, false); // ends a sleep in the host
@@ -62,7 +62,7 @@ void csched_loop_enter_(csched_loop *loop, csched_scope *scope, uintptr_t addres
 
 void csched_loop_leave_(csched_loop *loop, const csched_scope *scope) {
   if (loop->depth == 1 && loop->fds.has_host && !loop->is_promised && !csched_loop_has_work_(loop, NULL, 0))
-    csched_loop_tell_hooks_(loop, 1, true); // P1: before the park
+    csched_loop_tell_hooks_(loop, 1, true); // LP1: before the park
   csched_frame_end_(scope->frame);
   loop->was_unwound = false;
   end_run(loop);
@@ -74,7 +74,7 @@ void csched_loop_leave_(csched_loop *loop, const csched_scope *scope) {
 static csched_job *next_unless_dropping(csched_loop *loop) {
   if (csched_loop_is_closing_(loop)) csched_fds_close_(&loop->fds);
   if (csched_loop_is_dropping_(loop)) {
-    csched_loop_finish_(loop); // P6: drop
+    csched_loop_finish_(loop); // LP6: drop
     return NULL;
   }
   csched_job *job = csched_loop_next_(loop);
@@ -83,12 +83,12 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
 
 CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_unless_dropping(loop)) == NULL && !csched_loop_is_closing_(loop) && csched_now() < deadline) {
-    if (csched_loop_is_ended_(loop, NULL)) {   // P5: as in any run
-      csched_store_relaxed(&loop->ending, 0u); // P5: taken
+    if (csched_loop_is_ended_(loop, NULL)) {   // LP5: as in any run
+      csched_store_relaxed(&loop->ending, 0u); // LP5: taken
       csched_loop_note_stop_(loop);
       break;
     }
@@ -101,7 +101,7 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
 
 CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
@@ -111,11 +111,11 @@ CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csc
 
 CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // P7: ends lost frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
   csched_scope scope;
   csched_loop_enter_(loop, &scope, CSCHED_OWN_FRAME(), "csched_loop_run_through_");
   unsigned outer_holds_at = loop->holds_at;
-  if (last == NULL) loop->holds_at = loop->depth; // P10: takes none
+  if (last == NULL) loop->holds_at = loop->depth; // LP10: takes none
   for (int i = 0; (last == NULL ? i < MOST_DUE : !csched_job_is_idle(last)); i++) {
     csched_job *job = next_unless_dropping(loop);
     if (job != NULL) csched_job_perform_(job);

@@ -1,6 +1,6 @@
 // The state of a loop, for the files of the loop: loop.c (what it does in turn), loop_run.c (runs), loop_stop.c (stops), loop_binding.c (its thread),
 // loop_life.c (creation, fork, destruction).
-// States and obligations are in loop.c.
+// States and invariants are in loop.c.
 // Depends on: loop_internal.h, loop_fd_internal.h, loop_hook_internal.h, observed.h, timer_internal.h.
 #pragma once
 
@@ -45,7 +45,7 @@ struct csched_loop {
   csched_delivery *delivery;                     // delivery worker, if the loop only keeps time for others; else NULL
   csched_time spin_for;
   uint64_t ran, sleeps; // written by the loop's thread only, like `idle`
-  csched_time idle;     // see P12
+  csched_time idle;     // see LP12
   csched_hooks hooks;
   bool was_notified;            // a submission ended the last sleep on the poller, and no source was ready
   unsigned depth;               // how many runs are nested
@@ -69,7 +69,7 @@ extern CSCHED_HIDDEN const csched_job_type csched_loop_run_type_;
 void csched_loop_wake_(csched_loop *loop);
 
 static inline void csched_loop_announce_(csched_loop *loop) {
-  if (csched_mpsc_notify(&loop->inbox)) csched_loop_wake_(loop); // P1, P2: found it parked
+  if (csched_mpsc_notify(&loop->inbox)) csched_loop_wake_(loop); // LP1, LP2: found it parked
 }
 
 static inline int csched_loop_deliver_now_(csched_timer *timer) {
@@ -91,25 +91,25 @@ static inline void csched_loop_tell_hooks_(csched_loop *loop, unsigned depth, bo
 // MARK: loop_stop.c
 
 static inline bool csched_loop_is_closing_(const csched_loop *loop) {
-  return csched_load_acquire(&loop->closing) != 0; // P6: pairs with close; carries what the closer did
+  return csched_load_acquire(&loop->closing) != 0; // LP6: pairs with close; carries what the closer did
 }
 
 static inline bool csched_loop_is_dropping_(const csched_loop *loop) {
-  return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // P6: decides run or drop
+  return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // LP6: decides run or drop
 }
 
 // Whether csched_loop_run_until_done is over. Its activation has no loop.
 static inline bool csched_loop_is_done_(csched_loop *loop, const csched_activation *activation) {
   if (activation == NULL || activation->loop != NULL) return false;
   int64_t refs =
-      (int32_t)csched_load_acquire(&loop->refs); // P5: read first; pairs with unref; carries what was submitted before
+      (int32_t)csched_load_acquire(&loop->refs); // LP5: read first; pairs with unref; carries what was submitted before
   if (!csched_mpsc_is_empty(&loop->inbox) || !TAILQ_EMPTY(&loop->fds.ready)) return false;
   return (int64_t)(csched_timers_count_(&loop->timers, false) + loop->fds.count) + refs <= 0;
 }
 
 static inline bool csched_loop_is_ended_(const csched_loop *loop, const csched_activation *activation) {
-  return (activation != NULL && csched_load_acquire(&activation->ended) != 0) || // P5: pairs with activation_end_run
-         csched_load_acquire(&loop->ending) != 0;                                // P5: pairs with loop_end_run
+  return (activation != NULL && csched_load_acquire(&activation->ended) != 0) || // LP5: pairs with activation_end_run
+         csched_load_acquire(&loop->ending) != 0;                                // LP5: pairs with loop_end_run
 }
 
 /// Does: notes that csched_loop_end_run ends a run. After an outermost run, the program has given up the jobs that remain.

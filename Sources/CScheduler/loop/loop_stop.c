@@ -1,5 +1,5 @@
 // The end of a loop, and of its runs: what asks for it, and what a closed loop still does.
-// States and obligations: those of loop.c.
+// States and invariants: those of loop.c.
 
 #include "loop_state.h"
 
@@ -14,14 +14,14 @@ void csched_require_policy_(csched_stop_policy policy, const char *function) {
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_loop_close");
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // racy read, rechecked by the cas
-  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // P6: pairs with the loop's acquire
-  csched_timers_close_(&loop->timers);                                         // P6: no more timers
-  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop);                // P2, P6: no more jobs
+  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // LP6: pairs with the loop's acquire
+  csched_timers_close_(&loop->timers);                                         // LP6: no more timers
+  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop);                // LP2, LP6: no more jobs
 }
 
 void csched_loop_end_run(csched_loop *loop) {
-  csched_store_release(&loop->ending, 1u); // P5: pairs with the loop's acquire
-  csched_loop_announce_(loop);             // P1: after the store
+  csched_store_release(&loop->ending, 1u); // LP5: pairs with the loop's acquire
+  csched_loop_announce_(loop);             // LP1: after the store
 }
 
 void csched_activation_init(csched_activation *activation, csched_loop *loop) {
@@ -30,24 +30,24 @@ void csched_activation_init(csched_activation *activation, csched_loop *loop) {
 
 void csched_activation_end_run(csched_activation *activation) {
   csched_loop *loop = activation->loop;
-  csched_store_release(&activation->ended, 1u); // P5: pairs with the loop's acquire
-  csched_loop_announce_(loop);                  // P1: after the store
+  csched_store_release(&activation->ended, 1u); // LP5: pairs with the loop's acquire
+  csched_loop_announce_(loop);                  // LP1: after the store
 }
 
-void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // P1: ends no sleep
+void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // LP1: ends no sleep
 
 void csched_loop_unref(csched_loop *loop) {
-  csched_fetch_add_release(&loop->refs, UINT32_MAX); // P1, P5: pairs with the loop's acquire
-  csched_loop_announce_(loop);                       // P1: after the subtraction
+  csched_fetch_add_release(&loop->refs, UINT32_MAX); // LP1, LP5: pairs with the loop's acquire
+  csched_loop_announce_(loop);                       // LP1: after the subtraction
 }
 
 void csched_loop_note_stop_(csched_loop *loop) {
-  if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // P13: only the value matters
+  if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // LP13: only the value matters
 }
 
 // Runs or drops each outstanding job, by the policy that holds when it is dequeued. Then drops the remaining timers.
 void csched_loop_finish_(csched_loop *loop) {
-  csched_loop_close(loop, CSCHED_STOP_RUN); // P6: the closing thread may not have closed the inbox yet
+  csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: the closing thread may not have closed the inbox yet
   csched_fds_close_(&loop->fds);
   csched_hooks_close_(&loop->hooks);
   if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred);

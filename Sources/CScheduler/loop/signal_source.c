@@ -5,7 +5,7 @@
 //   bell       1 + the eventfd that the handler writes to, which stays open as long as the process; 0: none yet
 //   source     which source is notified, and `loop`, on whose thread; under `lock`
 //
-// Obligations
+// Invariants
 //   SG1  A signal that has arrived is reported: the handler counts before it writes to the bell, the loop clears the bell before it takes the count.
 //   SG2  The handler touches only the two words and the bell, because it may run on any thread, inside any function. The bell is never closed
 //        in the process that opened it, so a late handler writes to a bell that no source waits for.

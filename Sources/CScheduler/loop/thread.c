@@ -4,14 +4,14 @@
 //   phase      0 starting; then 1 ready, or 1 + the error of an option that was refused
 //   owners     2 handle and thread, 1 one of them has released it, 0 freed
 //
-// Obligations
-//   H1  csched_thread_start returns a thread that is ready: it has its name, its processors and its policy, and runs its loop. After a failure
+// Invariants
+//   TH1  csched_thread_start returns a thread that is ready: it has its name, its processors and its policy, and runs its loop. After a failure
 //       nothing is left: a thread whose options are refused ends first, and its starter joins it.
-//   H2  The last of the two owners, the handle and the thread, frees the structure.
-//   H3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), the outstanding work is run or dropped, and a
+//   TH2  The last of the two owners, the handle and the thread, frees the structure.
+//   TH3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), the outstanding work is run or dropped, and a
 //       join returns.
-//   H4  A thread is joined or detached exactly once, however many threads wait for it.
-//   H5  In a child of fork no thread waits for a thread of the parent: csched_thread_join stops the process. csched_thread_destroy does nothing.
+//   TH4  A thread is joined or detached exactly once, however many threads wait for it.
+//   TH5  In a child of fork no thread waits for a thread of the parent: csched_thread_join stops the process. csched_thread_destroy does nothing.
 // Orderings: phase: release and acquire; this returns the options to the starter · owners: acquire and release; the last owner sees all.
 // Assumes: the loop (loop.c) for everything else.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
@@ -19,7 +19,7 @@
 //   called by several threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly",
 //   "after fork a thread of the parent stops the process", "a job that ends its thread has ended",
 //   "a thread keeps to its processors and its priority, or is refused".
-// Models: checks/thread.c. Not modelled: H5.
+// Models: checks/thread.c. Not modelled: TH5.
 
 #include <CScheduler/thread.h>
 
@@ -52,8 +52,8 @@ struct csched_thread {
   void *context;
 };
 
-static void give_up_thread(csched_thread *thread) {                       // H2
-  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // H2: pairs with the other owner's
+static void give_up_thread(csched_thread *thread) {                       // TH2: two owners
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: pairs with the other owner's
   csched_loop_free_(thread->loop);
   free(thread);
 }
@@ -67,7 +67,7 @@ static int be_as(const csched_thread_options *options) {
 }
 
 static void answer(csched_thread *thread, uint32_t phase) {
-  csched_store_release(&thread->phase, phase); // H1: pairs with start's acquire; the options are the starter's again
+  csched_store_release(&thread->phase, phase); // TH1: pairs with start's acquire; the options are the starter's again
   csched_futex_wake_(&thread->phase, 1);
 }
 
@@ -85,7 +85,7 @@ static void body(void *context) {
   while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // a job's csched_loop_end_run does not end it
 }
 
-static void at_end(void *context) { // H3
+static void at_end(void *context) { // TH3: clean exit
   csched_thread *thread = context;
   csched_frames_end_thread_();
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
@@ -110,17 +110,17 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   int error = thread->loop == NULL ? ENOMEM
                                    : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
                                                              loop_thread_main, thread);
-  if (error != 0) { // H1: nothing is left
+  if (error != 0) { // TH1: nothing is left
     if (thread->loop != NULL) csched_loop_free_(thread->loop);
     free(thread);
     return error;
   }
   uint32_t phase;
-  while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // H1: pairs with answer's release
+  while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // TH1: pairs with answer's release
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
   error = (int)(phase - READY);
   if (error != 0) {
-    csched_os_thread_join_(thread->os); // H1, H4: ended, joined once
+    csched_os_thread_join_(thread->os); // TH1, TH4: ended, joined once
     give_up_thread(thread);
     return error;
   }
@@ -141,19 +141,19 @@ void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
 
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;
-  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // H5: of the parent
-  csched_wait_is_seen_("csched_thread_join", csched_loop_target(thread->loop));
-  csched_lock_lock(&thread->join_lock); // H4: one joins
+  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // TH5: of the parent
+  csched_blocked_begin_("csched_thread_join", csched_loop_target(thread->loop));
+  csched_lock_lock(&thread->join_lock); // TH4: one joins
   if (!thread->is_joined) csched_os_thread_join_(thread->os);
   thread->is_joined = true;
   csched_lock_unlock(&thread->join_lock);
-  csched_wait_is_over_();
+  csched_blocked_end_();
   return 0;
 }
 
 void csched_thread_destroy(csched_thread *thread) {
-  if (csched_loop_is_orphaned_(thread->loop)) return; // H5: its thread may have been changing it
+  if (csched_loop_is_orphaned_(thread->loop)) return; // TH5: its thread may have been changing it
   csched_thread_stop(thread, CSCHED_STOP_RUN);
-  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // H4: no other thread uses the handle
+  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // TH4: no other thread uses the handle
   give_up_thread(thread);
 }

@@ -252,7 +252,7 @@ void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *bef
 
 /// Does: copies `size` bytes of this process, which other threads may change or free meanwhile. Returns: whether it could; false if the system
 /// forbids it. Thread: any, also in a signal handler.
-bool csched_os_peek_(void *copy, const void *memory, size_t size);
+bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size);
 /// Does: writes the name of the function at `address`; if it has none, the file's name and the offset in it. It may take locks of the C library.
 void csched_os_code_name_(uintptr_t address, char *name, size_t size);
 /// Does: writes the name of the function at `address` in the program or library `path`, from its symbol table. Returns: whether it has one.

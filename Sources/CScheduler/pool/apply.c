@@ -4,7 +4,7 @@
 //   next        the first number that no thread has taken
 //   references  of the helpers' memory: one of the caller, and one of each helper that has not been released
 //
-// Obligations
+// Invariants
 //   AP1  Each number is in one part: `next` changes by compare-and-exchange only, and a part is the range that one exchange passes over.
 //   AP2  The call returns after all parts: the caller has found none left, and each helper was cancelled before its start, or has ended.
 //   AP3  Each part sees what was before the call, and the caller sees what the parts did.
@@ -14,8 +14,8 @@
 //        however many calls are nested, or follow each other while it is busy.
 // Orderings
 //   next: relaxed, it gives a number to a thread and carries nothing · AP3: the submission's release, and the acquire of a cancel that finds the
-//   helper ended, or of the wait for it (job.c, J5); for forks D3 of fork_join.c · references: acquire and release, carries the end of all use
-// Assumes: J2, J3 and J5 of job.c; D3 and D4 of fork_join.c.
+//   helper ended, or of the wait for it (job.c, J5); for forks FJ3 of fork_join.c · references: acquire and release, carries the end of all use
+// Assumes: J2, J3 and J5 of job.c; FJ3 and FJ4 of fork_join.c.
 // Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. The caller that takes part, and late helpers that find nothing,
 //   are those of Dispatch's dispatch_apply.
 // Checked by: "each number of a loop is in one part, on whichever thread", "the iterations of a loop run side by side",

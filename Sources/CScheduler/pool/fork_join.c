@@ -4,16 +4,16 @@
 //   forks      of a worker: forked jobs that have not started (deque.c); its thread is the owner
 //   phase      of a fork. PENDING. WAITED: a thread sleeps on it. DONE
 //
-// Obligations
-//   D1  Each forked job starts once. It is in one deque, and the thread that takes it out, owner or thief (DQ1), starts it. Or it never was in a
+// Invariants
+//   FJ1  Each forked job starts once. It is in one deque, and the thread that takes it out, owner or thief (DQ1), starts it. Or it never was in a
 //       deque, and ran at once.
-//   D2  A check of the deques after a fence misses none. A job is in a deque before the forker's fence (DQ4; pool_idle.c, F1), in the slot of a
-//       worker that is checked (pool_worker.c, C2).
-//   D3  A wait returns after the job, its release and the last access to the fork, and sees what the job did. A sleeping waiter is woken: it leaves
+//   FJ2  A check of the deques after a fence misses none. A job is in a deque before the forker's fence (DQ4; pool_idle.c, F1), in the slot of a
+//       worker that is checked (pool_worker.c, WK2).
+//   FJ3  A wait returns after the job, its release and the last access to the fork, and sees what the job did. A sleeping waiter is woken: it leaves
 //       PENDING by a compare-and-exchange. Either that finds DONE, or DONE's exchange finds WAITED.
-//   D4  No deadlock. A waiting thread runs forked jobs only, and each was forked after the job that it waits for had begun. So waits follow the
+//   FJ4  No deadlock. A waiting thread runs forked jobs only, and each was forked after the job that it waits for had begun. So waits follow the
 //       order in which jobs began. A worker that sleeps here counts as blocked.
-//   D5  If a forked job ends a thread other than its forker's, the job has ended, and so has the wait for it.
+//   FJ5  If a forked job ends a thread other than its forker's, the job has ended, and so has the wait for it.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
 //   phase: →DONE release, pairs with the waiter's acquire, carries what the job did; a job that its own forker runs needs none
@@ -21,7 +21,7 @@
 // Source: work stealing is Cilk's; the owner's end is last in, first out, the thieves' end first in, first out.
 // Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock", "a wait sleeps until the thief has done", "one
 //   processor runs everything", "a forked job that ends its thread is waited for no longer".
-// Models: checks/pool.c. Not modelled: D4, D5.
+// Models: checks/pool.c. Not modelled: FJ4, FJ5.
 
 #include "pool_internal.h"
 
@@ -34,7 +34,7 @@ enum { PENDING = 0, WAITED = 1, DONE = 2 };
 // MARK: the deques
 
 bool csched_pool_is_forked_(csched_pool *pool) {
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // D2: raised before the worker's thread began
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // FJ2: raised before the worker's thread began
   for (uint32_t i = 0; i < used; i++)
     if (!csched_deque_is_empty_(&pool->slots[i].forks)) return true;
   return false;
@@ -48,7 +48,7 @@ void csched_pool_forget_forks_(csched_pool_worker *worker) {
 
 static void be_done(csched_fork *fork) {
   uint32_t *phase = &fork->phase;
-  if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // D3: pairs with wait's acquire; carries the work
+  if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // FJ3: pairs with wait's acquire; carries the work
     csched_futex_wake_(phase, 1);                               // the fork may be gone: its address is a key only
 }
 
@@ -64,7 +64,7 @@ void csched_pool_end_help_(csched_pool_worker *worker) {
   for (unsigned depth = CSCHED_HELPING_MOST + 1; depth-- > 0;) {
     csched_fork *fork = worker->helps_with[depth];
     worker->helps_with[depth] = NULL;
-    if (fork != NULL) be_done(fork); // D5: its job has ended
+    if (fork != NULL) be_done(fork); // FJ5: its job has ended
   }
   worker->helping_depth = 0;
 }
@@ -83,7 +83,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
   if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, from, 0);
-  if (from != worker) *slot = fork; // D5: its own fork would be gone with its thread's frames
+  if (from != worker) *slot = fork; // FJ5: its own fork would be gone with its thread's frames
   perform(worker, fork);
   be_done(fork);
   *slot = NULL;
@@ -105,14 +105,14 @@ CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   if (is_in_a_job) {
     csched_pool_perform_(worker, worker->class, job);
   } else {
-    csched_frame_look_(CSCHED_CALLER_FRAME());
+    csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
     csched_job_perform_(job);
   }
-  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // D3: on this thread
+  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // FJ3: on this thread
 }
 
 static bool is_done(const csched_fork *fork) {
-  return csched_load_acquire(&fork->phase) == DONE; // D3: pairs with be_done's release
+  return csched_load_acquire(&fork->phase) == DONE; // FJ3: pairs with be_done's release
 }
 
 // Stops the process in a child of fork: the pool has no threads there, and this thread is not a worker.
@@ -126,23 +126,23 @@ void csched_pool_wait(csched_fork *fork) {
   csched_fork *own;
   if (is_done(fork)) return;
   require_worker(fork);
-  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // D4: its own forks first
+  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // FJ4: its own forks first
     perform(worker, own);
-    csched_store_relaxed(&own->phase, (uint32_t)DONE); // D3: only this thread waits for it
+    csched_store_relaxed(&own->phase, (uint32_t)DONE); // FJ3: only this thread waits for it
   }
   for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
     require_worker(fork);
     worker->helping_depth++;
-    helped = csched_pool_help_(worker); // D4: forked jobs only
+    helped = csched_pool_help_(worker); // FJ4: forked jobs only
     worker->helping_depth--;
   }
   if (is_done(fork)) return;
   require_worker(fork);
-  csched_wait_is_seen_("csched_pool_wait", fork);
-  csched_pool_blocking_begin(); // D4: it counts as blocked
+  csched_blocked_begin_("csched_pool_wait", fork);
+  csched_pool_blocking_begin(); // FJ4: it counts as blocked
   uint32_t phase = PENDING;
-  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // D3: unless it is DONE
+  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // FJ3: unless it is DONE
   while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);
   csched_pool_blocking_end();
-  csched_wait_is_over_();
+  csched_blocked_end_();
 }

@@ -5,7 +5,7 @@
 //   ending     0; 1: one worker waits for the monitor's end; 2: the inboxes are closed
 //   over       futex: 0; 1 when the last worker has left
 //
-// Obligations
+// Invariants
 //   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until it has ended; the
 //       inboxes are closed after that. Each push is then refused, or popped by a worker before the last worker leaves.
 //   X2  A stopped pool ends. The stopper wakes all sleeping workers. One worker without work closes the inboxes, and wakes all workers again. A
@@ -78,7 +78,7 @@ static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
   if (csched_pool_keep_(class, job)) {
-    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // C10: a follow-up needs no wake
+    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // WK10: a follow-up needs no wake
   } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
     return refuse(&class->inbox, job); // X1: the inbox is closed
   }
@@ -92,24 +92,24 @@ static int deliver_to_pool_at(csched_target *target, csched_timer *timer, csched
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
-static bool is_pool_closed(const csched_target *target) { // X1
+static bool is_pool_closed(const csched_target *target) { // X1: nothing lost
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
 static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(target); }
 // Priority donation: a thread that waits for a queue on this priority donates its own, if that is higher. The
 // queue and the pool must stay valid until the wait has returned.
-static bool lend(csched_target *target, int priority, int change) { // C7
+static bool lend(csched_target *target, int priority, int change) { // WK7: donation
   csched_pool_class *class = (csched_pool_class *)target;
   if (priority >= class - class->pool->classes) return false;
   csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only
   return true;
 }
 
-static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // C7
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: donation
   int priority = (int)csched_pool_priority_here_();
   bool lends = lend(target, priority, 1);
   (void)waited;
-  while (csched_load_relaxed(ended) != CSCHED_ENDED) // S1 of serial.c: its caller acquires the result
+  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: its caller acquires the result
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
   if (lends) lend(target, priority, -1);
 }
@@ -178,7 +178,8 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
   if (count == 0) return 0;
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
   for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
-  if (is_refusing(pool) || csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1
+  if (is_refusing(pool) ||
+      csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1: nothing lost
     for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
     return ECANCELED;
   }
@@ -234,14 +235,14 @@ static bool is_own_thread(csched_pool *pool) {
 int csched_pool_join(csched_pool *pool) {
   require_not_orphaned(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
-  csched_wait_is_seen_("csched_pool_join", &pool->classes[0].target);
+  csched_blocked_begin_("csched_pool_join", &pool->classes[0].target);
   while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last worker's release
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
   csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads
   if (!pool->is_joined) csched_pool_join_workers_(pool);
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);
-  csched_wait_is_over_();
+  csched_blocked_end_();
   return 0;
 }
 
@@ -270,7 +271,7 @@ void csched_pool_panic_worker_(const csched_pool *pool) {
 
 // The atfork handler. The child has none of the pool's threads. A worker that forked stops being a worker, but can
 // run its job to the end. No lock is taken: a thread of the parent may have held it.
-static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5
+static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5: fork
   csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   csched_pool_leave_in_child_(pool);
@@ -307,7 +308,7 @@ static void init(csched_pool *pool, const csched_pool_options *options, size_t w
   pool->tells_of_cap = most > workers;
   if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // cut at a character when shown
   TAILQ_INIT(&pool->idle);
-  csched_pool_init_courier_(pool);
+  csched_pool_init_delivery_(pool);
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[i];
     class->target.type = &pool_type;
@@ -344,7 +345,7 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
     csched_pool_join_monitor_(pool);
     csched_pool_free_monitor_(pool);
   }
-  free(pool); // X4
+  free(pool); // X4: clean failed start
   return error;
 }
 

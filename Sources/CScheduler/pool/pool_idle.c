@@ -7,7 +7,7 @@
 //   signal     futex of a worker. 0. WOKEN: a waker has removed the worker from `idle`, and counted it as searching. REPLACED: the waker has also
 //              started another thread in its slot; the count is then that thread's
 //
-// Obligations
+// Invariants
 //   F1  No lost wake. A thread that adds work publishes it, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds. A
 //       worker that leaves SEARCHING or stops running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is
 //       work, it continues or wakes a worker. So one of the two sees the other.
@@ -213,8 +213,8 @@ static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->idle_lock);
   uint64_t counts = counts_of(pool); // F6: a searching one may be a thread that fails to start
-  bool by_me = worker->is_idle &&
-               (claim != -IDLE - THREADS || count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6
+  bool by_me = worker->is_idle && (claim != -IDLE - THREADS ||
+                                   count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6: one stays
   if (by_me) {
     TAILQ_REMOVE(&pool->idle, worker, link);
     worker->is_idle = false;
@@ -224,13 +224,13 @@ static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   return by_me;
 }
 
-static bool must_go_on(csched_pool *pool) { // F5
+static bool must_go_on(csched_pool *pool) { // F5: look before sleep
   return csched_pool_must_end_(pool) || (running(counts_of(pool)) < pool->workers && csched_pool_has_work_(pool));
 }
 
 static csched_pool_slept be_idle(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  csched_pool_stand_(worker, true);
+  csched_pool_set_idle_(worker, true);
   csched_lock_lock(&pool->idle_lock);
   csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find it
   TAILQ_INSERT_HEAD(&pool->idle, worker, link);
@@ -255,13 +255,14 @@ csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
   csched_pool_slept slept = be_idle(worker);
   csched_recorder_slept_();
   if (slept != CSCHED_SLEPT_WOKEN) return slept;
-  csched_pool_stand_(worker, false);
+  csched_pool_set_idle_(worker, false);
   worker->is_searching = true; // it is counted as searching
   return slept;
 }
 
 static void leave_locked(csched_pool *pool, uint64_t units) {
-  if (count_of(change(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool)) csched_pool_over_(pool); // F7
+  if (count_of(change(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool))
+    csched_pool_over_(pool); // F7: last worker
 }
 
 static void leave_pool(csched_pool *pool, uint64_t units) {
@@ -286,7 +287,7 @@ void csched_pool_start_failed_(csched_pool *pool) {
     signal(worker); // F4: one signal
     return;
   }
-  csched_fence_full();      // K1: between `counts` and reading `watching`; against the monitor's last check
+  csched_fence_full();      // MN1: between `counts` and reading `watching`; against the monitor's last check
   csched_pool_watch_(pool); // F3: the monitor tries again
 }
 

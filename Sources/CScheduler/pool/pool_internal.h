@@ -44,7 +44,7 @@ struct csched_pool_worker {
   uint32_t signal; ///< futex, see pool_idle.c
   bool is_idle;    ///< whether it is in `idle`; under `idle_lock`
   TAILQ_ENTRY(csched_pool_worker) link;
-  uint32_t standing; ///< the worker state, see pool_monitor.c
+  uint32_t state;    ///< the worker state, see pool_monitor.c
   uint32_t id;       ///< of its thread; 0 while the thread starts
   uint32_t is_stuck; ///< whether its thread could not lower its nice value again
   // Only its own thread uses these.
@@ -52,7 +52,7 @@ struct csched_pool_worker {
   uint32_t follow_up; ///< see target_internal.h
   unsigned blocking_depth, helping_depth;
   // Deliveries, see pool_monitor.c; under `pick`.
-  const csched_target *carries_for;
+  const csched_target *delivers_for;
   csched_job *following, **last_following;
   int nice;                                         ///< its thread's: the nice value above `base_nice`
   csched_pool_class *class;                         ///< its thread's: of the present job; NULL: none
@@ -64,7 +64,7 @@ struct csched_pool_worker {
   uint32_t id_seen;
   csched_time time_seen;
   csched_deque forks; ///< forked jobs, see fork_join.c
-  // Kept jobs, see pool_worker.c, C8 and C9.
+  // Kept jobs, see pool_worker.c, WK8 and WK9.
   uint32_t since_look;                 ///< its thread's: counts jobs, for the check of kept jobs
   csched_pool_worker *victim;          ///< its thread's: the last worker that was seen to keep a job
   uint32_t keeps_seen;                 ///< its thread's: the victim's `keeps` at that time
@@ -120,9 +120,10 @@ bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to 
 bool csched_pool_has_work_(csched_pool *pool);      ///< whether there is work; exact after a fence
 bool csched_pool_may_grow_(
     csched_pool *pool); ///< whether waiting work depends on workers that count as running, but may be blocked
-bool csched_pool_is_stuck_at_cap_(csched_pool *pool);      ///< whether workers are blocked, and no thread may be added
-bool csched_pool_stop_search_(csched_pool_worker *worker); ///< returns: whether to check for work, and wake another
-bool csched_pool_search_(csched_pool_worker *worker);      ///< spins; returns: whether there seems to be work
+bool csched_pool_is_stuck_at_cap_(csched_pool *pool); ///< whether workers are blocked, and no thread may be added
+/// Returns: whether it was the last that searched. The caller then checks for work, and wakes a worker if there is some.
+bool csched_pool_stop_search_(csched_pool_worker *worker);
+bool csched_pool_search_(csched_pool_worker *worker); ///< spins; returns: whether there seems to be work
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker);
 void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< after its removal from `idle`
 void csched_pool_leave_(csched_pool_worker *worker);
@@ -133,9 +134,10 @@ bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more than `w
 
 // pool_worker.c: choosing and running jobs; threads.
 int csched_pool_start_first_(csched_pool *pool); ///< in pool_idle.c: the first worker; returns: 0 or an errno value
-int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving); ///< counted already
-bool csched_pool_replace_(
-    csched_pool_worker *worker); ///< asleep, removed from `idle`; returns: whether another thread has taken its slot
+int csched_pool_start_worker_(csched_pool *pool,
+                              const csched_pool_worker *leaving); ///< Requires: the caller has counted it
+/// Returns: whether another thread has taken the slot of `worker`. Requires: the worker sleeps, and was removed from `idle`.
+bool csched_pool_replace_(csched_pool_worker *worker);
 void csched_pool_join_workers_(csched_pool *pool); ///< when the pool has ended
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 /// The worker of the calling thread; NULL: the thread is not a worker.
@@ -145,27 +147,30 @@ bool csched_pool_leave_in_child_(
 csched_priority csched_pool_priority_here_(void); ///< of the worker's job; elsewhere the highest
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool);
+// A worker may keep one job that it submits: it runs the job next, without the queue. A follow-up is kept for after the current queue's batch.
 bool csched_pool_keep_(csched_pool_class *class,
                        csched_job *job); ///< returns: whether this thread is a worker, and keeps the job
 uint32_t *csched_pool_follow_up_(const csched_target *target); ///< see csched_target_type.follow_up_
-bool csched_pool_keeps_follow_up_(void);      ///< returns: whether the job that this thread has just kept is one
-bool csched_pool_is_kept_(csched_pool *pool); ///< whether a worker keeps a job; exact after a fence
-size_t csched_pool_kept_of_(const csched_pool_class *class);                ///< how many jobs of it are kept
-bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now); ///< returns: whether to take its job
+bool csched_pool_keeps_follow_up_(void); ///< returns: whether the job that this thread has just kept is a follow-up
+bool csched_pool_is_kept_(csched_pool *pool);                ///< whether a worker keeps a job; exact after a fence
+size_t csched_pool_kept_of_(const csched_pool_class *class); ///< how many jobs of it are kept
+bool csched_pool_find_victim_(
+    csched_pool_worker *worker,
+    csched_time now); ///< returns: whether `victim` is a worker whose kept job has waited too long
 
-// pool_monitor.c: deliveries that workers make for the monitor.
-void csched_pool_init_courier_(csched_pool *pool);
-bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker,
+// pool_monitor.c: workers submit timers that are due to their targets, in place of the monitor.
+void csched_pool_init_delivery_(csched_pool *pool);
+bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker,
                                         csched_job *job); ///< returns: false when another worker will deliver it
-void csched_pool_carry_(csched_pool_worker *worker, csched_job *job);
-void csched_pool_end_carrying_(csched_pool_worker *worker); ///< its delivery has ended
+void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job);
+void csched_pool_end_delivery_(csched_pool_worker *worker); ///< its delivery has ended
 
 // pool.c: the pool's end.
 bool csched_pool_must_end_(csched_pool *pool);     ///< whether a worker without work must call csched_pool_end_
 bool csched_pool_end_(csched_pool_worker *worker); ///< ends the pool; returns: whether the worker may leave
 bool csched_pool_is_closing_(const csched_pool *pool);
 bool csched_pool_is_dropping_(const csched_pool *pool);
-void csched_pool_over_(csched_pool *pool);
+void csched_pool_over_(csched_pool *pool);                               ///< the last worker has left
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a job returned in a fork's child
 
 // pool_monitor.c: the monitor thread, blocked workers.
@@ -175,11 +180,11 @@ csched_timers *csched_pool_timers_(const csched_pool *pool); ///< those on the m
 void csched_pool_watch_(csched_pool *pool);                  ///< starts the search for blocked workers
 void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy);
 void csched_pool_join_monitor_(csched_pool *pool);
-void csched_pool_free_monitor_(csched_pool *pool);                 ///< Requires: it was joined
-bool csched_pool_is_monitor_(csched_pool *pool);                   ///< whether the calling thread is the monitor
-void csched_pool_settle_(csched_pool_worker *worker);              ///< after a job: the worker is running again
-void csched_pool_stand_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep
-void csched_pool_orphan_worker_(csched_pool_worker *worker);       ///< in a child of fork: the worker never works again
+void csched_pool_free_monitor_(csched_pool *pool);                    ///< Requires: it was joined
+bool csched_pool_is_monitor_(csched_pool *pool);                      ///< whether the calling thread is the monitor
+void csched_pool_after_job_(csched_pool_worker *worker);              ///< after a job: the worker is running again
+void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep
+void csched_pool_orphan_worker_(csched_pool_worker *worker); ///< in a child of fork: the worker never works again
 
 // fork_join.c
 bool csched_pool_is_forked_(csched_pool *pool);

@@ -3,27 +3,27 @@
 // States
 //   monitor      the thread that delivers delayed jobs and runs `tick`; it lives as long as the pool
 //   watching     0; 1: `tick` is submitted to the monitor thread, or runs there
-//   standing     the worker state. RUNNING: runs jobs, or searches. BLOCKED: as the worker has reported. STALLED: as the monitor has found. IDLE.
+//   state        the worker state. RUNNING: runs jobs, or searches. BLOCKED: as the worker has reported. STALLED: as the monitor has found. IDLE.
 //                ORPHANED: by fork. BLOCKED and STALLED are counted as BLOCKED in `counts`
 //   carries_for  of a worker: NULL, or the user's target for which it delivers a timer; under `pick`
 //   carried      of a worker: later timers for the same target; under `pick`
 //
-// Obligations
-//   K1  While work waits, enough workers count as running, and none is searching, the monitor watches. A thread that skips a wake for that reason
+// Invariants
+//   MN1  While work waits, enough workers count as running, and none is searching, the monitor watches. A thread that skips a wake for that reason
 //       (F3) starts the watch. When the condition has ended, the watch ends: `watching` is cleared, full fence, one last check. A failed thread
 //       start starts the watch, too: each tick tries again. The monitor starts with the pool, because later the system could have no thread for it,
 //       while the only worker waits for a queued job.
-//   K2  A worker that has used no processor time for a tick is STALLED, unless it is ready to run. One that has used some is not. So a job that can
+//   MN2  A worker that has used no processor time for a tick is STALLED, unless it is ready to run. One that has used some is not. So a job that can
 //       be run begins within two ticks, even if every worker is blocked, if the system has a thread to give. A pool without work is not watched.
-//   K3  BLOCKED counts each worker once. `standing` leaves RUNNING by the worker's exchange or the monitor's compare-and-exchange. The thread that
+//   MN3  BLOCKED counts each worker once. `state` leaves RUNNING by the worker's exchange or the monitor's compare-and-exchange. The thread that
 //       makes it leave RUNNING, or return to it, changes the count.
-//   K4  The monitor ends before the inboxes are closed. Timers that are due by then are delivered. The monitor refuses later ones.
-//   K5  The monitor never runs user code. Workers do that for it.
-//   K6  Each timer that is handed to the workers is delivered once by a worker, or discarded when the pool drops. Until then it waits in the inbox
+//   MN4  The monitor ends before the inboxes are closed. Timers that are due by then are delivered. The monitor refuses later ones.
+//   MN5  The monitor never runs user code. Workers do that for it.
+//   MN6  Each timer that is handed to the workers is delivered once by a worker, or discarded when the pool drops. Until then it waits in the inbox
 //       of CSCHED_DELIVERIES, or behind the timer before it, in `following` of the worker that delivers that one. After its delivery, the worker puts
 //       `following` back at the front of the inbox.
-//   K7  One delivery at a time for one target, and for all queues on it. So their timers keep their order.
-//   K8  A delivery that blocks, which may be the job itself, holds up the timers of that target only.
+//   MN7  One delivery at a time for one target, and for all queues on it. So their timers keep their order.
+//   MN8  A delivery that blocks, which may be the job itself, holds up the timers of that target only.
 // Orderings
 //   watching: →0 ordered by a full fence; →1 acquire, pairs with →0's release: `tick` is free · standing: relaxed, only the value matters
 //   carries_for, carried: `pick` carries the timers that were popped
@@ -33,7 +33,7 @@
 // Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced", "a pool comes back when there are
 //   threads again", "an idle pool does not wake up", "delayed jobs of a pool run, never early", "no code of the user's runs on a thread that keeps
 //   the time", "a target that blocks holds up no other's timers", "timers of a target of one's own keep their order".
-// Models: checks/pool.c. Not modelled: K2, which is a bound on time: the checker may hold any thread up for as long as it likes.
+// Models: checks/pool.c. Not modelled: MN2, which is a bound on time: the checker may hold any thread up for as long as it likes.
 
 #include "pool_internal.h"
 
@@ -57,7 +57,7 @@ int csched_pool_start_monitor_(csched_pool *pool) {
   csched_os_signals_block_(&before); // no signal handler of the program runs there
   int error = csched_thread_start(&pool->monitor, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   csched_os_signals_restore_(&before);
-  if (error == 0) csched_loop_deliver_by_(csched_thread_loop(pool->monitor), &pool->delivery); // K5: workers deliver
+  if (error == 0) csched_loop_deliver_by_(csched_thread_loop(pool->monitor), &pool->delivery); // MN5: workers deliver
   return error;
 }
 
@@ -67,7 +67,7 @@ static csched_target *monitor_target(const csched_pool *pool) {
 
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_target *target = monitor_target(pool);
-  return target->type->deliver_at(target, timer, deadline, leeway); // K4: refused once the monitor is closed
+  return target->type->deliver_at(target, timer, deadline, leeway); // MN4: refused once the monitor is closed
 }
 
 csched_timers *csched_pool_timers_(const csched_pool *pool) {
@@ -98,60 +98,60 @@ static bool add_job(csched_pool *pool, int class, csched_job *job) {
   return is_taken;
 }
 
-// The monitor's own push succeeds (K4). A submitter that delivers a late timer may find the inbox closed.
-static void take_over(csched_delivery *delivery, csched_timer *timer) { // K6: to the inbox
+// The monitor's own push succeeds (MN4). A submitter that delivers a late timer may find the inbox closed.
+static void take_over(csched_delivery *delivery, csched_timer *timer) { // MN6: to the inbox
   if (add_job(pool_of(delivery), CSCHED_DELIVERIES, &timer->job)) return;
   csched_delivery_done_(delivery);
   csched_target_discard(&timer->job);
 }
 
-static void take_to_discard(csched_deferred_drops *deferred, csched_job *job) { // K6: a worker discards it
+static void take_to_discard(csched_deferred_drops *deferred, csched_job *job) { // MN6: a worker discards it
   add_job(pool_of((csched_delivery *)deferred), CSCHED_DEFERRED, job);
 }
 
-void csched_pool_init_courier_(csched_pool *pool) {
+void csched_pool_init_delivery_(csched_pool *pool) {
   pool->delivery =
       (csched_delivery){.deferred.take = take_to_discard, .deliver = take_over, .on_its_way = &pool->on_its_way};
 }
 
 csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delivery; }
 
-bool csched_pool_begin_carrying_locked_(csched_pool_worker *worker, csched_job *job) {
+bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job) {
   csched_pool *pool = worker->pool;
   const csched_target *key = csched_target_foreign_(((csched_timer *)job)->target);
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: a delivering worker has raised it
   for (uint32_t i = 0; i < used; i++) {
     csched_pool_worker *each = &pool->slots[i];
-    if (each->carries_for != key) continue;
+    if (each->delivers_for != key) continue;
     job->next = NULL;
-    *each->last_following = job; // K7: behind that worker's delivery
+    *each->last_following = job; // MN7: behind that worker's delivery
     each->last_following = &job->next;
     return false;
   }
-  worker->carries_for = key;
+  worker->delivers_for = key;
   worker->following = NULL;
   worker->last_following = &worker->following;
   return true;
 }
 
-void csched_pool_carry_(csched_pool_worker *worker, csched_job *job) {
+void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job) {
   csched_target *target = ((csched_timer *)job)->target;
   if (csched_pool_is_dropping_(worker->pool) || csched_job_is_cancelled_(job)) csched_target_discard(job);
   else target->type->deliver(target, job);
-  csched_pool_end_carrying_(worker);
+  csched_pool_end_delivery_(worker);
 }
 
-void csched_pool_end_carrying_(csched_pool_worker *worker) {
+void csched_pool_end_delivery_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_class *class = &pool->classes[CSCHED_DELIVERIES];
   csched_delivery_done_(&pool->delivery);
   csched_lock_lock(&pool->pick);
-  if (worker->following != NULL) { // K6: before all later timers
+  if (worker->following != NULL) { // MN6: before all later timers
     *worker->last_following = class->inbox.first;
     class->inbox.first = worker->following;
     csched_store_relaxed(&class->more, 1u); // racy write: this worker checks again
   }
-  worker->carries_for = NULL;
+  worker->delivers_for = NULL;
   csched_lock_unlock(&pool->pick);
 }
 
@@ -159,9 +159,9 @@ void csched_pool_end_carrying_(csched_pool_worker *worker) {
 
 // Compares the worker's processor time with that of the last tick. The first tick only records it.
 static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
-  uint32_t id = csched_load_relaxed(&worker->id);             // racy read, rechecked by the next tick
-  uint32_t standing = csched_load_relaxed(&worker->standing); // racy read, rechecked by the cas
-  if (id == 0 || standing == BLOCKED || standing == IDLE) {
+  uint32_t id = csched_load_relaxed(&worker->id);       // racy read, rechecked by the next tick
+  uint32_t state = csched_load_relaxed(&worker->state); // racy read, rechecked by the cas
+  if (id == 0 || state == BLOCKED || state == IDLE) {
     worker->id_seen = 0;
     return;
   }
@@ -169,12 +169,13 @@ static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   bool has_moved = id != worker->id_seen || used != worker->time_seen;
   worker->time_seen = used;
   worker->id_seen = id;
-  if (has_moved == (standing == RUNNING)) return;
+  if (has_moved == (state == RUNNING)) return;
   if (!has_moved && csched_os_thread_is_ready_(id))
     return; // it waits for a processor, for which another worker would compete
-  if (!csched_cas_relaxed(&worker->standing, &standing, (uint32_t)(has_moved ? RUNNING : STALLED))) return; // K3
+  if (!csched_cas_relaxed(&worker->state, &state, (uint32_t)(has_moved ? RUNNING : STALLED)))
+    return; // MN3: counted once
   if (has_moved) csched_pool_unblocked_(pool);
-  else csched_pool_blocked_(pool); // K2: wakes another worker
+  else csched_pool_blocked_(pool); // MN2: wakes another worker
 }
 
 // Reports once, because the condition lasts for as long as the workers are blocked.
@@ -199,7 +200,7 @@ static void tick(csched_job *job) {
     if (!is_needed) pool->slots[i].id_seen = 0;
     else check_worker(pool, &pool->slots[i]);
   }
-  if (!is_needed) return; // K1: release_tick checks once more
+  if (!is_needed) return; // MN1: release_tick checks once more
   csched_pool_wake_(pool, false);
   tell_of_cap(pool);
   csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
@@ -211,56 +212,56 @@ static void drop_tick(csched_job *job) { (void)job; }
 // The loop no longer uses `tick`: it can be submitted again.
 static void release_tick(csched_job *job) {
   csched_pool *pool = job->context;
-  csched_store_release(&pool->watching, 0u); // K1: pairs with watch's acquire
-  csched_fence_full();                       // K1: before the last check
+  csched_store_release(&pool->watching, 0u); // MN1: pairs with watch's acquire
+  csched_fence_full();                       // MN1: before the last check
   if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_watch_(pool);
 }
 
 static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(tick, drop_tick, release_tick);
 
 void csched_pool_watch_(csched_pool *pool) {
-  uint32_t watching = csched_load_relaxed(&pool->watching); // K1: after the fence of the thread that skips a wake
+  uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the fence of the thread that skips a wake
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
-  if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // K1: pairs with release_tick's release
+  if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // MN1: pairs with release_tick's release
   csched_timer_init(&pool->tick, &tick_type.type, pool);
   csched_target_submit(csched_thread_target(pool->monitor), &pool->tick.job);
 }
 
 // MARK: blocking
 
-void csched_pool_settle_(csched_pool_worker *worker) {
-  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->standing) != RUNNING)) { // racy read, rechecked by the exchange
-    if (csched_load_relaxed(&worker->standing) == ORPHANED)
-      csched_pool_panic_worker_(worker->pool);                                    // racy read: written on this thread
-    worker->blocking_depth = 0;                                                   // blocking_end may be missing
-    if (csched_exchange_relaxed(&worker->standing, (uint32_t)RUNNING) != RUNNING) // K3
+void csched_pool_after_job_(csched_pool_worker *worker) {
+  if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->state) != RUNNING)) { // racy read, rechecked by the exchange
+    if (csched_load_relaxed(&worker->state) == ORPHANED)
+      csched_pool_panic_worker_(worker->pool);                                 // racy read: written on this thread
+    worker->blocking_depth = 0;                                                // blocking_end may be missing
+    if (csched_exchange_relaxed(&worker->state, (uint32_t)RUNNING) != RUNNING) // MN3: counted once
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
   } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // racy read, rechecked next time
     worker->is_surplus = csched_pool_is_surplus_(worker->pool);                    // a STALLED worker may run again
   }
 }
 
-void csched_pool_stand_(csched_pool_worker *worker, bool is_idle) {
-  if (!is_idle) csched_store_relaxed(&worker->standing, (uint32_t)RUNNING); // K3: no other thread changes IDLE
-  else if (csched_exchange_relaxed(&worker->standing, (uint32_t)IDLE) == STALLED)
-    csched_pool_unblocked_(worker->pool); // K3: it was counted
+void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle) {
+  if (!is_idle) csched_store_relaxed(&worker->state, (uint32_t)RUNNING); // MN3: no other thread changes IDLE
+  else if (csched_exchange_relaxed(&worker->state, (uint32_t)IDLE) == STALLED)
+    csched_pool_unblocked_(worker->pool); // MN3: it was counted
 }
 
 void csched_pool_orphan_worker_(csched_pool_worker *worker) {
-  csched_store_relaxed(&worker->standing, (uint32_t)ORPHANED); // K3: in a child of fork, which has no counts
+  csched_store_relaxed(&worker->state, (uint32_t)ORPHANED); // MN3: in a child of fork, which has no counts
 }
 
 void csched_pool_blocking_begin(void) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->blocking_depth++ > 0) return;
-  if (csched_exchange_relaxed(&worker->standing, (uint32_t)BLOCKED) == RUNNING) // K3
+  if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: counted once
     csched_pool_blocked_(worker->pool);
 }
 
 void csched_pool_blocking_end(void) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->blocking_depth == 0 || --worker->blocking_depth > 0) return;
-  csched_pool_settle_(worker);
+  csched_pool_after_job_(worker);
 }
 
 __attribute__((constructor)) static void install(void) {

@@ -6,32 +6,32 @@
 //   kept       of a worker: 0, or a job that the worker's own job has submitted, with the number of its class in the lowest bits
 //   more, id   read racily: whether the consumer's half of an inbox has jobs; the thread id of a slot, 0 while the thread starts
 //
-// Obligations
-//   C1  Each job is picked once, the oldest of its priority. The thread that holds `pick` is the consumer of the inboxes. The highest priority
+// Invariants
+//   WK1  Each job is picked once, the oldest of its priority. The thread that holds `pick` is the consumer of the inboxes. The highest priority
 //       comes first, but one that is n steps lower is passed over at most 8 << n times. The deliveries and discards for the monitor come before all
 //       priorities (pool_monitor.c).
-//   C2  A thief that checks all slots up to `slots_used` misses none whose worker can have forked. `slots_used` is raised before the thread starts.
-//   C3  Each thread is joined or detached once. It detaches itself when it leaves an open pool. If the pool is closing, it is joined by the next
-//       start in its slot, or by the pool's join. A replaced thread (C6) is joined by its replacement. A slot has one thread at a time.
-//   C4  A worker whose job ends the thread (pthread_exit) is replaced by a new thread. If the system has no thread to give, the ending thread
+//   WK2  A thief that checks all slots up to `slots_used` misses none whose worker can have forked. `slots_used` is raised before the thread starts.
+//   WK3  Each thread is joined or detached once. It detaches itself when it leaves an open pool. If the pool is closing, it is joined by the next
+//       start in its slot, or by the pool's join. A replaced thread (WK6) is joined by its replacement. A slot has one thread at a time.
+//   WK4  A worker whose job ends the thread (pthread_exit) is replaced by a new thread. If the system has no thread to give, the ending thread
 //       itself continues. In both cases it first stops counting as blocked, and its delivery ends. The job has ended (job.c, J7). Forked jobs that
 //       it ran for others count as done.
-//   C5  A pool that was orphaned by fork stops the process when it is used. A worker that forked can run its job to the end, but not return from
+//   WK5  A pool that was orphaned by fork stops the process when it is used. A worker that forked can run its job to the end, but not return from
 //       it.
-//   C6  A nice value is raised only where the thread can lower it again at that moment, and by no worker once a change has failed. A worker may
+//   WK6  A nice value is raised only where the thread can lower it again at that moment, and by no worker once a change has failed. A worker may
 //       find that it cannot lower its value, because the process has given up the right meanwhile. It then continues while there is work. The
 //       thread that wakes it next starts a thread that takes its slot.
-//   C7  Priority donation. A thread that waits for a queue on a lower priority donates its own meanwhile. Priorities that are not above the donated
+//   WK7  Priority donation. A thread that waits for a queue on a lower priority donates its own meanwhile. Priorities that are not above the donated
 //       one then pass the lower one over at most once in a row. Its jobs begin at the nice value of the highest priority. A thread that sleeps for
 //       a lock has the lock's owner lifted to that value, until the owner comes to its next job (lock.c).
-//   C8  A job that a worker's job submits to its own priority is kept as the worker's next job, while nothing else waits. So a chain of jobs, each
+//   WK8  A job that a worker's job submits to its own priority is kept as the worker's next job, while nothing else waits. So a chain of jobs, each
 //       of which submits the next, stays on one thread. The worker, or another one, takes it by one exchange, and has it alone. A check after a
 //       fence misses none (pool_idle.c, F1): the job is kept before its submitter's fence. If anything else waits, the kept job is queued behind
 //       that.
-//   C9  A kept job does not wait for a worker whose job continues while another worker is free. A searching worker takes it when the same job has
+//   WK9  A kept job does not wait for a worker whose job continues while another worker is free. A searching worker takes it when the same job has
 //       been kept for AGE, or at once if workers do not spin. Each worker checks the other workers' kept jobs once in LOOK jobs.
-//   C10  A follow-up is kept without a wake. Its worker runs it behind the job that has submitted it, before any other: a queue ends its batch for
-//        that (serial.c, S4). If the worker blocks meanwhile, or its job ends the thread, another worker takes it, as any kept job.
+//   WK10  A follow-up is kept without a wake. Its worker runs it behind the job that has submitted it, before any other: a queue ends its batch for
+//        that (serial.c, SQ4). If the worker blocks meanwhile, or its job ends the thread, another worker takes it, as any kept job.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with take's acquire, carries the job
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
@@ -42,7 +42,7 @@
 //   follow-up is dropped by a stop that drops", "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker", "a
 //   job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent stops the
 //   process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
-// Models: checks/pool.c. Not modelled: C5, C6.
+// Models: checks/pool.c. Not modelled: WK5, WK6.
 
 #include "pool_internal.h"
 
@@ -63,7 +63,7 @@ CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_
 bool csched_pool_leave_in_child_(csched_pool *pool) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->pool != pool) return false;
-  csched_pool_orphan_worker_(worker); // csched_pool_settle_ sees that when its job returns
+  csched_pool_orphan_worker_(worker); // csched_pool_after_job_ sees that when its job returns
   csched_pool_worker_here_ = NULL;
   return true;
 }
@@ -80,7 +80,7 @@ static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *cla
   bool is_delivery = class == &worker->pool->classes[CSCHED_DELIVERIES];
   csched_job *job;
   do job = csched_mpsc_pop(&class->inbox);
-  while (is_delivery && job != NULL && !csched_pool_begin_carrying_locked_(worker, job));
+  while (is_delivery && job != NULL && !csched_pool_begin_delivery_locked_(worker, job));
   csched_store_relaxed(&class->more, (uint32_t)(class->inbox.first != NULL)); // racy write, rechecked under `pick`
   return job;
 }
@@ -92,14 +92,14 @@ csched_priority csched_pool_priority_here_(void) {
 }
 
 // Returns: whether a thread donates its priority to `class`, and `best` is not above that priority.
-static bool is_waited_for(const csched_pool_class *class, const csched_pool_class *best) { // C7
+static bool is_waited_for(const csched_pool_class *class, const csched_pool_class *best) { // WK7: donation
   for (long i = 0; i < CSCHED_PRIORITIES && i <= best - class->pool->classes; i++)
     if (csched_load_relaxed(&class->lent[i]) != 0) return true; // Speed only
   return false;
 }
 
 // Returns: the highest priority that has work, the monitor's inboxes first; or one that was passed over too often.
-static csched_pool_class *choose_locked(csched_pool *pool) { // C1
+static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: picked once, with aging
   csched_pool_class *best = NULL;
   unsigned patience = PATIENCE;
   for (int i = 0; i < CSCHED_CLASSES; i++) {
@@ -115,7 +115,7 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // C1
 static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   if (!csched_pool_may_have_work_(pool)) return NULL; // rechecked before a sleep
-  csched_lock_lock(&pool->pick);                      // C1: the consumer's lock
+  csched_lock_lock(&pool->pick);                      // WK1: the consumer's lock
   csched_pool_class *class;
   csched_job *job = NULL;
   while (job == NULL && (class = choose_locked(pool)) != NULL) job = pop_locked(worker, class);
@@ -146,20 +146,20 @@ bool csched_pool_keep_(csched_pool_class *class, csched_job *job) {
     return false;                                          // racy read: other threads store 0 only
   csched_store_relaxed(&worker->keeps, worker->keeps + 1); // Speed only
   csched_store_release(&worker->kept,
-                       (uintptr_t)job | (uintptr_t)(class - class->pool->classes)); // C8: pairs with take
+                       (uintptr_t)job | (uintptr_t)(class - class->pool->classes)); // WK8: pairs with take
   return true;
 }
 
-uint32_t *csched_pool_follow_up_(const csched_target *target) { // C10
+uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: follow-up is next
   csched_pool_worker *worker = csched_pool_worker_here_;
   bool is_in_job = worker != NULL && worker->class != NULL && &worker->class->target == target;
   return is_in_job ? &worker->follow_up : NULL;
 }
 
 bool csched_pool_is_kept_(csched_pool *pool) {
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // C2
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: no missed slot
   for (uint32_t i = 0; i < used; i++)
-    if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // C8: after the fence of an exact check
+    if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // WK8: after the fence of an exact check
   return false;
 }
 
@@ -177,7 +177,7 @@ size_t csched_pool_kept_of_(const csched_pool_class *class) {
 // Takes the kept job of `from`: the caller alone has it then. Returns: 0 when there is none.
 static uintptr_t take_kept(csched_pool_worker *from) {
   if (csched_load_relaxed(&from->kept) == 0) return 0;       // racy read, rechecked by the exchange
-  return csched_exchange_acquire(&from->kept, (uintptr_t)0); // C8: pairs with keep
+  return csched_exchange_acquire(&from->kept, (uintptr_t)0); // WK8: pairs with keep
 }
 
 // Takes this worker's kept job. If other work waits, the kept job goes to the inbox instead.
@@ -192,13 +192,13 @@ static csched_job *take_own(csched_pool_worker *worker, csched_pool_class **chos
   return NULL;
 }
 
-bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // C9
+bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // WK9: kept-job limit
   csched_pool *pool = worker->pool;
   csched_pool_worker *each = worker->victim;
   if (now != 0 && each != NULL && csched_load_relaxed(&each->kept) != 0 &&
       csched_load_relaxed(&each->keeps) == worker->keeps_seen)
     return now >= worker->kept_since + AGE;                                                 // Speed only
-  uint32_t used = csched_load_relaxed(&pool->slots_used);                                   // C2
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                                   // WK2: no missed slot
   uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // each in turn
   worker->victim = NULL;
   for (uint32_t i = 0; i < used && worker->victim == NULL; i++) {
@@ -211,13 +211,14 @@ bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // 
 }
 
 // Takes the job of the worker that csched_pool_find_victim_ has found.
-static csched_job *take_over_kept(csched_pool_worker *worker, csched_pool_class **chosen) { // C9
+static csched_job *take_over_kept(csched_pool_worker *worker, csched_pool_class **chosen) { // WK9: kept-job limit
   csched_pool *pool = worker->pool;
   uintptr_t kept = worker->victim != NULL ? take_kept(worker->victim) : 0;
   worker->victim = NULL;
   if (kept == 0) return NULL;
   *chosen = class_of(pool, kept);
-  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false); // F2
+  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
+    csched_pool_wake_(pool, false); // F2: skipped wakes
   return job_of(kept);
 }
 
@@ -226,7 +227,7 @@ static csched_job *take_over_kept(csched_pool_worker *worker, csched_pool_class 
 static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_job *job = NULL;
   if (CSCHED_UNLIKELY(++worker->since_look % LOOK == 0) && !worker->is_surplus && csched_pool_find_victim_(worker, 0))
-    job = take_over_kept(worker, chosen); // C9
+    job = take_over_kept(worker, chosen); // WK9: kept-job limit
   if (job == NULL) job = take_own(worker, chosen);
   if (job == NULL && !worker->is_surplus) job = pick(worker, chosen);
   if (job == NULL && !worker->is_surplus) job = take_over_kept(worker, chosen);
@@ -237,10 +238,10 @@ static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chos
 
 static bool is_at(const csched_pool_worker *worker, int nice) {
   return worker->nice == nice &&
-         (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // C7; racy read: its own
+         (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // WK7; racy read: its own
 }
 
-static void set_nice(csched_pool_worker *worker, int nice) { // C6
+static void set_nice(csched_pool_worker *worker, int nice) { // WK6: nice values
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(is_at(worker, nice))) return;
   if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
@@ -251,7 +252,7 @@ static void set_nice(csched_pool_worker *worker, int nice) { // C6
   else csched_store_relaxed(&pool->has_nice, 0u); // racy write: all store the same value
 }
 
-bool csched_pool_keeps_follow_up_(void) { // C10
+bool csched_pool_keeps_follow_up_(void) { // WK10: follow-up is next
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (CSCHED_LIKELY(worker->follow_up != CSCHED_FOLLOW_UP_COMES)) return false;
   worker->follow_up = CSCHED_FOLLOW_UP_KEPT;
@@ -259,10 +260,10 @@ bool csched_pool_keeps_follow_up_(void) { // C10
 }
 
 // Runs the follow-up before any other job, because it is a part of the job that submitted it.
-static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // C10
+static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // WK10: follow-up is next
   worker->follow_up = CSCHED_FOLLOW_UP_NONE;
   uintptr_t kept = take_kept(worker);
-  if (kept == 0) return; // C9: another worker has taken it
+  if (kept == 0) return; // WK9: another worker has taken it
   if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job_of(kept));
   else csched_job_perform_on_(job_of(kept), &class_of(worker->pool, kept)->target);
 }
@@ -270,7 +271,7 @@ static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // C
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
-  set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // C7
+  set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // WK7: donation
   csched_job_perform_on_(job, &class->target);
   if (CSCHED_UNLIKELY(worker->follow_up != CSCHED_FOLLOW_UP_NONE)) perform_follow_up(worker);
   worker->class = outer;
@@ -281,7 +282,7 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
 static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
   set_nice(worker, worker->class->nice);
-  csched_pool_carry_(worker, job);
+  csched_pool_deliver_(worker, job);
   worker->class = NULL;
 }
 
@@ -301,9 +302,10 @@ static void work(void *context) {
   csched_pool_worker *worker = context;
   csched_pool *pool = worker->pool;
   while (!worker->has_left) {
-    if (csched_pool_must_end_(pool)) worker->is_surplus = false;
-    if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) && run_one(worker)) { // racy read: its own
-      csched_pool_settle_(worker);
+    if (csched_pool_must_end_(pool)) worker->is_surplus = false; // all workers empty a pool that ends
+    if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) &&
+        run_one(worker)) { // racy read: only this worker adds to it
+      csched_pool_after_job_(worker);
     } else if (csched_pool_must_end_(pool)) {
       if (!csched_pool_end_(worker)) continue;
       csched_pool_leave_(worker);
@@ -311,7 +313,7 @@ static void work(void *context) {
     } else if (worker->is_surplus || !csched_pool_search_(worker)) {
       set_nice(worker, 0);
       csched_pool_slept slept = csched_pool_sleep_(worker);
-      if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // C6: another thread is the worker now
+      if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // WK6: another thread is the worker now
         csched_pool_worker_here_ = NULL;
         return;
       }
@@ -339,23 +341,24 @@ static void body(void *context) {
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
   if (name[0] != 0) csched_os_thread_set_name_(name);
-  if (worker->pool->had_nice) worker->nice = csched_os_thread_nice_() - worker->pool->base_nice; // its starter's
+  if (worker->pool->had_nice)
+    worker->nice = csched_os_thread_nice_() - worker->pool->base_nice; // a new thread has its starter's
   work(worker);
 }
 
 static void at_end(void *context);
 
 // A job has ended this thread (pthread_exit). Another thread takes over; if the system has none, this one continues.
-static void replace(csched_pool_worker *worker) { // C4
+static void replace(csched_pool_worker *worker) { // WK4: replaced
   csched_frames_end_thread_();
-  if (worker->blocking_depth > 0) {
+  if (worker->blocking_depth > 0) { // one call ends all nested blocking calls
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
   }
-  csched_pool_settle_(worker);
+  csched_pool_after_job_(worker);
   worker->class = NULL;
-  worker->follow_up = CSCHED_FOLLOW_UP_NONE; // C10: it is a kept job from here on
-  if (worker->carries_for != NULL) csched_pool_end_carrying_(worker);
+  worker->follow_up = CSCHED_FOLLOW_UP_NONE; // WK10: it is a kept job from here on
+  if (worker->delivers_for != NULL) csched_pool_end_delivery_(worker);
   csched_pool_end_help_(worker);
   csched_pool_forget_forks_(worker);
   if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);
@@ -367,14 +370,14 @@ static void at_end(void *context) {
   if (!worker->has_left) replace(worker);
   if (csched_pool_worker_here_ == NULL) return;
   csched_pool_worker_here_ = NULL;
-  csched_pool_stand_(worker, true); // the monitor skips it from here on
+  csched_pool_set_idle_(worker, true); // the monitor skips it from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);
   if (csched_pool_is_closing_(pool)) {
     worker->life = ENDED; // to be joined
   } else {
     worker->life = VACANT;
-    csched_os_thread_detach_(worker->os); // C3: a join could come much later
+    csched_os_thread_detach_(worker->os); // WK3: a join could come much later
   }
   csched_lock_unlock(&pool->slots_lock); // the last access to the pool
 }
@@ -389,31 +392,31 @@ static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool
 
 static int start_locked(csched_pool_worker *worker, const csched_pool_worker *leaving) {
   csched_pool *pool = worker->pool;
-  if (worker->life == ENDED) csched_os_thread_join_(worker->os); // C3: the slot's last thread
+  if (worker->life == ENDED) csched_os_thread_join_(worker->os); // WK3: the slot's last thread
   worker->life = VACANT;
-  worker->is_searching = leaving == NULL || leaving->is_searching; // C4: as it is counted already
+  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: as it is counted already
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
   csched_store_relaxed(&worker->is_stuck, 0u); // racy write: it is not in `idle`
-  csched_pool_stand_(worker, false);
+  csched_pool_set_idle_(worker, false);
   csched_store_relaxed(&worker->id, 0u);                                              // racy write: no thread yet
-  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // C2: under the lock
-  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // C2: before it can fork
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // WK2: under the lock
+  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // WK2: before it can fork
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, worker_main, worker);
   if (error == 0) worker->life = LIVE;
   return error;
 }
 
 // Runs on the thread that takes the slot of a sleeping one.
-static void take_over(void *context) { // C6
+static void take_over(void *context) { // WK6: nice values
   csched_pool_worker *worker = context;
   csched_lock_lock(&worker->pool->slots_lock); // held by its starter until `os` and `replaced` are written
   csched_os_thread replaced = worker->replaced;
   csched_lock_unlock(&worker->pool->slots_lock);
   csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
   csched_os_thread_join_(replaced);
-  csched_pool_stand_(worker, false);
+  csched_pool_set_idle_(worker, false);
   csched_store_relaxed(&worker->is_stuck, 0u); // racy write: it is not in `idle`
   worker->is_searching = true;                 // as its waker has counted it
   body(worker);
@@ -421,7 +424,7 @@ static void take_over(void *context) { // C6
 
 static void take_over_main(void *context) { csched_os_finally_(take_over, at_end, context); }
 
-bool csched_pool_replace_(csched_pool_worker *worker) { // C6
+bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: nice values
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
     return false; // ordered by the lock of `idle`, under which it was removed
@@ -438,7 +441,7 @@ void csched_pool_join_workers_(csched_pool *pool) {
     csched_lock_lock(&pool->slots_lock);
     bool is_used = pool->slots[i].life != VACANT; // LIVE: it is about to end
     csched_lock_unlock(&pool->slots_lock);
-    if (is_used) csched_os_thread_join_(pool->slots[i].os); // C3: at the pool's end
+    if (is_used) csched_os_thread_join_(pool->slots[i].os); // WK3: at the pool's end
   }
 }
 

@@ -4,9 +4,9 @@
 // pieces: it locks the list, fills a buffer, leaves a marker (`place`), unlocks the list, and writes the buffer.
 //
 // States: none of its own
-// Obligations
+// Invariants
 //   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers with their locks while the bucket is locked. The
-//        system copies all memory that may be freed meanwhile (csched_os_peek_).
+//        system copies all memory that may be freed meanwhile (csched_os_copy_if_mapped_).
 //   DP2  While the list is locked, a dump does not wait for user code, the loader, or a slow descriptor.
 //   DP3  A dump needs one buffer, whatever the number of objects. It ends: objects made meanwhile are inserted in front of the marker.
 // Orderings: relaxed; see blocked.c, BW1.
@@ -61,9 +61,9 @@ static void begin(void) {
 // MARK: waits
 
 static csched_dump_wait look_at_wait(const csched_dump_wait *wait) {
-  return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1
-                            csched_load_relaxed(&wait->what),     // DP1
-                            csched_load_relaxed(&wait->since)};   // DP1
+  return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1: valid memory only
+                            csched_load_relaxed(&wait->what),     // DP1: valid memory only
+                            csched_load_relaxed(&wait->since)};   // DP1: valid memory only
 }
 
 // MARK: text
@@ -86,7 +86,8 @@ static void add_job(csched_text *text, const csched_frame *frame, const csched_r
     csched_text_add_(text, "inside of ");
     return;
   }
-  if (!csched_os_peek_(&job, running, sizeof job) || !csched_os_peek_(&type, job.type, sizeof type)) type.run = NULL;
+  if (!csched_os_copy_if_mapped_(&job, running, sizeof job) || !csched_os_copy_if_mapped_(&type, job.type, sizeof type))
+    type.run = NULL;
   if (type.run == NULL) { // a placeholder, or no longer there
     csched_text_add_(text, "in a run or a sync of ");
     return;
@@ -124,7 +125,7 @@ static bool describe_target(const csched_target *target, csched_text *text) {
   } else {
     csched_text_target_(text, "target", target, "");
     if (csched_target_is_orphaned_(target)) csched_text_add_(text, ": orphaned by fork");
-    else if (csched_target_is_closed_(target)) csched_text_add_(text, ": takes no more");
+    else if (csched_target_is_closed_(target)) csched_text_add_(text, ": accepts no more work");
   }
   return true;
 }
@@ -216,7 +217,8 @@ int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
   csched_bucket *bucket = csched_bucket_lock_((size_t)index);
   csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
   int count = 0;
-  for (; each != NULL && count < most && csched_os_peek_(&copy, each, sizeof copy); each = TAILQ_NEXT(&copy, link)) {
+  for (; each != NULL && count < most && csched_os_copy_if_mapped_(&copy, each, sizeof copy);
+       each = TAILQ_NEXT(&copy, link)) {
     bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
     uint32_t owner = is_lock ? csched_lock_owner_seen_(copy.address) : 0;
     uint32_t thread = csched_lock_thread_of_(copy.thread);

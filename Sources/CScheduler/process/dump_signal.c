@@ -1,14 +1,14 @@
 // Writes a dump at a signal: a table from the signal handler, then a whole dump from the thread "csched-dump".
 // States of asked, a futex: the sum of ASKED for each signal, and ENDING at the end · served: the value that the writer has handled
 //
-// Obligations
+// Invariants
 //   DS1  After a signal the writer starts and finishes a whole dump, unless the writer is ended first. The handler adds to `asked`, then wakes the
 //        writer. The writer checks `asked` before it sleeps, so it misses no signal. Signals during a dump share the next dump.
 //   DS2  The handler takes no lock, allocates nothing, and preserves errno.
 //   DS3  A child of fork has no writer. Its handler still writes the table.
 // Orderings
 //   asked: relaxed; only its value matters
-// Assumes: write, a futex wake and csched_os_peek_ are safe in a signal handler.
+// Assumes: write, a futex wake and csched_os_copy_if_mapped_ are safe in a signal handler.
 // Source: the Java and Go runtimes at SIGQUIT: the handler wakes a thread, which may do what a handler may not.
 // Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
 // Models: none. Not modelled: DS1, DS2, DS3.
@@ -41,25 +41,26 @@ static struct {
 static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_job job;
   csched_job_type type = {NULL, NULL, NULL};
-  if (frame->job != NULL && csched_os_peek_(&job, frame->job, sizeof job))
-    csched_os_peek_(&type, job.type, sizeof type);
+  if (frame->job != NULL && csched_os_copy_if_mapped_(&job, frame->job, sizeof job))
+    csched_os_copy_if_mapped_(&type, job.type, sizeof type);
   csched_text_add_(text, type.run != NULL ? ", runs job code " : ", inside");
   if (type.run != NULL) csched_text_address_(text, (void *)(uintptr_t)type.run);
   csched_text_target_(text, " of", frame->target, "");
 }
 
+// Copies all that it reads: another thread may change or free it meanwhile. The outermost frame is a sentinel, and is not written.
 static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
   char line[512];
   csched_text text = {line, line + sizeof line - 1};
   csched_frame *each, copy;
   csched_text_add_(&text, "thread ");
   csched_text_number_(&text, thread);
-  bool is_there = csched_os_peek_(&each, top, sizeof each);
+  bool is_there = csched_os_copy_if_mapped_(&each, top, sizeof each);
   for (int i = 0; is_there && i < MOST_FRAMES; i++, each = copy.outer) {
-    if (!csched_os_peek_(&copy, each, sizeof copy) || copy.outer == NULL) break;
+    if (!csched_os_copy_if_mapped_(&copy, each, sizeof copy) || copy.outer == NULL) break;
     add_frame(&text, &copy);
   }
-  text.end++;
+  text.end++; // room for the newline
   csched_text_add_(&text, "\n");
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
@@ -73,7 +74,7 @@ static void write_loop(int fd, const csched_target *loop) {
   csched_text_target_(&text, "loop", loop, "");
   csched_text_add_(&text, thread != 0 ? " of thread " : " of no thread");
   if (thread != 0) csched_text_number_(&text, thread);
-  csched_text_add_(&text, closing != 0 ? ": takes no more, " : ": ");
+  csched_text_add_(&text, closing != 0 ? ": accepts no more work, " : ": ");
   csched_text_number_(&text, timers);
   csched_text_add_(&text, " delayed\n");
   csched_os_write_(fd, line, (size_t)(text.at - line));
@@ -92,7 +93,7 @@ static void write_head(int fd, const char *what, uint32_t missing) {
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
-static void handle(int signal) { // DS2
+static void handle(int signal) { // DS2: signal-safe handler
   (void)signal;
   int saved = errno, fd = csched_load_relaxed(&watch.fd); // DS2: only its value matters
   write_head(fd, "Scheduler: threads of process ", csched_dump_threads_without_());

@@ -4,7 +4,7 @@
 //   a part of the table of waiting jobs: a hash table with a lock of its own; `job` NULL is a free slot
 //   a csched_observed_level: one run of a thread; `id` 0 while it is free or changes, else the number of the submission
 //   a slot of the target table: NULL free, GONE released, or the target
-// Obligations
+// Invariants
 //   OB1  Each submission that is entered is taken out exactly once: by its run, its drop or its cancel, whichever is first. So it has one end.
 //   OB2  A submission or a refusal does not wait long for a lock here. After LOOKS attempts the job stays unobserved, and is counted. So a signal
 //        handler that has interrupted the lock's owner continues.
@@ -217,7 +217,7 @@ static csched_figures *begin_figures(tables *tables, const csched_target *target
     memset(each, 0, sizeof *each);
     each->target = target;
     name_target(each, target);
-    each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_time_(target);
+    each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_virtual_time_(target);
     csched_store_release(&each->number, ++numbers); // OB4: no longer the previous target's
     tables->figures_of[free] = (uint32_t)(each - tables->figures);
     csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target; carries the figures
@@ -287,17 +287,18 @@ static csched_observer *find_observer(uint32_t thread) {
 // Only the owner of `observer` calls these two. The previous owner may have ended without releasing it. Then only the system's answer that this
 // thread has ended orders the two owners.
 static csched_figures *working_for(const csched_observer *observer) {
-  return csched_load_relaxed(&observer->figures); // OB3
+  return csched_load_relaxed(&observer->figures); // OB3: frame of one run
 }
 static void work_for(csched_observer *observer, csched_figures *figures) {
-  csched_store_relaxed(&observer->figures, figures); // OB3
+  csched_store_relaxed(&observer->figures, figures); // OB3: frame of one run
 }
 
 // Takes a record that is free, or whose thread has ended without releasing it. Threads that only submit end so.
 static csched_observer *take_observer(uint32_t thread) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     uint32_t owner = csched_load_relaxed(&each->thread); // racy read, rechecked by the cas
-    if ((owner == 0 || !csched_os_thread_exists_(owner)) && csched_cas_acquire(&each->thread, &owner, thread)) // OB3
+    if ((owner == 0 || !csched_os_thread_exists_(owner)) &&
+        csched_cas_acquire(&each->thread, &owner, thread)) // OB3: frame of one run
       return each;
   }
   return NULL;
@@ -326,24 +327,26 @@ static csched_observer *observer_here(void) {
 static void leave_observer(csched_observer *observer) {
   observer->depth = 0;
   work_for(observer, NULL);
-  for (int i = 0; i < CSCHED_OBSERVED_DEPTH; i++) csched_store_relaxed(&observer->levels[i].id, (uint64_t)0); // OB3
-  csched_store_release(&observer->thread, 0u); // OB3: pairs with take_observer
+  for (int i = 0; i < CSCHED_OBSERVED_DEPTH; i++)
+    csched_store_relaxed(&observer->levels[i].id, (uint64_t)0); // OB3: frame of one run
+  csched_store_release(&observer->thread, 0u);                  // OB3: pairs with take_observer
 }
 
 uint32_t csched_observer_thread_(const csched_observer *observer) {
   return csched_load_relaxed(&observer->thread); // racy read: the thread may have ended
 }
 
-bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level) { // OB3
+bool csched_observer_look_(const csched_observer *observer, uint32_t depth,
+                           csched_observed_level *level) { // OB3: frame of one run
   const csched_observed_level *from = &observer->levels[depth];
   level->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_
-  level->since = csched_load_relaxed(&from->since);     // OB3
-  level->code = csched_load_relaxed(&from->code);       // OB3
-  level->figures = csched_load_relaxed(&from->figures); // OB3
-  level->number = csched_load_relaxed(&from->number);   // OB3
-  level->trace = csched_load_relaxed(&from->trace);     // OB3
+  level->since = csched_load_relaxed(&from->since);     // OB3: frame of one run
+  level->code = csched_load_relaxed(&from->code);       // OB3: frame of one run
+  level->figures = csched_load_relaxed(&from->figures); // OB3: frame of one run
+  level->number = csched_load_relaxed(&from->number);   // OB3: frame of one run
+  level->trace = csched_load_relaxed(&from->trace);     // OB3: frame of one run
   csched_fence_full();                                  // OB3: the second load of `id` follows these loads
-  return level->id != 0 && csched_load_relaxed(&from->id) == level->id; // OB3
+  return level->id != 0 && csched_load_relaxed(&from->id) == level->id; // OB3: frame of one run
 }
 
 // First releases the runs whose stack frames are gone: an exception or a longjmp has unwound them.
@@ -351,16 +354,16 @@ void csched_observer_begin_(csched_observer *observer, csched_observed_run *run)
   uintptr_t frame = (uintptr_t)run;
   while (observer->depth > 0 && observer->depth <= CSCHED_OBSERVED_DEPTH &&
          observer->levels[observer->depth - 1].frame <= frame)
-    csched_store_relaxed(&observer->levels[--observer->depth].id, (uint64_t)0); // OB3
+    csched_store_relaxed(&observer->levels[--observer->depth].id, (uint64_t)0); // OB3: frame of one run
   run->depth = observer->depth++;
   if (run->depth >= CSCHED_OBSERVED_DEPTH) return;
   csched_observed_level *level = &observer->levels[run->depth];
   csched_fence_full(); // OB3: `id` is 0 before the fields change; pairs with the look's fence
-  csched_store_relaxed(&level->since, run->since);          // OB3
-  csched_store_relaxed(&level->code, run->seen.code);       // OB3
-  csched_store_relaxed(&level->figures, run->seen.figures); // OB3
-  csched_store_relaxed(&level->number, run->seen.number);   // OB3
-  csched_store_relaxed(&level->trace, run->seen.trace);     // OB3
+  csched_store_relaxed(&level->since, run->since);          // OB3: frame of one run
+  csched_store_relaxed(&level->code, run->seen.code);       // OB3: frame of one run
+  csched_store_relaxed(&level->figures, run->seen.figures); // OB3: frame of one run
+  csched_store_relaxed(&level->number, run->seen.number);   // OB3: frame of one run
+  csched_store_relaxed(&level->trace, run->seen.trace);     // OB3: frame of one run
   level->frame = frame;
   csched_store_release(&level->id, run->seen.id); // OB3: pairs with the look's acquire
 }
@@ -422,9 +425,9 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   submission->outer = observer != NULL ? working_for(observer) : NULL;
   csched_seen seen = {.job = job, .submitted = csched_now(), .code = code};
   seen.id = csched_fetch_add_relaxed(&ids, 1u) + 1; // OB1: only its value matters
-  seen.due = due == CSCHED_FOREVER || csched_target_has_time_(target) ? CSCHED_FOREVER
-             : due > seen.submitted                                   ? due
-                                                                      : seen.submitted;
+  seen.due = due == CSCHED_FOREVER || csched_target_has_virtual_time_(target) ? CSCHED_FOREVER
+             : due > seen.submitted                                           ? due
+                                                                              : seen.submitted;
   seen.figures = figures_of(tables, target);
   seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: the target uses them
   uint32_t waiting = change_waiting(&seen, 1); // before another thread can take it out

@@ -1,6 +1,6 @@
 // Reads the figures of a target, which observe.c counts, as a snapshot.
 // States: each figure is a separate count
-// Obligations
+// Invariants
 //   ST1  A figure contains each change that happened before it was read. Two figures may be of two instants.
 // Orderings: relaxed; a count publishes no other memory.
 // Assumes: a caller that needs consistent figures has waited for the work.
@@ -35,9 +35,9 @@ static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t tota
 static csched_span_statistics summary_of(const csched_spans *spans) {
   uint32_t counts[CSCHED_SPANS];
   uint64_t total = 0;
-  csched_span_statistics summary = {.max = csched_load_relaxed(&spans->most)}; // ST1
+  csched_span_statistics summary = {.max = csched_load_relaxed(&spans->most)}; // ST1: all earlier changes
   for (size_t step = 0; step < CSCHED_SPANS; step++)
-    total += counts[step] = csched_load_relaxed(&spans->counts[step]); // ST1
+    total += counts[step] = csched_load_relaxed(&spans->counts[step]); // ST1: all earlier changes
   summary.p50 = percentile(counts, total, 50);
   summary.p99 = percentile(counts, total, 99);
   if (summary.p50 > summary.max) summary.p50 = summary.max;
@@ -50,12 +50,12 @@ bool csched_target_statistics(const csched_target *target, csched_statistics *st
   *statistics = (csched_statistics){0};
   if (figures == NULL) return false;
   statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1: each by itself
-  statistics->run = csched_load_relaxed(&figures->run);                   // ST1
-  statistics->cancelled = csched_load_relaxed(&figures->cancelled);       // ST1
-  statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1
-  statistics->waiting = csched_load_relaxed(&figures->waiting);           // ST1
-  statistics->wakes = csched_load_relaxed(&figures->wakes);               // ST1
-  statistics->system_calls = csched_load_relaxed(&figures->system_calls); // ST1
+  statistics->run = csched_load_relaxed(&figures->run);                   // ST1: all earlier changes
+  statistics->cancelled = csched_load_relaxed(&figures->cancelled);       // ST1: all earlier changes
+  statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1: all earlier changes
+  statistics->waiting = csched_load_relaxed(&figures->waiting);           // ST1: all earlier changes
+  statistics->wakes = csched_load_relaxed(&figures->wakes);               // ST1: all earlier changes
+  statistics->system_calls = csched_load_relaxed(&figures->system_calls); // ST1: all earlier changes
   statistics->latency = summary_of(&figures->waited);
   statistics->run_time = summary_of(&figures->ran);
   return true;

@@ -15,7 +15,9 @@ void **csched_swift_drain_slot_(void) { return &slot; }
 
 uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
 
-CSCHED_NOINLINE csched_frame *csched_swift_innermost_(void) { return csched_frame_look_(CSCHED_CALLER_FRAME()); }
+CSCHED_NOINLINE csched_frame *csched_swift_innermost_(void) {
+  return csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+}
 
 // Whether the context frame is of a job, and not of a sync, whose job is a placeholder without `run`.
 static bool is_of_job(const csched_frame *frame) { return frame->job == NULL || frame->job->type->run != NULL; }
@@ -26,13 +28,13 @@ static bool is_drained(const csched_frame *frame) {
 }
 
 CSCHED_NOINLINE csched_swift_holding csched_swift_holds_(const csched_target *last_of, csched_target **target) {
-  csched_frame *frame = csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frame *frame = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   bool is_last = last_of != NULL && frame->target == last_of, holds = false;
   *target = NULL;
   for (; frame->outer != NULL; frame = frame->outer) {
     csched_target *root = frame->target != NULL ? csched_target_root_(frame->target) : NULL;
     if (root == NULL || root->type->deliver == NULL) continue; // a scheduler marker, which accepts no jobs
-    if (csched_target_has_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING;
+    if (csched_target_has_virtual_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING;
     bool is_pool = root->type->lend_ != NULL; // only a pool has it
     if (frame->target != root || !is_pool) {
       holds = true;
@@ -51,18 +53,18 @@ int csched_swift_submit_follow_up_(csched_target *target, csched_job *job) {
 
 csched_swift_discards csched_swift_discards_begin_(void) {
   csched_discards outer = csched_discards_begin_();
-  return (csched_swift_discards){outer.first, outer.last, outer.is_inside};
+  return (csched_swift_discards){outer.first, outer.last, outer.is_discarding};
 }
 
 void csched_swift_discards_end_(csched_swift_discards outer) {
-  csched_discards_end_((csched_discards){outer.first, outer.last, outer.is_inside});
+  csched_discards_end_((csched_discards){outer.first, outer.last, outer.is_discarding});
 }
 
-bool csched_swift_discards_enter_(void) { return csched_discards_enter_(); }
+bool csched_swift_discards_begin_if_outermost_(void) { return csched_discards_begin_if_outermost_(); }
 
-void csched_swift_discards_leave_(void) { csched_discards_end_((csched_discards){0}); }
+void csched_swift_discards_end_outermost_(void) { csched_discards_end_((csched_discards){0}); }
 
-bool csched_swift_discards_are_here_(void) { return csched_discards_are_here_(); }
+bool csched_swift_is_in_drop_(void) { return csched_is_in_drop_(); }
 
 void csched_swift_on_put_off_(const void *(*of)(const csched_job *), void (*retain)(const void *),
                               void (*release)(const void *)) {
@@ -71,28 +73,28 @@ void csched_swift_on_put_off_(const void *(*of)(const csched_job *), void (*reta
 
 bool csched_swift_discards_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
 
-bool csched_swift_tell_refusals_(bool are_told) {
-  csched_discards_here *here = csched_frames_discards_();
-  bool before = here != NULL && here->is_refusal_told;
-  if (here != NULL) here->is_refusal_told = are_told;
+bool csched_swift_report_refusals_(bool are_reported) {
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  bool before = postponed != NULL && postponed->is_refusal_reported;
+  if (postponed != NULL) postponed->is_refusal_reported = are_reported;
   return before;
 }
 
-bool csched_swift_are_refusals_told_(void) {
-  const csched_discards_here *here = csched_frames_discards_();
-  return here != NULL && here->is_refusal_told;
+bool csched_swift_are_refusals_reported_(void) {
+  const csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  return postponed != NULL && postponed->is_refusal_reported;
 }
 
 void *csched_swift_note_sleeper_(void *sleeper) {
-  csched_discards_here *here = csched_frames_discards_();
-  void *before = here != NULL ? here->sleeper : NULL;
-  if (here != NULL) here->sleeper = sleeper;
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  void *before = postponed != NULL ? postponed->sleeper : NULL;
+  if (postponed != NULL) postponed->sleeper = sleeper;
   return before;
 }
 
 void *csched_swift_sleeper_(void) {
-  const csched_discards_here *here = csched_frames_discards_();
-  return here != NULL ? here->sleeper : NULL;
+  const csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  return postponed != NULL ? postponed->sleeper : NULL;
 }
 
 void csched_swift_sleep_until_(csched_time deadline) {
@@ -111,9 +113,9 @@ void csched_swift_stop_(const char *text) {
 }
 
 void csched_swift_wait_(uint32_t *word, uint32_t value) {
-  csched_wait_is_seen_("a wait for a lock, a run or an end in Swift", word);
+  csched_blocked_begin_("a wait for a lock, a run or an end in Swift", word);
   csched_futex_wait_(word, value, CSCHED_FOREVER);
-  csched_wait_is_over_();
+  csched_blocked_end_();
 }
 
 void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); }

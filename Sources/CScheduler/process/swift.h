@@ -30,7 +30,7 @@ int csched_swift_submit_follow_up_(csched_target *target, csched_job *job);
 /// A thread's deferred drops: they run at the end of the drop that the thread is inside.
 typedef struct csched_swift_discards {
   csched_job *first, *last;
-  bool is_inside;
+  bool is_discarding;
 } csched_swift_discards;
 
 /// Does: defers drops on this thread until csched_swift_discards_end_, which runs them and restores the outer deferred
@@ -39,12 +39,12 @@ csched_swift_discards csched_swift_discards_begin_(void);
 void csched_swift_discards_end_(csched_swift_discards outer);
 
 /// Does: begins an operation that is not a job's drop, but defers nested drops like one. Returns: true when the thread
-/// was inside no drop: then csched_swift_discards_leave_ must follow.
-bool csched_swift_discards_enter_(void);
-void csched_swift_discards_leave_(void);
+/// was inside no drop: then csched_swift_discards_end_outermost_ must follow.
+bool csched_swift_discards_begin_if_outermost_(void);
+void csched_swift_discards_end_outermost_(void);
 
 /// Returns: whether the thread is between the two, or inside a job's drop. Thread: any.
-bool csched_swift_discards_are_here_(void);
+bool csched_swift_is_in_drop_(void);
 
 /// Does: has the owner that `of` returns for a job retained while the job's drop is deferred. Call it once, before
 /// anything is submitted.
@@ -56,9 +56,9 @@ bool csched_swift_discards_reason_(csched_drop_reason *reason);
 
 /// Does: notes whether this thread's callers are notified of refusals from now on, so that no message is printed.
 /// Returns: the previous note, false at first. Thread: any.
-bool csched_swift_tell_refusals_(bool are_told);
+bool csched_swift_report_refusals_(bool are_reported);
 /// Returns: the note. Thread: any.
-bool csched_swift_are_refusals_told_(void);
+bool csched_swift_are_refusals_reported_(void);
 
 /// Does: notes the sleeping task that this thread submits for from now on; NULL: none. Returns: the previous note.
 /// Thread: any.

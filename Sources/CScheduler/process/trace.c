@@ -3,7 +3,7 @@
 //   trace.is_on   guarded by trace.lock · ending   the writer's futex: 0, or 1 when it is to end
 //   number        of the trace: a late event of an earlier trace has that trace's number
 //   a ring        `next`: the owner's next event number; `taken`: events that the writer has read; full when they differ by EVENTS
-// Obligations
+// Invariants
 //   TR1  The writer reads an event only when it is complete: its stamp, which contains its number, is written last.
 //   TR2  No thread waits for the writer. An event for a full ring is left out, and counted. An event that the writer has not read is not overwritten.
 //   TR3  When csched_trace_end has returned, the file is complete, and no thread writes to it.
@@ -152,7 +152,7 @@ static void write_trace(void *context) {
 
 // MARK: start and end
 
-static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4
+static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4: fork
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   trace.lock = (csched_lock)CSCHED_LOCK_INIT;

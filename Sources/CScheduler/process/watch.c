@@ -1,6 +1,6 @@
 // The watchdog: the thread "csched-watch" reports runs, waits in queues and blocking waits that take longer than a given span.
 // States of ending: the futex of the watchdog's thread: 0, or 1 when it is to end
-// Obligations
+// Invariants
 //   WD1  A run, or a target's longest-waiting submission, is reported once, by the submission's number. So is a blocking wait, by its thread and
 //        start, while it is among the last WAITS reported.
 //   WD2  `report` is called by one thread at a time, with no lock held. No call starts after csched_watch_end has returned.
@@ -167,7 +167,7 @@ static bool note_wait(csched_atfork *each, void *context) {
   if (!csched_frames_look_(each, &seen)) return true;
   wait found = {seen.thread,
                 {csched_load_relaxed(&seen.wait->function), csched_load_relaxed(&seen.wait->what), // DP1, of dump.c
-                 csched_load_relaxed(&seen.wait->since)}};                                         // DP1
+                 csched_load_relaxed(&seen.wait->since)}}; // DP1: valid memory only
   if (found.seen.function != NULL) noted->waits[noted->count++] = found;
   return true;
 }

@@ -4,8 +4,8 @@
 //   word       the merged value that is not reported yet (62 bits) · QUEUED: the job is queued or running, and will look at the value ·
 //              CANCELLED: for good
 //
-// Obligations
-//   EV1  Each merged value is reported once, or discarded by a cancel or a target that takes no more: the run takes the value with one operation.
+// Invariants
+//   EV1  Each merged value is reported once, or discarded by a cancel or a target that accepts no more work: the run takes the value with one operation.
 //   EV2  A waiting value has a job under way: the thread that sets QUEUED submits the job. The thread that clears QUEUED has found no value.
 //   EV3  The job is submitted only while it is free: QUEUED is cleared in its release, not before.
 //   EV4  After a cancel has returned, no handler begins: the cancel takes the value, and no value is merged after it. If a job is submitted later,

@@ -5,7 +5,7 @@
 //             2n | AWAITED    the same, n > 0; a thread may sleep in the bucket (waiting_internal.h), or a notice may be listed
 //   notices   the notices to call, newest first; they and AWAITED are set under the bucket's lock
 //
-// Obligations
+// Invariants
 //   GR1  A thread that sleeps, or lists a notice, has set AWAITED while the group was not empty. Then the last leave empties the group under the
 //        bucket's lock, and takes out all sleepers and notices. So no thread sleeps on; each notice is called once, or taken back.
 //   GR2  A wait succeeds only if its thread has seen the group empty since its start, or was signalled by the last leave.
@@ -19,7 +19,7 @@
 // Orderings
 //   word: acquire, pairs with each leave's release, carries what was done before; all changes are one release sequence · to a sleeper: what the
 //   last leave has acquired, by the signal's release
-// Assumes: B1, B3 of parking.c.
+// Assumes: PK1, PK3 of parking.c.
 // Source: a countdown latch (latch.c) that can be raised again. Dispatch's groups use a generation; here the last leave takes the sleepers out.
 // Checked by: "a group is waited for until all have left", "a timed wait for a group gives up",
 //   "a group tells all once, in order, when it is empty", "a notice that is taken back is not called",
@@ -54,7 +54,7 @@ static bool wait_to_be_told(csched_group *group, csched_time deadline) {
   bool sleeps = announce_locked(group);
   if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: under the lock
   csched_bucket_unlock_(bucket);
-  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2, GR4
+  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2: emptiness seen; GR4: timeout
 }
 
 static void call_all(csched_group_notice *newest) {
@@ -83,7 +83,8 @@ static bool leave_last(csched_group *group, uint32_t last) {
     empties = csched_cas_acq_rel(&group->word, &last, 0u); // GR2, GR3: acquires the other leaves for the waiters
     if (!empties) group->notices = notices;
   }
-  for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next) each->back = NULL; // GR1
+  for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next)
+    each->back = NULL; // GR1: no lost wake
   while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
     csched_waiter_take_locked_(bucket, waiter, &taken); // GR1, GR5: all of them
   csched_bucket_unlock_(bucket);
@@ -99,7 +100,7 @@ void csched_group_enter(csched_group *group, uint32_t count) {
   do {
     if (count > CSCHED_GROUP_MOST - seen / ONE)
       csched_panic_("csched_group_enter",
-                    "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6
+                    "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6: misuse
                     (void *)group, seen / ONE, count);
   } while (
       !csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: relaxed, because an enter publishes nothing
@@ -109,7 +110,8 @@ void csched_group_leave(csched_group *group) {
   uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
   for (;;) {
     if (seen < ONE)
-      csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.", (void *)group); // GR6
+      csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.",
+                    (void *)group); // GR6: misuse
     if (seen == (ONE | AWAITED)) {
       if (leave_last(group, seen)) return;
       seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas

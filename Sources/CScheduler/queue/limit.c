@@ -7,7 +7,7 @@
 //   out        the number of permits that are OUT. The structure is freed when this is 0 and the handle has been released
 //   is_alone   the one permit that is OUT carries a barrier; a permit has this flag, too
 //
-// Obligations
+// Invariants
 //   LM1  At most `most` jobs run at a time: a job runs only in its permit, and a permit carries one job.
 //   LM2  No job waits for ever: a job waits in `first` only while no permit is free, or because of LM9. Each submission, and each permit that
 //        comes back, gives permits to the oldest jobs, under the lock, while there are permits.
@@ -120,8 +120,9 @@ static csched_job *take_permit_locked(csched_limit *limit, bool alone) {
 // Gives a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
 static csched_job *load_locked(csched_limit *limit) {
   csched_job *permits = NULL, **end = &permits, *first, *taken;
-  while ((first = limit->first) != NULL && // LM2, LM3
-         (taken = take_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first))) != NULL) { // LM9
+  while ((first = limit->first) != NULL && // LM2: no stuck job; LM3: order
+         (taken = take_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first))) !=
+             NULL) { // LM9: barriers
     limit->first = behind(first);
     ((permit *)taken)->job_to_run = first;
     *end = taken;
@@ -237,7 +238,9 @@ static bool is_in_barrier(const csched_target *target) { // LM7: refuses a wait 
   return csched_target_is_inside(&((const csched_limit *)target)->barriers);
 }
 
-static bool is_in_any(const csched_target *barriers) { return csched_target_is_inside(limited(barriers)); } // LM7
+static bool is_in_any(const csched_target *barriers) {
+  return csched_target_is_inside(limited(barriers));
+} // LM7: no endless wait
 
 // MARK: dumps
 
@@ -298,7 +301,7 @@ static bool has_barrier(const csched_target *barriers, const csched_job *job) {
 }
 
 // Perhaps `owner` is retained once too often. A target whose handle was released before the fork is never freed.
-static void bring_back(csched_limit *limit, permit *permit) { // LM8
+static void bring_back(csched_limit *limit, permit *permit) { // LM8: fork
   limit->is_released = false;
   if (limit->retain != NULL) limit->retain(limit->owner);
   csched_job_init(&permit->job, &permit_type.type, limit);
@@ -306,7 +309,7 @@ static void bring_back(csched_limit *limit, permit *permit) { // LM8
   else come_back(&permit->job);
 }
 
-static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8
+static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8: fork
   csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
@@ -350,15 +353,15 @@ static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
                                                    .follow_up_ = follow_up,
                                                    .describe_ = describe_limit,
                                                    .passes_on_ = true,
-                                                   .is_bound_here = is_in_barrier, // LM7
-                                                   .is_concurrent_ = true};        // LM7
+                                                   .is_bound_here = is_in_barrier, // LM7: no endless wait
+                                                   .is_concurrent_ = true};        // LM7: no endless wait
 static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .deliver_at = deliver_barrier_at,
                                                 .base = limited,
                                                 .has = has_barrier,
                                                 .follow_up_ = follow_up,
                                                 .describe_ = describe_barriers,
-                                                .is_bound_here = is_in_any, // LM7
+                                                .is_bound_here = is_in_any, // LM7: no endless wait
                                                 .passes_on_ = true};
 
 int csched_limit_create(csched_limit **result, csched_target *base, int most) {

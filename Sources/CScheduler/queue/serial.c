@@ -6,20 +6,20 @@
 //   hold       the number of suspensions, times 2, plus STALLED: the queue's owner has released it because it is suspended
 //   owners     references: one of the handle, one of the queue's owner. A sync that runs inline has none, because its caller keeps the queue
 //
-// Obligations
-//   S1  Jobs run one at a time: only the queue's owner runs them. The owner takes the queue by changing PARKED, and releases it by parking
+// Invariants
+//   SQ1  Jobs run one at a time: only the queue's owner runs them. The owner takes the queue by changing PARKED, and releases it by parking
 //       it again. Each is one compare-and-exchange.
-//   S2  No job waits for ever: an owner that releases the queue has parked it, or has found more jobs and submitted the drain job, or has
+//   SQ2  No job waits for ever: an owner that releases the queue has parked it, or has found more jobs and submitted the drain job, or has
 //       left STALLED to a resume. Skipped submission: a push that does not find PARKED leaves its job to the owner.
-//   S3  Suspension: after a suspend no job starts, except one for which the owner had passed the check. The last resume and the owner's release
+//   SQ3  Suspension: after a suspend no job starts, except one for which the owner had passed the check. The last resume and the owner's release
 //       change the same word, so exactly one of them continues with the queue.
-//   S4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's batch (loop.c, P3). Then it is
-//       appended behind the base's other work. It does the same after a job that has a follow-up (pool_worker.c, C10).
-//   S5  The last reference to be released frees the structure.
-//   S6  If the base refuses the drain job, all jobs in the queue are dropped, and all later ones are refused.
-//   S7  A wait that could never end is refused: EDEADLK (waits.c). A queue whose base takes no more work is not entered, idle or not: ECANCELED.
-//   S8  A job or a sync that is unwound (by an exception, longjmp or thread exit) releases the queue, which continues with the next job.
-//   S9  In a child of fork, a queue with an orphaned base stops the process when work is submitted; any other queue continues. Waiting syncs
+//   SQ4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's batch (loop.c, LP3). Then it is
+//       appended behind the base's other work. It does the same after a job that has a follow-up (pool_worker.c, WK10).
+//   SQ5  The last reference to be released frees the structure.
+//   SQ6  If the base refuses the drain job, all jobs in the queue are dropped, and all later ones are refused.
+//   SQ7  A wait that could never end is refused: EDEADLK (waits.c). A queue whose base accepts no more work work is not entered, idle or not: ECANCELED.
+//   SQ8  A job or a sync that is unwound (by an exception, longjmp or thread exit) releases the queue, which continues with the next job.
+//   SQ9  In a child of fork, a queue with an orphaned base stops the process when work is submitted; any other queue continues. Waiting syncs
 //       of the parent's other threads are removed, because the stacks of those threads are reused.
 // Orderings
 //   hold: acquire and release, so that a resume sees what the owner did · owners: the same, so that the last reference sees all
@@ -33,7 +33,7 @@
 //   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
 //   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake",
 //   "after fork a lock that its thread holds can be unlocked and taken, with sleepers of the parent or without".
-// Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: S9.
+// Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: SQ9.
 
 #include <CScheduler/serial.h>
 
@@ -74,8 +74,8 @@ struct csched_serial {
 
 _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
 
-static void give_up_serial(csched_serial *serial) {                       // S5: drops a reference
-  if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // S5: pairs with itself
+static void give_up_serial(csched_serial *serial) {                       // SQ5: drops a reference
+  if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // SQ5: pairs with itself
   csched_os_atfork_end_(&serial->atfork);
   csched_observe_gone_(&serial->target);
   free(serial);
@@ -83,7 +83,7 @@ static void give_up_serial(csched_serial *serial) {                       // S5:
 
 // Takes the reference of the queue's owner.
 static void take_reference(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->owners, 1u); // S5: the caller may use the queue
+  csched_fetch_add_relaxed(&serial->owners, 1u); // SQ5: the caller may use the queue
   if (serial->retain != NULL) serial->retain(serial->owner);
 }
 
@@ -95,7 +95,7 @@ static void give_reference_up(csched_serial *serial) {
 }
 
 static bool is_suspended(const csched_serial *serial) {
-  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // S3: a job that passed this check may start
+  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // SQ3: a job that passed this check may start
 }
 
 // MARK: owning the queue
@@ -107,18 +107,18 @@ static int submit_drain(csched_serial *serial) {
 
 // Leaves the queue to the resume that ends the suspension. Returns: false if the queue is not suspended.
 static bool stall(csched_serial *serial) {
-  uint32_t hold = csched_load_relaxed(&serial->hold); // S3: rechecked by the cas
+  uint32_t hold = csched_load_relaxed(&serial->hold); // SQ3: rechecked by the cas
   while (hold >= SUSPENSION)
     if (csched_cas_release(&serial->hold, &hold, hold | STALLED))
-      return true; // S3: release; pairs with resume's acquire
+      return true; // SQ3: release; pairs with resume's acquire
   return false;
 }
 
 // Releases the queue. If it has more jobs, submits the drain job instead.
 static void release_queue(csched_serial *serial) {
-  if (stall(serial)) return;               // S2: the resume continues
-  if (!csched_mpsc_park(&serial->inbox)) { // S1: fails if there are jobs
-    submit_drain(serial);                  // S2: the drain job continues
+  if (stall(serial)) return;               // SQ2: the resume continues
+  if (!csched_mpsc_park(&serial->inbox)) { // SQ1: fails if there are jobs
+    submit_drain(serial);                  // SQ2: the drain job continues
     return;
   }
   give_reference_up(serial);
@@ -127,7 +127,7 @@ static void release_queue(csched_serial *serial) {
 // As let_go, for a sync that runs inline. Its caller keeps the queue, so it has no reference: a sync takes two locked
 // instructions instead of six.
 static void release_inline(csched_serial *serial) {
-  if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // S1: released
+  if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // SQ1: released
   take_reference(serial);
   release_queue(serial);
 }
@@ -143,7 +143,7 @@ static bool takes_another(unsigned *left) {
 // As run_drain, in virtual time, which counts each job. The drain job was counted as the first one.
 static void run_counted(csched_serial *serial) {
   bool has_run = false;
-  for (int i = 0; i < BATCH; i++) { // S4: bounded
+  for (int i = 0; i < BATCH; i++) { // SQ4: bounded
     bool is_first = !has_run;
     if (is_suspended(serial) || csched_mpsc_is_empty(&serial->inbox)) break;
     if (!is_first && !serial->turn(serial->root, 1)) break;
@@ -151,7 +151,7 @@ static void run_counted(csched_serial *serial) {
     else if (!is_first) serial->turn(serial->root, -1);
   }
   if (!has_run) serial->turn(serial->root, -1);
-  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4: appended again
+  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: appended again
 }
 
 static uint32_t *follow_up_of(const csched_serial *serial) {
@@ -168,15 +168,15 @@ static void run_drain(csched_job *drain) {
     run_counted(serial);
     return;
   }
-  for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // S4: bounded
+  for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // SQ4: bounded
     if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
     csched_job_perform_on_(job, &serial->target);
-    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // S4: thread-local
+    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // SQ4: thread-local
   }
-  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // S4: appended again
+  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: appended again
 }
 
-static void drop_all(csched_job *drain) { // S6: the base took no more
+static void drop_all(csched_job *drain) { // SQ6: the base took no more
   csched_serial *serial = drain->context;
   csched_mpsc_close(&serial->inbox);
   for (csched_job *job; (job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);
@@ -189,7 +189,7 @@ static void drain_ended(csched_job *drain) {
     return;
   }
   if (serial->closed != NULL) serial->closed(serial->owner);
-  give_reference_up(serial); // S6: the queue stays closed
+  give_reference_up(serial); // SQ6: the queue stays closed
 }
 
 static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, drop_all, drain_ended);
@@ -199,12 +199,12 @@ static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, dro
 static int deliver_to_serial(csched_target *target, csched_job *job) {
   csched_serial *serial = (csched_serial *)target;
   csched_push_result result = csched_mpsc_push(&serial->inbox, job);
-  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // S2: left to the queue's owner
+  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // SQ2: left to the queue's owner
   if (result == CSCHED_PUSHED_WAKE) {
     take_reference(serial);
     return submit_drain(serial);
   }
-  csched_job_discard_(job); // S6: closed
+  csched_job_discard_(job); // SQ6: closed
   return ECANCELED;
 }
 
@@ -216,26 +216,26 @@ static int deliver_to_serial_at(csched_target *target, csched_timer *timer, csch
 // MARK: suspending
 
 void csched_serial_suspend(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S3: the owner checks it before each job
+  csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ3: the owner checks it before each job
 }
 
 void csched_serial_resume(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold), after; // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // S9: no job starts here
+    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: no job starts here
     if (hold < SUSPENSION)
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
-  } while (!csched_cas_acquire(&serial->hold, &hold, after)); // S3: acquire; pairs with stall's release
-  if (hold - SUSPENSION == STALLED) release_queue(serial);    // S2: continues, or parks the queue
+  } while (!csched_cas_acquire(&serial->hold, &hold, after)); // SQ3: acquire; pairs with stall's release
+  if (hold - SUSPENSION == STALLED) release_queue(serial);    // SQ2: continues, or parks the queue
 }
 
 // MARK: waiting
 
 static bool enter_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // S1: not idle
-  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // S7: the base is open
+  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // SQ1: not idle
+  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // SQ7: the base is open
   release_inline(serial);
   return false;
 }
@@ -243,13 +243,13 @@ static bool enter_serial(csched_target *target) {
 static void leave_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
   release_inline(
-      serial); // S2: before the base: a drain job that is submitted here finds the base occupied, and wakes no thread
+      serial); // SQ2: before the base: a drain job that is submitted here finds the base occupied, and wakes no thread
   csched_target_leave_inline_(serial->base);
 }
 
 // MARK: unwinding
 
-static void sync_unwound(csched_job *held) { // S8: the inline sync was unwound
+static void sync_unwound(csched_job *held) { // SQ8: the inline sync was unwound
   csched_serial *serial = held->context;
   bool has_reference = serial->has_reference;
   serial->has_reference = false;
@@ -262,11 +262,11 @@ static const csched_job_type held_type = {.release = sync_unwound};
 
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
 
-static bool is_serial_closed(const csched_target *target) { // S7: the base took no more
+static bool is_serial_closed(const csched_target *target) { // SQ7: the base took no more
   return csched_mpsc_is_closed(&((const csched_serial *)target)->inbox);
 }
 
-static bool serial_has(const csched_target *target, const csched_job *job) { // S9: asked in a child of fork
+static bool serial_has(const csched_target *target, const csched_job *job) { // SQ9: asked in a child of fork
   return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
 }
 
@@ -276,7 +276,7 @@ static void describe_serial(const csched_target *target, csched_text *text) {
   uint32_t hold = csched_load_relaxed(&serial->hold);                           // racy read, for dumps
   unsigned state = csched_job_state_(csched_load_relaxed(&serial->drain.word)); // racy read, for dumps
   bool has_name =
-      csched_load_acquire(&serial->has_name) != 0; // S1: pairs with csched_serial_set_name; carries the name
+      csched_load_acquire(&serial->has_name) != 0; // SQ1: pairs with csched_serial_set_name; carries the name
   csched_text_target_(text, "queue", target, has_name ? serial->name : "");
   csched_text_add_(text, " on ");
   csched_text_address_(text, serial->base);
@@ -284,7 +284,7 @@ static void describe_serial(const csched_target *target, csched_text *text) {
     csched_text_add_(text, ": suspended ");
     csched_text_number_(text, hold / SUSPENSION);
     csched_text_add_(text, " times");
-  } else if (inbox.is_closed) csched_text_add_(text, ": takes no more");
+  } else if (inbox.is_closed) csched_text_add_(text, ": accepts no more work");
   else if (inbox.is_parked) csched_text_add_(text, ": idle");
   else if (state == CSCHED_JOB_QUEUED) csched_text_add_(text, ": waits for its turn");
   else csched_text_add_(text, state == CSCHED_JOB_RUNNING ? ": runs" : ": held by a sync");
@@ -319,7 +319,8 @@ static void end_sync(sync_job *sync, int result) {
   sync->result = result;
   uint32_t *ended = &sync->ended;
   csched_store_release(
-      ended, CSCHED_ENDED); // S1: pairs with the waiter's acquire; publishes what `body` did. `sync` may be freed
+      ended,
+      CSCHED_ENDED); // SQ1: pairs with the waiter's acquire; publishes what `body` did. `sync` may be freed: the wake uses its address only
   csched_futex_wake_(ended, 1);
 }
 static void run_sync(csched_job *job) { ((sync_job *)job)->body(((sync_job *)job)->context); }
@@ -330,27 +331,27 @@ static const csched_own_job_type sync_type = CSCHED_OWN_JOB_TYPE(run_sync, drop_
 static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context, .thread = csched_lock_self_()};
   csched_job_init(&sync.job, &sync_type.type, NULL);
-  if (csched_target_is_closed_(&serial->target)) return ECANCELED; // S7: the base takes no more
-  if (!csched_wait_begin_(&serial->target)) return EDEADLK;        // S7: it would never end
-  csched_wait_is_seen_("csched_serial_sync", &serial->target);
+  if (csched_target_is_closed_(&serial->target)) return ECANCELED;    // SQ7: the base accepts no more work
+  if (!csched_deadlock_check_begin_(&serial->target)) return EDEADLK; // SQ7: it would never end
+  csched_blocked_begin_("csched_serial_sync", &serial->target);
   csched_target_submit(&serial->target, &sync.job);
   if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
-  while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // S1: pairs with the end's release
+  while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // SQ1: pairs with the end's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
-  csched_wait_end_();
-  csched_wait_is_over_();
+  csched_deadlock_check_end_();
+  csched_blocked_end_();
   return sync.result;
 }
 
 CSCHED_NOINLINE bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside) {
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: ends unwound syncs
   if (!enter_serial(&serial->target)) return false;
   inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, &serial->held, &serial->target);
   return true;
 }
 
 CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_target_inside *inside) {
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: ends unwound syncs
   csched_frame_end_(inside->frame);
   leave_serial(&serial->target);
 }
@@ -358,7 +359,7 @@ CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_tar
 CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void *), void *context,
                                         csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // S8: ends unwound syncs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: ends unwound syncs
   if (!enter_serial(&serial->target)) return wait_in_line(serial, body, context);
   scope->frame = csched_frame_begin_(&scope->spare, CSCHED_OWN_FRAME(), &serial->held, &serial->target);
   body(context);
@@ -402,12 +403,12 @@ static bool is_drain_waiting(const csched_serial *serial) {
 static bool is_forsaken(const csched_serial *serial) {
   csched_mpsc inbox = serial->inbox;
   return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && !is_drain_waiting(serial) &&
-         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // S9: no other thread exists
+         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // SQ9: no other thread exists
          !csched_target_is_inside(&serial->target);
 }
 
 // Removes the syncs of the parent's other threads. They lie on stacks that new threads will reuse.
-static void forget_syncs_of_others(csched_serial *serial) { // S9
+static void forget_syncs_of_others(csched_serial *serial) { // SQ9: fork
   csched_job *first = NULL, **end = &first;
   while (!csched_mpsc_is_empty(&serial->inbox)) {
     csched_job *job = csched_mpsc_pop(&serial->inbox);
@@ -419,12 +420,12 @@ static void forget_syncs_of_others(csched_serial *serial) { // S9
   serial->inbox.first = first;
 }
 
-static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // S9
+static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // SQ9: fork
   csched_serial *serial = (csched_serial *)((char *)atfork - offsetof(csched_serial, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL;
   if (csched_target_is_orphaned_(serial->base)) {
-    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // S9: no job may follow the one that forked
+    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ9: no job may follow the one that forked
     csched_mpsc_close(&serial->inbox);
     serial->target.type = &csched_target_orphaned_;
     return;
@@ -462,7 +463,7 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
 
 void csched_serial_set_name(csched_serial *serial, const char *name) {
   csched_name_copy_(serial->name, sizeof serial->name, name);
-  csched_store_release(&serial->has_name, 1u); // S1: pairs with describe; carries the name
+  csched_store_release(&serial->has_name, 1u); // SQ1: pairs with describe; carries the name
 }
 
 void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*release)(void *), void *owner) {
@@ -475,8 +476,8 @@ void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { s
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))
-    return;                           // S9: its owner cannot release it in the child
-  csched_frame_leave_(&serial->held); // S8: a longjmp may have left it unnoticed
+    return;                           // SQ9: its owner cannot release it in the child
+  csched_frame_leave_(&serial->held); // SQ8: a longjmp may have left it unnoticed
   while (is_suspended(serial)) csched_serial_resume(serial);
   give_up_serial(serial);
 }

@@ -5,7 +5,7 @@
 // for which the thread waits.
 //
 // A wait never ends if the waiting thread itself holds the target or one of its bases. It also never ends if their holder waits, directly or
-// through other threads, for a target that the waiting thread holds. csched_wait_begin_ checks and records all waits under one lock, and
+// through other threads, for a target that the waiting thread holds. csched_deadlock_check_begin_ checks and records all waits under one lock, and
 // refuses the one that would close such a cycle. Each step of the check leads to one target: the holder of a target also holds its bases.
 // No atomics: the lock is the order.
 // Models: checks/waits.c, checks/serial.c.
@@ -37,7 +37,7 @@ static csched_target *next_waited(const csched_target *target) {
   return target != NULL ? target->waits_for : NULL;
 }
 
-bool csched_wait_begin_(csched_target *target) {
+bool csched_deadlock_check_begin_(csched_target *target) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, waits_at_fork);
   bool ends = true;
@@ -49,7 +49,7 @@ bool csched_wait_begin_(csched_target *target) {
   return ends;
 }
 
-void csched_wait_end_(void) {
+void csched_deadlock_check_end_(void) {
   csched_lock_lock(&lock);
   set_waits_for(NULL);
   csched_lock_unlock(&lock);

@@ -6,7 +6,7 @@
 //                             cleared under the bucket's lock
 //   a sleeper: in the bucket, not marked      in the bucket, marked (`is_marked`): a broadcast includes it, it will be woken in its turn      taken out
 //
-// Obligations
+// Invariants
 //   CV1  No lost wake: a waiter is in the bucket before it releases the lock. So a signal by a thread that has taken the lock since finds it.
 //   CV2  A signal wakes the first waiter in the bucket that no broadcast has marked. A wait ends by a signal, a broadcast or its deadline.
 //   CV3  No thundering herd: a broadcast wakes one waiter. Each waiter that it has woken takes the lock and then wakes the next marked one.
@@ -20,9 +20,9 @@
 //
 // Orderings
 //   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries what it guards
-// Assumes: B1, B3 of parking.c; L1, L2 of lock.c.
+// Assumes: PK1, PK3 of parking.c; LK1, LK2 of lock.c.
 // Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue; here one waiter wakes the next. The reason: sleepers of a lock
-//   check that its owner lives (L10), and a moved waiter would not.
+//   check that its owner lives (LK10), and a moved waiter would not.
 // Checked by: "a condition loses no wake", "a signal wakes one, in the order of arrival", "a broadcast wakes all that wait, one by one",
 //   "a timed wait for a condition gives up and leaves nothing behind", "a condition may be freed by who was woken",
 //   "a wait without the lock stops the process", "a wait with another lock stops the process",
@@ -39,11 +39,12 @@ enum { GO_ON = 1, WAKE_NEXT = 2 }; // signals to a sleeper
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *cond, const csched_lock *lock,
                                                              uintptr_t other) {
-  csched_panic_("csched_cond_wait", // CV7
+  csched_panic_("csched_cond_wait", // CV7: misuse
                 "condition %p is waited for with lock %p, and with lock %p by another thread. Use one lock with it.",
                 (const void *)cond, (const void *)lock, (void *)other);
 }
 
+// Returns: the first waiter of the bucket whose mark (`is_marked`: a broadcast includes it) is `is_marked`. `_locked`: the bucket is locked.
 static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
   csched_sleeper *each;
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
@@ -55,7 +56,8 @@ static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *co
 // Takes `waiter` out, unless it is NULL. The condition stays valid until `waiter` is signalled, or until the caller returns.
 static void take_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
-  if (csched_bucket_first_locked_(bucket, cond) == NULL) csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6
+  if (csched_bucket_first_locked_(bucket, cond) == NULL)
+    csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6: untouched after wake
 }
 
 static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) {
@@ -74,7 +76,8 @@ static bool somebody_may_wait(const csched_cond *cond) {
 static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
-  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7, CV8
+  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL)
+    other = 0; // CV7: misuse; CV8: fork
   if (other == 0) {
     csched_store_relaxed(&cond->lock, (uintptr_t)lock); // CV1: before the lock is released
     csched_bucket_insert_locked_(bucket, waiter, false);
@@ -86,7 +89,7 @@ static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleep
 bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time deadline) {
   if (!csched_lock_is_owner_(lock))
     csched_panic_(
-        "csched_cond_wait", // CV7
+        "csched_cond_wait", // CV7: misuse
         "the caller does not own lock %p. Lock it, look whether there is anything to wait for, and then wait with it.",
         (void *)lock);
   csched_sleeper waiter = csched_waiter_(cond);
@@ -120,5 +123,5 @@ void csched_cond_broadcast(csched_cond *cond) {
 }
 
 void csched_cond_destroy(csched_cond *cond) {
-  csched_waiters_require_none_(cond, "csched_cond_destroy", "condition"); // CV7
+  csched_waiters_require_none_(cond, "csched_cond_destroy", "condition"); // CV7: misuse
 }

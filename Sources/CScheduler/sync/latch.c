@@ -5,7 +5,7 @@
 //             2n | SLEEPERS   n counts remain, and a thread may sleep in the bucket (waiting_internal.h); set under its lock
 //             0               open for good
 //
-// Obligations
+// Invariants
 //   LT1  The latch opens once, by the thread with the last count. A waiter passes only if it has seen the latch open, or that thread signalled it.
 //   LT2  No lost wake: a sleeper has set SLEEPERS while counts remained. The thread with the last count then takes all sleepers out.
 //   LT3  All that precedes any count is visible to each waiter that passes.
@@ -18,7 +18,7 @@
 // Orderings
 //   word: acquire, pairs with each count's release, carries what preceded it; all counts are one release sequence · to a sleeper: what
 //   the last count has acquired, by the release of the sleeper's signal
-// Assumes: B1, B3 of parking.c.
+// Assumes: PK1, PK3 of parking.c.
 // Source: a countdown latch as in java.util.concurrent; sleepers by address as in WebKit's ParkingLot.
 // Checked by: "a latch opens once, and all pass", "a timed wait for a latch gives up", "a latch may be freed by the first to pass",
 //   "a latch that is counted below zero stops the process", "a latch that is destroyed with waiters stops the process",
@@ -35,7 +35,7 @@ enum { OPEN = 1 }; // signal to a sleeper
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_below_zero(const csched_latch *latch, uint32_t left, uint32_t count) {
   csched_panic_(
-      "csched_latch_count_down", // LT6
+      "csched_latch_count_down", // LT6: misuse
       "latch %p has %u left, and cannot be counted down by %u. Make it with the number of all that count it down.",
       (const void *)latch, left, count);
 }
@@ -56,9 +56,10 @@ static bool wait_for_opening(csched_latch *latch, csched_time deadline) {
   csched_sleeper waiter = csched_waiter_(latch);
   csched_bucket *bucket = csched_waiters_lock_(latch);
   bool sleeps = announce_locked(latch);
-  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2: no lost wake
   csched_bucket_unlock_(bucket);
-  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT4, LT5
+  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN
+                : is_open(latch); // LT4: timeout; LT5: untouched after opening
 }
 
 // Opens the latch and wakes its sleepers, if the word is still `last`. Returns: whether it was.
@@ -85,7 +86,7 @@ void csched_latch_count_down(csched_latch *latch, uint32_t count) {
   uint32_t seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
   for (;;) {
     uint32_t left = seen / ONE;
-    if (count > left) panic_below_zero(latch, left, count); // LT6
+    if (count > left) panic_below_zero(latch, left, count); // LT6: misuse
     if (count == left && (seen & SLEEPERS) != 0) {
       if (open(latch, seen)) return;
       seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
@@ -110,5 +111,5 @@ uint32_t csched_latch_count(const csched_latch *latch) {
 }
 
 void csched_latch_destroy(csched_latch *latch) {
-  csched_waiters_require_none_(latch, "csched_latch_destroy", "latch"); // LT6
+  csched_waiters_require_none_(latch, "csched_latch_destroy", "latch"); // LT6: misuse
 }

@@ -17,7 +17,7 @@ static CSCHED_THREAD_LOCAL uint32_t number;
 // In a child of fork: the forking thread's number, kept from the parent, and the system's number of it here. Else 0.
 static struct { uint32_t number, id; } forked;
 
-static void lock_owner_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // L9 of lock.c
+static void lock_owner_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LK9 of lock.c
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   forked.number = number;
@@ -32,7 +32,7 @@ uint32_t csched_lock_self_(void) {
     csched_os_atfork_(&atfork, lock_owner_at_fork);
     csched_processors_look_();
     number = csched_os_thread_id_();
-    if (number == forked.number) number |= TAKEN_ALREADY; // L9 of lock.c
+    if (number == forked.number) number |= TAKEN_ALREADY; // LK9 of lock.c
     if (CSCHED_FAST_PATHS && csched_settle_fences_()) csched_self_ = number;
   }
   return number;

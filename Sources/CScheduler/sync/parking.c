@@ -4,11 +4,11 @@
 //   0 free      1 taken      2 taken, a thread may sleep on it
 // States of a sleeper
 //   queued, signal 0: in its bucket      removed, signal 0: its waker is about to signal      signal ≠ 0: woken, may continue
-// Obligations
-//   B1  One thread at a time changes a bucket.
-//   B2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one. A thread that found the lock taken takes it
+// Invariants
+//   PK1  One thread at a time changes a bucket.
+//   PK2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one. A thread that found the lock taken takes it
 //       with 2, because others may sleep on it.
-//   B3  A removed sleeper is signalled exactly once. Its wait does not return before, because the sleeper is on its thread's stack.
+//   PK3  A removed sleeper is signalled exactly once. Its wait does not return before, because the sleeper is on its thread's stack.
 // Orderings
 //   lock: acquire, pairs with unlock's release, carries the bucket · signal: release, pairs with wait's acquire, carries
 //   what the waker did before (such as a lock that it handed over)
@@ -28,20 +28,20 @@ static csched_bucket buckets[CSCHED_BUCKETS_];
 csched_bucket *csched_bucket_lock_(size_t index) {
   csched_bucket *bucket = &buckets[index];
   uint32_t found = FREE;
-  if (!csched_cas_acquire(&bucket->lock, &found, (uint32_t)TAKEN))             // B1
-    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // B1, B2: marks it as slept on
+  if (!csched_cas_acquire(&bucket->lock, &found, (uint32_t)TAKEN))             // PK1: one changer
+    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // PK1, PK2: marks it as slept on
       csched_futex_wait_(&bucket->lock, SLEPT_ON, CSCHED_FOREVER);
   if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // first use
   return bucket;
 }
 
 void csched_bucket_unlock_(csched_bucket *bucket) {
-  if (csched_exchange_release(&bucket->lock, (uint32_t)FREE) == SLEPT_ON) // B1: release; B2
+  if (csched_exchange_release(&bucket->lock, (uint32_t)FREE) == SLEPT_ON) // PK1: release; PK2
     csched_futex_wake_(&bucket->lock, 1);
 }
 
-csched_time csched_bucket_looks_at_(size_t index) {
-  return csched_load_relaxed(&buckets[index].looks_at); // Speed only
+csched_time csched_bucket_looks_for_starved_at_(size_t index) {
+  return csched_load_relaxed(&buckets[index].looks_for_starved_at); // Speed only
 }
 
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front) {
@@ -65,15 +65,15 @@ csched_sleeper *csched_bucket_first_locked_(csched_bucket *bucket, const void *a
 
 uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline) {
   uint32_t signal;
-  while ((signal = csched_load_acquire(&sleeper->signal)) == 0) // B3: pairs with the waker's release
+  while ((signal = csched_load_acquire(&sleeper->signal)) == 0) // PK3: pairs with the waker's release
     if (csched_futex_wait_(&sleeper->signal, 0, deadline) == CSCHED_FUTEX_TIMED_OUT)
-      return csched_load_acquire(&sleeper->signal); // B3: signalled at the deadline
+      return csched_load_acquire(&sleeper->signal); // PK3: signalled at the deadline
   return signal;
 }
 
 void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal) {
   uint32_t *word = &sleeper->signal;
-  csched_store_release(word, signal); // B3: the sleeper may be freed from here on; the wake uses only its address
+  csched_store_release(word, signal); // PK3: the sleeper may be freed from here on; the wake uses only its address
   csched_futex_wake_(word, 1);
 }
 

@@ -12,10 +12,10 @@
 typedef struct csched_sleeper {
   TAILQ_ENTRY(csched_sleeper) link;
   const void *address;
-  csched_time since; ///< when the thread began to wait
-  csched_time look;  ///< when it checks that the lock's owner lives
-  uint32_t signal;   ///< futex: 0 asleep, else the waker's signal
-  uint32_t thread;   ///< its number (csched_lock_self_)
+  csched_time since;           ///< when the thread began to wait
+  csched_time checks_owner_at; ///< when it checks that the lock's owner lives
+  uint32_t signal;             ///< futex: 0 asleep, else the waker's signal
+  uint32_t thread;             ///< its number (csched_lock_self_)
   bool queued;
   bool is_marked; ///< for a condition: a broadcast has marked it; it will be woken in its turn
 } csched_sleeper;
@@ -26,9 +26,10 @@ typedef TAILQ_HEAD(csched_sleepers, csched_sleeper) csched_sleepers;
 typedef struct csched_bucket {
   CSCHED_CACHE_ALIGNED uint32_t lock;
   csched_sleepers sleepers;
-  csched_sleeper *due;     ///< the sleeper to which the next unlock hands its lock; NULL: none
-  csched_time paced_until; ///< no other sleeper becomes due before this time
-  csched_time looks_at;    ///< do not look for a sleeper to make due before this time; also read without the lock
+  csched_sleeper *starved; ///< the sleeper to which the next unlock hands its lock; NULL: none
+  csched_time paced_until; ///< no other sleeper becomes starved before this time
+  csched_time
+      looks_for_starved_at; ///< do not look for a sleeper to make starved before this time; also read without the lock
 } csched_bucket;
 
 enum { CSCHED_BUCKETS_ = 512 }; // one for each waiter flag of the locks, and as many for all other waits
@@ -37,7 +38,8 @@ enum { CSCHED_BUCKETS_ = 512 }; // one for each waiter flag of the locks, and as
 csched_bucket *csched_bucket_lock_(size_t index);
 void csched_bucket_unlock_(csched_bucket *bucket);
 
-csched_time csched_bucket_looks_at_(size_t index); ///< `looks_at` of bucket `index`, which need not be locked
+csched_time csched_bucket_looks_for_starved_at_(
+    size_t index); ///< `looks_for_starved_at` of bucket `index`, which need not be locked
 
 /// Does: appends `sleeper`, or inserts it in front if it has slept before. Requires: the bucket is locked.
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front);
@@ -53,9 +55,9 @@ uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline);
 void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);
 
 /// Nanoseconds of waiting until a thread first checks that its lock's owner lives; CSCHED_FOREVER: never. Model checks change it.
-extern csched_time csched_lock_looks_after_;
-/// Nanoseconds of waiting until a sleeper can become due; a thread's unlocks past sleepers until it looks for one. Model checks change both.
-extern csched_time csched_lock_due_after_;
+extern csched_time csched_lock_checks_owner_after_;
+/// Nanoseconds of waiting until a sleeper can become starved; a thread's unlocks past sleepers until it looks for one. Model checks change both.
+extern csched_time csched_lock_starved_after_;
 extern uint8_t csched_lock_passes_;
 
 /// Does: empties all buckets. Requires: the caller is the only thread, in a child of fork, and waits for nothing.

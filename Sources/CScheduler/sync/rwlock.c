@@ -6,23 +6,23 @@
 //             2n | WRITER     n readers, and the owner of `writer` waits for them; no new reader begins
 //             WRITER          the owner of `writer` writes
 //
-// Obligations
+// Invariants
 //   RW1  Exclusion: a writer is alone. Only the owner of `writer` sets and clears WRITER, and no reader begins while it is set.
 //   RW2  No lost wake: a writer sleeps only if a reader remains after WRITER was set. The last of these readers takes it out and wakes it.
 //   RW3  Writers are not starved: once a writer owns `writer`, it waits only for the readers that were there before. `writer` itself bounds
-//        how often a waiter is passed (L7).
+//        how often a waiter is passed (LK7).
 //   RW4  All that precedes an unlock is visible to the next holder of the other kind.
 //   RW5  A waiter that gives up at its deadline leaves nothing behind: no WRITER, no entry in a bucket.
-//   RW6  The last reader touches the lock after its unlock only while the writer that it will wake sleeps. For a writer's unlock L8 holds.
+//   RW6  The last reader touches the lock after its unlock only while the writer that it will wake sleeps. For a writer's unlock LK8 holds.
 //   RW7  Misuse is detected and stops the process: a lock by the present writer; a wait for the caller's own read lock, if it is the last that
 //        the caller took; an unlock of a lock that is free, or that another thread writes; destroying a held lock; too many readers to count.
 //   RW8  A child of fork has none of the parent's other threads. A writer that only waited, and a reader that had `writer` for a moment, hold
-//        nothing there. A writer that waits long for readers reports that they may be orphaned. L9 covers all other cases.
+//        nothing there. A writer that waits long for readers reports that they may be orphaned. LK9 covers all other cases.
 //
 // Orderings
 //   word: acquire, pairs with the unlocks' release, carries what is guarded; the unlocks of readers are one release sequence · to a
 //   writer that waits: what the last reader has acquired, by the lock of the bucket
-// Assumes: B1, B3 of parking.c; L1, L2, L6 to L10 of lock.c.
+// Assumes: PK1, PK3 of parking.c; LK1, LK2, LK6 to LK10 of lock.c.
 // Source: Courtois, Heymans and Parnas, "Concurrent control with readers and writers", their second problem. Writers take a mutex, as in Go's
 //   sync.RWMutex. Readers that must wait do so in the same mutex; this is our own idea. So they know its owner, and share its queue.
 // Checked by: "writers exclude all, readers writers only", "readers read side by side", "a writer is not starved by readers",
@@ -48,11 +48,11 @@ static CSCHED_THREAD_LOCAL const csched_rwlock *reading; // RW7: the lock that t
 
 static const char NOT_AGAIN[] = "It has it for writing already: unlock it first, or leave out the inner lock.";
 
-static void require_not_writer(const csched_rwlock *rwlock, const char *function) { // RW7
+static void require_not_writer(const csched_rwlock *rwlock, const char *function) { // RW7: misuse
   if (csched_lock_is_owner_(&rwlock->writer)) csched_lock_panic_owner_(&rwlock->writer, function, NOT_AGAIN);
 }
 
-static void require_not_reading(const csched_rwlock *rwlock, const char *function) { // RW7
+static void require_not_reading(const csched_rwlock *rwlock, const char *function) { // RW7: misuse
   if (reading == rwlock)
     csched_panic_(
         function,
@@ -62,7 +62,7 @@ static void require_not_reading(const csched_rwlock *rwlock, const char *functio
 }
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_not_read(const csched_rwlock *rwlock, uint32_t seen) {
-  csched_panic_("csched_rwlock_unlock_read", // RW7
+  csched_panic_("csched_rwlock_unlock_read", // RW7: misuse
                 "no thread reads read-write lock %p%s. Unlock once for each lock, in the way in which it was taken.",
                 (const void *)rwlock, (seen & WRITER) != 0 ? ", which a thread has for writing" : "");
 }
@@ -76,11 +76,11 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_too_many(const csched_rwlock *
 
 // Takes `writer` from a thread of the parent that did not write yet, and unlocks it.
 // Requires: each reader that finds WRITER calls this before its unlock. So WRITER without readers means that the owner writes.
-static CSCHED_NOINLINE void forget_waiting_writer(csched_rwlock *rwlock) { // RW8
+static CSCHED_NOINLINE void forget_waiting_writer(csched_rwlock *rwlock) { // RW8: fork
   uint32_t owner = csched_lock_owner_seen_(&rwlock->writer);
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
   if (csched_load_relaxed(&rwlock->word) == WRITER) return;                            // RW8: the owner writes
-  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: L1 of lock.c
+  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: LK1 of lock.c
   csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: as RW5
   csched_lock_unlock(&rwlock->writer);
 }
@@ -111,7 +111,7 @@ static bool wait_to_read(csched_rwlock *rwlock, csched_time deadline, const char
   require_not_writer(rwlock, function);
   require_not_reading(rwlock, function);
   look_for_orphans(rwlock);
-  if (!csched_lock_lock_until(&rwlock->writer, deadline)) return false; // RW5
+  if (!csched_lock_lock_until(&rwlock->writer, deadline)) return false; // RW5: timeout
   begin_to_read(rwlock);
   csched_lock_unlock(&rwlock->writer);
   return true;
@@ -177,14 +177,14 @@ static bool sleep_until_read(csched_rwlock *rwlock, csched_time deadline) {
   bool sleeps = !nobody_reads(rwlock); // RW2: checks again under the bucket's lock
   if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false);
   csched_bucket_unlock_(bucket);
-  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == YOURS; // RW5
+  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == YOURS; // RW5: timeout
 }
 
-// In a child of fork, a wait longer than csched_lock_looks_after_ prints that the readers may be threads of the parent.
+// In a child of fork, a wait longer than csched_lock_checks_owner_after_ prints that the readers may be threads of the parent.
 static bool wait_until_read(csched_rwlock *rwlock, csched_time deadline) {
   if (csched_may_spin_()) spin(rwlock);
-  if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8
-    csched_time look = csched_now() + csched_lock_looks_after_;
+  if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8: fork
+    csched_time look = csched_now() + csched_lock_checks_owner_after_;
     if (look < deadline) {
       if (sleep_until_read(rwlock, look)) return true;
       csched_say_(
@@ -239,7 +239,7 @@ bool csched_rwlock_lock_write_until(csched_rwlock *rwlock, csched_time deadline)
 }
 
 void csched_rwlock_unlock_write(csched_rwlock *rwlock) {
-  csched_lock_require_owner_(&rwlock->writer, "csched_rwlock_unlock_write"); // RW7
+  csched_lock_require_owner_(&rwlock->writer, "csched_rwlock_unlock_write"); // RW7: misuse
   csched_store_release(&rwlock->word, 0u); // RW1, RW4: release; pairs with begin_to_read's acquire
   csched_lock_unlock(&rwlock->writer);     // RW6: the last access
 }

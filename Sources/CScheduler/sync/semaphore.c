@@ -4,7 +4,7 @@
 //   word      2n              n units are free, and no thread sleeps
 //             SLEEPERS        no unit is free, and a thread may sleep in the bucket (waiting_internal.h); set and cleared under its lock
 //
-// Obligations
+// Invariants
 //   SM1  Each unit that was given is taken once, or is still free. No thread takes a unit that was not given.
 //   SM2  No lost wake: while a thread sleeps, no unit is free, and no signal frees one.
 //   SM3  Order of arrival: a unit goes to the sleeper that has waited longest.
@@ -16,7 +16,7 @@
 //
 // Orderings
 //   word: acquire, pairs with signal's release, carries what preceded it · a unit that is handed over: the release of the sleeper's signal
-// Assumes: B1, B3 of parking.c.
+// Assumes: PK1, PK3 of parking.c.
 // Source: a benaphore that hands over contended units, like tickets; sleepers by address as in WebKit's ParkingLot.
 // Checked by: "a semaphore's units are taken once each", "a semaphore serves in the order of arrival",
 //   "a timed wait for a semaphore gives up and loses no unit", "a semaphore may be freed by who gets the last unit",
@@ -34,7 +34,8 @@ enum { YOURS = 1 }; // signal to a sleeper: it has a unit
 
 static void require_room(const csched_semaphore *semaphore, uint32_t free, uint32_t units, const char *function) {
   if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return;
-  csched_panic_(function, "semaphore %p has %u free units, and cannot have %u more. Signal once for each wait.", // SM7
+  csched_panic_(function,
+                "semaphore %p has %u free units, and cannot have %u more. Signal once for each wait.", // SM7: misuse
                 (const void *)semaphore, free, units);
 }
 
@@ -59,7 +60,7 @@ static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) {
   while (!taken && !announce_locked(semaphore)) taken = take_unit(semaphore);
   if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false); // SM3: behind all others
   csched_bucket_unlock_(bucket);
-  return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4
+  return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4: timeout
 }
 
 // Gives the units to the sleepers, and frees the rest. Returns: false: the word is no longer SLEEPERS; nothing was given.
@@ -113,5 +114,5 @@ uint32_t csched_semaphore_units(const csched_semaphore *semaphore) {
 }
 
 void csched_semaphore_destroy(csched_semaphore *semaphore) {
-  csched_waiters_require_none_(semaphore, "csched_semaphore_destroy", "semaphore"); // SM7
+  csched_waiters_require_none_(semaphore, "csched_semaphore_destroy", "semaphore"); // SM7: misuse
 }

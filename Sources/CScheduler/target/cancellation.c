@@ -6,7 +6,7 @@
 //   handler   NEW → WAITING, in `handlers` → RUNNING, on a thread → OVER; or WAITING → OVER: taken back. It may then be added again
 //   caller    a thread that calls handlers: on its stack, and in a list of its tree. `due`: the nodes that it has marked, with handlers to call
 //
-// Obligations
+// Invariants
 //   CN1  A handler is called at most once for each addition: by the cancel, or by the addition if the node is cancelled already. It is not
 //        called after it was taken back, nor after the node's end.
 //   CN2  All descendants of a cancelled node are cancelled, later ones too. A thread that sees CANCELLED sees what was before the cancel.
@@ -72,7 +72,7 @@ static void raise_locked(csched_cancellation *cancellation, uint32_t flag) {
 
 // MARK: forks
 
-static void forget_callers(tree *tree) { // CN7
+static void forget_callers(tree *tree) { // CN7: fork
   uint32_t self = csched_lock_self_();
   caller *each, *next;
   LIST_FOREACH_SAFE(each, &tree->callers, link, next) {
@@ -84,7 +84,7 @@ static void forget_callers(tree *tree) { // CN7
   }
 }
 
-static void cancellation_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CN7
+static void cancellation_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CN7: fork
   (void)atfork;
   for (int i = 0; i < TREES; i++) {
     if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&trees[i].lock);

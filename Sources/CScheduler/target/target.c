@@ -9,7 +9,9 @@
 
 // MARK: the current target
 
-static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) { return csched_frame_recover_(caller)->target; }
+static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) {
+  return csched_frames_end_unwound_slow_(caller)->target;
+}
 
 CSCHED_NOINLINE csched_target *csched_target_current(void) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
@@ -18,17 +20,17 @@ CSCHED_NOINLINE csched_target *csched_target_current(void) {
 }
 
 CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
 }
 
 CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_frame_end_(inside->frame);
 }
 
 CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
-  const csched_frame *each = csched_frame_look_(CSCHED_CALLER_FRAME());
+  const csched_frame *each = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   for (; each != NULL; each = each->outer)
     for (const csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
       if (under == target) return true;
@@ -69,7 +71,7 @@ static const csched_target *timekeeper_of(const csched_target *target) {
   return target;
 }
 
-bool csched_target_has_time_(const csched_target *target) { return timekeeper_of(target) != NULL; }
+bool csched_target_has_virtual_time_(const csched_target *target) { return timekeeper_of(target) != NULL; }
 
 csched_time csched_target_now(const csched_target *target) {
   target = timekeeper_of(target);
@@ -120,7 +122,7 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // Without a base, no unwound context frames are looked for: a signal handler, on its own stack, may submit to a loop.
 static void look_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
-  if (target->type->base != NULL) csched_frame_look_(caller); // an unwound sync may hold the queue
+  if (target->type->base != NULL) csched_frames_end_unwound_(caller); // an unwound sync may hold the queue
   csched_job_submitted_(job, function);
 }
 
@@ -176,7 +178,7 @@ CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node
   if (CSCHED_UNLIKELY(node->type->kind != CSCHED_NODE))
     csched_panic_("csched_target_submit_node", "the type of node %p is no node's: its `kind` must be CSCHED_NODE.",
                   (void *)node);
-  if (target->type->base != NULL) csched_frame_look_(CSCHED_CALLER_FRAME());
+  if (target->type->base != NULL) csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_job_life outer = csched_job_may_be_refused_;
   csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0};
   int error = csched_is_observed_() ? deliver_node_observed(target, (csched_job *)node)
@@ -194,7 +196,7 @@ CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer 
 }
 
 CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope) {
-  csched_frame *next = csched_frame_look_(CSCHED_CALLER_FRAME())->next;
+  csched_frame *next = csched_frames_end_unwound_(CSCHED_CALLER_FRAME())->next;
   scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_();
   csched_job_perform_on_(job, target);
 }

@@ -10,13 +10,13 @@ bool csched_target_is_held_here_(const csched_target *target);
 /// Returns: whether `target` runs one job at a time.
 bool csched_target_is_exclusive_(const csched_target *target);
 
-/// Returns: whether `target`, or one of its bases, reports that it takes no more.
+/// Returns: whether `target`, or one of its bases, reports that it accepts no more work.
 bool csched_target_is_closed_(const csched_target *target);
 
-/// Does: records that this thread, with all targets that it holds, waits for `target`, until csched_wait_end_. Returns: false, and does
+/// Does: records that this thread, with all targets that it holds, waits for `target`, until csched_deadlock_check_end_. Returns: false, and does
 /// nothing, when the wait could never end, because it would close a cycle of such waits.
-bool csched_wait_begin_(csched_target *target);
-void csched_wait_end_(void);
+bool csched_deadlock_check_begin_(csched_target *target);
+void csched_deadlock_check_end_(void);
 
 /// The word of a waiting sync at its end. Before, it is 0, or another value that woke the sync for a while.
 enum { CSCHED_ENDED = 1 };
@@ -45,7 +45,7 @@ csched_target *csched_target_foreign_(csched_target *target);
 bool csched_serial_run_timer_(csched_timer *timer);
 
 /// Returns: whether `target`, or one of its bases, has a clock of its own, which may be virtual.
-bool csched_target_has_time_(const csched_target *target);
+bool csched_target_has_virtual_time_(const csched_target *target);
 
 /// Returns: the last of `target`, its base, the base of that …
 csched_target *csched_target_root_(csched_target *target);

@@ -4,7 +4,7 @@
 //   UNWANTED   the task was cancelled while it was queued, ran or was being dropped
 // A task is over when its job is CANCELLED, or in a later generation.
 //
-// Obligations
+// Invariants
 //   TK1  A task is cancelled in its own generation only: state and generation are one word, changed by one compare-and-exchange.
 //   TK2  The end is final: a thread that sees it also sees what the run, or the drop, did.
 //   TK3  A thread that sees the cancel sees what came before it.
@@ -108,7 +108,7 @@ static bool is_inside(const csched_job *job) {
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task task) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_cancel_result result = csched_task_cancel(task);
   if (result == CSCHED_CANCEL_DROPPED || task.job == NULL) return result;
   for (uint64_t word;

@@ -16,17 +16,17 @@ typedef struct csched_task_pages {
   uint8_t free[CSCHED_TASK_UNITS]; ///< for csched_trim: how many jobs of each unit are free
 } csched_task_pages;
 
-/// The depot: free memory that all threads share.
-typedef struct csched_task_depot {
+/// The central cache: free memory that all threads share.
+typedef struct csched_task_central_cache {
   csched_lock lock;
   csched_job *batches[CSCHED_TASK_SIZES]; ///< of free jobs, by size
   csched_task_pages *all;                 ///< newest first
-} csched_task_depot;
+} csched_task_central_cache;
 
-extern CSCHED_HIDDEN csched_task_depot csched_task_depot_;
+extern CSCHED_HIDDEN csched_task_central_cache csched_task_central_;
 
 /// Returns: the size with which `job` was made. Requires: it is a task's.
 csched_task_size csched_task_size_(const csched_job *job);
 
-/// Does: gives this thread's cache to the depot.
+/// Does: gives this thread's cache to the central cache.
 void csched_tasks_flush_(void);

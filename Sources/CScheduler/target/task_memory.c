@@ -1,21 +1,21 @@
-// Memory of tasks: each thread has a cache, and all share a depot. A job's word stays readable after its task.
+// Memory of tasks: each thread has a cache, and all share a central cache. A job's word stays readable after its task.
 //
-// States of the memory for a job: in use · free, in its thread's cache, or in a batch in the depot · decommitted (`bare`): given back to the
+// States of the memory for a job: in use · free, in its thread's cache, or in a batch in the central cache · decommitted (`bare`): given back to the
 // system, or never used
 // `pages->life`  at least the generation of each job that there has been in decommitted units
 //
-// Obligations
+// Invariants
 //   TM1  The word of a job stays mapped, and its generation only rises. A job in memory that was decommitted begins with `pages->life`, which
 //        no task at that address has had. Until then the word reads as 0, which is no task's generation.
-//   TM2  Each job's memory is in one place: in use, in one thread's cache, in the depot, or decommitted.
-//   TM3  A thread that ends gives its cache to the depot.
-//   TM4  The depot is usable in a child of fork: each change of its lists is one store. The caches of other threads are lost there, and the
+//   TM2  Each job's memory is in one place: in use, in one thread's cache, in the central cache, or decommitted.
+//   TM3  A thread that ends gives its cache to the central cache.
+//   TM4  The central cache is usable in a child of fork: each change of its lists is one store. The caches of other threads are lost there, and the
 //        jobs that those threads were dropping are ORPHANED.
 // Orderings
 //   word: release, pairs with the acquire of a late look, which sees that its task is over, and what that did; the system orders the
 //   emptying of a page likewise · lists: release, pairs with the fork; the lock orders the rest
 // Assumes: a thread whose exit handler cannot be registered (no memory for that) keeps no cache.
-// Source: nodes with a generation, whose memory keeps its type, as for lock-free stacks; caches with a depot of full batches are Bonwick and
+// Source: nodes with a generation, whose memory keeps its type, as for lock-free stacks; caches with a central cache of full batches are Bonwick and
 //   Adams's magazines (2001).
 // Checked by: "a burst of tasks is given back, and late cancels touch nothing", "what a thread leaves at its end is used by others",
 //   "after fork tasks can be made", "after fork a wait for a drop of the parent stops the process",
@@ -36,8 +36,8 @@ typedef csched_task_pages pages;
 CSCHED_STATIC_ASSERT(sizeof(pages) <= UNIT, "what describes the units is one of them");
 CSCHED_STATIC_ASSERT(UNIT >= 64 << (CSCHED_TASK_SIZES - 1), "a unit has room for one of each size");
 
-CSCHED_CACHE_ALIGNED csched_task_depot csched_task_depot_;
-#define depot csched_task_depot_
+CSCHED_CACHE_ALIGNED csched_task_central_cache csched_task_central_;
+#define central csched_task_central_
 // This thread's cache: for each size the batch that it takes from and adds to, and a full batch. Libraries that are loaded late
 // get few thread-local bytes from the system. A struct of arrays takes 64, an array of structs 72.
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
@@ -50,7 +50,7 @@ static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
 static size_t bytes_of(csched_task_size size) { return (size_t)64 << size; }
 static size_t batch_of(csched_task_size size) { return UNIT / bytes_of(size); }
 
-// MARK: the depot
+// MARK: the central cache
 
 // The first job of a batch links to the next batch. The jobs of a batch are linked by `next`.
 static csched_job **next_batch_of(const csched_job *batch) { return csched_task_room_((csched_job *)batch); }
@@ -58,9 +58,9 @@ static csched_job **next_batch_of(const csched_job *batch) { return csched_task_
 static pages *pages_of(const csched_job *job) { return (pages *)((uintptr_t)job & ~(uintptr_t)(PAGES - 1)); }
 static unsigned unit_of(const csched_job *job) { return (unsigned)((uintptr_t)job % PAGES / UNIT); }
 
-static void add_batch(csched_job *batch, csched_task_size size) { // TM2: into the depot
-  *next_batch_of(batch) = depot.batches[size];
-  csched_store_release(&depot.batches[size], batch); // TM4: release; pairs with the fork
+static void add_batch(csched_job *batch, csched_task_size size) { // TM2: into the central cache
+  *next_batch_of(batch) = central.batches[size];
+  csched_store_release(&central.batches[size], batch); // TM4: release; pairs with the fork
 }
 
 static pages *add_pages(csched_task_size size) {
@@ -69,8 +69,8 @@ static pages *add_pages(csched_task_size size) {
   added->size = size;
   added->life = 1;
   added->bare = ~UINT64_C(1);
-  added->next = depot.all;
-  csched_store_release(&depot.all, added); // TM4: release; pairs with the fork
+  added->next = central.all;
+  csched_store_release(&central.all, added); // TM4: release; pairs with the fork
   return added;
 }
 
@@ -80,7 +80,7 @@ static csched_job *job_at(const pages *around, unsigned unit, size_t index) {
 
 // Returns: a batch from a decommitted unit; NULL without memory.
 static csched_job *make_batch(csched_task_size size) {
-  pages *from = depot.all;
+  pages *from = central.all;
   while (from != NULL && (from->bare == 0 || from->size != size)) from = from->next;
   if (from == NULL && (from = add_pages(size)) == NULL) return NULL;
   unsigned unit = (unsigned)__builtin_ctzll(from->bare);
@@ -96,18 +96,19 @@ static csched_job *make_batch(csched_task_size size) {
 }
 
 static csched_job *take_batch(csched_task_size size) {
-  csched_lock_lock(&depot.lock);
-  csched_job *batch = depot.batches[size];
-  if (batch != NULL) csched_store_release(&depot.batches[size], *next_batch_of(batch)); // TM2; TM4: pairs with the fork
+  csched_lock_lock(&central.lock);
+  csched_job *batch = central.batches[size];
+  if (batch != NULL)
+    csched_store_release(&central.batches[size], *next_batch_of(batch)); // TM2; TM4: pairs with the fork
   else batch = make_batch(size);
-  csched_lock_unlock(&depot.lock);
+  csched_lock_unlock(&central.lock);
   return batch;
 }
 
 static void give_batch(csched_job *batch, csched_task_size size) {
-  csched_lock_lock(&depot.lock);
+  csched_lock_lock(&central.lock);
   add_batch(batch, size);
-  csched_lock_unlock(&depot.lock);
+  csched_lock_unlock(&central.lock);
 }
 
 // Marks the jobs that other threads were dropping: those threads do not exist in the child.
@@ -124,12 +125,12 @@ static void orphan_drops(const pages *each) {
 
 static void task_memory_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TM4: atfork handler
   (void)atfork;
-  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) depot.lock = (csched_lock)CSCHED_LOCK_INIT;
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) central.lock = (csched_lock)CSCHED_LOCK_INIT;
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
-  for (const pages *each = depot.all; each != NULL; each = each->next) orphan_drops(each);
+  for (const pages *each = central.all; each != NULL; each = each->next) orphan_drops(each);
 }
 
-// Registers the atfork handler, once. Comes before the first use of the depot's lock.
+// Registers the atfork handler, once. Comes before the first use of the central cache's lock.
 static void be_told_of_forks(void) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, task_memory_at_fork);
@@ -262,7 +263,7 @@ static void empty(pages *each, unsigned units) {
   each->bare |= emptied; // TM2: decommitted
 }
 
-// Gives the jobs in `batches` back to the depot, except those in pages that are to be emptied.
+// Gives the jobs in `batches` back to the central cache, except those in pages that are to be emptied.
 static void keep(csched_job *batches, csched_task_size size, unsigned units) {
   csched_job *kept = NULL;
   size_t count = 0;
@@ -286,14 +287,14 @@ void csched_trim(void) {
   if (units == 0) units = 1;
   be_told_of_forks();
   csched_tasks_flush_();
-  csched_lock_lock(&depot.lock);
-  for (pages *each = depot.all; each != NULL; each = each->next) memset(each->free, 0, sizeof each->free);
+  csched_lock_lock(&central.lock);
+  for (pages *each = central.all; each != NULL; each = each->next) memset(each->free, 0, sizeof each->free);
   for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
-    csched_job *batches = depot.batches[size];
-    csched_store_release(&depot.batches[size], NULL); // TM4: release; pairs with the fork
+    csched_job *batches = central.batches[size];
+    csched_store_release(&central.batches[size], NULL); // TM4: release; pairs with the fork
     count_free(batches);
     keep(batches, (csched_task_size)size, units);
   }
-  for (pages *each = depot.all; each != NULL; each = each->next) empty(each, units);
-  csched_lock_unlock(&depot.lock);
+  for (pages *each = central.all; each != NULL; each = each->next) empty(each, units);
+  csched_lock_unlock(&central.lock);
 }

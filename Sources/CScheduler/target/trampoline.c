@@ -3,13 +3,13 @@
 // Each thread has one list, oldest first. Each nesting level owns a suffix of it: `start` is the link at which the innermost level begins. So
 // a nested level needs no queue of its own. A thread that ends inside a job leaves one list to drop, and no queue on the unwound stack.
 //
-// Obligations
-//   T1  Jobs of a nesting level run in the order of their submission, one after the other, none inside another.
-//   T2  A nested level runs its own jobs only; those of the outer levels keep their place. The same holds for a trampoline that is opened
+// Invariants
+//   TP1  Jobs of a nesting level run in the order of their submission, one after the other, none inside another.
+//   TP2  A nested level runs its own jobs only; those of the outer levels keep their place. The same holds for a trampoline that is opened
 //       while another is set aside: it begins at `base`, the end of the list at that time.
-//   T3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
-//   T4  A thread that ends inside a job ends that job, drops the waiting jobs (the key's destructor), and frees its trampoline.
-//   T5  An opening is a context frame of the thread (frames.c). If it is unwound, by a C++ exception or longjmp, the trampoline is closed. The
+//   TP3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
+//   TP4  A thread that ends inside a job ends that job, drops the waiting jobs (the key's destructor), and frees its trampoline.
+//   TP5  An opening is a context frame of the thread (frames.c). If it is unwound, by a C++ exception or longjmp, the trampoline is closed. The
 //       waiting jobs run with the next outermost job.
 // No atomics: the list belongs to its thread. (Other threads cancel jobs through the jobs' state only.)
 // Source: RxSwift's CurrentThreadScheduler, for the guarantees; the representation is ours.
@@ -39,7 +39,7 @@ CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // the key's value, for one load
 
-static void destroy(void *value) { // T4: the key's destructor
+static void destroy(void *value) { // TP4: the key's destructor
   csched_trampoline *trampoline = value;
   csched_frames_end_thread_();
   trampoline->start = trampoline->base = &trampoline->first;
@@ -64,7 +64,7 @@ static csched_frame *opened_at(const csched_trampoline *trampoline) {
   return each;
 }
 
-static void trampoline_unwound(csched_job *opened) { // T5: unwound
+static void trampoline_unwound(csched_job *opened) { // TP5: unwound
   csched_trampoline *trampoline = opened->context;
   csched_trampoline_active_ = NULL;
   if (opened_at(trampoline) == NULL) trampoline->base = &trampoline->first; // none is set aside any more
@@ -92,18 +92,18 @@ static csched_frame *open(const char *function, csched_frame *spare, uintptr_t a
   csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make_trampoline(function);
   csched_frame *outer = csched_frame_here_();
   if (address == 0) address = outer->address; // unwound with the stack frame around it
-  trampoline->start = trampoline->base;       // T2: behind the jobs set aside
+  trampoline->start = trampoline->base;       // TP2: behind the jobs set aside
   csched_trampoline_active_ = trampoline;
   return csched_frame_begin_(spare, address, &trampoline->opened, outer->target);
 }
 
 CSCHED_NOINLINE bool csched_trampoline_is_open_(void) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   return csched_trampoline_active_ != NULL;
 }
 
 CSCHED_NOINLINE bool csched_trampoline_enter(void) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   if (csched_trampoline_active_ != NULL) return false;
   open("csched_trampoline_enter", NULL, 0);
   return true;
@@ -114,17 +114,17 @@ size_t csched_trampoline_drain(void) {
   size_t count = 0;
   if (trampoline == NULL) return 0;
   csched_job **start = trampoline->start;
-  for (csched_job *job; (job = *start) != NULL; count++) {                      // T1, T2
-    if (CSCHED_UNLIKELY(trampoline->start != start)) trampoline->start = start; // T5: a pushed frame was unwound
+  for (csched_job *job; (job = *start) != NULL; count++) {                      // TP1: order; TP2: nesting
+    if (CSCHED_UNLIKELY(trampoline->start != start)) trampoline->start = start; // TP5: a pushed frame was unwound
     *start = job->next;
     if (trampoline->last == &job->next) trampoline->last = start;
-    csched_job_perform_(job); // T3: in a loop
+    csched_job_perform_(job); // TP3: in a loop
   }
   return count;
 }
 
 static CSCHED_NOINLINE void leave_slow(csched_frame *frame, csched_scope *scope) {
-  if (frame != NULL) frame->address = CSCHED_OWN_FRAME(); // T5; NULL: there was no memory for it
+  if (frame != NULL) frame->address = CSCHED_OWN_FRAME(); // TP5; NULL: there was no memory for it
   scope->frame = frame;
   csched_trampoline_drain();
   if (frame != NULL) csched_frame_end_(frame);
@@ -132,7 +132,7 @@ static CSCHED_NOINLINE void leave_slow(csched_frame *frame, csched_scope *scope)
 }
 
 CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
-  csched_frame *frame = csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frame *frame = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
   if (trampoline == NULL) return;
   if (CSCHED_UNLIKELY(*trampoline->start != NULL || frame->job != &trampoline->opened)) {
@@ -144,19 +144,19 @@ CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
 }
 
 CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
-  if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // T5: unwound
+  if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // TP5: unwound
   csched_job_submitted_(job, "csched_trampoline_run");
   job->next = NULL;
-  *trampoline->last = job; // T1: appended
+  *trampoline->last = job; // TP1: appended
   trampoline->last = &job->next;
   return true;
 }
 
 CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_job_submitted_(job, "csched_trampoline_run");
   scope->frame = open("csched_trampoline_run", &scope->spare, CSCHED_OWN_FRAME());
   csched_job_perform_(job);
@@ -166,15 +166,15 @@ CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_sc
 }
 
 CSCHED_NOINLINE void csched_trampoline_push(csched_trampoline_frame *frame) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   frame->was_active = csched_trampoline_active_ != NULL;
   if (!frame->was_active) open("csched_trampoline_push", NULL, 0);
   frame->outer_start = mine->start;
-  mine->start = mine->last; // T2: a new suffix
+  mine->start = mine->last; // TP2: a new suffix
 }
 
 CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   if (csched_trampoline_active_ == NULL)
     csched_panic_("csched_trampoline_pop", "no frame was pushed on this thread. Pop on the thread that pushed.");
   csched_trampoline_drain();
@@ -183,12 +183,12 @@ CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
 }
 
 CSCHED_NOINLINE void csched_trampoline_set_aside(csched_trampoline_aside *aside) {
-  csched_frame_look_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   *aside = (csched_trampoline_aside){.was_active = csched_trampoline_active_ != NULL};
   if (!aside->was_active) return;
   aside->start = mine->start;
   aside->base = mine->base;
-  mine->base = mine->last; // T2: the next suffix
+  mine->base = mine->last; // TP2: the next suffix
   csched_trampoline_active_ = NULL;
 }
 

@@ -10,7 +10,7 @@
 //              `base`; its slot is that digit. `occupied` has a bit for each slot that is not empty
 //   wake       the least deadline + leeway, or earlier; written under the lock, read without it. `first`: the same for the deadlines
 //
-// Obligations
+// Invariants
 //   W1  Never early: a timer is popped at its deadline or later.
 //   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every tick up to `base`, and the wheel those after it. So
 //       the first timer in the tree is the first of all, however long ago and to whatever wheel level it was added.
@@ -38,7 +38,7 @@
 //   wake, first: relaxed, ordered by the loop's park and notify
 //   owner: release, pairs with the canceller's acquire, carries the initialisation of the queue, which may be younger than the submission; NULL
 //     relaxed, ordered by the job's state
-// Assumes: the caller notifies the sleeping thread when the wake has become earlier (loop.c, P1).
+// Assumes: the caller notifies the sleeping thread when the wake has become earlier (loop.c, LP1).
 // Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps, are common in the kernels'
 //   timeouts. Popping all that is due at a delayed wake is Linux's range of soft and hard expiry.
 // Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at both ends",
@@ -60,7 +60,7 @@ enum { NEAR = 1, NEVER = 2, SLOT = 3 };
 _Static_assert(TICK_BITS + DIGIT_BITS * CSCHED_WHEEL_LEVELS == 64, "the wheel reaches to the end of time");
 _Static_assert(1 << DIGIT_BITS == CSCHED_WHEEL_SLOTS, "a digit is a slot");
 
-static int compare(const csched_timer *a, const csched_timer *b) { // W2
+static int compare(const csched_timer *a, const csched_timer *b) { // W2: order
   if (a->deadline != b->deadline) return a->deadline < b->deadline ? -1 : 1;
   return a->order < b->order ? -1 : a->order > b->order;
 }
@@ -254,7 +254,8 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
 bool csched_timers_pass_(csched_timers *timers, csched_time deadline) {
   csched_lock_lock(&timers->lock);
   csched_time first = csched_load_relaxed(&timers->first); // W9: under the lock
-  bool passes = deadline < first && timers->put_off < first && csched_load_relaxed(&timers->telling) == 0; // W9
+  bool passes =
+      deadline < first && timers->put_off < first && csched_load_relaxed(&timers->telling) == 0; // W9: late timers
   if (passes && timers->passed <= deadline) timers->passed = deadline + 1;
   csched_lock_unlock(&timers->lock);
   return passes;
@@ -278,7 +279,8 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
 csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   csched_lock_lock(&timers->lock);
   csched_timer *timer;
-  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && open_slot(timers, now >> TICK_BITS)) {} // W2
+  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && open_slot(timers, now >> TICK_BITS)) {
+  } // W2: order
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
   if (timer != NULL && timer->deadline > now) timer = NULL; // W1: not due
   if (timer != NULL) remove_locked(timers, timer);          // W5: by the pop
@@ -291,7 +293,7 @@ csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
 
 csched_time csched_timers_wake_(csched_timers *timers) {
   csched_lock_lock(&timers->lock);
-  if (timers->is_wake_low) set_wake(timers, find_wake(timers)); // W4
+  if (timers->is_wake_low) set_wake(timers, find_wake(timers)); // W4: no missed wake
   csched_time wake = csched_load_relaxed(&timers->wake);        // W4: under the lock
   csched_lock_unlock(&timers->lock);
   return wake;
@@ -388,7 +390,7 @@ csched_cancel_result csched_timer_cancel(csched_timer *timer) {
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
-  csched_frame_look_(CSCHED_CALLER_FRAME()); // its run may have been unwound (job.c, J7)
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // its run may have been unwound (job.c, J7)
   csched_cancel_result result = csched_timer_cancel(timer);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(&timer->job, "csched_timer_cancel_and_wait");
   return result;

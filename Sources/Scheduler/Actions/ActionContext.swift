@@ -1,7 +1,7 @@
 // A cancellation context for a running action, and for the actions that are scheduled through it. The core's cancellation (cancellation.c) has
 // the tree. This file has the scheduled actions and the memory.
 //
-// Obligations
+// Invariants
 //   AX1  A handler is called as CN1 of cancellation.c says. Its closure is released after the call, or when the handler is removed.
 //   AX2  An action scheduled through a context never starts after a disposal of that context, or of a context above it, has returned: the action
 //        checks before it starts. The handler of its own context releases its captures.

@@ -42,7 +42,7 @@ package final class ActionOutcome: Sendable {
 
   /// Called after the submission.
   func endSubmission() {
-    let isInDrop = csched_swift_discards_are_here_()
+    let isInDrop = csched_swift_is_in_drop_()
     state.withLock { ($0.isSubmitted, $0.isSubmittedInDrop) = (true, isInDrop) }
   }
 

@@ -1,7 +1,7 @@
 // Notifies the registered observers of each dropped action.
 //
 // States of `present`: whether there is an observer; changed under the lock of `all`.
-// Obligations
+// Invariants
 //   DR1  An action that is dropped after an observer was added is reported to it.
 // Orderings
 //   present: relaxed; a thread that sees the addition by other means sees the word
@@ -20,7 +20,7 @@ enum DropObservers {
   private static let present = Atomic(false)
 
   /// Whether there are observers.
-  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1
+  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1: every observer
 
   static func add(_ handler: @escaping Handler) -> any Disposable {
     let observer = DropObserver(handler)
@@ -34,7 +34,7 @@ enum DropObservers {
     let before = all.withLock { observers in
       let before = observers
       body(&observers)
-      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1
+      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1: every observer
       return before
     }
     _ = consume before  // released outside the lock

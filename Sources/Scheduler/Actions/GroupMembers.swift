@@ -2,7 +2,7 @@
 //
 // States, under the lock: the members that have not ended, in the order of submission. Each member has `hasEnded`, which is final, and the
 // disposable that cancels it, from its submission to its end.
-// Obligations
+// Invariants
 //   GM1  A member is in the list from its submission to its end. A member that ends before it is added is not added. Its memory stays while it is in.
 //   GM2  After a cancel has returned, no member that was in the list before starts. The cancel disposes each one itself, even if another
 //        thread does so too.

@@ -4,7 +4,7 @@
 //   ticking      the disposable of the ticks that are with the scheduler; nil: there are none
 //   number       the number of those ticks; ticks with earlier numbers are over
 //   suspensions  the number of calls of suspend() without a resume()
-// Obligations
+// Invariants
 //   PA1  No tick starts after suspend() has returned, until resume(): a tick checks before it starts.
 //   PA2  The scheduler has ticks of one number at a time. Ticks suspended inside their own tick are cancelled at its end, unless resumed by then.
 //   PA3  While the action is suspended, the scheduler holds nothing of it. A drop that a suspension causes does not end the action.
@@ -104,13 +104,13 @@ public final class PeriodicAction: Disposable {
 
   /// Enters and calls the action. Returns false if the tick's number is over or the action is suspended.
   private func run(_ number: Int) -> Bool {
-    guard let call = action.enter(if: { $0.number == number && $0.suspensions == 0 }) else { return false }  // PA1
+    guard let call = action.enter(if: { $0.number == number && $0.suspensions == 0 }) else { return false }  // PA1: none while suspended
     call(self)
     return true
   }
 
   /// Called when the scheduler has released the ticks of that number.
-  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3, PA4
+  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3: suspended: nothing kept; PA4: what ends it
 
   /// Removes the ticks and returns their disposable. The present number is then a new one.
   private static func takeTicks(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {

@@ -4,7 +4,7 @@
 //   inside    the thread that calls or releases the closure; 0: none
 //   isOver    final
 //   owned     the owner's state, under the same lock
-// Obligations
+// Invariants
 //   RC1  One thread at a time is inside. No thread enters once the call is over, or while the owner does not admit it.
 //   RC2  Once it is over, the closure is released outside the lock: by the thread inside, else by the thread that ends it, before that returns.
 //   RC3  A waiter returns when no other thread is inside.
@@ -57,7 +57,7 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   func leave<Result>(_ last: (inout Owned) -> Result) -> Result {
     while true {
       let (call, result, isAwaited) = state.withLock { state -> (Call?, Result?, Bool) in
-        if state.isOver, let call = state.call.take() { return (call, nil, false) }  // RC2
+        if state.isOver, let call = state.call.take() { return (call, nil, false) }  // RC2: released outside the lock
         defer { (state.inside, state.isAwaited) = (0, false) }
         return (nil, last(&state.owned), state.isAwaited)
       }
@@ -85,7 +85,7 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
 
   /// Waits until no other thread is inside.
   func awaitOthers() {
-    while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3
+    while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3: waiting
   }
 
   /// Returns a mark to wait from, if another thread is inside.

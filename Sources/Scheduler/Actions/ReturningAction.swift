@@ -3,7 +3,7 @@
 // States: those of the task (task.c), and of the links, under `lock` · `disposed`: final, written under the lock
 //   `isOver`  final; `holder` stays nil
 //   disposed  final; `returned` stays nil
-// Obligations
+// Invariants
 //   Y1  If the action is disposed, before or after the body returns, the disposable that the body returns is disposed once; else never.
 //   Y2  When an action and the action it returned have both run, the first holds what the second returned, and the second is released.
 //   Y3  An action that is over has no holder, so two actions never retain each other.

@@ -1,6 +1,6 @@
 // Disposes another disposable on a scheduler.
 //
-// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1 to A3), with a disposable in place of the closure. The winner
+// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1 to A3), with a disposable in place of the closure. The winner
 // moves it into the action that it schedules.
 // Checked by: "a scheduled disposable disposed by many threads schedules once, and disposes there".
 // Models: swift/disposables/once.swift, which models the same flag.

@@ -1,7 +1,7 @@
 // Gathers the events of a source until a blocking wait has what it wants, or times out.
 //
 // States of `state.outcome`, under the lock: nil; then the final outcome.
-// Obligations
+// Invariants
 //   O1  There is one outcome: the end or the timeout.
 //   O2  Events after the outcome change nothing; elements and predicate are not kept here.
 //   O3  The source is disposed once, before the wait ends.

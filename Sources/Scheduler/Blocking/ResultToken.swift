@@ -3,7 +3,7 @@
 // States
 //   isOver  false; then true, which is final, from a disposal or the end of the run
 //
-// Obligations
+// Invariants
 //   RT1  A thread that sees the token over sees everything before the disposal, or what the run did.
 // Orderings
 //   isOver: release when it is set, acquire when it is read

@@ -3,13 +3,13 @@
 // States, under the lock
 //   `hasBegun`, `isStopped`, `isClosed`: final, in any order, except that `isClosed` implies `hasBegun`
 //   `loop`, `activation`: set while the thread in the run serves that loop
-// Obligations
-//   N1  A stop ends its own run and no other, whether it comes before, during or after it.
-//   N2  Accepted actions are performed before the run returns, in order; refused ones are released.
-//   N3  The loop and its activation are used under the lock only. The references here are cleared before they end.
-//   N4  The waiter sees everything before the stop.
-//   N5  The timeout is never early; a stop in time is no timeout.
-//   N6  When the wait is over, no task that dispatch submitted waits in the loop.
+// Invariants
+//   RL1  A stop ends its own run and no other, whether it comes before, during or after it.
+//   RL2  Accepted actions are performed before the run returns, in order; refused ones are released.
+//   RL3  The loop and its activation are used under the lock only. The references here are cleared before they end.
+//   RL4  The waiter sees everything before the stop.
+//   RL5  The timeout is never early; a stop in time is no timeout.
+//   RL6  When the wait is over, no task that dispatch submitted waits in the loop.
 // Orderings: the lock's, the loop's.
 // Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
 //   "every dispatch that was taken runs, however it meets the end", "a late stop, again and again, never ends another wait".
@@ -40,14 +40,18 @@ public final class RunLoopLock: Sendable {
   /// An action, and the task that was submitted to the loop to perform it.
   private typealias Dispatched = (action: @Sendable () -> Void, wake: ClosureTask?)
 
-  // Unchecked, because of the pointers: they are used under the lock only, and cleared before their targets end.
+  // Unchecked, because of the pointers: they are used under the lock only, and cleared before what they point to is freed.
   private struct State: @unchecked Sendable {
+    /// `run` was called.
     var hasBegun = false
+    /// `stop` was called.
     var isStopped = false
+    /// The wait has ended, and accepts no more actions.
     var isClosed = false
-    /// The target that the wait is inside.
-    var around: UnsafeMutablePointer<csched_target>?
+    /// The target whose job called `run`; `nil` if no job did.
+    var enclosingTarget: UnsafeMutablePointer<csched_target>?
     var loop: OpaquePointer?
+    /// The run of the loop, by which `stop` ends it.
     var activation: UnsafeMutablePointer<csched_activation>?
     private var actions: [Dispatched?] = []
     private var next = 0
@@ -95,8 +99,8 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Ends the wait, after the actions that were dispatched before. Call this on any thread, any number of times. A stop before the run ends it
-  /// as soon as it starts; a stop after it does nothing.
+  /// Ends the wait, after the actions that were dispatched before. Call this on any thread, any number of times. After a
+  /// stop that comes first, `run` performs the dispatched actions and returns. A stop after the end does nothing.
   public func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -127,7 +131,7 @@ public final class RunLoopLock: Sendable {
     var aside = csched_trampoline_aside()
     csched_trampoline_set_aside(&aside)
     defer { csched_trampoline_put_back(&aside) }
-    state.withLock { $0.around = csched_target_current() }
+    state.withLock { $0.enclosingTarget = csched_target_current() }
     inTrampoline(first)
     var isOver = false
     if let loop = Self.loopHere() { isOver = serve(loop, until: deadline, givesUp: givesUp) }
@@ -228,8 +232,8 @@ public final class RunLoopLock: Sendable {
   private func inTrampoline(_ body: () -> Void) {
     let isOutermost = csched_trampoline_enter()
     let trampoline = CurrentThreadScheduler.instance.core
-    if let around = state.withLock({ $0.around }) {
-      TargetCore.run(body, inside: around)
+    if let enclosingTarget = state.withLock({ $0.enclosingTarget }) {
+      TargetCore.run(body, inside: enclosingTarget)
     } else {
       (MainCore.isHere ? MainCore.shared : trampoline).run(body)
     }

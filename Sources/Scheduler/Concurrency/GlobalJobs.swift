@@ -1,6 +1,6 @@
 // Runs the jobs of Swift's own executors on the shared pool and in the main loop.
 //
-// Obligations
+// Invariants
 //   GJ1  A thread that finds the pool's schedulers finds them complete. In a fork child, which has no pool threads, the first caller makes new ones.
 // Orderings
 //   present: the release of the thread that made the schedulers pairs with the acquire of a thread that finds them

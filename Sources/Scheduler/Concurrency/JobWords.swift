@@ -2,7 +2,7 @@
 //
 // Swift 6.3 gives an executor two words in each job. With other toolchains, and with SCHEDULER_WITHOUT_SPI, a job lies in a task of the core.
 //
-// Obligations
+// Invariants
 //   JW1  A thread that finds a scheduler's table of types finds it complete. If two threads make a table, the second uses the first's.
 // Orderings
 //   entries: the release of the thread that made the table pairs with the acquire of a thread that finds it

@@ -1,13 +1,13 @@
 // Runs the jobs of tasks that a stopped target has refused or dropped.
 //
 // States: LateJobs' lists and `isOver`, under the core's lock; `isOver` is final, and the lists are then empty
-// Obligations
+// Invariants
 //   LJ1  A job that was submitted to a scheduler runs exactly once, whenever its target is stopped, and by any thread.
 //   LJ2  It never runs beside an action, or another job, of the same exclusive root. Its scheduler is the current one, and isolation holds.
 //   LJ3  The jobs that one thread submits to one scheduler run in that order.
 //   LJ4  The target of a job lives until the submission has returned.
-// Orderings: the lock's, and those of the queues. Assumes: a queue's owner is notified once that the queue has dropped all jobs (serial.c, S6),
-//   and a thread's owner of the thread's end (thread.c, H3).
+// Orderings: the lock's, and those of the queues. Assumes: a queue's owner is notified once that the queue has dropped all jobs (serial.c, SQ6),
+//   and a thread's owner of the thread's end (thread.c, TH3).
 // Checked by: "a task ends, isolated and in order, whenever its scheduler is stopped, by either policy",
 //   "late jobs of one submitter keep their order, those that were taken before the stop, too",
 //   "the last reference to a scheduler goes in its own job, while others resume it",

@@ -207,7 +207,7 @@ class TargetCore: @unchecked Sendable {
   /// receives it.
   final func noteRefusal() {
     #if DEBUG
-      if DropObservers.areThere || csched_swift_are_refusals_told_() { return }
+      if DropObservers.areThere || csched_swift_are_refusals_reported_() { return }
       let isFirst = lock.withLock {
         defer { hasRefused = true }
         return !hasRefused

@@ -2,7 +2,7 @@
 // States of `disposed`
 //   false  not disposed yet; only init and deinit access `action`
 //   true   the thread that set the flag owns `action`, and empties it before its dispose returns
-// Obligations
+// Invariants
 //   A1  Exactly one dispose runs the action.
 //   A2  The action and its captures are released after it ran and before that dispose returns.
 //   A3  A thread that reads `isDisposed` as true sees everything that happened before that dispose.

@@ -1,10 +1,10 @@
 // Holds disposables under keys, and disposes them together.
 // States: `disposed` and `children` change together, under the lock. `disposed` is final; `children` then stays empty.
-// Obligations
-//   M1  Each child is disposed exactly once, or returned by take, or still held.
-//   M2  The list is accessed under the lock only.
-//   M3  When a disposal returns, it has released the children that it took.
-//   M4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
+// Invariants
+//   CD1  Each child is disposed exactly once, or returned by take, or still held.
+//   CD2  The list is accessed under the lock only.
+//   CD3  When a disposal returns, it has released the children that it took.
+//   CD4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each child that races the disposal is disposed exactly once or handed back".
 // Models: swift/disposables/composite.swift.
@@ -47,7 +47,7 @@ public final class CompositeDisposable: DisposalNode {
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // M4: acquire; pairs with detachChildren
+    disposed.load(ordering: .acquiring)  // CD4: acquire; pairs with detachChildren
   }
 
   /// The number of disposables held; 0 after the disposal.
@@ -92,7 +92,7 @@ public final class CompositeDisposable: DisposalNode {
 
   package func detachChildren(into walk: inout DisposalWalk) {
     lock.lock()
-    disposed.store(true, ordering: .releasing)  // M4: release; pairs with isDisposed
+    disposed.store(true, ordering: .releasing)  // CD4: release; pairs with isDisposed
     let all = children.takeAll()
     lock.unlock()
     walk.push(consume all)

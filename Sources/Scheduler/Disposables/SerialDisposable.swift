@@ -1,11 +1,11 @@
 // Holds one disposable at a time, and disposes the old one when a new one is set.
 // States: `disposed`, `current` and `age` change together, under the lock. `age` is the number of the swap or replace that set `current`.
 //   A swap or replace gets its number when it begins. `disposed` is final.
-// Obligations
-//   V1  Each disposable that is set is disposed exactly once, or returned by swap, or still held.
-//   V2  A reader gets a reference to the current disposable, or nil.
-//   V3  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
-//   V4  If a swap or replace begins after a replace, the disposable of the later call stays, whichever call ends first.
+// Invariants
+//   SD1  Each disposable that is set is disposed exactly once, or returned by swap, or still held.
+//   SD2  A reader gets a reference to the current disposable, or nil.
+//   SD3  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
+//   SD4  If a swap or replace begins after a replace, the disposable of the later call stays, whichever call ends first.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each of the disposables that 4 threads set while one disposes is disposed exactly once",
 //   "readers that race setters see a disposable that is alive", "what is set inside of a replace wins".
@@ -47,7 +47,7 @@ public final class SerialDisposable: DisposalNode {
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // V3: acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // SD3: acquire; pairs with detach
   }
 
   /// The disposable that is held; nil if there is none, and after the disposal.
@@ -90,7 +90,7 @@ public final class SerialDisposable: DisposalNode {
     let replacement = try begin()
     lock.lock()
     // ordered by the lock
-    let isNewest = age < number && !disposed.load(ordering: .relaxed)  // V4: no newer call
+    let isNewest = age < number && !disposed.load(ordering: .relaxed)  // SD4: no newer call
     let old = isNewest ? put(replacement, number) : replacement
     lock.unlock()
     old?.dispose()
@@ -133,7 +133,7 @@ public final class SerialDisposable: DisposalNode {
 
   private func detach() -> (any Disposable)? {
     lock.lock()
-    disposed.store(true, ordering: .releasing)  // V3: release; pairs with isDisposed
+    disposed.store(true, ordering: .releasing)  // SD3: release; pairs with isDisposed
     let old = current.take()
     lock.unlock()
     return old

@@ -6,13 +6,13 @@
 //   the rest    the number of holds, which keep `child` in place, in units of HOLD: one for the container from PUBLISHED to
 //               DISPOSED, one for each reader. A hold begins only while PUBLISHED and not DISPOSED, so a count that fell
 //               to 0 stays 0.
-// Obligations
-//   U1  At most one set claims. Every later set stops the process, also after disposal.
-//   U2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread that
+// Invariants
+//   SA1  At most one set claims. Every later set stops the process, also after disposal.
+//   SA2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread that
 //       brings the holds to 0.
-//   U3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds
+//   SA3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds
 //       DISPOSED.
-//   U4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
+//   SA4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings
 //   claim: relaxed, it only decides among sets · publish: release, pairs with detach and readers, carries `child`
 //   detach: acquire, pairs with publish; release, for isDisposed · leave: release, pairs with the last leave, carries the
@@ -44,7 +44,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   private let counted = CountedDisposable()
   private let word = Atomic<UInt>(0)
-  // Access: see U2.
+  // Access: see SA2.
   // Speed only: `word` decides the owner, so the runtime need not check it (25 of 124 ns for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
 
@@ -60,7 +60,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    word.load(ordering: .acquiring) & Self.disposed != 0  // U4: acquire; pairs with detach
+    word.load(ordering: .acquiring) & Self.disposed != 0  // SA4: acquire; pairs with detach
   }
 
   /// The disposable that was set; nil before that, and after the disposal. Setting it calls ``setDisposable(_:)``; setting nil does nothing.
@@ -74,7 +74,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
     while true {
       guard old & (Self.published | Self.disposed) == Self.published else { return nil }
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.hold, ordering: .acquiring)  // U2: acquire; pairs with publish
+        expected: old, desired: old + Self.hold, ordering: .acquiring)  // SA2: acquire; pairs with publish
       if won { break }
       old = seen
     }
@@ -90,18 +90,18 @@ public final class SingleAssignmentDisposable: DisposalNode {
   ///
   /// - Parameter disposable: the disposable to set.
   public func setDisposable(_ disposable: any Disposable) {
-    let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // U1
+    let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // SA1: one set
     if old & Self.claimed != 0 {
       misuse(
         "SingleAssignmentDisposable.setDisposable(_:) was called a second time",
         "set it once, or use SerialDisposable or CompositeDisposable.")
     }
-    if old & Self.disposed != 0 { return disposable.dispose() }  // U3
+    if old & Self.disposed != 0 { return disposable.dispose() }  // SA3: exactly once
 
     child = disposable
     let before = word.wrappingAdd(
       Self.published | Self.hold, ordering: .releasing
-    ).oldValue  // U2, U3: release; pairs with detach and readers; carries child
+    ).oldValue  // SA2, SA3: release; pairs with detach and readers; carries child
     guard before & Self.disposed != 0 else { return }
     // Disposed in between: detach saw no child, and no reader can start.
     child.take()?.dispose()
@@ -125,7 +125,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
       let alone = old & Self.published != 0 && old < 2 * Self.hold
       let new = (old | Self.disposed) - (alone ? Self.hold : 0)
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: new, ordering: .acquiringAndReleasing)  // U2, U3, U4: acquire; pairs with publish
+        expected: old, desired: new, ordering: .acquiringAndReleasing)  // SA2, SA3, SA4: acquire; pairs with publish
       if won { break }
       old = seen
     }
@@ -140,7 +140,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
   private func leave() {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing
-    ).oldValue  // U2: release and acquire; pairs with the other leaves; carries the end of the reading
+    ).oldValue  // SA2: release and acquire; pairs with the other leaves; carries the end of the reading
     if old < 2 * Self.hold { child = nil }
   }
 }

@@ -1,7 +1,7 @@
 // A source of a loop: calls a handler on the loop's thread for each event, until it is disposed or ends on its own.
 //
 // States, under the lock: `isOver`, final; `runs`, the handler's calls, and an end on the loop's thread; the handler and onDrop, until it is over.
-// Obligations
+// Invariants
 //   LS1  A handler starts only after it has found the source not over, under the lock. A disposal sets `isOver` under the same lock, so no handler
 //        starts after a disposal has returned, on any thread.
 //   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread leaves the removal to an action; a closed loop
@@ -84,7 +84,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   // MARK: Called by the core, on the loop's thread
 
   /// Calls the handler, unless the source is over.
-  final func tell(_ event: Event) {  // LS1
+  final func tell(_ event: Event) {  // LS1: silent after disposal
     if callHandler(event) { endRun() }
   }
 
@@ -109,7 +109,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   }
 
   /// Called after the core has removed the source.
-  final func removedByCore(_ error: Int32?) {  // LS3
+  final func removedByCore(_ error: Int32?) {  // LS3: kept by the loop
     guard isAdded else { return }
     isAdded = false
     end(error.map(reason))
@@ -129,7 +129,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// which the caller must release outside the lock.
   private final func close(isRun: Bool = false) -> (Handler?, OnDrop?)? {
     state.withLock { state in
-      guard !state.isOver else { return nil }  // LS5
+      guard !state.isOver else { return nil }  // LS5: ends once
       state.isOver = true
       if isRun { state.runs += 1 }
       return (state.handler.take(), state.onDrop.take())
@@ -139,7 +139,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// Ends the source, and reports `error` if there is one. A concurrent `disposeAndWait` returns after the report and the release of the captures.
   private final func end(_ error: SchedulerError?) {
     let isOnLoop = csched_loop_is_on_thread(loop)  // there disposeAndWait never waits: captures may call it
-    if letGo(telling: error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4
+    if letGo(telling: error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4: waiting
   }
 
   /// Returns whether the source was not over. A separate function, for the same reason as `callHandler`.
@@ -168,7 +168,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
       removeHere()
     } else if !core.isOrphaned {
       silence(in: loop)
-      core.submitOwn { self.removeHere() }  // LS2
+      core.submitOwn { self.removeHere() }  // LS2: loop's thread only
     }
     core.letGo()
   }

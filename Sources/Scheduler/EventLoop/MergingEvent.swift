@@ -29,8 +29,8 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     var handler: (@Sendable (UInt64) -> Void)?
     var value: UInt64 = 0
     var isQueued = false
-    /// `isSubmitting`: `tell` is submitting itself again. `isAgain`: that submission ran meanwhile, so the outer `tell` continues in its place.
-    var isSubmitting = false, isAgain = false
+    /// `isSubmitting`: `tell` is submitting itself again. `runsAgain`: that submission ran meanwhile, so the outer `tell` continues in its place.
+    var isSubmitting = false, runsAgain = false
   }
 
   private let counted = CountedDisposable()
@@ -70,11 +70,11 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
 
   /// If the scheduler runs this inside its own submission, the outer call continues in its place, so the stack does not grow.
   private func tell() {
-    let isInside = state.withLock { state in
-      if state.isSubmitting { state.isAgain = true }
+    let isSubmitting = state.withLock { state in
+      if state.isSubmitting { state.runsAgain = true }
       return state.isSubmitting
     }
-    while !isInside {
+    while !isSubmitting {
       let (handler, value) = state.withLock { state in
         defer { state.value = 0 }
         return (state.handler, state.value)
@@ -83,16 +83,16 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
       let hasMore = state.withLock { state in
         state.isQueued = state.value != 0
         state.isSubmitting = state.isQueued
-        state.isAgain = false
+        state.runsAgain = false
         return state.isQueued
       }
       guard hasMore else { return }
       submit()
-      let isAgain = state.withLock { state in
+      let runsAgain = state.withLock { state in
         state.isSubmitting = false
-        return state.isAgain
+        return state.runsAgain
       }
-      guard isAgain else { return }
+      guard runsAgain else { return }
     }
   }
 

@@ -1,4 +1,4 @@
-// Public, because `Protected`'s fast path is inlined into its callers (benchmark row K2, see below). No C type is in a public signature.
+// Public, because `Protected`'s fast path is inlined into its callers (benchmark row MN2, see below). No C type is in a public signature.
 public import CScheduler
 public import Synchronization
 
@@ -6,7 +6,7 @@ public import Synchronization
 ///
 /// `Atomic` is only storage here: its address stays the same during its lifetime, as the lock requires.
 ///
-/// Inlined, because `Protected.withLock` is benchmark row K2. For the figures see Documentation/Internals/Lock.md, "Swift over the lock".
+/// Inlined, because `Protected.withLock` is benchmark row MN2. For the figures see Documentation/Internals/Lock.md, "Swift over the lock".
 @frozen
 @usableFromInline
 struct InlineLock: ~Copyable, Sendable {

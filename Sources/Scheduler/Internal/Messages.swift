@@ -46,8 +46,8 @@ func systemText(of error: Int32) -> String { String(cString: strerror(error)) }
 @inline(__always)
 func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Result {
   #if DEBUG
-    let before = csched_swift_tell_refusals_(true)
-    defer { _ = csched_swift_tell_refusals_(before) }
+    let before = csched_swift_report_refusals_(true)
+    defer { _ = csched_swift_report_refusals_(before) }
   #endif
   return try submit()
 }
@@ -58,9 +58,9 @@ func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Resul
 @inline(__always)
 func withRefusalLine<Result>(_ action: () throws -> Result) rethrows -> Result {
   #if DEBUG
-    guard csched_swift_are_refusals_told_() else { return try action() }
-    _ = csched_swift_tell_refusals_(false)
-    defer { _ = csched_swift_tell_refusals_(true) }
+    guard csched_swift_are_refusals_reported_() else { return try action() }
+    _ = csched_swift_report_refusals_(false)
+    defer { _ = csched_swift_report_refusals_(true) }
   #endif
   return try action()
 }

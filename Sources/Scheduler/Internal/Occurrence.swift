@@ -1,6 +1,6 @@
 // A recurring event that threads wait for, under a lock of the event's owner.
 // States of `count`: how often the event has happened.
-// Obligations
+// Invariants
 //   OC1  No lost wake. A waiter checks its condition, and takes the mark, under the owner's lock. A thread that changes the condition under the
 //        lock then increments the count, and wakes. So the sleep finds a different count, or is woken.
 // Orderings: the lock's; the waiter checks its condition again under it.

@@ -62,9 +62,9 @@ extension ImmediateSchedulerType {
     var action: ReportingAction? = ReportingAction(outcome)
     let token = submit(action!)
     if isKnownUniquelyReferenced(&action) {  // it was refused, or it has run
-      let isOutermost = csched_swift_discards_enter_()
+      let isOutermost = csched_swift_discards_begin_if_outermost_()
       action = nil
-      if isOutermost { csched_swift_discards_leave_() }
+      if isOutermost { csched_swift_discards_end_outermost_() }
     } else {
       outcome.endSubmission()
       action = nil

@@ -67,7 +67,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
       case .deadlock:
         "the caller keeps the queue from going on, so the wait could never end. Call the closure directly, or schedule it."
       case .stopped:
-        "the queue's target has been stopped, so it takes no more. Make another queue, or use trySync."
+        "the queue's target has been stopped, so it accepts no more work. Make another queue, or use trySync."
       }
     }
   }

@@ -117,7 +117,7 @@
       }
       if let next { return wake(at: next) }
       withExtendedLifetime(ready) {}  // values are released outside the lock
-      deliverHere()
+      deliverOnThisThread()
       ask()
     }
 

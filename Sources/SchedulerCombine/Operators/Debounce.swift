@@ -56,12 +56,12 @@
 
     override func receive(_ input: Input) -> Subscribers.Demand {
       if let predicate = lock.withLock({ predicate }), !predicate(input) {
-        replace(nil) { append(input) }
-        hand()
+        setWaiting(nil) { append(input) }
+        scheduleDelivery()
         return .none
       }
       let due = place.now.advanced(by: dueTime)
-      replace((input, due))
+      setWaiting((input, due))
       wake(at: due)
       return .none
     }
@@ -72,32 +72,32 @@
         guard let latest else { return (nil, nil) }
         if latest.due > instant { return (latest.due, nil) }
         self.latest = nil
-        if predicate == nil { return (nil, (latest.value, appendAlone(latest.value))) }
+        if predicate == nil { return (nil, (latest.value, replaceQueue(latest.value))) }
         append(latest.value)
         return (nil, (latest.value, nil))
       }
       if let next { return wake(at: next) }
       withExtendedLifetime(old) {}  // values are released outside the lock
-      deliverHere()
+      deliverOnThisThread()
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {
-      replace(nil) {
+      setWaiting(nil) {
         if case .finished = completion, predicate != nil, let latest { append(latest.value) }
         appendEnd(completion)
       }
-      hand()
+      scheduleDelivery()
     }
 
     override func ended() {
       super.ended()
       let predicate = lock.withLock { self.predicate.take() }
-      replace(nil)
+      setWaiting(nil)
       withExtendedLifetime(predicate) {}  // released outside the lock
     }
 
     /// Replaces the waiting value by `new`; `change` edits the queue under the same lock.
-    private func replace(_ new: (value: Input, due: Instant)?, _ change: () -> Void = {}) {
+    private func setWaiting(_ new: (value: Input, due: Instant)?, _ change: () -> Void = {}) {
       lock.lock()
       change()
       let old = latest

@@ -73,7 +73,7 @@
         case .end(let completion): pushEnd(completion)
         }
       }
-      deliverHere()
+      deliverOnThisThread()
       wakeForFirst()
     }
 

@@ -30,7 +30,7 @@
   class ReceiveOn<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     override func receive(_ input: Input) -> Subscribers.Demand {
-      if push(input) { hand() }
+      if push(input) { scheduleDelivery() }
       return .none
     }
   }

@@ -61,12 +61,12 @@
         defer { if let end = end.take() { appendEnd(end) } }
         guard let value = pending.take() else { return nil }
         last = instant
-        if isLatest { return (value, appendAlone(value)) }
+        if isLatest { return (value, replaceQueue(value)) }
         if waiting == 0 { append(value) }
         return (value, nil)
       }
       withExtendedLifetime(old) {}  // values are released outside the lock
-      deliverHere()
+      deliverOnThisThread()
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {
@@ -74,7 +74,7 @@
         if pending != nil { end = completion } else { appendEnd(completion) }
         return pending != nil
       }
-      if !isBehind { hand() }
+      if !isBehind { scheduleDelivery() }
     }
 
     override func ended() {

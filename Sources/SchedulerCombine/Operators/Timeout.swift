@@ -74,7 +74,7 @@
       upstream.cancel()
       let makeError = lock.withLock { self.makeError.take() }
       pushEnd(makeError.map { .failure($0()) } ?? .finished)
-      deliverHere()
+      deliverOnThisThread()
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {

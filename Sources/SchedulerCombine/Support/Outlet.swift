@@ -100,7 +100,7 @@
     }
 
     /// Under the lock: replaces all waiting values by `value`. Returns them, to be released outside the lock.
-    final func appendAlone(_ value: Output) -> Fifo<Output> {
+    final func replaceQueue(_ value: Output) -> Fifo<Output> {
       let old = state.waiting
       if isLive, state.completion == nil {
         state.waiting = Fifo()

@@ -28,12 +28,12 @@
     }
 
     /// Submits an action that delivers the queued events.
-    final func hand() {
-      if !handing.isArmed, lock.withLock({ isDeliverable }) { handing.arm { [self] _ in deliverHere() } }
+    final func scheduleDelivery() {
+      if !handing.isArmed, lock.withLock({ isDeliverable }) { handing.arm { [self] _ in deliverOnThisThread() } }
     }
 
     /// Delivers queued events, at most a batch, and leaves more to another action. Called in an action of the scheduler.
-    final func deliverHere() { if deliver(atMost: batch) { hand() } }
+    final func deliverOnThisThread() { if deliver(atMost: batch) { scheduleDelivery() } }
 
     /// Arms the timer to call ``due(_:)`` at `instant`. If it is armed already, that call must arm it again for later events.
     final func wake(at instant: Instant, tolerance: Instant.Stride = .zero) {
@@ -43,11 +43,11 @@
     /// Called in an action of the scheduler when the timer has reached `instant`.
     func due(_ instant: Instant) {}
 
-    override func demanded() { hand() }
+    override func demanded() { scheduleDelivery() }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {
       pushEnd(completion)
-      hand()
+      scheduleDelivery()
     }
 
     override func ended() {

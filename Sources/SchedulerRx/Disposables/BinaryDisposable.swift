@@ -2,9 +2,9 @@
 // States of `disposed`
 //   false  only init and deinit access the children
 //   true   the thread that set the flag owns the children, and moves them out
-// Obligations
-//   G1  Exactly one dispose or detach gets the children, and it gets both.
-//   G2  A thread that reads `isDisposed` as true sees all writes made before that dispose.
+// Invariants
+//   ND1  Exactly one dispose or detach gets the children, and it gets both.
+//   ND2  A thread that reads `isDisposed` as true sees all writes made before that dispose.
 // Orderings, Assumes: as in AnonymousDisposable.
 // Checked by: "two disposables are disposed in order, once, by 8 threads at once".
 // Models: swift/disposables/once.swift.
@@ -34,17 +34,17 @@ final class BinaryDisposable: DisposalNode {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // G2: acquire; pairs with dispose and detach
+    disposed.load(ordering: .acquiring)  // ND2: acquire; pairs with dispose and detach
   }
 
   func dispose() {
-    guard !disposed.exchange(true, ordering: .releasing) else { return }  // G1, G2: release
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1, ND2: release
     if let first = first.take() { DisposalWalk.disposeChild(first) }
     if let second = second.take() { DisposalWalk.disposeChild(second) }
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .releasing) else { return }  // G1, G2: release
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1, ND2: release
     handOver(to: &walk)
   }
 

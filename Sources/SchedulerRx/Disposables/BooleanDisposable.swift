@@ -1,6 +1,6 @@
 // A flag that a disposal sets.
 // States of `disposed`: false; true, which is final.
-// Obligations: A3 of AnonymousDisposable.
+// Invariants: A3 of AnonymousDisposable.
 // Checked by: "what was written before dispose is seen after isDisposed".
 // Models: swift/disposables/once.swift.
 

@@ -1,8 +1,8 @@
 // A disposable that removes one observer from a lifetime without calling it.
 // States of `disposed`: false; true, which is final.
-// Obligations, orderings: as in AnonymousDisposable (A3), with removal from a composite instead of a closure. The composite decides
-//   whether the observer is called or revoked (M1). A second revocation does nothing, because a key names one child for ever. The
-//   registration also counts as disposed when the composite is (M4).
+// Invariants, orderings: as in AnonymousDisposable (A3), with removal from a composite instead of a closure. The composite decides
+//   whether the observer is called or revoked (CD1). A second revocation does nothing, because a key names one child for ever. The
+//   registration also counts as disposed when the composite is (CD4).
 // Checked by: "an observer that is revoked while the lifetime ends is called or revoked".
 // Models: swift/disposables/lifetime.swift.
 

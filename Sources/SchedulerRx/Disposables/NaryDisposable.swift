@@ -1,5 +1,5 @@
 // A disposable that disposes a fixed list of others, in order, once.
-// States of `disposed`, obligations, orderings: as in BinaryDisposable (G1, G2), with a list instead of two children.
+// States of `disposed`, invariants, orderings: as in BinaryDisposable (ND1, ND2), with a list instead of two children.
 // Checked by: "any number of disposables is disposed in order, once".
 // Models: swift/disposables/once.swift.
 
@@ -23,7 +23,7 @@ final class NaryDisposable: DisposalNode {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // G2: acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // ND2: acquire; pairs with detach
   }
 
   func dispose() {
@@ -31,7 +31,7 @@ final class NaryDisposable: DisposalNode {
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .releasing) else { return }  // G1, G2: release
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1, ND2: release
     walk.push(children.takeAll())
   }
 }

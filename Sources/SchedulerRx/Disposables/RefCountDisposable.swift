@@ -3,11 +3,11 @@
 //   PRIMARY          the primary was disposed
 //   other bits       the number of dependents not yet disposed, in units of DEPENDENT
 //   only PRIMARY     final: the underlying disposable belongs to the call that set this value
-// Obligations
-//   R1  Exactly one call makes the word final, and gets the underlying disposable.
-//   R2  A dependent is added in one step, and only while the word is not final; so the underlying disposable is kept until it leaves.
-//   R3  Each dependent leaves at most once.
-//   R4  A thread that sees the primary or a dependent as disposed sees all writes made before that disposal.
+// Invariants
+//   RF1  Exactly one call makes the word final, and gets the underlying disposable.
+//   RF2  A dependent is added in one step, and only while the word is not final; so the underlying disposable is kept until it leaves.
+//   RF3  Each dependent leaves at most once.
+//   RF4  A thread that sees the primary or a dependent as disposed sees all writes made before that disposal.
 // Orderings
 //   leave: release, pairs with the call that makes the word final, carries the caller's earlier writes; acquire, for that call
 // Assumes: fewer than 2^62 dependents at a time.
@@ -61,7 +61,7 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Whether the disposal of the underlying disposable has begun.
   public var isDisposed: Bool {
-    word.load(ordering: .acquiring) == Self.primary  // R4: acquire; pairs with leave
+    word.load(ordering: .acquiring) == Self.primary  // RF4: acquire; pairs with leave
   }
 
   /// Returns a new dependent, which delays the underlying disposal until it is disposed. One allocation.
@@ -69,7 +69,7 @@ public final class RefCountDisposable: DisposalNode {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while old != Self.primary {
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.dependent, ordering: .relaxed)  // R2: the word alone decides
+        expected: old, desired: old + Self.dependent, ordering: .relaxed)  // RF2: the word alone decides
       if won { return DependentDisposable(self) }
       old = seen
     }
@@ -86,13 +86,13 @@ public final class RefCountDisposable: DisposalNode {
   }
 
   private func leavePrimary() -> (any Disposable)? {
-    let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // R1
+    let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // RF1: exactly one
     return old == 0 ? underlying.take() : nil
   }
 
   /// Subtracts one dependent. Returns the underlying disposable if that makes the word final.
   fileprivate func leaveDependent() -> (any Disposable)? {
-    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // R1
+    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // RF1: exactly one
     return new == Self.primary ? underlying.take() : nil
   }
 }
@@ -116,7 +116,7 @@ private final class DependentDisposable: DisposalNode {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // R4: acquire; pairs with detachChildren
+    disposed.load(ordering: .acquiring)  // RF4: acquire; pairs with detachChildren
   }
 
   func dispose() {
@@ -124,7 +124,7 @@ private final class DependentDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }  // R3, R4: release
+    guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }  // RF3, RF4: release
     if let underlying = parent.leaveDependent() {
       walk.push(underlying)
     } else {

@@ -1,5 +1,5 @@
 // A disposable that disposes another one on its own release.
-// States of `disposed`, obligations, orderings: as in AnonymousDisposable (A1, A3), with a disposable instead of the closure; dispose
+// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with a disposable instead of the closure; dispose
 // does not release it. `deinit` has exclusive access: it disposes the inner one if no dispose did, and releases it.
 // Checked by: "a scoped disposable that races its own release disposes once".
 // Models: swift/disposables/once.swift.

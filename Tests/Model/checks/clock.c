@@ -433,7 +433,7 @@ const model_check clock_checks[] = {
     {"clock: the target refuses: dropped", target_refuses, one_dropped},                               // CL5
     {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},                    // CL4
     {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran}, // CL2, CL5, DV1, DV2
-    {"clock: a custom target is notified by a worker, in order", carried, in_order},      // DV3, DV4, CC1, K6
+    {"clock: a custom target is notified by a worker, in order", carried, in_order},      // DV3, DV4, CC1, MN6
     {"clock: without a thread for that it is notified later", carried_later, all_ran},    // CC2
     {"clock: what a target refuses is dropped by a worker", discarded, one_dropped},      // DV3, CC1
     {"delivery: what it touches after the push is freed after it", one_end, NULL},        // DV1, DV2

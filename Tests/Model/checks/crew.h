@@ -1,4 +1,4 @@
-// A target with threads of its own, for checks of what has one as its base: it may come to take no more, and its threads end when told to.
+// A target with threads of its own, for checks of what has one as its base: it may come to accept no more work, and its threads end when told to.
 #pragma once
 
 #include "../engine/model.h"

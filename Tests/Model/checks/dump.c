@@ -60,6 +60,6 @@ static void ends(void) {
 
 const model_check dump_checks[] = {
     {"dump: what a handler sees of a thread that comes", table, give}, // DT1
-    {"dump: a queue that is being named", named, ends},                // S1
+    {"dump: a queue that is being named", named, ends},                // SQ1
     {NULL, NULL, NULL},
 };

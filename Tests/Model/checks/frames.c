@@ -1,4 +1,4 @@
-// frames.c: what is left by longjmp, by an exception, or by the end of the thread: J7, T5, P7, S8.
+// frames.c: what is left by longjmp, by an exception, or by the end of the thread: J7, TP5, LP7, SQ8.
 
 #include "../engine/model.h"
 
@@ -298,15 +298,15 @@ static void exited(void) {
 }
 const model_check levels_checks[] = {
     {"frames: a job that is left by longjmp has ended, and so has the wait for it", left, both}, // J7
-    {"frames: a nested run that is left is over when the job around it returns", nested, three}, // J7, P7
-    {"frames: a loop goes on after a longjmp out of a run", left_run, two},                      // P7
-    {"frames: a host is notified of jobs after an unwound run", left_in_host, two},              // P7
-    {"frames: a loop is closed when its thread ends after a longjmp", ended_after_run, closed},  // P7
+    {"frames: a nested run that is left is over when the job around it returns", nested, three}, // J7, LP7
+    {"frames: a loop goes on after a longjmp out of a run", left_run, two},                      // LP7
+    {"frames: a host is notified of jobs after an unwound run", left_in_host, two},              // LP7
+    {"frames: a loop is closed when its thread ends after a longjmp", ended_after_run, closed},  // LP7
     {"frames: a queue goes on after a longjmp out of a sync, by a submission", left_then_submitted,
-     two_and_a_sync}, // S8
+     two_and_a_sync}, // SQ8
     {"frames: a queue goes on after a longjmp out of a sync, by another sync", left_then_synced,
-     one_and_two_syncs},                                                                   // S8
-    {"frames: a queue goes on after an exception out of a sync", thrown, one_and_a_sync},  // S8
-    {"frames: a queue goes on after a sync that ends its thread", exited, one_and_a_sync}, // S8
+     one_and_two_syncs},                                                                   // SQ8
+    {"frames: a queue goes on after an exception out of a sync", thrown, one_and_a_sync},  // SQ8
+    {"frames: a queue goes on after a sync that ends its thread", exited, one_and_a_sync}, // SQ8
     {NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// lock.c: L1 to L8, L10.
+// lock.c: LK1 to LK8, LK10.
 
 #include "../engine/model.h"
 
@@ -159,21 +159,21 @@ static void three_used(void) { model_assert(guarded.value == 3); }
 
 // MARK: hand-off and signals
 
-// Whoever sleeps is due at once.
+// A sleeper is starved at once.
 static void due_three(void) {
   three();
-  csched_lock_due_after_ = 0;
+  csched_lock_starved_after_ = 0;
 }
 static void due_timed(void) {
   timed();
-  csched_lock_due_after_ = 0;
+  csched_lock_starved_after_ = 0;
 }
 static void due_in_one_bucket(void) {
   one_bucket();
-  csched_lock_due_after_ = 0;
+  csched_lock_starved_after_ = 0;
 }
 
-// Two sleep until they may be due. The first is woken, and may be late; the other is passed so often and no more.
+// Two sleep until they may be starved. The first is woken, and may be late; the other is passed so often and no more.
 enum { PASSES = 2, TRIES = PASSES + 4 };
 static int waiting(void) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(&lock));
@@ -333,7 +333,7 @@ static void stopped_for_ended(void) {
 }
 
 static void expect_looks(void) {
-  csched_lock_looks_after_ = LOOK;
+  csched_lock_checks_owner_after_ = LOOK;
   csched_processors_seen_ = 1; // nobody spins: the looks come in few steps
 }
 
@@ -400,30 +400,30 @@ static void two_sections(void) { model_assert(entered == 2 && guarded.value == 2
 static void four_sections(void) { all_left(4); }
 
 const model_check lock_checks[] = {
-    {"lock: two threads, twice each: exclusion, no lost wake", two, four_sections},             // L1, L2, L3
-    {"lock: a spinning thread writes no flag while no thread sleeps", looked_at, two_sections}, // L11
-    {"lock: three threads: exclusion, no lost wake", three, four_sections},                     // L1, L2, L3, L4
-    {"lock: a timed lock gives up and leaves nothing behind", timed, four_sections},            // L5
-    {"lock: trylock beside lock", tried, four_sections},                                        // L1
-    {"lock: held for long, with hand-off and timeout", held_long, four_sections},               // L7
-    {"lock: one that is awake gives up while another sleeps", given_up_awake, three_sections},  // L5
-    {"lock: handed over, three threads", due_three, four_sections},                             // L1, L2, L7
-    {"lock: handed over, beside one that gives up", due_timed, four_sections},                  // L5, L7
-    {"lock: handed over, two locks of one bucket", due_in_one_bucket, bucket_left},             // L3, L7
-    {"lock: a due sleeper is passed so often and no more", passed, two_sections},               // L7
-    {"lock: two threads, once each", one_each, two_sections},                                   // L1, L2
-    {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},               // L3, B3
-    {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                     // B1, B2
-    {"lock: a signal carries what the waker did", signalled, NULL},                             // B3, L7
-    {"lock: a signal at the deadline carries it too", signalled_in_time, NULL},                 // B3, L7
-    {"lock: freed by the last of its users", freed_by_last, NULL},                              // L8
-    {"lock: kept by a thread that has ended", kept_by_ended, stopped_for_ended},                // L10
-    {"lock: kept by a thread that ends later", kept_late_by_ended, stopped_for_ended},          // L10
-    {"lock: unlocked by a thread that then ends", let_go_and_ended, two_sections},              // L10
-    {"lock: unlocked by a thread whose number is taken", number_taken, one_section},            // L10
-    {"lock: relock stops the process", relocked, one_panic},                                    // L6
-    {"lock: relock with a deadline stops the process", relocked_in_time, one_panic},            // L6
-    {"lock: unlock of an unlocked one stops the process", unlocked_twice, one_panic},           // L6
-    {"lock: unlock by a stranger stops the process", unlocked_by_stranger, one_panic},          // L6
+    {"lock: two threads, twice each: exclusion, no lost wake", two, four_sections},             // LK1, LK2, LK3
+    {"lock: a spinning thread writes no flag while no thread sleeps", looked_at, two_sections}, // LK11
+    {"lock: three threads: exclusion, no lost wake", three, four_sections},                     // LK1, LK2, LK3, LK4
+    {"lock: a timed lock gives up and leaves nothing behind", timed, four_sections},            // LK5
+    {"lock: trylock beside lock", tried, four_sections},                                        // LK1
+    {"lock: held for long, with hand-off and timeout", held_long, four_sections},               // LK7
+    {"lock: one that is awake gives up while another sleeps", given_up_awake, three_sections},  // LK5
+    {"lock: handed over, three threads", due_three, four_sections},                             // LK1, LK2, LK7
+    {"lock: handed over, beside one that gives up", due_timed, four_sections},                  // LK5, LK7
+    {"lock: handed over, two locks of one bucket", due_in_one_bucket, bucket_left},             // LK3, LK7
+    {"lock: a starved sleeper is passed so often and no more", passed, two_sections},           // LK7
+    {"lock: two threads, once each", one_each, two_sections},                                   // LK1, LK2
+    {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},               // LK3, PK3
+    {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                     // PK1, PK2
+    {"lock: a signal carries what the waker did", signalled, NULL},                             // PK3, LK7
+    {"lock: a signal at the deadline carries it too", signalled_in_time, NULL},                 // PK3, LK7
+    {"lock: freed by the last of its users", freed_by_last, NULL},                              // LK8
+    {"lock: kept by a thread that has ended", kept_by_ended, stopped_for_ended},                // LK10
+    {"lock: kept by a thread that ends later", kept_late_by_ended, stopped_for_ended},          // LK10
+    {"lock: unlocked by a thread that then ends", let_go_and_ended, two_sections},              // LK10
+    {"lock: unlocked by a thread whose number is taken", number_taken, one_section},            // LK10
+    {"lock: relock stops the process", relocked, one_panic},                                    // LK6
+    {"lock: relock with a deadline stops the process", relocked_in_time, one_panic},            // LK6
+    {"lock: unlock of an unlocked one stops the process", unlocked_twice, one_panic},           // LK6
+    {"lock: unlock by a stranger stops the process", unlocked_by_stranger, one_panic},          // LK6
     {NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// loop.c: P1 to P6, P9; timer.c: W9; serial.c: S4. The loop belongs to a thread of the check.
+// loop.c: LP1 to LP6, LP9; timer.c: W9; serial.c: SQ4. The loop belongs to a thread of the check.
 
 #include "../engine/model.h"
 
@@ -488,25 +488,25 @@ static void done_and_ran(void) {
 }
 
 const model_check loop_checks[] = {
-    {"loop: a run until done ends when another thread's work has come", until_done, done_and_ran},      // P1, P5
-    {"loop: submissions against parking", submitted, destroy},                                          // P1, P2
-    {"loop: an earlier timer from outside ends the sleep", earlier_timer, destroy},                     // P1
-    {"loop: a first timer from outside ends the sleep", first_timer, destroy},                          // P1
-    {"loop: stop against submit and parking", stopped, all_accounted},                                  // P1, P5
-    {"loop: a run with a deadline ends, not before it", timed_out, all_accounted},                      // P5
-    {"loop: timers run in order, never early", timers_run, in_order},                                   // P3, P4
-    {"loop: a timer against its cancel, beside another", cancelled, one_of_each},                       // P4
-    {"loop: timers that ask for the past wait for the next batch", past_and_a_job, next_batch},         // P3, W9
-    {"loop: a job among many due timers", timers_and_a_job, in_a_batch},                                // P3
-    {"loop: a due timer among many jobs", jobs_and_a_timer, in_a_batch},                                // P3
-    {"loop: a job among many of a queue", queue_and_a_job, in_a_batch},                                 // P3, S4
-    {"loop: closed to run: all that is due for others is delivered", closed_with_many_due, in_a_batch}, // P6
-    {"loop: equal deadlines that come late, inside of timers", brought_inside, first_first},            // P9, W9
-    {"loop: equal deadlines of a queue, one on its way", passing_on_a_queue, first_first},              // P9, W9
-    {"loop: equal deadlines that come late, beside earlier ones", late_in_the_middle, each_in_order},   // P9, W9
-    {"loop: equal deadlines that come late at the end of a batch", late_at_the_end, each_in_order},     // P9, W9
-    {"loop: closed to run: what was accepted is run, far timers are dropped", closed_to_run, far_timer_dropped}, // P6
-    {"loop: closed to drop: nothing is lost", closed_to_drop, none_lost},                                        // P6
-    {"loop: nested activations end by their own stops", nested, inner_first},                                    // P5
+    {"loop: a run until done ends when another thread's work has come", until_done, done_and_ran},      // LP1, LP5
+    {"loop: submissions against parking", submitted, destroy},                                          // LP1, LP2
+    {"loop: an earlier timer from outside ends the sleep", earlier_timer, destroy},                     // LP1
+    {"loop: a first timer from outside ends the sleep", first_timer, destroy},                          // LP1
+    {"loop: stop against submit and parking", stopped, all_accounted},                                  // LP1, LP5
+    {"loop: a run with a deadline ends, not before it", timed_out, all_accounted},                      // LP5
+    {"loop: timers run in order, never early", timers_run, in_order},                                   // LP3, LP4
+    {"loop: a timer against its cancel, beside another", cancelled, one_of_each},                       // LP4
+    {"loop: timers that ask for the past wait for the next batch", past_and_a_job, next_batch},         // LP3, W9
+    {"loop: a job among many due timers", timers_and_a_job, in_a_batch},                                // LP3
+    {"loop: a due timer among many jobs", jobs_and_a_timer, in_a_batch},                                // LP3
+    {"loop: a job among many of a queue", queue_and_a_job, in_a_batch},                                 // LP3, SQ4
+    {"loop: closed to run: all that is due for others is delivered", closed_with_many_due, in_a_batch}, // LP6
+    {"loop: equal deadlines that come late, inside of timers", brought_inside, first_first},            // LP9, W9
+    {"loop: equal deadlines of a queue, one on its way", passing_on_a_queue, first_first},              // LP9, W9
+    {"loop: equal deadlines that come late, beside earlier ones", late_in_the_middle, each_in_order},   // LP9, W9
+    {"loop: equal deadlines that come late at the end of a batch", late_at_the_end, each_in_order},     // LP9, W9
+    {"loop: closed to run: what was accepted is run, far timers are dropped", closed_to_run, far_timer_dropped}, // LP6
+    {"loop: closed to drop: nothing is lost", closed_to_drop, none_lost},                                        // LP6
+    {"loop: nested activations end by their own stops", nested, inner_first},                                    // LP5
     {NULL, NULL, NULL},
 };

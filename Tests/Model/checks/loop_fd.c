@@ -1,4 +1,4 @@
-// loop_fd.c: E1 and E2, and what loop.c owes a host. The host is a thread of the check that waits for the loop's descriptor.
+// loop_fd.c: FD1 and FD2, and what loop.c owes a host. The host is a thread of the check that waits for the loop's descriptor.
 
 #include "../engine/model.h"
 
@@ -369,21 +369,21 @@ static void sleep_then_open(void *unused) {
 static void opened_late(void) { begin(sleep_then_open, NULL); }
 
 const model_check loop_fd_checks[] = {
-    {"host: submissions against the park in a host", hosted, destroy},                      // E1, E2, P1, P2
-    {"host: one job at a time, the rest is announced", hosted_one_by_one, destroy},         // P1
-    {"host: handed over inside of a run", hosted_from_inside, destroy},                     // P1
-    {"host: a submission behind another's announcement", hosted_behind_another, destroy},   // E2, P1
-    {"host: a first timer from outside", hosted_timer, destroy},                            // E2, P1
-    {"host: stop against submit and the park in a host", hosted_stop, destroy},             // P1, P5
-    {"host: a close is reported, and nothing is lost", hosted_close, none_lost},            // P1, P6
-    {"host: one wake for a park", woken_once, one_wake},                                    // P2
-    {"host: its thread looks whether it is free", hosted_looking, all_idle},                // P1, P2, P11
-    {"host: its thread looks for timers", hosted_looking_at_timer, destroy},                // P1, P11
-    {"host: our jobs in the order of the host's queue", hosted_in_order, destroy_both},     // P10
-    {"host: a submission that asks for no run beside others", hosted_untold, destroy_both}, // P1, P10
-    {"poller: submissions against the poller", on_poller, destroy},                         // E1, E2
-    {"poller: a timer from outside ends the sleep", timer_on_poller, destroy},              // E2
-    {"poller: a stop ends the sleep", stop_on_poller, destroy},                             // E2
-    {"poller: opened while a wake is under way", opened_late, destroy},                     // E1
+    {"host: submissions against the park in a host", hosted, destroy},                      // FD1, FD2, LP1, LP2
+    {"host: one job at a time, the rest is announced", hosted_one_by_one, destroy},         // LP1
+    {"host: handed over inside of a run", hosted_from_inside, destroy},                     // LP1
+    {"host: a submission behind another's announcement", hosted_behind_another, destroy},   // FD2, LP1
+    {"host: a first timer from outside", hosted_timer, destroy},                            // FD2, LP1
+    {"host: stop against submit and the park in a host", hosted_stop, destroy},             // LP1, LP5
+    {"host: a close is reported, and nothing is lost", hosted_close, none_lost},            // LP1, LP6
+    {"host: one wake for a park", woken_once, one_wake},                                    // LP2
+    {"host: its thread looks whether it is free", hosted_looking, all_idle},                // LP1, LP2, LP11
+    {"host: its thread looks for timers", hosted_looking_at_timer, destroy},                // LP1, LP11
+    {"host: our jobs in the order of the host's queue", hosted_in_order, destroy_both},     // LP10
+    {"host: a submission that asks for no run beside others", hosted_untold, destroy_both}, // LP1, LP10
+    {"poller: submissions against the poller", on_poller, destroy},                         // FD1, FD2
+    {"poller: a timer from outside ends the sleep", timer_on_poller, destroy},              // FD2
+    {"poller: a stop ends the sleep", stop_on_poller, destroy},                             // FD2
+    {"poller: opened while a wake is under way", opened_late, destroy},                     // FD1
     {NULL, NULL, NULL},
 };

@@ -61,7 +61,7 @@ static void competitor_at_hand_off(void) {
   reset();
   lock = (csched_lock)CSCHED_LOCK_INIT;
   let_go_at = csched_now() + 2500000;
-  csched_lock_due_after_ = 0;
+  csched_lock_starved_after_ = 0;
   model_spawn(hold_until_handed_over, NULL);
   model_spawn(wait_long, NULL);
   model_spawn(come_late, NULL);
@@ -326,15 +326,15 @@ static void run_once_stopped(void) {
 }
 
 const model_check mixed_checks[] = {
-    {"mixed lock: a hand-off beside a fresh competitor", competitor_at_hand_off, nobody_has_it},           // L1, L7
+    {"mixed lock: a hand-off beside a fresh competitor", competitor_at_hand_off, nobody_has_it},           // LK1, LK7
     {"mixed timer: two of one slot, the later with less leeway", shared_slot, all_three},                  // W4
     {"mixed timer: due at the beginning of its slot", begin_of_a_slot, both_at_their_time},                // W1
-    {"mixed serial: suspended twice, submitted to, resumed twice", suspended_twice, two_ran},              // S2, S3
-    {"mixed serial: suspended twice, submitted to, waited for, resumed", suspended_and_synced, three_ran}, // S2, S3
-    {"mixed serial: a sync with an idle queue that is suspended", synced_while_suspended, one_ran},        // S3
-    {"mixed serial: a wait that is over closes no circle", waits_in_turn, neither_deadlocks},              // S7
-    {"mixed loop: closed to run, then to drop, by a job", closed_twice, first_ran},                        // P6
-    {"mixed loop: an activation is stopped, and then the loop: two runs end", stopped_both_ways, NULL},    // P5
-    {"mixed loop: a stop that has ended run_once is over", run_once_stopped, NULL},                        // P5
+    {"mixed serial: suspended twice, submitted to, resumed twice", suspended_twice, two_ran},              // SQ2, SQ3
+    {"mixed serial: suspended twice, submitted to, waited for, resumed", suspended_and_synced, three_ran}, // SQ2, SQ3
+    {"mixed serial: a sync with an idle queue that is suspended", synced_while_suspended, one_ran},        // SQ3
+    {"mixed serial: a wait that is over closes no circle", waits_in_turn, neither_deadlocks},              // SQ7
+    {"mixed loop: closed to run, then to drop, by a job", closed_twice, first_ran},                        // LP6
+    {"mixed loop: an activation is stopped, and then the loop: two runs end", stopped_both_ways, NULL},    // LP5
+    {"mixed loop: a stop that has ended run_once is over", run_once_stopped, NULL},                        // LP5
     {NULL, NULL, NULL},
 };

@@ -1299,21 +1299,21 @@ static void all_three_ran(void) {
 }
 
 const model_check pool_checks[] = {
-    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},             // F1, F4, F5, C1
+    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},             // F1, F4, F5, WK1
     {"pool: two workers: each submission against going idle", two_workers, all_three_ran},           // F1, F2, F4
     {"pool: two submitters and one worker", two_submitters, all_three_ran},                          // F1, F3
     {"pool: the system has no second thread: nothing waits for it", without_threads, all_three_ran}, // F1, F2
     {"pool: idle for long: all leave but one", all_but_one_leave, all_three_ran},                    // F6
     {"pool: idle for long, and the system has no second thread", leaving_without_threads, all_three_ran}, // F2, F6
-    {"pool: a job ends its thread, which is replaced", replaced_at_exit, all_three_ran},                  // C3, C4
-    {"pool: a job ends its thread, which goes on at its end", goes_on_at_exit, all_three_ran},            // C4
+    {"pool: a job ends its thread, which is replaced", replaced_at_exit, all_three_ran},                  // WK3, WK4
+    {"pool: a job ends its thread, which goes on at its end", goes_on_at_exit, all_three_ran},            // WK4
     {"pool end: one that cannot begin leaves nothing behind", not_created, nothing_ran},                  // X4
     {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},               // F1, F2
     {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},                             // F1, F2
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
-    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                                   // F3, K3, C3
-    {"pool monitor: one that blocks without a word is found out", found_out, all_three_ran},              // F3, K1, K3
-    {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran},            // K1, F3
+    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                        // F3, MN3, WK3
+    {"pool monitor: one that blocks without a word is found out", found_out, all_three_ran},   // F3, MN1, MN3
+    {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran}, // MN1, F3
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7
@@ -1321,46 +1321,47 @@ const model_check pool_checks[] = {
     {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
     {"pool end: a join that began before the stop sees what the stopper did", joined_before_stop, destroy_unused}, // X3
     {"pool fork: a queued job and a fork at a time, a worker for each", queued_and_forked,
-     all_three_ran},                                                                                   // F1, F2, C1, D2
-    {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},                       // X1, K4
-    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                       // K6, K7, K5
-    {"pool carry: one target's, the second late", pair, one_after_the_other},                          // K7, DV4
-    {"pool carry: the second late, the first delivered", late_pair, one_after_the_other},              // DV4
-    {"pool carry: three of one target, and one of another", three, three_in_order},                    // K6, K7
-    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                       // K6, X1
-    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},              // K6, K7, K8
-    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},     // K6
-    {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // K5, DV3, K6
-    {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried, all_given_back}, // K5, DV3, K6
-    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                      // D1, D3
-    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                        // D2, D3, F1, C2
-    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                        // F2, D1, D2
-    {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                    // F1, D1, D3
-    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},    // F1, C1
-    {"pool keep: one that its submitter waits for is taken", kept_and_waited_for, all_three_ran}, // C8, C9, F1, F2
+     all_three_ran},                                                                               // F1, F2, WK1, FJ2
+    {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},                   // X1, MN4
+    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                   // MN6, MN7, MN5
+    {"pool carry: one target's, the second late", pair, one_after_the_other},                      // MN7, DV4
+    {"pool carry: the second late, the first delivered", late_pair, one_after_the_other},          // DV4
+    {"pool carry: three of one target, and one of another", three, three_in_order},                // MN6, MN7
+    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                   // MN6, X1
+    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},          // MN6, MN7, MN8
+    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each}, // MN6
+    {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // MN5, DV3, MN6
+    {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried,
+     all_given_back},                                                                             // MN5, DV3, MN6
+    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},               // FJ1, FJ3
+    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                        // FJ2, FJ3, F1, WK2
+    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                        // F2, FJ1, FJ2
+    {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                    // F1, FJ1, FJ3
+    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},    // F1, WK1
+    {"pool keep: one that its submitter waits for is taken", kept_and_waited_for, all_three_ran}, // WK8, WK9, F1, F2
     {"pool keep: one that its submitter waits for, before searchers", kept_before_searchers,
-     all_four_ran}, // C8, C9, F1
-    {"pool keep: one that its submitter waits for, beside endless work", kept_beside_the_busy, all_three_ran}, // C9
-    {"pool keep: one and a queued one, a worker for each", queued_and_kept, all_three_ran},        // C8, F1, F2
-    {"pool keep: one, beside a submission", kept_beside_another, all_three_ran},                   // C8, F1
-    {"pool keep: one, beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // C8, X1, X2
-    {"pool keep: one, beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // C8, X1, X2
+     all_four_ran}, // WK8, WK9, F1
+    {"pool keep: one that its submitter waits for, beside endless work", kept_beside_the_busy, all_three_ran}, // WK9
+    {"pool keep: one and a queued one, a worker for each", queued_and_kept, all_three_ran},        // WK8, F1, F2
+    {"pool keep: one, beside a submission", kept_beside_another, all_three_ran},                   // WK8, F1
+    {"pool keep: one, beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // WK8, X1, X2
+    {"pool keep: one, beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // WK8, X1, X2
     {"pool keep: one that its submitter waits for while the pool ends", kept_while_stopped,
-     all_accepted_were_done}, // C9
+     all_accepted_were_done}, // WK9
     {"pool keep: a follow-up, before the queue's next, which waits for it", followed_up_in_queue,
-     all_three_ran},                                                                                      // C10, S4
-    {"pool keep: a follow-up, beside another worker", followed_up_beside_another, all_three_ran},         // C10, C9
-    {"pool keep: a follow-up, whose job says that it blocks", followed_up_while_blocked, both_kept_ran},  // C10, F1
-    {"pool keep: a follow-up, beside a stop to drop", followed_up_beside_a_stop, all_accepted_were_done}, // C10, X1
-    {"pool keep: its submitter ends its thread, and goes on", kept_at_exit, both_kept_ran},               // C4, C8
-    {"pool keep: its submitter ends its thread, and has a successor", kept_for_successor, both_kept_ran}, // C4, C8
-    {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run},    // C1
-    {"pool: one of a high priority comes again and again, a low one is waited for", lent, one_has_run},   // C7
+     all_three_ran},                                                                                      // WK10, SQ4
+    {"pool keep: a follow-up, beside another worker", followed_up_beside_another, all_three_ran},         // WK10, WK9
+    {"pool keep: a follow-up, whose job says that it blocks", followed_up_while_blocked, both_kept_ran},  // WK10, F1
+    {"pool keep: a follow-up, beside a stop to drop", followed_up_beside_a_stop, all_accepted_were_done}, // WK10, X1
+    {"pool keep: its submitter ends its thread, and goes on", kept_at_exit, both_kept_ran},               // WK4, WK8
+    {"pool keep: its submitter ends its thread, and has a successor", kept_for_successor, both_kept_ran}, // WK4, WK8
+    {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run},    // WK1
+    {"pool: one of a high priority comes again and again, a low one is waited for", lent, one_has_run},   // WK7
     {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},               // X2
     {"pool end: a submission after stop is refused", refused, one_ran},                                   // X1
     {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},                     // X1
-    {"pool end: a first timer against stop", timer_refused, one_dropped},                                 // X1, K4
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                                 // X1, MN4
     {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},            // X2
-    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                    // X1, K4
+    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                    // X1, MN4
     {NULL, NULL, NULL},
 };

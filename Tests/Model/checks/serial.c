@@ -1,4 +1,4 @@
-// serial.c: S1 to S7, on a base of two threads, and on one that refuses.
+// serial.c: SQ1 to SQ7, on a base of two threads, and on one that refuses.
 
 #include "../engine/model.h"
 
@@ -242,12 +242,12 @@ static void stopped(void) {
 }
 
 const model_check serial_checks[] = {
-    {"serial: two submitters, two threads: one at a time, in order", submitted, all_in_order}, // S1, S2, S5
-    {"serial: suspend and resume against submissions", suspended, both},                       // S3
-    {"serial: a suspended queue begins nothing", held_back, both},                             // S3
-    {"serial: sync, inline or in line, is one of the queue's jobs", synced, three_ran},        // S1, S7
-    {"serial: queues that wait for each other get an error", crossed, one_reported},           // S7
-    {"serial: a base that refuses", refused, run_or_dropped},                                  // S6
-    {"serial: resume without suspend stops the process", resumed_for_nothing, stopped},        // S3
+    {"serial: two submitters, two threads: one at a time, in order", submitted, all_in_order}, // SQ1, SQ2, SQ5
+    {"serial: suspend and resume against submissions", suspended, both},                       // SQ3
+    {"serial: a suspended queue begins nothing", held_back, both},                             // SQ3
+    {"serial: sync, inline or in line, is one of the queue's jobs", synced, three_ran},        // SQ1, SQ7
+    {"serial: queues that wait for each other get an error", crossed, one_reported},           // SQ7
+    {"serial: a base that refuses", refused, run_or_dropped},                                  // SQ6
+    {"serial: resume without suspend stops the process", resumed_for_nothing, stopped},        // SQ3
     {NULL, NULL, NULL},
 };

@@ -254,7 +254,7 @@ static void memory_of_two(void) {
   start();
   csched_task_free_(csched_task_make_(&never_submitted, CSCHED_TASK_PLAIN).job, CSCHED_TASK_PLAIN);
   csched_tasks_flush_();
-  csched_task_depot_.all->bare &= 1 << 2 | 1 << 3; // three units in all
+  csched_task_central_.all->bare &= 1 << 2 | 1 << 3; // three units in all
   model_spawn(make_some, &runs[0]);
   model_spawn(make_and_trim, &runs[MOST / 2]);
 }

@@ -1,4 +1,4 @@
-// thread.c: H1 to H4, and the closing of its loop.
+// thread.c: TH1 to TH4, and the closing of its loop.
 
 #include "../engine/model.h"
 
@@ -184,13 +184,13 @@ static void policy_refused(void) {
 static void nothing_ran(void) { model_assert(ran == 0 && dropped == 0); }
 
 const model_check thread_checks[] = {
-    {"thread: refused what its options ask for: nothing is left", policy_refused, nothing_ran},               // H1
-    {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run},           // H1, H3
-    {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},                 // H3
-    {"thread: a timer against its cancel: one of run and drop", timed, once},                                 // P4, H3
-    {"thread: two join, one of them stops", joined_by_two, destroy_handle},                                   // H4
-    {"thread: destroyed by its own job", destroyed_from_inside, ran_once},                                    // H2, H4
-    {"thread: destroyed with work outstanding, which is run", destroyed_at_once, ran_once},                   // H2, H3
-    {"thread: ended by its own job, the rest is dropped before join returns", left_by_a_job, destroy_handle}, // H3
+    {"thread: refused what its options ask for: nothing is left", policy_refused, nothing_ran},     // TH1
+    {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run}, // TH1, TH3
+    {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},       // TH3
+    {"thread: a timer against its cancel: one of run and drop", timed, once},                       // LP4, TH3
+    {"thread: two join, one of them stops", joined_by_two, destroy_handle},                         // TH4
+    {"thread: destroyed by its own job", destroyed_from_inside, ran_once},                          // TH2, TH4
+    {"thread: destroyed with work outstanding, which is run", destroyed_at_once, ran_once},         // TH2, TH3
+    {"thread: ended by its own job, the rest is dropped before join returns", left_by_a_job, destroy_handle}, // TH3
     {NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// trampoline.c: T1 to T4, with cancels from other threads.
+// trampoline.c: TP1 to TP4, with cancels from other threads.
 
 #include "../engine/model.h"
 

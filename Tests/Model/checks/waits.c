@@ -1,4 +1,4 @@
-// waits.c, and the syncs of serial.c with threads: S7.
+// waits.c, and the syncs of serial.c with threads: SQ7.
 
 #include "../engine/model.h"
 
@@ -138,10 +138,10 @@ static void destroy_all(void) {
 }
 
 const model_check waits_checks[] = {
-    {"waits: jobs of two threads that wait for each other's queues", two, one_refused_at_most}, // S7
-    {"waits: jobs of three threads in a circle", three, one_refused_at_most},                   // S7
-    {"waits: in both directions, one after the other", in_turn, none_refused},                  // S7
-    {"waits: a thread that waits outside of its loop's runs", outside, nothing_more},           // S7
-    {"waits: a sync beside a close, and after it", closed, destroy_all},                        // S7
+    {"waits: jobs of two threads that wait for each other's queues", two, one_refused_at_most}, // SQ7
+    {"waits: jobs of three threads in a circle", three, one_refused_at_most},                   // SQ7
+    {"waits: in both directions, one after the other", in_turn, none_refused},                  // SQ7
+    {"waits: a thread that waits outside of its loop's runs", outside, nothing_more},           // SQ7
+    {"waits: a sync beside a close, and after it", closed, destroy_all},                        // SQ7
     {NULL, NULL, NULL},
 };

@@ -209,8 +209,8 @@ void model_run(void) {
   leaks_allowed = false;
   expected_panic = NULL;
   model_clock = 1000000;
-  csched_lock_looks_after_ = CSCHED_FOREVER;
-  csched_lock_due_after_ = 1000000;
+  csched_lock_checks_owner_after_ = CSCHED_FOREVER;
+  csched_lock_starved_after_ = 1000000;
   csched_lock_passes_ = 127;
   csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
   model_give_number_after_look(0, 0);

@@ -248,7 +248,7 @@ void model_reset_pages(void) {
   memset(pages, 0, taken * PAGES);
   taken = 0;
   most = 1;
-  csched_task_depot_ = (csched_task_depot){.batches = NULL};
+  csched_task_central_ = (csched_task_central_cache){.batches = NULL};
 }
 
 void *csched_os_pages_take_(size_t size) {
@@ -310,7 +310,7 @@ bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *,
 }
 
 // Nobody asks for a dump.
-bool csched_os_peek_(void *copy, const void *memory, size_t size) {
+bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size) {
   return (void)copy, (void)memory, (void)size, false;
 }
 void csched_os_code_name_(uintptr_t address, char *name, size_t size) { (void)address, snprintf(name, size, "?"); }

@@ -95,7 +95,7 @@ import Testing
     #expect(queue.name == "bound")
   }
 
-  @Test("a stopped thread takes no more of a queue on it") func stopped() throws {
+  @Test("a stopped thread accepts no more work of a queue on it") func stopped() throws {
     let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), ends = Counter()
     thread.stop()
     thread.join()

@@ -41,7 +41,7 @@ import Testing
     later.dispose()
     thread.stop()
     synchronously { thread.join() }
-    #expect(thread.debugDescription.contains("takes no more"))
+    #expect(thread.debugDescription.contains("accepts no more work"))
   }
 
   @Test("each kind of scheduler has a description of its own") func kinds() {

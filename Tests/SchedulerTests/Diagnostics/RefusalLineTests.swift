@@ -33,7 +33,7 @@ import Testing
     return scheduler
   }
 
-  /// After the shutdown `made` is on a pool, or on a main loop, that takes no more.
+  /// After the shutdown `made` is on a pool, or on a main loop, that accepts no more work.
   private static func afterShutdown<Made>(_ made: Made) -> Made {
     Schedulers.shutdown(.dropOutstanding)
     return made

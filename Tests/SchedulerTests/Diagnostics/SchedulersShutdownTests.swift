@@ -89,7 +89,7 @@ import Testing
         let began = Gate(), wrong = Counter(), many = 4
         let look: @Sendable () -> Void = {
           began.open()
-          // Until the pool is ending, and takes no more: it is no other one, that nobody would end. All of them at a time.
+          // Until the pool is ending, and accepts no more work: it is no other one, that nobody would end. All of them at a time.
           let isRefused = ConcurrentScheduler.withReplacementThread {
             eventually {
               let current = Schedulers.current as? ConcurrentScheduler

@@ -55,7 +55,7 @@ void csched_lock_wake_slow_(csched_lock *lock);
 CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   uint32_t free = 0, self = csched_self_;
-  if (CSCHED_LIKELY(self != 0 && csched_cas_acquire(&lock->owner, &free, self))) return; // L1: acquire
+  if (CSCHED_LIKELY(self != 0 && csched_cas_acquire(&lock->owner, &free, self))) return; // LK1: acquire
   csched_lock_lock_slow_(lock);
 }
 
@@ -63,7 +63,7 @@ CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
 CSCHED_INLINE bool csched_lock_trylock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   uint32_t free = 0, self = csched_self_;
-  if (CSCHED_LIKELY(self != 0)) return csched_cas_acquire(&lock->owner, &free, self); // L1: acquire
+  if (CSCHED_LIKELY(self != 0)) return csched_cas_acquire(&lock->owner, &free, self); // LK1: acquire
   return csched_lock_trylock_slow_(lock);
 }
 
@@ -76,14 +76,14 @@ CSCHED_INLINE void csched_lock_unlock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   const uintptr_t *flag = &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word;
   uint32_t self = csched_self_;
-  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(&lock->owner) != self ||  // L6: not the owner
-                      (csched_load_relaxed(flag) & CSCHED_LOCK_IS_DUE_) != 0)) { // L7: a hand-off is due
+  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(&lock->owner) != self ||  // LK6: not the owner
+                      (csched_load_relaxed(flag) & CSCHED_LOCK_IS_DUE_) != 0)) { // LK7: a hand-off is due
     csched_lock_unlock_slow_(lock);
     return;
   }
-  csched_store_release(&lock->owner, 0u); // L1: release; pairs with the next owner's acquire; carries the guarded data
-  csched_fence_compiler();                // L2: light fence; pairs with a sleeper's heavy fence
-  if (CSCHED_UNLIKELY(csched_load_relaxed(flag) != 0)) csched_lock_wake_slow_(lock); // L2: wakes a sleeper
+  csched_store_release(&lock->owner, 0u); // LK1: release; pairs with the next owner's acquire; carries the guarded data
+  csched_fence_compiler();                // LK2: light fence; pairs with a sleeper's heavy fence
+  if (CSCHED_UNLIKELY(csched_load_relaxed(flag) != 0)) csched_lock_wake_slow_(lock); // LK2: wakes a sleeper
 }
 
 /// Does: stops the process with a message unless the caller owns the lock. Thread: any.

@@ -26,7 +26,7 @@ int csched_serial_create(csched_serial **serial, csched_target *base);
 /// before anything is submitted. The calls come on any thread, and must not use the queue.
 void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
-/// Does: registers `closed`, which the queue calls once with its owner, when its base takes no more. By then all its
+/// Does: registers `closed`, which the queue calls once with its owner, when its base accepts no more work. By then all its
 /// jobs were dropped, and none runs; later submissions are refused. Thread: before anything is submitted; the call
 /// comes on any thread. Private.
 void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *owner));

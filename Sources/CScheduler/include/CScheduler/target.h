@@ -35,7 +35,7 @@ struct csched_text;
 /// `next`.
 typedef struct csched_target_type {
   /// Does: accepts `job`, to be performed after jobs that the same thread delivered before (unless the target is
-  /// concurrent). Returns: 0; ECANCELED when the target takes no more, after csched_target_discard. Thread: any, except
+  /// concurrent). Returns: 0; ECANCELED when the target accepts no more work, after csched_target_discard. Thread: any, except
   /// a thread that keeps the time. So it may run the job at once, and block. A worker of the pool delivers the timers
   /// that the pool has kept; a worker of the clocks' own pool delivers those of another clock (clock.h). For one target
   /// they come one after the other, in order.
@@ -52,7 +52,7 @@ typedef struct csched_target_type {
   /// Returns: whether the target runs its work on the calling thread only, so that waiting for it here would never end.
   /// NULL: no.
   bool (*is_bound_here)(const csched_target *target);
-  /// Returns: whether the target takes no more. NULL: only `deliver` tells. Thread: any.
+  /// Returns: whether the target accepts no more work. NULL: only `deliver` tells. Thread: any.
   bool (*is_closed)(const csched_target *target);
   /// Returns: whether the submitted `job` has arrived here and waits. The only thread of a fork child asks, because
   /// another thread may have been delivering the job. NULL: it has arrived.
@@ -90,7 +90,7 @@ typedef csched_scope csched_target_inside;
 CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Swift module keeps room for so much");
 
 /// Does: submits `job`, to run after jobs that the same thread submitted before. Returns: 0; ECANCELED when the target
-/// or one of its bases takes no more, after the job was dropped and released. Requires: the job is idle. Thread: any.
+/// or one of its bases accepts no more work, after the job was dropped and released. Requires: the job is idle. Thread: any.
 /// It is lock-free, except for virtual time, a limited target (limit.h), and when it must wake or start a thread.
 /// Threads that are awake are not woken.
 int csched_target_submit(csched_target *target, csched_job *job);

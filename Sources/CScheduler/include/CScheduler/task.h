@@ -30,14 +30,14 @@ typedef struct csched_task {
 } csched_task;
 
 /// Does: has `target` call `function(context)`, after everything that the same thread submitted to it before. Returns:
-/// the task, to cancel it; a task that is over when the target takes no more or memory is short. Thread: any; not in a
+/// the task, to cancel it; a task that is over when the target accepts no more work or memory is short. Thread: any; not in a
 /// signal handler: submit a job (job.h) there. It allocates only when more tasks wait at a time, over all threads, than
 /// ever before, or after csched_trim.
 csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context);
 
 /// Does: as csched_target_async. If `function` will not be called, it calls `drop(context, reason)` exactly once,
 /// unless `drop` is NULL. A cancel calls `drop` on the cancelling thread, before it returns. Otherwise `drop` runs on a
-/// thread of the target, or on one that stops, destroys or submits to it. When the target takes no more, or memory is
+/// thread of the target, or on one that stops, destroys or submits to it. When the target accepts no more work, or memory is
 /// short, `drop` runs on this thread before this returns. An exception or longjmp must not unwind `drop`.
 csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
                                         void (*drop)(void *context, csched_drop_reason reason), void *context);

@@ -159,7 +159,7 @@ void csched_os_pages_empty_(void *pages, size_t size) {
 
 // MARK: looking at memory
 
-bool csched_os_peek_(void *copy, const void *memory, size_t size) {
+bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size) {
   vm_size_t copied = 0;
   return vm_read_overwrite(mach_task_self(), (vm_address_t)memory, size, (vm_address_t)copy, &copied) == KERN_SUCCESS &&
          copied == size;

@@ -21,7 +21,7 @@ void csched_os_pages_empty_(void *pages, size_t size) {
   errno = saved;
 }
 
-bool csched_os_peek_(void *copy, const void *memory, size_t size) {
+bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size) {
   struct iovec here = {copy, size}, there = {(void *)(uintptr_t)memory, size};
   int saved = errno;
   bool is_copied = process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;

@@ -1,4 +1,4 @@
-// RunLoopLock.swift: N1 to N6.
+// RunLoopLock.swift: RL1 to RL6.
 
 internal import CScheduler
 internal import ModelEngine
@@ -191,15 +191,15 @@ private func stopsProcess() {
 }
 
 let lockChecks = [
-  Check("run loop lock: a stop against the run", stopAgainstRun, isStopped),  // N1 N4
-  Check("run loop lock: two stops", twoStops, isStopped),  // N1
-  Check("run loop lock: a stop against the timeout, and a later wait", stopAgainstTimeout, forgotten),  // N1 N4
-  Check("run loop lock: the time is over", timeout, isOver),  // N5
-  Check("run loop lock: a dispatch against the end", dispatchAgainstEnd, performed),  // N2 N3
-  Check("run loop lock: an action that stops it", dispatchedStop, isStopped),  // N1 N2
-  Check("run loop lock: actions in order", dispatchesInOrder, inOrder),  // N2
-  Check("run loop lock: one inside another", nested, isStopped),  // N1 N3
-  Check("run loop lock: in a job of a loop", onLoop, isStopped),  // N1
-  Check("run loop lock: nothing stays in the loop", nothingStays, nothingIsKept),  // N6
-  Check("run loop lock: a second run stops the process", secondRun, stopsProcess),  // N1
+  Check("run loop lock: a stop against the run", stopAgainstRun, isStopped),  // RL1 RL4
+  Check("run loop lock: two stops", twoStops, isStopped),  // RL1
+  Check("run loop lock: a stop against the timeout, and a later wait", stopAgainstTimeout, forgotten),  // RL1 RL4
+  Check("run loop lock: the time is over", timeout, isOver),  // RL5
+  Check("run loop lock: a dispatch against the end", dispatchAgainstEnd, performed),  // RL2 RL3
+  Check("run loop lock: an action that stops it", dispatchedStop, isStopped),  // RL1 RL2
+  Check("run loop lock: actions in order", dispatchesInOrder, inOrder),  // RL2
+  Check("run loop lock: one inside another", nested, isStopped),  // RL1 RL3
+  Check("run loop lock: in a job of a loop", onLoop, isStopped),  // RL1
+  Check("run loop lock: nothing stays in the loop", nothingStays, nothingIsKept),  // RL6
+  Check("run loop lock: a second run stops the process", secondRun, stopsProcess),  // RL1
 ]

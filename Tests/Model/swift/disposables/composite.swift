@@ -1,4 +1,4 @@
-// CompositeDisposable.swift: M1 to M4.
+// CompositeDisposable.swift: CD1 to CD4.
 
 private final class State: @unchecked Sendable {
   let composite = CompositeDisposable()
@@ -91,12 +91,12 @@ private func bothHeld() {
 private func published() { publication(CompositeDisposable()) }
 
 let compositeChecks = [
-  Check("composite: an insert against a disposal", insertAgainstDisposal, bothDisposed),  // M1
-  Check("composite: two inserts and a disposal", twoInsertsAgainstDisposal, bothDisposed),  // M1 M2
-  Check("composite: two disposals", twoDisposals, bothDisposed),  // M1
-  Check("composite: a take against a disposal", takeAgainstDisposal, takenOrDisposed),  // M1
-  Check("composite: two removals and a disposal", removesAgainstDisposal, disposedOnce),  // M1
-  Check("composite: captures are gone when the disposal returns", captures, disposedOnce),  // M3
-  Check("composite: a count against an insert", countAgainstInsert, bothHeld),  // M2
-  Check("composite: who sees it disposed sees what was before", published, seen),  // M4
+  Check("composite: an insert against a disposal", insertAgainstDisposal, bothDisposed),  // CD1
+  Check("composite: two inserts and a disposal", twoInsertsAgainstDisposal, bothDisposed),  // CD1 CD2
+  Check("composite: two disposals", twoDisposals, bothDisposed),  // CD1
+  Check("composite: a take against a disposal", takeAgainstDisposal, takenOrDisposed),  // CD1
+  Check("composite: two removals and a disposal", removesAgainstDisposal, disposedOnce),  // CD1
+  Check("composite: captures are gone when the disposal returns", captures, disposedOnce),  // CD3
+  Check("composite: a count against an insert", countAgainstInsert, bothHeld),  // CD2
+  Check("composite: who sees it disposed sees what was before", published, seen),  // CD4
 ]

@@ -1,4 +1,4 @@
-// Lifetime.swift and LifetimeRegistration.swift: A3, and M1 beneath it.
+// Lifetime.swift and LifetimeRegistration.swift: A3, and CD1 beneath it.
 
 private final class State: @unchecked Sendable {
   let calls = Note(), revoked = Note()
@@ -55,7 +55,7 @@ private func ended() {
 }
 
 let lifetimeChecks = [
-  Check("lifetime: an observer against the end", observerAgainstEnd, calledOnce),  // M1
-  Check("lifetime: two revoke, one ends", revokedAgainstEnd, calledAtMostOnce),  // M1
+  Check("lifetime: an observer against the end", observerAgainstEnd, calledOnce),  // CD1
+  Check("lifetime: two revoke, one ends", revokedAgainstEnd, calledAtMostOnce),  // CD1
   Check("lifetime: who sees a registration disposed sees what was before", published, ended),  // A3
 ]

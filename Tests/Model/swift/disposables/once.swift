@@ -1,4 +1,4 @@
-// Those that dispose or run something once: AnonymousDisposable.swift (A1 to A3), BinaryDisposable.swift (G1, G2), and those
+// Those that dispose or run something once: AnonymousDisposable.swift (A1 to A3), BinaryDisposable.swift (ND1, ND2), and those
 // that are made like them.
 
 internal import CScheduler
@@ -136,12 +136,12 @@ let onceChecks = [
   Check("scoped: a disposal against the last release", scopedRelease, ranOnce),  // A1 A2
   Check("scoped: two releases, of which the last disposes", scopedReleases, ranOnce),  // A1 A2
   Check("scoped: who sees it disposed sees what was before", scopedPublished, seen),  // A3
-  Check("binary: two disposals", binaryTwice, bothOnce),  // G1
-  Check("binary: disposed beside what it is in", binaryInside, bothOnce),  // G1
-  Check("binary: who sees it disposed sees what was before", binaryPublished, seen),  // G2
-  Check("binary: the same, disposed by what it is in", binaryPublishedInside, seen),  // G2
-  Check("n-ary: two disposals", naryTwice, bothOnce),  // G1
-  Check("n-ary: disposed beside what it is in", naryInside, bothOnce),  // G1
-  Check("n-ary: who sees it disposed sees what was before", naryPublished, seen),  // G2
+  Check("binary: two disposals", binaryTwice, bothOnce),  // ND1
+  Check("binary: disposed beside what it is in", binaryInside, bothOnce),  // ND1
+  Check("binary: who sees it disposed sees what was before", binaryPublished, seen),  // ND2
+  Check("binary: the same, disposed by what it is in", binaryPublishedInside, seen),  // ND2
+  Check("n-ary: two disposals", naryTwice, bothOnce),  // ND1
+  Check("n-ary: disposed beside what it is in", naryInside, bothOnce),  // ND1
+  Check("n-ary: who sees it disposed sees what was before", naryPublished, seen),  // ND2
   Check("boolean: who sees it disposed sees what was before", booleanPublished, seen),  // A3
 ]

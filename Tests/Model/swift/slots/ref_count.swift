@@ -1,4 +1,4 @@
-// RefCountDisposable.swift: R1 to R4.
+// RefCountDisposable.swift: RF1 to RF4.
 
 /// Is to be disposed when the primary and all dependents have been, and sees what their disposers did before.
 private final class Underlying: Disposable, @unchecked Sendable {
@@ -113,12 +113,12 @@ private func published() { publication(RefCountDisposable(disposable: Child())) 
 private func dependentPublished() { publication(RefCountDisposable(disposable: Child()).retain()) }
 
 let refCountChecks = [
-  Check("reference count: primary against dependent", primaryAgainstDependent, disposedOnce),  // R1
-  Check("reference count: primary against two dependents", primaryAgainstTwo, disposedOnce),  // R1
-  Check("reference count: a new dependent against the primary", retainAgainstPrimary, disposedOnce),  // R2
-  Check("reference count: a dependent disposed twice counts once", twiceDisposed, isHeldUp),  // R3
-  Check("reference count: the primary disposed twice", twoPrimaries, disposedOnce),  // R1
-  Check("reference count: a dependent that is only released", releasedDependent, neverDisposed),  // R3
-  Check("reference count: who sees it disposed sees what was before", published, seen),  // R4
-  Check("reference count: the same of a dependent", dependentPublished, seen),  // R4
+  Check("reference count: primary against dependent", primaryAgainstDependent, disposedOnce),  // RF1
+  Check("reference count: primary against two dependents", primaryAgainstTwo, disposedOnce),  // RF1
+  Check("reference count: a new dependent against the primary", retainAgainstPrimary, disposedOnce),  // RF2
+  Check("reference count: a dependent disposed twice counts once", twiceDisposed, isHeldUp),  // RF3
+  Check("reference count: the primary disposed twice", twoPrimaries, disposedOnce),  // RF1
+  Check("reference count: a dependent that is only released", releasedDependent, neverDisposed),  // RF3
+  Check("reference count: who sees it disposed sees what was before", published, seen),  // RF4
+  Check("reference count: the same of a dependent", dependentPublished, seen),  // RF4
 ]

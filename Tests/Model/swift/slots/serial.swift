@@ -1,4 +1,4 @@
-// SerialDisposable.swift: V1 to V4.
+// SerialDisposable.swift: SD1 to SD4.
 
 private final class State: @unchecked Sendable {
   let serial = SerialDisposable()
@@ -113,13 +113,13 @@ private func newerIsHeld() {
 private func published() { publication(SerialDisposable()) }
 
 let serialChecks = [
-  Check("serial disposable: two assignments", twoAssignments, oneIsHeld),  // V1
-  Check("serial disposable: two assignments and a disposal", assignmentsAgainstDisposal, allDisposed),  // V1
-  Check("serial disposable: a swap against a disposal", swapAgainstDisposal, handedOrDisposed),  // V1
-  Check("serial disposable: a reader against an assignment", readerAgainstAssignment, secondIsHeld),  // V2
-  Check("serial disposable: a replace against an assignment", replaceAgainstAssignment, oneIsHeld),  // V1
-  Check("serial disposable: a replace against a disposal", replaceAgainstDisposal, allDisposed),  // V1
-  Check("serial disposable: two replaces", twoReplaces, oneIsHeld),  // V1, V4
-  Check("serial disposable: what is set inside of a replace", newerInside, newerIsHeld),  // V4
-  Check("serial disposable: who sees it disposed sees what was before", published, seen),  // V3
+  Check("serial disposable: two assignments", twoAssignments, oneIsHeld),  // SD1
+  Check("serial disposable: two assignments and a disposal", assignmentsAgainstDisposal, allDisposed),  // SD1
+  Check("serial disposable: a swap against a disposal", swapAgainstDisposal, handedOrDisposed),  // SD1
+  Check("serial disposable: a reader against an assignment", readerAgainstAssignment, secondIsHeld),  // SD2
+  Check("serial disposable: a replace against an assignment", replaceAgainstAssignment, oneIsHeld),  // SD1
+  Check("serial disposable: a replace against a disposal", replaceAgainstDisposal, allDisposed),  // SD1
+  Check("serial disposable: two replaces", twoReplaces, oneIsHeld),  // SD1, SD4
+  Check("serial disposable: what is set inside of a replace", newerInside, newerIsHeld),  // SD4
+  Check("serial disposable: who sees it disposed sees what was before", published, seen),  // SD3
 ]

@@ -1,4 +1,4 @@
-// SingleAssignmentDisposable.swift: U1 to U4.
+// SingleAssignmentDisposable.swift: SA1 to SA4.
 
 internal import ModelEngine
 
@@ -108,14 +108,14 @@ private func stopped() {
 private func published() { publication(SingleAssignmentDisposable()) }
 
 let singleChecks = [
-  Check("single assignment: a set against a disposal", setAgainstDisposal, disposedOnce),  // U1 U3
-  Check("single assignment: a set against two disposals", setAgainstTwoDisposals, disposedOnce),  // U3
-  Check("single assignment: two readers against a disposal", readersAgainstDisposal, disposedOnce),  // U2
-  Check("single assignment: a reader against a set", readerAgainstSet, isHeld),  // U2
-  Check("single assignment: a reader, a set and a disposal", readerAgainstSetAndDisposal, disposedOnce),  // U2 U3
-  Check("single assignment: the child is gone after set and disposal", captures, areGone),  // U2
-  Check("single assignment: released undisposed", releasedUndisposed, isUndisposed),  // U3
-  Check("single assignment: a second set stops the process", secondSet, stopped),  // U1
-  Check("single assignment: also one after the disposal", secondSetAfterDisposal, stopped),  // U1
-  Check("single assignment: who sees it disposed sees what was before", published, seen),  // U4
+  Check("single assignment: a set against a disposal", setAgainstDisposal, disposedOnce),  // SA1 SA3
+  Check("single assignment: a set against two disposals", setAgainstTwoDisposals, disposedOnce),  // SA3
+  Check("single assignment: two readers against a disposal", readersAgainstDisposal, disposedOnce),  // SA2
+  Check("single assignment: a reader against a set", readerAgainstSet, isHeld),  // SA2
+  Check("single assignment: a reader, a set and a disposal", readerAgainstSetAndDisposal, disposedOnce),  // SA2 SA3
+  Check("single assignment: the child is gone after set and disposal", captures, areGone),  // SA2
+  Check("single assignment: released undisposed", releasedUndisposed, isUndisposed),  // SA3
+  Check("single assignment: a second set stops the process", secondSet, stopped),  // SA1
+  Check("single assignment: also one after the disposal", secondSetAfterDisposal, stopped),  // SA1
+  Check("single assignment: who sees it disposed sees what was before", published, seen),  // SA4
 ]
