@@ -135,7 +135,7 @@ MUTANTS = [
      ""),
     ("AWAKE stays when the lock is taken", "sync/lock.c", "LK3", "if (awake) stop_being_awake(lock); if (!taken", "if (!taken"),
     ("AWAKE stays when the waiter sleeps", "sync/lock.c", "sleep", "if (awake) stop_being_awake(lock);", ""),
-    ("a waiter announces its spin though nobody sleeps", "sync/lock.c", "LK11", "!*awake && somebody_sleeps(lock) && !(", "!*awake && !("),
+    ("a waiter announces its spin though nobody sleeps", "sync/lock.c", "LK11", "!*awake && has_sleepers(lock) && !(", "!*awake && !("),
     ("an inline unlock does not see that a sleeper is due", "include/CScheduler/lock.h", "LK7", "(csched_load_relaxed(flag) & CSCHED_LOCK_IS_DUE_) != 0", "false"),
     ("the lock is not given to the sleeper that is due", "sync/lock.c", "LK7", "(csched_load_relaxed(flag_of(lock)) & STARVED) == 0 || !hand_over(lock)", "true"),
     ("who passes sleepers of a lock does not count", "sync/lock.c", "", "count_pass(lock);", ""),

@@ -127,8 +127,8 @@ bool csched_mpsc_close(csched_mpsc *queue) {
 }
 
 bool csched_mpsc_is_closed(const csched_mpsc *queue) {
-  return has_closed_bit(csched_load_acquire(&queue->head));
-} // Q6: closed forever
+  return has_closed_bit(csched_load_acquire(&queue->head)); // Q6: closed forever
+}
 
 // MARK: inspection by other threads
 

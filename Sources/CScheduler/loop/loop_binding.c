@@ -119,8 +119,8 @@ bool csched_loop_is_free_(csched_loop *loop) { // LP11: discards cancelled entri
 }
 
 static bool is_unrun(const csched_job *job, const void *except) {
-  return csched_job_seems_to_wait_(job, except);
-} // LP13: count of unrun jobs
+  return csched_job_seems_to_wait_(job, except); // LP13: count of unrun jobs
+}
 
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued,
                               size_t *delayed) {        // LP13: count of unrun jobs

@@ -336,8 +336,7 @@ uint32_t csched_observer_thread_(const csched_observer *observer) {
   return csched_load_relaxed(&observer->thread); // racy read: the thread may have ended
 }
 
-bool csched_observer_look_(const csched_observer *observer, uint32_t depth,
-                           csched_observed_level *level) { // OB3: frame of one run
+bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level) {
   const csched_observed_level *from = &observer->levels[depth];
   level->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_
   level->since = csched_load_relaxed(&from->since);     // OB3: frame of one run

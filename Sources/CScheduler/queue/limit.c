@@ -120,9 +120,9 @@ static csched_job *take_permit_locked(csched_limit *limit, bool alone) {
 // Gives a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
 static csched_job *load_locked(csched_limit *limit) {
   csched_job *permits = NULL, **end = &permits, *first, *taken;
-  while ((first = limit->first) != NULL && // LM2: no stuck job; LM3: order
-         (taken = take_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first))) !=
-             NULL) { // LM9: barriers
+  while ((first = limit->first) != NULL) { // LM2: no stuck job; LM3: order
+    taken = take_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: barriers
+    if (taken == NULL) break;
     limit->first = behind(first);
     ((permit *)taken)->job_to_run = first;
     *end = taken;
@@ -239,8 +239,8 @@ static bool is_in_barrier(const csched_target *target) { // LM7: refuses a wait 
 }
 
 static bool is_in_any(const csched_target *barriers) {
-  return csched_target_is_inside(limited(barriers));
-} // LM7: no endless wait
+  return csched_target_is_inside(limited(barriers)); // LM7: no endless wait
+}
 
 // MARK: dumps
 

@@ -98,7 +98,7 @@ static bool is_waiter_awake(const csched_lock *lock) {
   return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)BITS) == (uintptr_t)lock; // LK3: skipped wakes
 }
 
-static bool somebody_sleeps(const csched_lock *lock) {
+static bool has_sleepers(const csched_lock *lock) {
   return (csched_load_relaxed(flag_of(lock)) & SLEEPERS) != 0; // Speed only
 }
 
@@ -110,8 +110,8 @@ static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   csched_time end = csched_now() + SPIN_FOR;
   unsigned gap = FIRST_GAP;
   do {
-    if (!*awake && somebody_sleeps(lock) && !(*awake = become_awake(lock)))
-      return false; // LK3: skipped wakes; LK11: unannounced spin
+    if (!*awake && has_sleepers(lock) && !(*awake = become_awake(lock))) // LK3, LK11: announced if one sleeps
+      return false;
     for (unsigned i = 0; i < gap; i++) CSCHED_CPU_RELAX();
     if (take_lock(lock, self)) return true;
     if (gap < LAST_GAP) gap *= 2;
@@ -142,7 +142,7 @@ static void look_for_starved(csched_lock *lock, csched_time now) {
 
 // Long critical sections make unlocks too rare to count. So the awake waiter looks too, when it has taken the lock.
 static void sometimes_look_for_starved(csched_lock *lock) {
-  if (!somebody_sleeps(lock)) return;
+  if (!has_sleepers(lock)) return;
   csched_time now = csched_now();
   if (now >= csched_bucket_looks_for_starved_at_(csched_lock_hash_(lock))) look_for_starved(lock, now); // Speed only
 }
