@@ -104,13 +104,14 @@ public final class PeriodicAction: Disposable {
 
   /// Enters and calls the action. Returns false if the tick's number is over or the action is suspended.
   private func run(_ number: Int) -> Bool {
-    guard let call = action.enter(if: { $0.number == number && $0.suspensions == 0 }) else { return false }  // PA1: none while suspended
+    // PA1: none while suspended
+    guard let call = action.enter(if: { $0.number == number && $0.suspensions == 0 }) else { return false }
     call(self)
     return true
   }
 
   /// Called when the scheduler has released the ticks of that number.
-  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3: suspended: nothing kept; PA4: what ends it
+  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3, PA4: suspended: nothing kept
 
   /// Removes the ticks and returns their disposable. The present number is then a new one.
   private static func takeTicks(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {

@@ -124,7 +124,8 @@ private final class DependentDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }  // RF3, RF4: release
+    // RF3, RF4: release
+    guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }
     if let underlying = parent.leaveDependent() {
       walk.push(underlying)
     } else {
