@@ -253,7 +253,7 @@ static void cond_freed_by_woken(int rounds) {
   }
 }
 
-TEST("a condition may be freed by who was woken") { cond_freed_by_woken(times(500)); }
+TEST("a condition may be freed by the woken thread") { cond_freed_by_woken(times(500)); }
 
 // MARK: recursive locks
 

@@ -123,7 +123,7 @@ static void dump_waits(void) {
   output_close(&output);
 }
 
-TEST("a dump says who waits, and for what") { dump_waits(); }
+TEST("a dump names waiting threads, and what they wait for") { dump_waits(); }
 
 static void *take_lock(void *lock) {
   csched_lock_lock(lock);
@@ -159,7 +159,7 @@ static void dump_locks(void) {
   output_close(&output);
 }
 
-TEST_UNLESS(QEMU, no_peek, "a dump says who owns a lock, and who sleeps for it") { dump_locks(); }
+TEST_UNLESS(QEMU, no_peek, "a dump names the owner of a lock, and its sleepers") { dump_locks(); }
 
 static void dump_describes(void) {
   char text[512], little[16];

@@ -53,7 +53,7 @@ static void env_owner_ended(void) {
   CHECK_CHILD_STOPS(end_first_thread, NULL, says);
 }
 
-TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a lock whose owner has ended stops who waits for it") { env_owner_ended(); }
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a lock whose owner has ended stops its waiters") { env_owner_ended(); }
 
 // Two looks find it alive.
 static void env_owner_is_slow(void) {

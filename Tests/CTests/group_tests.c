@@ -167,7 +167,7 @@ static void group_freed(int rounds) {
   }
 }
 
-TEST("a group may be freed by who has waited for it") { group_freed(times(500)); }
+TEST("a group may be freed by its waiter") { group_freed(times(500)); }
 
 // MARK: misuse and fork
 

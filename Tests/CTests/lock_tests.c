@@ -191,7 +191,7 @@ static void hold_in_rounds(int index, void *context) {
     csched_lock_unlock(test->lock);
     WAIT_WHILE(atomic_load(&test->passed) < round * test->waiters);
   }
-  atomic_store(&test->round, test->rounds); // what is left of the rounds has no holder
+  atomic_store(&test->round, test->rounds); // no thread holds it in the remaining rounds
   crew_join(&waiters);
 }
 

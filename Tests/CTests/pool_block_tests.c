@@ -1,7 +1,11 @@
 #include "output_testing.h"
 #include "pool_testing.h"
 
+#include "../../Sources/CScheduler/base/panic.h"
+#include "../../Sources/CScheduler/job/observed.h"
+#include "../../Sources/CScheduler/job/recorder_internal.h"
 #include "../../Sources/CScheduler/process/swift.h"
+#include "../../Sources/CScheduler/sync/waiting_internal.h"
 
 #include <unistd.h>
 
@@ -451,3 +455,10 @@ static void pool_fork_beside_queued(int rounds) {
 }
 
 TEST("a forked job finds a worker though another takes a queued one") { pool_fork_beside_queued(times(400)); }
+
+// Each pointer lets a lower folder of the core call a higher one. Without them, blocked workers are found late, and observers see nothing.
+TEST("the folders of the core are connected when the library is loaded") {
+  CHECK(csched_waiting_begins_ == csched_pool_blocking_begin && csched_waiting_ends_ == csched_pool_blocking_end);
+  CHECK(csched_observe_hooks_ != NULL && csched_os_on_call_ != NULL);
+  CHECK(csched_panic_say_ == csched_recorder_say_);
+}

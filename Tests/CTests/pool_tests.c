@@ -279,7 +279,7 @@ static void pool_lends_at_request(csched_priority waiter, bool lends) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("who waits in another way lends by request") {
+TEST("a thread that waits in another way donates its priority by request") {
   pool_lends_at_request(CSCHED_PRIORITY_DEFAULT, true);
   pool_lends_at_request(CSCHED_PRIORITY_LOW, false);
 }
@@ -347,7 +347,7 @@ static void pool_lifts_owner(void) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("who sleeps for a lock lifts its owner's nice value") { pool_lifts_owner(); }
+TEST("a sleeper for a lock raises its owner's nice value") { pool_lifts_owner(); }
 
 // MARK: timers
 

@@ -151,7 +151,7 @@ static void semaphore_freed_by_taker(int rounds) {
   }
 }
 
-TEST("a semaphore may be freed by who gets the last unit") { semaphore_freed_by_taker(times(1000)); }
+TEST("a semaphore may be freed by the thread that gets the last unit") { semaphore_freed_by_taker(times(1000)); }
 
 // MARK: latches
 

@@ -198,7 +198,7 @@ static void virtual_widened(void) {
   csched_virtual_destroy(timeline);
 }
 
-TEST("who moves virtual time while it is moved widens that") { virtual_widened(); }
+TEST("moving virtual time during a move extends that move") { virtual_widened(); }
 
 static void submit_inside(probe *probe) {
   mark(probe);

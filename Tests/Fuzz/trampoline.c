@@ -1,4 +1,4 @@
-// Target: a thread's trampoline (target/trampoline.c), with nested levels, and set aside, against a list of who waits where.
+// Target: a thread's trampoline (target/trampoline.c), with nested levels, and set aside, against a list of the jobs of each level.
 //
 // The model checks:
 //   order    a job runs in the level in which it was submitted, when that is the innermost one, after those submitted there before it

@@ -27,7 +27,7 @@
 // Assumes: callers keep the structure valid during the call.
 // Source: a clock moved by hand is Rx's virtual time scheduler. A call that adds to another call's drive is the idea of our trampoline.
 // Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years",
-//   "who moves virtual time while it is moved widens that", "virtual time runs serial queues", "a virtual run ends",
+//   "moving virtual time during a move extends that move", "virtual time runs serial queues", "a virtual run ends",
 //   "a thread that waits in virtual time drives when no other does", "steps of virtual time count what runs", "virtual time against cancellation",
 //   "virtual time from many threads", "cancelled jobs in virtual time leave nothing behind", "the end of virtual time",
 //   "what leaves a job in virtual time ends the drive", "timers that are handed on to a suspended queue are no jobs of the drive",

@@ -5,7 +5,7 @@
 // Orderings: relaxed; a note publishes no other memory.
 // Assumes: the reader accepts that a line was true a moment ago.
 // Source: own design.
-// Checked by: "a dump says who waits, and for what".
+// Checked by: "a dump names waiting threads, and what they wait for".
 // Models: none. Not modelled: BW1.
 
 #include "frames_internal.h"

@@ -36,8 +36,7 @@
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with take's acquire, carries the job
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting is that of many schedulers of disks and processes.
-// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "who
-//   waits in another way lends by request", "every job runs once, from any submitter", "what a worker keeps for its next job runs though the one that
+// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "a thread that waits in another way donates its priority by request", "every job runs once, from any submitter", "what a worker keeps for its next job runs though the one that
 //   it has goes on", "a follow-up runs on its worker behind its job, outside of its queue", "a follow-up runs though its job does not return", "a
 //   follow-up is dropped by a stop that drops", "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker", "a
 //   job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent stops the

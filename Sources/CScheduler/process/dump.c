@@ -12,8 +12,7 @@
 // Orderings: relaxed; see blocked.c, BW1.
 // Assumes: the reader accepts that a line was true a moment ago.
 // Source: the thread dumps of the Java and Go runtimes.
-// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump says who waits, and for what", "a dump says who owns a lock,
-//   and who sleeps for it", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
+// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump names waiting threads, and what they wait for", "a dump names the owner of a lock, and its sleepers", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
 // Models: none. Not modelled: DP1, DP2, DP3.
 
 #include <CScheduler/dump.h>

@@ -23,7 +23,7 @@
 // Source: a countdown latch (latch.c) that can be raised again. Dispatch's groups use a generation; here the last leave takes the sleepers out.
 // Checked by: "a group is waited for until all have left", "a timed wait for a group gives up",
 //   "a group tells all once, in order, when it is empty", "a notice that is taken back is not called",
-//   "a group may be freed by who has waited for it", "a group that is left too often stops the process",
+//   "a group may be freed by its waiter", "a group that is left too often stops the process",
 //   "a group that is destroyed in use stops the process", "after fork a group has its count and its notices".
 // Models: checks/group.c. Not modelled: GR7.
 

@@ -45,7 +45,7 @@
 //   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock",
 //   "a waiter that has slept for 2 ms is passed by a thread 128 times at the most", "a waiter that gives up passes its wake on",
 //   "after fork a lock keeps its owner", "after fork a lock of an orphaned thread stops the process",
-//   "a fork beside threads that sleep for locks leaves locks that can be unlocked", "a lock whose owner has ended stops who waits for it".
+//   "a fork beside threads that sleep for locks leaves locks that can be unlocked", "a lock whose owner has ended stops its waiters".
 // Models: checks/lock.c. Not modelled: LK9.
 
 #include <CScheduler/lock.h>

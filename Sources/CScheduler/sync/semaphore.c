@@ -19,7 +19,7 @@
 // Assumes: PK1, PK3 of parking.c.
 // Source: a benaphore that hands over contended units, like tickets; sleepers by address as in WebKit's ParkingLot.
 // Checked by: "a semaphore's units are taken once each", "a semaphore serves in the order of arrival",
-//   "a timed wait for a semaphore gives up and loses no unit", "a semaphore may be freed by who gets the last unit",
+//   "a timed wait for a semaphore gives up and loses no unit", "a semaphore may be freed by the thread that gets the last unit",
 //   "too many units stop the process", "a semaphore that is destroyed with waiters stops the process",
 //   "after fork no thread waits, and units and counts are there".
 // Models: checks/waiting.c. Not modelled: SM8.

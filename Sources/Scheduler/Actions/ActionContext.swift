@@ -10,8 +10,7 @@
 //   AX4  A waiter finds the work in progress, whichever thread disposed it: `scheduled` stays until the end.
 // Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
 //   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
-//   that has ended", "an action may dispose itself, and a handler its action and others", "who waits comes after the action and what it scheduled,
-//   also after another one has disposed them".
+//   that has ended", "an action may dispose itself, and a handler its action and others", "a wait returns after the action and what it scheduled, also after another disposal".
 // Models: swift/groups/contexts.swift.
 
 internal import CScheduler

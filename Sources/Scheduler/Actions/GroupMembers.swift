@@ -10,7 +10,7 @@
 //   GM4  The disposable that cancels a member is released outside the lock.
 // Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
 //   empty", "an action's captures are released before its end is reported, also when it never begins",
-//   "who cancels a group beside another caller does not come back before it is cancelled",
+//   "a cancel of a group beside another one returns after the group is cancelled",
 //   "all that has not begun is cancelled, and leaves the group".
 // Models: swift/groups/groups.swift.
 

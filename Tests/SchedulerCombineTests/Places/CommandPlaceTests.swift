@@ -258,7 +258,7 @@
       told.cancel()
     }
 
-    @Test("many values, and a subscriber who has a value at a time") func many() {
+    @Test("many values, and a subscriber that takes one value at a time") func many() {
       let queue = SerialScheduler(name: "million"), sum = Sum(), count = manyValues / 4, values = Protected(0)
       let command = Command<Int, Int, Never>(on: queue.combine) { (0..<$0).publisher }
       let held = command.values.sink { _ in values.withLock { $0 += 1 } }

@@ -59,8 +59,7 @@ import Testing
     #expect(eventually { runs.value == 1 && delayed.isDisposed })
   }
 
-  @Test("who waits comes after the action and what it scheduled, also after another one has disposed them") func late()
-  {
+  @Test("a wait returns after the action and what it scheduled, also after another disposal") func late() {
     let workers = ConcurrentScheduler(), begun = ActionGroup(entered: 2), goOn = Gate(), ends = Counter(),
       waited = Gate()
     let token = workers.schedule { context in
@@ -233,7 +232,7 @@ import Testing
     #expect(runs.value == (disposes ? 0 : depth))
   }
 
-  @Test("who takes a handler back and waits comes after its call") func waits() {
+  @Test("taking a handler back and waiting returns after its call") func waits() {
     let workers = ConcurrentScheduler(), bad = Counter()
     for _ in 0..<Scale.count(200) {
       let isOpen = Protected(true), begun = Gate(), ended = Gate()

@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("who cancels a group beside another caller does not come back before it is cancelled") func cancelledByMany() {
+  @Test("a cancel of a group beside another one returns after the group is cancelled") func cancelledByMany() {
     for _ in 0..<Scale.count(50) {
       let group = ActionGroup(), queue = SerialScheduler(), runs = Counter()
       queue.suspend()

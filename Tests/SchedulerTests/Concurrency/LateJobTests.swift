@@ -228,7 +228,7 @@ import Testing
     await other.stopAndJoin()
   }
 
-  @Test("who has asked for it is stopped with a message when a task has lost its thread")
+  @Test("a program that asked for it stops with a message when a task has lost its thread")
   func trap() async {
     for onQueue in ["", "yes"] {
       let result: ExitTest.Result?
