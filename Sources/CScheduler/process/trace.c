@@ -7,7 +7,8 @@
 //   TR1  The writer reads an event only when it is complete: its stamp, which contains its number, is written last.
 //   TR2  No thread waits for the writer. An event for a full ring is left out, and counted. An event that the writer has not read is not overwritten.
 //   TR3  When csched_trace_end has returned, the file is complete, and no thread writes to it.
-//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. The buffered text is the parent's to write.
+//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. The buffered text is the parent's to write. The rings are empty:
+//        an event that a lost thread had begun and not completed would block the events behind it.
 // Orderings
 //   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the slot was read
 // Assumes: a signal handler that interrupts `add_event` may cost one event.
@@ -156,6 +157,8 @@ static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   trace.lock = (csched_lock)CSCHED_LOCK_INIT;
+  for (csched_observer *each = csched_observers_(); each != NULL; each = each->next)
+    if (each->ring != NULL) each->ring->taken = each->ring->next;
   if (trace.is_on) csched_os_close_(trace.fd);
   trace.is_on = false;
 }
