@@ -95,6 +95,19 @@ public final class ActionGroup: Sendable {
     }
   }
 
+  /// Suspends the task until the group is empty, until `deadline` at the latest.
+  ///
+  /// - Parameters:
+  ///   - deadline: the end of the wait.
+  ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
+  ///   - isolation: the caller's isolation, which is kept.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. The work in the group continues.
+  public func waitForAll<C: Clock>(
+    deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    try await withDeadline(deadline, clock: clock, isolation: isolation) { try await waitForAll() }
+  }
+
   /// Schedules `action` on `scheduler` once, when the group is empty. If it is empty already, schedules it at once; otherwise the last thread to
   /// leave does. Several actions are scheduled in the order of the calls.
   ///

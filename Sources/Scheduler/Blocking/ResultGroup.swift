@@ -144,6 +144,23 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
+  /// Suspends the task until the next result, and takes it, or until `deadline`. Returns `nil` when no action is unfinished and no result is left.
+  ///
+  /// - Parameters:
+  ///   - deadline: the end of the wait.
+  ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
+  ///   - isolation: the caller's isolation, which is kept.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. Then no result is taken.
+  public func next<C: Clock>(
+    deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation
+  ) async throws -> Element? {
+    try await withDeadline(deadline, clock: clock, isolation: isolation) {
+      let element = await next()
+      if element == nil { try Task.checkCancellation() }
+      return element
+    }
+  }
+
   /// Adds `waiter` to the waiting tasks, or gives it a result at once.
   private func wait(_ waiter: Waiter) {
     let found: Element?? = state.withLock { state in

@@ -38,12 +38,18 @@ final class AwaitedAction<Value>: @unchecked Sendable {
 }
 
 extension ImmediateSchedulerType {
-  /// Suspends the task until the action that `submit` schedules has run or was dropped, or the task is cancelled before the action starts.
+  /// Suspends the task until the action that `submit` schedules has run or was dropped, or the task is cancelled or `deadline` comes before the
+  /// action starts.
   func awaiting<Value>(
-    isolation: isolated (any Actor)?, _ body: sending (() throws -> Value)? = nil,
+    isolation: isolated (any Actor)?, deadline: Deadline? = nil, _ body: sending (() throws -> Value)? = nil,
     _ submit: (AwaitedAction<Value>) -> any Disposable
   ) async throws -> sending Value {
     let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()
+    let timer = deadline?.start {
+      if resumption.claim() { resumption.finish(.failure($0)) }
+      token.dispose()
+    }
+    defer { timer?.cancel() }
     // No frame of the task retains the action or its captures: they are released on the thread that runs it.
     var action: AwaitedAction? = AwaitedAction(resumption, consume body, on: self as? SchedulerTarget)
     nonisolated(unsafe) let value = try await withTaskCancellationHandler {
@@ -81,6 +87,35 @@ extension ImmediateSchedulerType {
     let lent = PriorityDonation(to: self)
     defer { lent?.takeBack() }
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
+  }
+
+  /// Calls `body` as an action of this scheduler, as ``perform(isolation:_:)`` does, if the action starts before `deadline`.
+  ///
+  /// ```swift
+  /// let count = try await database.perform(deadline: .now + .seconds(1)) { try count(entries) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - deadline: when the action must have started. It may run longer. If the deadline has passed already, the action never starts.
+  ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the function to call, at most once.
+  /// - Returns: the result of `body`. It need not be `Sendable`, because it is transferred to the task.
+  /// - Throws: what ``perform(isolation:_:)`` throws; ``SchedulerError/timeout`` if the action has not started by `deadline`.
+  public func perform<Value, C: Clock>(
+    deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
+    _ body: sending @escaping () throws -> sending Value
+  ) async throws -> sending Value {
+    let deadline = Deadline(deadline, clock)
+    if deadline.hasPassed() {
+      try Task.checkCancellation()
+      throw SchedulerError.timeout
+    }
+    let lent = PriorityDonation(to: self)
+    defer { lent?.takeBack() }
+    return try await awaiting(isolation: isolation, deadline: deadline, consume body) { action in
+      schedule { action.run() }
+    }
   }
 
   /// Calls `body` as an action of this scheduler: the overload for a function value, which is not a closure expression, with a `Sendable` result.

@@ -16,6 +16,21 @@ extension ThreadScheduler {
     joinBlocking()  // short: the thread has submitted this task's resumption as its last step
   }
 
+  /// Stops the thread, and suspends the task until it has ended, until `deadline` at the latest. The stop goes on after that.
+  ///
+  /// - Parameters:
+  ///   - policy: how to treat actions that have not started.
+  ///   - deadline: the end of the wait.
+  ///   - clock: the clock of `deadline`.
+  ///   - isolation: the caller's isolation, which is kept.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first.
+  public func stopAndJoin<C: Clock>(
+    _ policy: Schedulers.StopPolicy = .runOutstanding, deadline: C.Instant, clock: C = ContinuousClock(),
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    try await awaitEnd(Deadline(deadline, clock), isolation: isolation) { await self.stopAndJoin(policy) }
+  }
+
   /// Makes a value on the thread, and keeps it there: see ``ThreadScheduler/Confined``.
   ///
   /// - Parameter make: makes the value, as an action of this scheduler, after the actions that were scheduled earlier. If it throws, each use throws

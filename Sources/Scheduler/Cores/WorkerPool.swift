@@ -88,4 +88,19 @@ public final class WorkerPool: Sendable {
     stop(policy)
     await awaitBlockingCall(isolation: nil) { [pool] in _ = pool.join() }
   }
+
+  /// Stops the pool, and suspends the task until its threads have ended, until `deadline` at the latest. The stop goes on after that.
+  ///
+  /// - Parameters:
+  ///   - policy: how to treat actions that have not started.
+  ///   - deadline: the end of the wait.
+  ///   - clock: the clock of `deadline`.
+  ///   - isolation: the caller's isolation, which is kept.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first.
+  public func stopAndJoin<C: Clock>(
+    _ policy: Schedulers.StopPolicy = .runOutstanding, deadline: C.Instant, clock: C = ContinuousClock(),
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    try await awaitEnd(Deadline(deadline, clock), isolation: isolation) { await self.stopAndJoin(policy) }
+  }
 }

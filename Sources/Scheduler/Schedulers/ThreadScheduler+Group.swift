@@ -94,5 +94,20 @@ extension ThreadScheduler {
       stop(policy)
       for scheduler in schedulers { await scheduler.stopAndJoin(policy) }
     }
+
+    /// Stops the threads, and suspends the task until all have ended, until `deadline` at the latest. The stop goes on after that.
+    ///
+    /// - Parameters:
+    ///   - policy: how to treat actions that have not started.
+    ///   - deadline: the end of the wait.
+    ///   - clock: the clock of `deadline`.
+    ///   - isolation: the caller's isolation, which is kept.
+    /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first.
+    public func stopAndJoin<C: Clock>(
+      _ policy: Schedulers.StopPolicy = .runOutstanding, deadline: C.Instant, clock: C = ContinuousClock(),
+      isolation: isolated (any Actor)? = #isolation
+    ) async throws {
+      try await awaitEnd(Deadline(deadline, clock), isolation: isolation) { await self.stopAndJoin(policy) }
+    }
   }
 }

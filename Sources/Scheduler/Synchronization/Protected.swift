@@ -64,7 +64,8 @@ public final class Protected<Value> {
   ///
   /// - Parameter body: called once, on this thread, under the lock. It must not use this guard.
   @inlinable
-  public func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
+  public func withLock<Result: ~Copyable, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result)
+    throws(Failure)
     -> Result
   {
     lock.lock()
@@ -76,7 +77,7 @@ public final class Protected<Value> {
   ///
   /// - Parameter body: called once, on this thread, under the lock; not called if the lock is taken.
   @inlinable
-  public func withLockIfAvailable<Result, Failure: Error>(
+  public func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
     guard lock.tryLock() else { return nil }
@@ -88,7 +89,9 @@ public final class Protected<Value> {
   ///
   /// - Parameter body: called once, on this thread, under the lock. It must not use this guard.
   @inlinable
-  public func read<Result, Failure: Error>(_ body: (Value) throws(Failure) -> Result) throws(Failure) -> Result {
+  public func read<Result: ~Copyable, Failure: Error>(_ body: (Value) throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
     lock.lock()
     defer { lock.unlock() }
     return try body(value)
@@ -106,7 +109,9 @@ public final class Protected<Value> {
   ///
   /// - Parameter body: called once, on this thread, under the lock. It must not use this guard.
   @inlinable
-  public func write<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
+  public func write<Result: ~Copyable, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
     try withLock(body)
   }
 

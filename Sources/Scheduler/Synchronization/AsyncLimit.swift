@@ -1,0 +1,138 @@
+/// Limits how many async bodies run at a time. A body counts from its start to its end, also while it is suspended. Bodies start in the order in
+/// which they were submitted.
+///
+/// ```swift
+/// let limit = AsyncLimit(4)
+/// try await withThrowingTaskGroup { group in
+///   for url in urls { group.addTask { try await limit.run { try await fetch(url) } } }
+///   try await group.waitForAll()
+/// }
+/// ```
+///
+/// With a limit of 1 it is a serial queue of async bodies: ``submit(priority:_:)`` may be called without `await`, and keeps the order of the calls.
+///
+/// ```swift
+/// let saves = AsyncLimit(1)
+/// saves.submit { await store.save(first) }
+/// saves.submit { await store.save(second) }    // starts when the first save has ended
+/// ```
+///
+/// 1. A body that waits for another body of the same limit may wait for ever, as all places may be taken by such bodies.
+/// 2. A task that is cancelled before its body starts leaves the list at once, and its body is not called.
+/// 3. The limit may be released while bodies wait or run.
+public final class AsyncLimit: Sendable {
+  /// How many bodies run at a time.
+  public let most: Int
+  /// Where bodies without an actor of their own run; `nil` for the executor of the calling task.
+  public let scheduler: (any SchedulerType & TaskExecutor)?
+  private let places: AsyncUnits
+
+  /// Creates a limit.
+  ///
+  /// - Parameters:
+  ///   - most: how many bodies may run at a time, from 1 to 2^31 - 1. Another number stops the process with a message.
+  ///   - scheduler: where bodies without an actor of their own run; `nil` for the executor of the calling task.
+  public init(_ most: Int, on scheduler: (any SchedulerType & TaskExecutor)? = nil) {
+    if checked(most, "AsyncLimit.init", "bodies") == 0 {
+      misuse("AsyncLimit.init", "a limit of 0 would run nothing. Give one of 1 or more.")
+    }
+    self.most = most
+    self.scheduler = scheduler
+    places = AsyncUnits(most)
+  }
+
+  /// Suspends the task until fewer than ``most`` bodies run, and calls `body`.
+  ///
+  /// - Parameters:
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the work, called once, in the calling task.
+  /// - Returns: the result of `body`.
+  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before `body` starts.
+  public func run<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
+  ) async throws -> sending Value {
+    try await places.take(1, isolation: isolation)
+    return try await call(isolation: isolation, body)
+  }
+
+  /// Suspends the task until fewer than ``most`` bodies run, and calls `body`, if that is before `deadline`.
+  ///
+  /// - Parameters:
+  ///   - deadline: when `body` must have started. It may run longer. A deadline in the past does not wait.
+  ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the work, called once, in the calling task.
+  /// - Returns: the result of `body`.
+  /// - Throws: what ``run(isolation:_:)`` throws; ``SchedulerError/timeout`` if `body` has not started by `deadline`.
+  public func run<Value, C: Clock>(
+    deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> sending Value
+  ) async throws -> sending Value {
+    try await places.take(1, Deadline(deadline, clock), isolation: isolation)
+    return try await call(isolation: isolation, body)
+  }
+
+  /// Submits `body`, and returns its task at once. Bodies start in the order of the calls of this function and of ``run(isolation:_:)``.
+  ///
+  /// - Parameters:
+  ///   - priority: the task's priority; `nil` for the caller's.
+  ///   - body: the work, called once, in the returned task.
+  /// - Returns: the task, whose value is the result of `body`. Cancel it to withdraw a body that has not started: the task then throws
+  ///   `CancellationError`.
+  @discardableResult
+  public func submit<Value: Sendable>(
+    priority: TaskPriority? = nil,
+    @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value
+  ) -> Task<Value, any Error> {
+    let ticket = places.request(1)
+    return Task(executorPreference: scheduler, priority: priority) { [places] in
+      try await places.outcome(of: ticket, isolation: nil)
+      defer { places.give(1) }
+      try Task.checkCancellation()
+      return try await body()
+    }
+  }
+
+  /// The number of bodies that run at this instant, for diagnostics.
+  public var runningCount: Int { most - places.counts.free }
+
+  /// The number of bodies that wait at this instant, for diagnostics.
+  public var waitingCount: Int { places.counts.waiters }
+
+  private func call<Value>(
+    isolation: isolated (any Actor)?, _ body: () async throws -> sending Value
+  ) async throws -> sending Value {
+    defer { places.give(1) }
+    try Task.checkCancellation()
+    guard let scheduler else { return try await body() }
+    nonisolated(unsafe) let value = try await withTaskExecutorPreference(scheduler, operation: body)
+    return value  // which `body` has sent
+  }
+}
+
+extension SchedulerType where Self: TaskExecutor {
+  /// Returns a limit for async bodies on this scheduler: at most `most` run at a time, including the suspended ones.
+  ///
+  /// ```swift
+  /// let downloads = ConcurrentScheduler.shared.limited(to: 4)
+  /// let page = try await downloads.perform { try await fetch(url) }
+  /// ```
+  ///
+  /// A ``ConcurrentScheduler`` with a limit counts running actions and jobs instead. A body that is suspended does not count there.
+  ///
+  /// - Parameter most: how many bodies may run at a time, from 1 to 2^31 - 1.
+  public func limited(to most: Int) -> AsyncLimit { AsyncLimit(most, on: self) }
+}
+
+extension AsyncLimit {
+  /// Calls `body` on the scheduler of the limit: ``run(isolation:_:)`` by the name that schedulers have for it.
+  ///
+  /// - Parameters:
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the work, called once, in the calling task.
+  /// - Returns: the result of `body`.
+  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before `body` starts.
+  public func perform<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
+  ) async throws -> sending Value { try await run(isolation: isolation, body) }
+}

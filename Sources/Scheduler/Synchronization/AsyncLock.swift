@@ -1,0 +1,170 @@
+/// A value that one task at a time may use, also across `await`. Tasks get it in order of arrival.
+///
+/// ```swift
+/// let session = AsyncLock(Session())
+/// let answer = try await session.withLock { session in
+///   try await session.connect()
+///   return try await session.ask(question)   // no other task has used the session in between
+/// }
+/// ```
+///
+/// An actor runs other calls while one of its functions is suspended. This lock does not: it is held until the closure returns.
+///
+/// 1. A task that waits is suspended; no thread is blocked. A task that is cancelled leaves the list at once.
+/// 2. A task that gets the lock sees everything that was done under it.
+/// 3. While a task of a higher priority waits, the task that has the lock runs with that priority (with Swift 6.2 and later).
+/// 4. The lock is not recursive. A task that waits for a lock that it has gets ``SchedulerError/deadlock``. A child task is another task: if
+///    the closure awaits a child that needs the lock, both wait for ever.
+///
+/// The value need not be `Sendable` or copyable: it is sent in, and what leaves is sent out. Without `await` inside, ``Protected`` is faster.
+public final class AsyncLock<Value: ~Copyable> {
+  private let permit = AsyncUnits(1)
+  private let holder = LockHolder()
+  /// Not a stored property, so that an access may last across a suspension.
+  private let value: UnsafeMutablePointer<Value>
+
+  /// Creates a lock around `value`, to which no other code may have a reference.
+  ///
+  /// - Parameter value: the initial value.
+  public init(_ value: consuming sending Value) {
+    self.value = .allocate(capacity: 1)
+    self.value.initialize(to: value)
+  }
+
+  deinit {
+    value.deinitialize(count: 1)
+    value.deallocate()
+  }
+
+  /// Suspends the task until it has the lock, calls `body` with the value, and releases the lock, also if `body` throws.
+  ///
+  /// - Parameters:
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the work on the value, called once, in the calling task.
+  /// - Returns: the result of `body`.
+  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before it has the lock; ``SchedulerError/deadlock`` if the task has
+  ///   the lock already. In these two cases `body` is not called.
+  public func withLock<Result: ~Copyable>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (inout sending Value) async throws -> sending Result
+  ) async throws -> sending Result {
+    try await lock(nil, isolation: isolation)
+    defer { unlock() }
+    return try await body(&value.pointee)
+  }
+
+  /// Calls `body` with the value as ``withLock(isolation:_:)`` does, if the task gets the lock before `deadline`.
+  ///
+  /// - Parameters:
+  ///   - deadline: the end of the wait. `body` may run longer. A deadline in the past does not wait.
+  ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the work on the value, called once, in the calling task.
+  /// - Returns: the result of `body`.
+  /// - Throws: what ``withLock(isolation:_:)`` throws; ``SchedulerError/timeout`` if the task has not got the lock by `deadline`.
+  public func withLock<Result: ~Copyable, C: Clock>(
+    deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
+    _ body: (inout sending Value) async throws -> sending Result
+  ) async throws -> sending Result {
+    try await lock(Deadline(deadline, clock), isolation: isolation)
+    defer { unlock() }
+    return try await body(&value.pointee)
+  }
+
+  /// Calls `body` with the value if the lock is free and no task waits; otherwise returns `nil`. Never waits.
+  ///
+  /// - Parameter body: the work on the value, called at most once.
+  /// - Returns: the result of `body`, or `nil`.
+  public func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+    _ body: (inout sending Value) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result? {
+    guard permit.tryTake(1) else { return nil }
+    holder.begin(hasWaiters: permit.counts.waiters > 0)
+    defer { unlock() }
+    return try body(&value.pointee)
+  }
+
+  /// Whether a task has the lock at this instant, for diagnostics.
+  public var isLocked: Bool { permit.counts.free == 0 }
+
+  /// The number of tasks that wait at this instant, for diagnostics.
+  public var waiterCount: Int { permit.counts.waiters }
+
+  private func lock(_ deadline: Deadline?, isolation: isolated (any Actor)?) async throws {
+    try Task.checkCancellation()
+    if !permit.tryTake(1) { try await lockSlow(deadline, isolation: isolation) }
+    holder.begin(hasWaiters: permit.counts.waiters > 0)
+  }
+
+  private func lockSlow(_ deadline: Deadline?, isolation: isolated (any Actor)?) async throws {
+    if holder.isCurrentTask { throw SchedulerError.deadlock }
+    holder.escalate(to: Task.currentPriority)
+    #if compiler(>=6.2)
+      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+        return try await withTaskPriorityEscalationHandler {
+          try await permit.take(1, deadline, isolation: isolation)
+        } onPriorityEscalated: { _, priority in
+          self.holder.escalate(to: priority)
+        }
+      }
+    #endif
+    try await permit.take(1, deadline, isolation: isolation)
+  }
+
+  private func unlock() {
+    holder.end()
+    permit.give(1)
+  }
+}
+
+// Unchecked, because the compiler does not know that one task at a time uses `value`. Unconditional, because the value is sent in and out.
+extension AsyncLock: @unchecked Sendable where Value: ~Copyable {}
+
+/// The task that has an ``AsyncLock``, and its priority.
+private struct LockHolder: Sendable {
+  private struct State: @unchecked Sendable {
+    // Unchecked, because of the task, which does not end while it has the lock.
+    var task: UnsafeCurrentTask?
+    /// How many threads escalate `task`.
+    var escalations = 0
+    /// The highest priority of the waiters. It may be that of one that has left.
+    var wanted: TaskPriority?
+  }
+  private let state = Protected(State())
+  private let escalated = UnfairLock.Condition()
+
+  /// Notes the current task, which has got the lock, and raises its priority to that of the tasks that wait.
+  func begin(hasWaiters: Bool) {
+    let current = withUnsafeCurrentTask { $0 }
+    state.withLock {
+      $0.task = current
+      if !hasWaiters { $0.wanted = nil }
+    }
+    if hasWaiters { escalate(to: nil) }
+  }
+
+  /// Forgets the task, which is about to release the lock. Waits for other threads that escalate it: it may end afterwards.
+  func end() { state.withLock(on: escalated, when: { $0.escalations == 0 }) { $0.task = nil } }
+
+  /// Whether the current task has the lock.
+  var isCurrentTask: Bool {
+    guard let current = withUnsafeCurrentTask(body: { $0 }) else { return false }
+    return state.withLock { $0.task == current }
+  }
+
+  /// Raises the priority of the task that has the lock, and of the next ones while there are waiters, to `priority`.
+  func escalate(to priority: TaskPriority?) {
+    #if compiler(>=6.2)
+      guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+      let found: (task: UnsafeCurrentTask, priority: TaskPriority)? = state.withLock {
+        $0.wanted = [$0.wanted, priority].compactMap(\.self).max()
+        guard let task = $0.task, let wanted = $0.wanted, task.priority < wanted else { return nil }
+        $0.escalations += 1
+        return (task, wanted)
+      }
+      guard let found else { return }
+      found.task.escalatePriority(to: found.priority)  // without the lock, because it calls handlers of the user's
+      state.withLock { $0.escalations -= 1 }
+      escalated.broadcast()
+    #endif
+  }
+}

@@ -1,0 +1,87 @@
+/// A counting semaphore for tasks: it suspends the task that waits, and blocks no thread. Waiters get units in order of arrival.
+///
+/// ```swift
+/// let connections = AsyncSemaphore(units: 4)
+/// let page = try await connections.withUnits { try await fetch(url) }
+/// ```
+///
+/// 1. A free unit goes to the first waiter; no other task can take it. A first waiter that needs more units than are free holds up the others.
+/// 2. A task that is cancelled leaves the list at once, and takes nothing.
+/// 3. The task that gets a unit sees everything before its signal.
+/// 4. Any code may signal: a task, an action, a C callback. The waiting task continues on its own actor or executor.
+/// 5. It does not raise the priority of those that have units, because units have no owner. ``AsyncLock`` does.
+///
+/// To limit how many bodies run at a time, ``AsyncLimit`` is the shorter way. For threads use ``Semaphore``.
+public final class AsyncSemaphore: Sendable {
+  private let units: AsyncUnits
+
+  /// Creates a semaphore with `units` free units.
+  ///
+  /// - Parameter units: the initial number of free units, from 0 to 2^31 - 1. Another number stops the process with a message.
+  public init(units: Int = 0) { self.units = AsyncUnits(Int(checked(units, "AsyncSemaphore.init", "units"))) }
+
+  /// Takes units, suspending the task as long as necessary.
+  ///
+  /// - Parameters:
+  ///   - count: how many units, all at once.
+  ///   - isolation: the caller's isolation, which is kept.
+  /// - Throws: `CancellationError` if the task is cancelled before it has the units.
+  public func wait(_ count: Int = 1, isolation: isolated (any Actor)? = #isolation) async throws(CancellationError) {
+    let count = Int(checked(count, "AsyncSemaphore.wait", "units"))
+    do { try await units.take(count, isolation: isolation) } catch { throw CancellationError() }
+  }
+
+  /// Takes units, suspending the task until `deadline` at the latest.
+  ///
+  /// - Parameters:
+  ///   - count: how many units, all at once.
+  ///   - deadline: the end of the wait. A deadline in the past does not wait.
+  ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
+  ///   - isolation: the caller's isolation, which is kept.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first; the clock's error if it cannot wait.
+  public func wait<C: Clock>(
+    _ count: Int = 1, deadline: C.Instant, clock: C = ContinuousClock(),
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    let count = Int(checked(count, "AsyncSemaphore.wait", "units"))
+    try await units.take(count, Deadline(deadline, clock), isolation: isolation)
+  }
+
+  /// Takes units if they are free and no task waits, and returns whether it did. Never waits.
+  ///
+  /// - Parameter count: how many units, all at once.
+  public func tryWait(_ count: Int = 1) -> Bool {
+    units.tryTake(Int(checked(count, "AsyncSemaphore.tryWait", "units")))
+  }
+
+  /// Adds units. Waiters get them first. More than 2^31 - 1 free units stop the process with a message.
+  ///
+  /// - Parameter count: the number of units, from 0 to 2^31 - 1.
+  public func signal(_ count: Int = 1) {
+    guard units.give(Int(checked(count, "AsyncSemaphore.signal", "units"))) else {
+      misuse("AsyncSemaphore.signal", "more than 2147483647 units would be free. Signal once for each wait.")
+    }
+  }
+
+  /// Takes units, calls `body`, and gives them back, also if `body` throws.
+  ///
+  /// - Parameters:
+  ///   - count: how many units, all at once.
+  ///   - isolation: the caller's isolation, which is kept.
+  ///   - body: the work, called once, in the calling task.
+  /// - Returns: the result of `body`.
+  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before it has the units. Then `body` is not called.
+  public func withUnits<Value>(
+    _ count: Int = 1, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
+  ) async throws -> sending Value {
+    try await wait(count, isolation: isolation)
+    defer { signal(count) }
+    return try await body()
+  }
+
+  /// The number of free units at this instant, for diagnostics.
+  public var freeUnits: Int { units.counts.free }
+
+  /// The number of tasks that wait at this instant, for diagnostics.
+  public var waiterCount: Int { units.counts.waiters }
+}

@@ -1,0 +1,142 @@
+/// Units that tasks wait for, first in, first out. Each of ``AsyncSemaphore``, ``AsyncLock`` and ``AsyncLimit`` has one.
+///
+/// A free unit goes to the first waiter, and no other task can take it. No code but this file's runs under the lock.
+final class AsyncUnits: @unchecked Sendable {
+  // Unchecked, because the compiler does not know that the lock guards the fields, and those of each `Ticket`.
+  private let lock = InlineLock()
+  @exclusivity(unchecked) private var free: Int
+  @exclusivity(unchecked) private var first: Ticket?
+  @exclusivity(unchecked) private unowned(unsafe) var last: Ticket?
+  @exclusivity(unchecked) private(set) var waiters = 0
+
+  init(_ units: Int) { free = units }
+
+  /// A request for units.
+  final class Ticket: @unchecked Sendable {
+    // Unchecked: see AsyncUnits.
+    fileprivate let units: Int
+    fileprivate var outcome: Result<Void, any Error>?
+    fileprivate var continuation: UnsafeContinuation<Void, Never>?
+    fileprivate var next: Ticket?
+    fileprivate unowned(unsafe) var previous: Ticket?
+
+    fileprivate init(_ units: Int) { self.units = units }
+  }
+
+  /// The number of free units, and of requests that wait.
+  var counts: (free: Int, waiters: Int) { lock.withLock { (free, waiters) } }
+
+  /// Takes `units` if that many are free and no request waits. Returns whether it did.
+  func tryTake(_ units: Int) -> Bool { lock.withLock { takeLocked(units) } }
+
+  /// Takes `units`. Throws `CancellationError` if the task is cancelled first, and the error of `deadline` if it comes first.
+  func take(_ units: Int, _ deadline: Deadline? = nil, isolation: isolated (any Actor)?) async throws {
+    try Task.checkCancellation()
+    if tryTake(units) { return }
+    if deadline?.hasPassed() == true { throw SchedulerError.timeout }
+    try await outcome(of: request(units), deadline, isolation: isolation)
+  }
+
+  /// Puts a request at the end of the list, or grants it at once. Each request needs one call of `outcome(of:)`.
+  func request(_ units: Int) -> Ticket {
+    let ticket = Ticket(units)
+    lock.withLock {
+      if takeLocked(units) { ticket.outcome = .success(()) } else { appendLocked(ticket) }
+    }
+    return ticket
+  }
+
+  /// Suspends the task until the request is granted, and throws an error if it is not.
+  func outcome(of ticket: Ticket, _ deadline: Deadline? = nil, isolation: isolated (any Actor)?) async throws {
+    let timer = deadline?.start { self.end(ticket, $0) }
+    defer { timer?.cancel() }
+    try await withTaskCancellationHandler {
+      await withUnsafeContinuation(isolation: isolation) { continuation in
+        let isOver = lock.withLock {
+          if ticket.outcome == nil { ticket.continuation = continuation }
+          return ticket.outcome != nil
+        }
+        if isOver { continuation.resume() }
+      }
+      try lock.withLock { ticket.outcome! }.get()
+    } onCancel: {
+      end(ticket, CancellationError())
+    }
+  }
+
+  /// Returns `units`, and grants the requests that they suffice for. Returns false, and does nothing, if there would be too many.
+  @discardableResult
+  func give(_ units: Int) -> Bool {
+    var granted: Ticket?
+    let fits = lock.withLock {
+      let (sum, isOver) = free.addingReportingOverflow(units)
+      if isOver || sum > Int(Int32.max) { return false }
+      free = sum
+      granted = grantLocked()
+      return true
+    }
+    Self.resume(granted)
+    return fits
+  }
+
+  /// Ends a request that waits, with `error`. Does nothing to one that is granted or ended.
+  private func end(_ ticket: Ticket, _ error: any Error) {
+    var granted: Ticket?
+    lock.withLock {
+      guard ticket.outcome == nil else { return }
+      removeLocked(ticket)
+      ticket.outcome = .failure(error)
+      granted = grantLocked()  // requests behind it may need fewer units
+      ticket.next = granted
+      granted = ticket
+    }
+    Self.resume(granted)
+  }
+
+  // MARK: Under the lock
+
+  private func takeLocked(_ units: Int) -> Bool {
+    guard first == nil, free >= units else { return false }
+    free -= units
+    return true
+  }
+
+  /// Grants requests from the first on, while units suffice. Returns them as a list, whose tasks the caller resumes without the lock.
+  private func grantLocked() -> Ticket? {
+    var granted: Ticket?
+    unowned(unsafe) var end: Ticket?
+    while let ticket = first, free >= ticket.units {
+      free -= ticket.units
+      removeLocked(ticket)
+      ticket.outcome = .success(())
+      if let end { end.next = ticket } else { granted = ticket }
+      end = ticket
+    }
+    return granted
+  }
+
+  private func appendLocked(_ ticket: Ticket) {
+    ticket.previous = last
+    if let last { last.next = ticket } else { first = ticket }
+    last = ticket
+    waiters += 1
+  }
+
+  private func removeLocked(_ ticket: Ticket) {
+    let next = ticket.next.take()
+    next?.previous = ticket.previous
+    if let previous = ticket.previous { previous.next = next } else { first = next }
+    if last === ticket { last = ticket.previous }
+    ticket.previous = nil
+    waiters -= 1
+  }
+
+  /// Resumes the tasks of a list of ended requests, in order. A task that does not wait yet finds the outcome.
+  private static func resume(_ list: Ticket?) {
+    var each = list
+    while let ticket = each {
+      each = ticket.next.take()
+      ticket.continuation?.resume()
+    }
+  }
+}
