@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "SchedulerExecutorsLinked", targets: ["SchedulerExecutorsLinked"]),
     .library(name: "SchedulerTesting", targets: ["SchedulerTesting"]),
     .library(name: "SchedulerVirtualTime", targets: ["SchedulerVirtualTime"]),
+    .library(name: "SchedulerTestSupport", targets: ["SchedulerTestSupport"]),
     .library(name: "SchedulerCombine", targets: ["SchedulerCombine"]),
     .library(name: "CScheduler", targets: ["CScheduler"]),
   ],
@@ -43,6 +44,8 @@ let package = Package(
     // Virtual time for tasks. Apart from Scheduler, because it puts itself before Swift's own executors, which needs a constructor in C.
     .target(name: "SchedulerVirtualTime", dependencies: ["Scheduler", "CSchedulerVirtualTime"]),
     .target(name: "CSchedulerVirtualTime"),
+    // Virtual time as a trait of swift-testing and as a base of XCTest. Apart from SchedulerVirtualTime, because it brings both along.
+    .target(name: "SchedulerTestSupport", dependencies: ["SchedulerVirtualTime"]),
     // Empty without the trait, so that nobody fetches OpenCombine who does not ask for it.
     .target(name: "SchedulerCombine", dependencies: ["Scheduler", openCombine]),
 
@@ -71,7 +74,7 @@ let package = Package(
         "SchedulerCombine", "SchedulerRx", "SchedulerTesting", "Streams", "TestSupport", "CTestSupport", openCombine,
       ]),
     .testTarget(
-      name: "SchedulerVirtualTimeTests", dependencies: ["SchedulerVirtualTime", "TestSupport"]),
+      name: "SchedulerVirtualTimeTests", dependencies: ["SchedulerVirtualTime", "SchedulerTestSupport", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

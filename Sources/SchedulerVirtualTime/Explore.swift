@@ -50,5 +50,10 @@ public struct ExplorationFailure: Error, CustomStringConvertible {
   /// The error that the body threw, or a ``VirtualTimeError``.
   public let error: any Error
 
+  package init(seed: UInt64, error: any Error) {
+    self.seed = seed
+    self.error = error
+  }
+
   public var description: String { "seed \(seed): \(error)" }
 }

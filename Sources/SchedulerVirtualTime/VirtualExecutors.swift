@@ -1,3 +1,5 @@
+internal import Scheduler
+
 // Replaces Swift's own executors. No other file in this module does. Swift 6.3 calls these interfaces experimental: hence the condition.
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux)
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
@@ -90,4 +92,7 @@
 
 /// Called by CSchedulerVirtualTime before main.
 @_cdecl("csched_testing_install_")
-func installBeforeMain() { VirtualExecutors.install() }
+func installBeforeMain() {
+  VirtualExecutors.install()
+  SharedPool.replace { VirtualScope.current?.scheduler }
+}

@@ -74,6 +74,7 @@ extension VirtualScope {
     }
     let now = scheduler.now
     scheduler.step()
+    scheduler.advance()  // what is due at the same instant runs before the tasks that it resumes
     if scheduler.now != now || !state.withLock({ $0.queue.isEmpty && $0.arrived.isEmpty }) { return true }
     let running = state.withLock { state in
       defer { state.running = [] }
@@ -112,6 +113,7 @@ extension VirtualScope {
       }
       return state
     }
+    scheduler.close()
     var queue = left.queue
     while let job = queue.next() { VirtualExecutors.release(job, after: nil) }
     for timer in left.timers.values {

@@ -50,6 +50,11 @@ final class VirtualScope: Sendable {
     csched_testing_scope_().map { Unmanaged<VirtualScope>.fromOpaque($0).takeUnretainedValue() }
   }
 
+  /// The scope of the current task or thread, unless its body has ended.
+  static var current: VirtualScope? {
+    (here ?? inherited).flatMap { $0.state.read(\.isOver) ? nil : $0 }
+  }
+
   func enter<Result>(_ action: () -> Result) -> Result {
     csched_testing_set_scope_(Unmanaged.passUnretained(self).toOpaque())
     defer { csched_testing_set_scope_(nil) }

@@ -21,6 +21,9 @@ public struct VirtualTime: Sendable {
 
   let scope: VirtualScope
 
+  /// The time of the current task, or of the action that runs on this thread; `nil` outside of virtual time.
+  public static var current: VirtualTime? { VirtualScope.current.map { VirtualTime(scope: $0) } }
+
   /// The scheduler that keeps the time, for code that takes a scheduler. Its actions run among the body's tasks.
   public var scheduler: TestScheduler { scope.scheduler }
 

@@ -17,8 +17,9 @@ internal import Scheduler
 /// ```
 ///
 /// 1. *Scope*: the body and every task created in it: child tasks, `Task`, `Task.detached`, tasks on the main actor; the actors that
-///    they call; and actions on ``VirtualTime/scheduler``. Other tasks of the process still run in real time. Several virtual times, of
-///    tests that run in parallel, are independent.
+///    they call; and actions on ``VirtualTime/scheduler``, and on each `ConcurrentScheduler` and `SerialScheduler` that is made in the
+///    body without a target of its own. Other tasks of the process still run in real time. Several virtual times, of tests that run in
+///    parallel, are independent. A global scheduler that is first used in a body is made there, and refuses work after it: make it before.
 /// 2. *Time* moves when no job can run, to the next instant that a job, sleep or action waits for. ``VirtualTime/clock`` shows it, and
 ///    `Task.sleep` on Swift's own clocks waits for it, too. The `now` of those clocks stays real, and a sleep names an instant of
 ///    them, so the roundest possible duration is assumed. For exact durations, and for `now`, use ``VirtualTime/clock``.
@@ -29,6 +30,7 @@ internal import Scheduler
 ///    return to virtual time, are counted in ``VirtualTime/escapes``, and are reported at the end, in a line on standard error.
 /// 6. *End*: virtual time ends with the body. Its tasks then run as far as they can without time; sleeps on the clock throw
 ///    `CancellationError`. The rest continues on Swift's own executors, where `Task.sleep` waits for its remaining time in real time.
+///    Actions that wait are dropped, and schedulers of this virtual time refuse more.
 /// 7. *A body without an end* is cancelled and then abandoned: if cancellation does not help, its task stays suspended for ever.
 ///
 /// - Parameters:
@@ -73,7 +75,7 @@ private nonisolated func run<Value>(
   _ body: Unchecked<(VirtualTime) async throws -> Value>
 ) async throws(VirtualTimeError) -> Unchecked<Result<Value, any Error>> {
   guard VirtualExecutors.areAvailable else { throw .unavailable }
-  if VirtualScope.here != nil || VirtualScope.inherited.map({ !$0.state.read(\.isOver) }) ?? false { throw .nested }
+  if VirtualScope.current != nil { throw .nested }
   VirtualExecutors.install()
   let scope = VirtualScope(seed: seed, limits: limits), outcome = Protected<Unchecked<Result<Value, any Error>>?>(nil)
   let thread: DrivingThread

@@ -22,7 +22,7 @@ final class LimitCore: TargetCore, @unchecked Sendable {
     self.limit = limit
     self.base = base
     self.most = most
-    super.init(csched_limit_target(limit), name: name)
+    super.init(csched_limit_target(limit), name: name, timeline: base.timeline)
     csched_limit_own(
       limit, { _ = Unmanaged<LimitCore>.fromOpaque($0!).retain() },
       { Unmanaged<LimitCore>.fromOpaque($0!).release() },

@@ -15,8 +15,8 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The scheduler's name.
   public let name: String
-  /// The pool of this scheduler, retained; `nil` on the shared pool.
-  let ownPool: WorkerPool?
+  /// What keeps the core's target alive: a ``WorkerPool``, or the virtual time that the scheduler was made in. `nil` on the shared pool.
+  private let owner: AnyObject?
 
   /// Creates a scheduler with the given priority.
   ///
@@ -25,8 +25,9 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///   - priority: the priority of the actions among all work on the pool.
   public init(name: String = "", priority: SchedulerPriority = .default) {
     self.name = name
-    ownPool = nil
-    let core = PoolCore.shared(priority)
+    let virtual = SharedPool.replacement
+    owner = virtual
+    let core = virtual?.core ?? PoolCore.shared(priority)
     // An own scheduler marker: several schedulers of one priority share a core, and `current` must find the right one.
     let marker = SchedulerMarker(madeBy: { ConcurrentScheduler(name: name, core: core, marker: $0) })
     super.init(core: core, marker: marker)
@@ -51,8 +52,9 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///     effect.
   public init(name: String = "", priority: SchedulerPriority = .default, limit: Int) {
     self.name = name
-    ownPool = nil
-    super.init(core: LimitCore(name: name, on: PoolCore.shared(priority), to: limit))
+    let virtual = SharedPool.replacement
+    owner = virtual
+    super.init(core: LimitCore(name: name, on: virtual?.core ?? PoolCore.shared(priority), to: limit))
   }
 
   /// A scheduler whose actions are barriers among the actions of this scheduler, which must have a limit. A barrier starts when all actions
@@ -83,9 +85,9 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   /// Creates a scheduler on a pool that may have ended. In that case the scheduler refuses all actions.
-  init(name: String = "", on pool: WorkerPool? = nil, core: TargetCore, marker: SchedulerMarker? = nil) {
+  init(name: String = "", on owner: AnyObject? = nil, core: TargetCore, marker: SchedulerMarker? = nil) {
     self.name = name
-    ownPool = pool
+    self.owner = owner
     super.init(core: core, marker: marker)
   }
 
@@ -120,6 +122,6 @@ extension ConcurrentScheduler {
   package func prioritized(_ priority: SchedulerPriority) -> ConcurrentScheduler {
     guard let pool = core as? PoolCore, pool.priority != priority else { return self }
     return ConcurrentScheduler(
-      name: name, on: ownPool, core: pool.sibling(priority), marker: marker as? SchedulerMarker)
+      name: name, on: owner, core: pool.sibling(priority), marker: marker as? SchedulerMarker)
   }
 }

@@ -29,7 +29,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   public convenience init(
     name: String = "", target: SchedulerTarget? = nil, priority: SchedulerPriority? = nil
   ) {
-    let base: TargetCore
+    let base: TargetCore, target = target ?? SharedPool.replacement
     if let target, priority == nil || !(target.core is PoolCore) {
       base = target.core
     } else {

@@ -72,6 +72,9 @@ extension VirtualTimeScheduler {
   }
 
   /// Performs the request. If another call is driving the clock, that call also performs this request.
+  /// Drops all waiting work, and refuses work from now on.
+  package func close() { csched_virtual_close(timeline.pointer) }
+
   private func drive(_ request: csched_virtual_request, _ amount: csched_time, _ function: String) {
     var scope = csched_scope()
     if csched_virtual_drive_(timeline.pointer, request, amount, &scope) { return }

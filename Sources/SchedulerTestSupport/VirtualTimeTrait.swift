@@ -1,0 +1,104 @@
+public import SchedulerVirtualTime
+internal import Synchronization
+public import Testing
+
+/// Runs a test in virtual time, once for each seed: see ``Testing/Trait/virtualTime(seeds:limits:)``.
+public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
+  private let seeds: [Int]?
+  private let limits: VirtualTime.Limits
+
+  fileprivate init(_ seeds: [Int]?, _ limits: VirtualTime.Limits) {
+    self.seeds = seeds
+    self.limits = limits
+  }
+
+  /// Each test of a suite has the trait.
+  public var isRecursive: Bool { true }
+
+  public func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
+
+  public func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    // Swift stops the process at the end of this block if a test that never ends has been abandoned. Its issue is recorded before that.
+    try await withoutActuallyEscaping(function) { function in
+      guard let seeds else { return await run(function, for: test) }
+      for seed in seeds {
+        let advice: Comment = "with seed \(seed). To replay it: .virtualTime(seeds: \(seed)...\(seed))"
+        if try await noting(
+          advice, for: test, testCase, { await run(function, seed: UInt64(bitPattern: Int64(seed)), for: test) })
+        {
+          return
+        }
+      }
+    }
+  }
+
+  private func run(_ function: @escaping @Sendable () async throws -> Void, seed: UInt64? = nil, for test: Test) async {
+    do { try await withVirtualTime(seed: seed, limits: limits) { _ in try await function() } } catch {
+      Issue.record(error, sourceLocation: test.sourceLocation)
+    }
+  }
+
+  /// Calls `body`, and adds `advice` to each issue that it records. Returns whether it recorded one that is not known.
+  private func noting(
+    _ advice: Comment, for test: Test, _ testCase: Test.Case?, _ body: @Sendable () async throws -> Void
+  ) async throws -> Bool {
+    let failure = Failure()
+    #if compiler(>=6.2)
+      let handler = IssueHandlingTrait.compactMapIssues { issue in
+        if issue.isFailure { failure.isThere.withLock { $0 = true } }
+        var issue = issue
+        issue.comments.append(advice)
+        return issue
+      }
+      try await handler.provideScope(for: test, testCase: testCase, performing: body)
+    #else
+      try await body()
+    #endif
+    return failure.isThere.withLock { $0 }
+  }
+}
+
+private final class Failure: Sendable { let isThere = Mutex(false) }
+
+extension Trait where Self == VirtualTimeTrait {
+  /// Runs the test in virtual time, in the order in which its jobs arrive: see `withVirtualTime`.
+  ///
+  /// ```swift
+  /// @Test(.virtualTime) func reminder() async throws {
+  ///   let start = VirtualTime.current!.now
+  ///   try await Task.sleep(for: .seconds(3_600))  // takes no real time
+  ///   #expect(start.duration(to: VirtualTime.current!.now) == .seconds(3_600))
+  /// }
+  /// ```
+  ///
+  /// `Task.sleep`, Swift's own clocks, ``SchedulerVirtualTime/VirtualTime/clock``, and the schedulers that the test makes move together.
+  /// On a suite, each test has a virtual time of its own.
+  public static var virtualTime: Self { virtualTime(limits: .init()) }
+
+  /// Runs the test in virtual time, in the order in which its jobs arrive.
+  ///
+  /// - Parameter limits: when the test counts as endless or stalled.
+  public static func virtualTime(limits: VirtualTime.Limits) -> Self { VirtualTimeTrait(nil, limits) }
+
+  /// Runs the test in virtual time once for each seed, until it fails. A seed determines the order in which the jobs of tasks and actors run.
+  ///
+  /// ```swift
+  /// @Test(.virtualTime(seeds: 1...100)) func withdraw() async throws {
+  ///   let account = Account(balance: 100)
+  ///   async let one: Void = account.withdraw(80), other: Void = account.withdraw(80)
+  ///   _ = await (one, other)
+  ///   #expect(await account.balance >= 0)
+  /// }
+  /// ```
+  ///
+  /// A failure names the seed, and the trait that replays it alone. With Swift 6.1, all seeds run, and failures of `#expect` do not name the seed.
+  ///
+  /// - Parameters:
+  ///   - seeds: the seeds, from the lowest on.
+  ///   - limits: when the test counts as endless or stalled, for each seed.
+  public static func virtualTime(seeds: ClosedRange<Int>, limits: VirtualTime.Limits = .init()) -> Self {
+    VirtualTimeTrait(Array(seeds), limits)
+  }
+}
