@@ -27,7 +27,7 @@ package func misuse(_ function: String, of name: String = "", _ advice: String) 
 }
 
 /// Prints a line on standard error, in the form of ``misuse(_:of:_:)``, and returns.
-func reportLine(_ subject: String, of name: String = "", _ text: String) {
+package func reportLine(_ subject: String, of name: String = "", _ text: String) {
   var line = Array("Scheduler: \(subject): \(name.isEmpty ? "" : "\"\(name)\": ")\(text)\n".utf8)[...]
   while !line.isEmpty, case let count = line.withUnsafeBytes({ write(2, $0.baseAddress, $0.count) }), count > 0 {
     line = line.dropFirst(count)

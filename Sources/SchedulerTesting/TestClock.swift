@@ -1,0 +1,154 @@
+public import Scheduler
+
+/// A clock for tests that moves only in calls of ``advance(by:)``, ``advance(to:)`` and ``run(timeout:)``.
+///
+/// ```swift
+/// let clock = TestClock()
+/// let task = Task { try await clock.sleep(for: .seconds(60)) }
+/// await clock.advance(by: .seconds(60))   // at once
+/// try await task.value
+/// ```
+///
+/// These calls give other tasks time to run, before and after each sleep that ends. That is a guess: a task that needs longer to reach its next
+/// sleep is not waited for. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
+///
+/// The names are those of swift-clocks. Code that takes a scheduler instead of a clock gets ``scheduler``.
+public final class TestClock: Clock {
+  /// An instant of a ``TestClock`` or an ``ImmediateClock``.
+  public struct Instant: InstantProtocol, Sendable {
+    /// The time since the clock's origin.
+    public let offset: Duration
+
+    /// Creates an instant.
+    ///
+    /// - Parameter offset: the time since the clock's origin.
+    public init(offset: Duration = .zero) { self.offset = offset }
+
+    public func advanced(by duration: Duration) -> Self { Self(offset: offset + duration) }
+
+    public func duration(to other: Self) -> Duration { other.offset - offset }
+
+    public static func < (one: Self, other: Self) -> Bool { one.offset < other.offset }
+  }
+
+  /// The scheduler that keeps the time. Actions run in the calls that move the clock.
+  public let scheduler: VirtualTimeScheduler<Instant>
+  private let sleeps = Protected<(deadlines: [Int: Instant], next: Int)>(([:], 0))
+
+  /// Creates a clock.
+  ///
+  /// - Parameter now: its first instant.
+  public init(now: Instant = Instant()) { scheduler = VirtualTimeScheduler(initialClock: now) }
+
+  public var now: Instant { scheduler.virtualTime }
+
+  /// Zero.
+  public var minimumResolution: Duration { .zero }
+
+  /// Suspends the task until the clock reaches `deadline`.
+  ///
+  /// - Parameters:
+  ///   - deadline: when to wake. If it has passed, the task is not suspended.
+  ///   - tolerance: ignored.
+  /// - Throws: `CancellationError` if the task is cancelled first.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    try Task.checkCancellation()
+    let key = sleeps.withLock { sleeps in
+      sleeps.next += 1
+      sleeps.deadlines[sleeps.next] = deadline
+      return sleeps.next
+    }
+    defer { sleeps.withLock { _ = $0.deadlines.removeValue(forKey: key) } }
+    try await scheduler.sleep(for: now.duration(to: deadline))
+  }
+
+  /// Throws ``SuspensionError`` if a task sleeps on this clock.
+  public func checkSuspension() async throws {
+    await giveWay()
+    if scheduler.sleeperCount > 0 { throw SuspensionError() }
+  }
+
+  /// Moves the clock forward, and wakes the tasks whose sleep ends, in order.
+  ///
+  /// - Parameter duration: how far. Zero wakes the tasks that are due.
+  public func advance(by duration: Duration = .zero) async { await advance(to: now.advanced(by: duration)) }
+
+  /// Moves the clock to `deadline`, and wakes the tasks whose sleep ends, in order.
+  ///
+  /// - Parameter deadline: the clock's new time. If it has passed, the tasks that are due are woken.
+  public func advance(to deadline: Instant) async {
+    await giveWay()
+    while let next = nextDeadline, next <= deadline {
+      scheduler.advance(to: max(now, next))
+      await giveWay()
+    }
+    scheduler.advance(to: max(now, deadline))
+    await giveWay()
+  }
+
+  /// Moves the clock forward until no task sleeps on it.
+  ///
+  /// - Parameter timeout: the longest time that this may take, by the real clock. After it a line on standard error says that tasks still sleep.
+  public func run(timeout: Duration = .milliseconds(500)) async {
+    let end = ContinuousClock.now + timeout
+    await giveWay()
+    while let next = nextDeadline {
+      if ContinuousClock.now >= end {
+        reportLine(
+          "TestClock.run",
+          "tasks still sleep after \(timeout). Does one sleep again and again? Use advance(by:), or a longer timeout.")
+        return
+      }
+      await advance(to: max(now, next))
+    }
+  }
+
+  private var nextDeadline: Instant? { sleeps.withLock { $0.deadlines.values.min() } }
+}
+
+/// A task sleeps on a ``TestClock`` that should have none: see ``TestClock/checkSuspension()``.
+public struct SuspensionError: Error, CustomStringConvertible {
+  public init() {}
+
+  public var description: String { "a task sleeps on the clock; none was expected to" }
+}
+
+/// A clock for tests and previews whose sleeps take no time: each sleep moves it to its deadline at once.
+///
+/// ```swift
+/// let model = Model(clock: ImmediateClock())   // its delays do not delay
+/// ```
+///
+/// The name is that of swift-clocks.
+public final class ImmediateClock: Clock {
+  public typealias Instant = TestClock.Instant
+
+  private let time: Protected<Instant>
+
+  /// Creates a clock.
+  ///
+  /// - Parameter now: its first instant.
+  public init(now: Instant = Instant()) { time = Protected(now) }
+
+  public var now: Instant { time.read() }
+
+  /// Zero.
+  public var minimumResolution: Duration { .zero }
+
+  /// Moves the clock to `deadline`, unless that has passed, and lets other tasks run.
+  ///
+  /// - Parameters:
+  ///   - deadline: the clock's new time.
+  ///   - tolerance: ignored.
+  /// - Throws: `CancellationError` in a cancelled task.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    try Task.checkCancellation()
+    time.withLock { $0 = max($0, deadline) }
+    await Task.yield()
+  }
+}
+
+/// Gives other tasks time to run until they sleep.
+private func giveWay() async {
+  for _ in 0..<20 { await Task(priority: .background) { await Task.yield() }.value }
+}

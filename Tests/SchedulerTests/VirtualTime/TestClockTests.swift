@@ -1,0 +1,81 @@
+import Scheduler
+import SchedulerTesting
+import TestSupport
+import Testing
+
+@Suite(.nothingIsLeftOnOwnExecutor) struct TestClockTests {
+  let clock = TestClock(), log = Log<Int>()
+
+  @Test("sleeps end in the order of their deadlines, when the clock passes them") func advance() async throws {
+    let tasks = [3, 1, 2].map { n in
+      Task { [clock, log] in
+        try await clock.sleep(for: .seconds(n))
+        log.add(n)
+      }
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(log.entries == [1])
+    await clock.advance(to: TestClock.Instant(offset: .seconds(2)))
+    #expect(log.entries == [1, 2])
+    await #expect(throws: SuspensionError.self) { try await clock.checkSuspension() }
+    await clock.advance(by: .seconds(10))
+    #expect(log.entries == [1, 2, 3] && clock.now.offset == .seconds(12))
+    try await clock.checkSuspension()
+    for task in tasks { try await task.value }
+  }
+
+  @Test("a task that sleeps again on its way is woken at each of its deadlines") func again() async throws {
+    let task = Task { [clock, log] in
+      for n in 1...5 {
+        try await clock.sleep(for: .seconds(1))
+        log.add(n)
+      }
+    }
+    await clock.advance(by: .seconds(5))
+    #expect(log.entries == [1, 2, 3, 4, 5])
+    try await task.value
+  }
+
+  @Test("run ends all sleeps, and says so if it cannot") func run() async throws {
+    let task = Task { [clock] in
+      try await clock.sleep(for: .seconds(1_000))
+      try await clock.sleep(for: .seconds(1_000))
+    }
+    await clock.run(timeout: .seconds(600))
+    try await task.value
+    #expect(clock.now.offset == .seconds(2_000))
+    let endless = Task { [clock] in while !Task.isCancelled { try await clock.sleep(for: .seconds(1)) } }
+    await clock.run(timeout: .milliseconds(5))
+    endless.cancel()
+    _ = await endless.result
+  }
+
+  @Test("a cancelled sleep ends at once") func cancelled() async throws {
+    let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try await clock.checkSuspension()
+    #expect(clock.now.offset == .zero)
+  }
+
+  @Test("the clock and its scheduler have the same time") func scheduler() async throws {
+    clock.scheduler.schedule(after: .seconds(3)) { [log] in log.add(3) }
+    await clock.advance(by: .seconds(2))
+    #expect(log.entries == [])
+    await clock.advance(by: .seconds(1))
+    #expect(log.entries == [3])
+  }
+
+  @Test("sleeps on an immediate clock take no time, and move it") func immediate() async throws {
+    let clock = ImmediateClock()
+    try await clock.sleep(for: .seconds(3_600))
+    #expect(clock.now.offset == .seconds(3_600))
+    try await clock.sleep(until: TestClock.Instant())
+    #expect(clock.now.offset == .seconds(3_600))
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await clock.sleep(for: .seconds(1))
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}
