@@ -20,6 +20,7 @@ internal import CScheduler
 ///
 /// The timeout counts from the call. `nil`, or more than the clock can hold, waits without limit. With zero or less, only elements that come
 /// during the subscription count, and those from actions that ``CurrentThreadScheduler`` runs there; then the wait times out.
+@frozen
 public struct BlockingObservable<Element: Sendable> {
   @usableFromInline let timeout: Duration?
   @usableFromInline let needed: SchedulerTarget?

@@ -39,7 +39,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
     @usableFromInline var outcome: Outcome?
     @usableFromInline var predicate: Predicate?
 
-    @inlinable init(predicate: Predicate?) { self.predicate = predicate }
+    @usableFromInline init(predicate: Predicate?) { self.predicate = predicate }
   }
 
   @usableFromInline let subscription = SingleAssignmentDisposable()
@@ -47,7 +47,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
   @usableFromInline let wanted: Wanted
   @usableFromInline let state: Protected<State>
 
-  @inlinable
+  @usableFromInline
   init(_ wanted: Wanted, where predicate: Predicate?, waking lock: RunLoopLock) {
     self.wanted = wanted
     self.lock = lock

@@ -16,7 +16,6 @@ public final class Guarded<Value: ~Copyable> {
   @usableFromInline var value: Value
 
   /// Creates a guard for `value`, to which no other code may have a reference.
-  @inlinable
   public init(_ value: consuming sending Value) { self.value = value }
 
   /// Runs `body` on the value, which it may change. Returns the result of `body`, or throws its error.

@@ -36,7 +36,6 @@ public final class Protected<Value> {
   /// Creates a guard for `value`.
   ///
   /// - Parameter value: the initial value.
-  @inlinable
   public init(_ value: Value) { self.value = value }
 
   /// Creates a guard for the property's initial value.
