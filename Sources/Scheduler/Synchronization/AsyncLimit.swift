@@ -51,7 +51,7 @@ public final class AsyncLimit: Sendable {
   public func run<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    try await places.take(1, isolation: isolation)
+    if try !places.takeFast(1) { try await places.outcome(of: places.request(1), isolation: isolation) }
     return try await call(isolation: isolation, body)
   }
 
@@ -68,7 +68,9 @@ public final class AsyncLimit: Sendable {
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    try await places.take(1, Deadline(deadline, clock), isolation: isolation)
+    if try !places.takeFast(1) {
+      try await places.outcome(of: places.request(1), Deadline(deadline, clock), isolation: isolation)
+    }
     return try await call(isolation: isolation, body)
   }
 

@@ -12,7 +12,8 @@
 ///
 /// 1. A task that waits is suspended; no thread is blocked. A task that is cancelled leaves the list at once.
 /// 2. A task that gets the lock sees everything that was done under it.
-/// 3. While a task of a higher priority waits, the task that has the lock runs with that priority (with Swift 6.2 and later).
+/// 3. While a task of a higher priority waits, the task that has the lock runs with that priority (with Swift 6.2 and later). The priority is
+///    the one that the waiting task has when its wait begins.
 /// 4. The lock is not recursive. A task that waits for a lock that it has gets ``SchedulerError/deadlock``. A child task is another task: if
 ///    the closure awaits a child that needs the lock, both wait for ever.
 ///
@@ -47,7 +48,8 @@ public final class AsyncLock<Value: ~Copyable> {
   public func withLock<Result: ~Copyable>(
     isolation: isolated (any Actor)? = #isolation, _ body: (inout sending Value) async throws -> sending Result
   ) async throws -> sending Result {
-    try await lock(nil, isolation: isolation)
+    if try !permit.takeFast(1) { try await permit.outcome(of: request(), isolation: isolation) }
+    holder.begin(hasWaiters: permit.hasWaiters)
     defer { unlock() }
     return try await body(&value.pointee)
   }
@@ -65,7 +67,10 @@ public final class AsyncLock<Value: ~Copyable> {
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
     _ body: (inout sending Value) async throws -> sending Result
   ) async throws -> sending Result {
-    try await lock(Deadline(deadline, clock), isolation: isolation)
+    if try !permit.takeFast(1) {
+      try await permit.outcome(of: request(), Deadline(deadline, clock), isolation: isolation)
+    }
+    holder.begin(hasWaiters: permit.hasWaiters)
     defer { unlock() }
     return try await body(&value.pointee)
   }
@@ -78,7 +83,7 @@ public final class AsyncLock<Value: ~Copyable> {
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result? {
     guard permit.tryTake(1) else { return nil }
-    holder.begin(hasWaiters: permit.counts.waiters > 0)
+    holder.begin(hasWaiters: permit.hasWaiters)
     defer { unlock() }
     return try body(&value.pointee)
   }
@@ -89,25 +94,10 @@ public final class AsyncLock<Value: ~Copyable> {
   /// The number of tasks that wait at this instant, for diagnostics.
   public var waiterCount: Int { permit.counts.waiters }
 
-  private func lock(_ deadline: Deadline?, isolation: isolated (any Actor)?) async throws {
-    try Task.checkCancellation()
-    if !permit.tryTake(1) { try await lockSlow(deadline, isolation: isolation) }
-    holder.begin(hasWaiters: permit.counts.waiters > 0)
-  }
-
-  private func lockSlow(_ deadline: Deadline?, isolation: isolated (any Actor)?) async throws {
-    if holder.isCurrentTask { throw SchedulerError.deadlock }
-    holder.escalate(to: Task.currentPriority)
-    #if compiler(>=6.2)
-      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-        return try await withTaskPriorityEscalationHandler {
-          try await permit.take(1, deadline, isolation: isolation)
-        } onPriorityEscalated: { _, priority in
-          self.holder.escalate(to: priority)
-        }
-      }
-    #endif
-    try await permit.take(1, deadline, isolation: isolation)
+  /// Requests the lock, which is not free, for the current task.
+  private func request() throws -> AsyncUnits.Ticket {
+    if !holder.waitBegins() { throw SchedulerError.deadlock }
+    return permit.request(1)
   }
 
   private func unlock() {
@@ -120,51 +110,66 @@ public final class AsyncLock<Value: ~Copyable> {
 extension AsyncLock: @unchecked Sendable where Value: ~Copyable {}
 
 /// The task that has an ``AsyncLock``, and its priority.
-private struct LockHolder: Sendable {
-  private struct State: @unchecked Sendable {
-    // Unchecked, because of the task, which does not end while it has the lock.
-    var task: UnsafeCurrentTask?
-    /// How many threads escalate `task`.
-    var escalations = 0
-    /// The highest priority of the waiters. It may be that of one that has left.
-    var wanted: TaskPriority?
-  }
-  private let state = Protected(State())
+private final class LockHolder: @unchecked Sendable {
+  // Unchecked, because the compiler does not know that `lock` guards the fields.
+  private let lock = UnfairLock()
+  /// The bits of the task, which does not end while it has the lock; 0 for none. An `UnsafeCurrentTask` would be retained by each access.
+  @exclusivity(unchecked) private var task: UInt = 0
+  /// The highest priority of the waiters, and 0 for none. It may be that of one that has left.
+  @exclusivity(unchecked) private var wanted: UInt8 = 0
+  /// How many threads escalate `task`.
+  @exclusivity(unchecked) private var escalations = 0
   private let escalated = UnfairLock.Condition()
+
+  /// The bits of the current task.
+  private static var current: UInt { withUnsafeCurrentTask { unsafeBitCast($0, to: UInt.self) } }
 
   /// Notes the current task, which has got the lock, and raises its priority to that of the tasks that wait.
   func begin(hasWaiters: Bool) {
-    let current = withUnsafeCurrentTask { $0 }
-    state.withLock {
-      $0.task = current
-      if !hasWaiters { $0.wanted = nil }
+    let current = Self.current
+    lock.lock()
+    task = current
+    if !hasWaiters { wanted = 0 }
+    if wanted == 0 { lock.unlock() } else { escalateAndUnlock() }
+  }
+
+  /// Forgets the task, which is about to release the lock, once no other thread escalates it: it may end afterwards.
+  func end() {
+    lock.lock()
+    while escalations > 0 { escalated.wait(with: lock) }
+    task = 0
+    lock.unlock()
+  }
+
+  /// Raises the priority of the task that has the lock, and of the next ones while there are waiters, to that of the current task. Returns false,
+  /// and does nothing, if the current task has the lock.
+  func waitBegins() -> Bool {
+    let current = Self.current, priority = Task.currentPriority.rawValue
+    lock.lock()
+    if current != 0, task == current {
+      lock.unlock()
+      return false
     }
-    if hasWaiters { escalate(to: nil) }
+    wanted = max(wanted, priority)
+    escalateAndUnlock()
+    return true
   }
 
-  /// Forgets the task, which is about to release the lock. Waits for other threads that escalate it: it may end afterwards.
-  func end() { state.withLock(on: escalated, when: { $0.escalations == 0 }) { $0.task = nil } }
-
-  /// Whether the current task has the lock.
-  var isCurrentTask: Bool {
-    guard let current = withUnsafeCurrentTask(body: { $0 }) else { return false }
-    return state.withLock { $0.task == current }
-  }
-
-  /// Raises the priority of the task that has the lock, and of the next ones while there are waiters, to `priority`.
-  func escalate(to priority: TaskPriority?) {
+  /// Raises the priority of `task` to `wanted`. The runtime calls handlers of the user's then, so the lock is not held.
+  private func escalateAndUnlock() {
     #if compiler(>=6.2)
-      guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
-      let found: (task: UnsafeCurrentTask, priority: TaskPriority)? = state.withLock {
-        $0.wanted = [$0.wanted, priority].compactMap(\.self).max()
-        guard let task = $0.task, let wanted = $0.wanted, task.priority < wanted else { return nil }
-        $0.escalations += 1
-        return (task, wanted)
+      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), task != 0 {
+        let holder = unsafeBitCast(task, to: UnsafeCurrentTask.self), priority = TaskPriority(rawValue: wanted)
+        if holder.priority < priority {
+          escalations += 1
+          lock.unlock()
+          holder.escalatePriority(to: priority)
+          lock.lock()
+          escalations -= 1
+          escalated.broadcast()
+        }
       }
-      guard let found else { return }
-      found.task.escalatePriority(to: found.priority)  // without the lock, because it calls handlers of the user's
-      state.withLock { $0.escalations -= 1 }
-      escalated.broadcast()
     #endif
+    lock.unlock()
   }
 }

@@ -28,7 +28,8 @@ public final class AsyncSemaphore: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled before it has the units.
   public func wait(_ count: Int = 1, isolation: isolated (any Actor)? = #isolation) async throws(CancellationError) {
     let count = Int(checked(count, "AsyncSemaphore.wait", "units"))
-    do { try await units.take(count, isolation: isolation) } catch { throw CancellationError() }
+    if try units.takeFast(count) { return }
+    do { try await units.outcome(of: units.request(count), isolation: isolation) } catch { throw CancellationError() }
   }
 
   /// Takes units, suspending the task until `deadline` at the latest.
@@ -44,7 +45,8 @@ public final class AsyncSemaphore: Sendable {
     isolation: isolated (any Actor)? = #isolation
   ) async throws {
     let count = Int(checked(count, "AsyncSemaphore.wait", "units"))
-    try await units.take(count, Deadline(deadline, clock), isolation: isolation)
+    if try units.takeFast(count) { return }
+    try await units.outcome(of: units.request(count), Deadline(deadline, clock), isolation: isolation)
   }
 
   /// Takes units if they are free and no task waits, and returns whether it did. Never waits.
@@ -74,8 +76,9 @@ public final class AsyncSemaphore: Sendable {
   public func withUnits<Value>(
     _ count: Int = 1, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    try await wait(count, isolation: isolation)
-    defer { signal(count) }
+    let number = Int(checked(count, "AsyncSemaphore.withUnits", "units"))
+    if try !units.takeFast(number) { try await units.outcome(of: units.request(number), isolation: isolation) }
+    defer { units.give(number) }
     return try await body()
   }
 

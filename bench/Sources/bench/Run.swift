@@ -198,7 +198,7 @@ private let sections: [(title: String, ids: [String])] = [
   ("Lock", ["K", "V1", "V6", "V7", "V8", "P3c", "P3s"]),
   ("Wait and wake", ["V", "H", "B", "N6"]),
   ("Fan out", ["N", "P"]),
-  ("Tasks", ["E"]),
+  ("Tasks", ["E", "Y"]),
   ("Start", ["U"]),
   ("Memory and idle threads", ["G", "H4"]),
   ("The limits of the machine", ["L", "CAS"]),
@@ -208,7 +208,8 @@ let allRows: [Row] = {
   Peers.load()
   let rows = [
     limitRows, steadyRows, lockRows, waitRows, waitingRows, togetherRows, trampolineRows, queueRows, hopRows, timerRows,
-    punctualityRows, poolRows, forkRows, taskRows, serialRows, disposableRows, blockingRows, memoryRows, idleRows,
+    punctualityRows, poolRows, forkRows, taskRows, asyncWaitRows, serialRows, disposableRows, blockingRows, memoryRows,
+    idleRows,
     startRows,
   ].flatMap { $0 }
   let places = rows.map { row in
