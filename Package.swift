@@ -60,8 +60,8 @@ let package = Package(
     .testTarget(
       name: "SchedulerTests",
       dependencies: [
-        "Scheduler", "SchedulerRx", "SchedulerTesting", "SchedulerFoundation", "TestSupport", "CTestAllocations",
-        "CTestSupport",
+        "Scheduler", "SchedulerRx", "SchedulerTesting", "SchedulerFoundation", "SchedulerMainLoop", "TestSupport",
+        "CTestAllocations", "CTestSupport",
       ],
       // In release the library is optimised. To optimise its tests as well would take four minutes more.
       swiftSettings: [.unsafeFlags(["-Onone"], .when(configuration: .release))]),

@@ -1,6 +1,7 @@
 import CTestSupport
 import Foundation
 import Scheduler
+import SchedulerMainLoop
 import SchedulerRx
 import SchedulerTesting
 import TestSupport
@@ -96,7 +97,7 @@ extension SchedulerUnderTest {
       },
       SchedulerUnderTest("CustomScheduler on a Dispatch queue") {
         let queue = DispatchQueue(label: "contract")
-        return CustomScheduler { work in queue.async(execute: work) }
+        return DispatchQueueScheduler(queue, isSerial: true).scheduler
       },
       SchedulerUnderTest("CustomScheduler on a thread") {
         let thread = try ThreadScheduler(name: "own")
