@@ -9,7 +9,7 @@ public import Scheduler
 /// ```
 ///
 /// 1. Actions go through `async` of the queue: in one order with its other blocks. Those of a concurrent queue have no order.
-/// 2. In its actions ``Schedulers/current`` is ``scheduler``. After `dispose()` has returned, an action that had not started never starts.
+/// 2. In its actions `Schedulers.current` is ``scheduler``. After `dispose()` has returned, an action that had not started never starts.
 /// 3. Delays count on the pool's timers, and submit to the queue when they end.
 ///
 /// A queue that is made for this program alone is better a `SerialScheduler`, which needs no Dispatch.

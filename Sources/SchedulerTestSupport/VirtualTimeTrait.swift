@@ -2,7 +2,7 @@ public import SchedulerVirtualTime
 internal import Synchronization
 public import Testing
 
-/// Runs a test in virtual time, once for each seed: see ``Testing/Trait/virtualTime(seeds:limits:)``.
+/// Runs a test in virtual time, once for each seed: see `.virtualTime(seeds:limits:)`.
 public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   private let seeds: [Int]?
   private let limits: VirtualTime.Limits
@@ -73,7 +73,7 @@ extension Trait where Self == VirtualTimeTrait {
   /// }
   /// ```
   ///
-  /// `Task.sleep`, Swift's own clocks, ``SchedulerVirtualTime/VirtualTime/clock``, and the schedulers that the test makes move together.
+  /// `Task.sleep`, Swift's own clocks, `VirtualTime.clock`, and the schedulers that the test makes move together.
   /// On a suite, each test has a virtual time of its own.
   public static var virtualTime: Self { virtualTime(limits: .init()) }
 

@@ -89,7 +89,7 @@ extension ImmediateSchedulerType {
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 
-  /// Calls `body` as an action of this scheduler, as ``perform(isolation:_:)`` does, if the action starts before `deadline`.
+  /// Calls `body` as an action of this scheduler, as `perform { … }` does, if the action starts before `deadline`.
   ///
   /// ```swift
   /// let count = try await database.perform(deadline: .now + .seconds(1)) { try count(entries) }
@@ -101,7 +101,7 @@ extension ImmediateSchedulerType {
   ///   - isolation: the caller's isolation, which is kept.
   ///   - body: the function to call, at most once.
   /// - Returns: the result of `body`. It need not be `Sendable`, because it is transferred to the task.
-  /// - Throws: what ``perform(isolation:_:)`` throws; ``SchedulerError/timeout`` if the action has not started by `deadline`.
+  /// - Throws: what `perform { … }` throws; ``SchedulerError/timeout`` if the action has not started by `deadline`.
   public func perform<Value, C: Clock>(
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
     _ body: sending @escaping () throws -> sending Value
